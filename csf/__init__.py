@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 from csf._common import __version__, reporting
 
 if TYPE_CHECKING:
+    from csf.evaluate.predictions import difference, interval
     from csf.evaluate.trials import Trial
     from csf.metrics.profile import ErrorProfile
     from csf.search import CostSearch
+    from csf.search.decide import decide
     from csf.search.study import Study
 
-__all__ = ["CostSearch", "ErrorProfile", "Study", "Trial", "__version__"]
+__all__ = ["CostSearch", "ErrorProfile", "Study", "Trial", "__version__", "decide", "difference", "interval"]
 
 # Where the names above live. They are found when they are first asked for: ``import csf`` itself costs nothing.
 _MODULES = {
@@ -19,6 +21,9 @@ _MODULES = {
     "ErrorProfile": "csf.metrics",
     "Study": "csf.search.study",
     "Trial": "csf.evaluate.trials",
+    "decide": "csf.search.decide",
+    "difference": "csf.evaluate.predictions",
+    "interval": "csf.evaluate.predictions",
 }
 
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.

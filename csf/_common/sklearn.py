@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
 import sklearn
 from sklearn.base import clone as _clone
+from sklearn.metrics import make_scorer, zero_one_loss
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils import get_tags
@@ -58,6 +59,7 @@ __all__ = [
     "pass_on_input_tags",
     "routing_enabled",
     "safe_indexing",
+    "scorer_parts",
     "slice_params",
     "tree_type",
     "with_callbacks",
@@ -176,6 +178,23 @@ def pass_on_input_tags(inner: Estimator, tags: Any) -> None:
 def routing_enabled() -> bool:
     """Whether scikit-learn's metadata routing is switched on."""
     return bool(sklearn.get_config()["enable_metadata_routing"])
+
+
+class ScorerParts(NamedTuple):
+    """What a scorer was made of."""
+
+    function: Callable[..., Any]
+    sign: float
+    options: dict[str, Any]
+    response: str
+
+
+def scorer_parts(scorer: Any) -> ScorerParts | None:
+    """Parts of a scorer of `sklearn.metrics.make_scorer`; ``None`` of anything else."""
+    if not isinstance(scorer, type(make_scorer(zero_one_loss))):
+        return None
+    response = scorer._response_method
+    return ScorerParts(scorer._score_func, float(scorer._sign), scorer._kwargs, str(response))
 
 
 def fit_request(estimator: Estimator, argument: str) -> bool | str | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from csf._common.messages import did_you_mean
-from csf.cli import VERSION, compare, monitor, predict, search
+from csf.cli import VERSION, compare, monitor, predict, search, threshold
 from csf.cli.data import built_in
 from csf.cli.problem import BASES
 from csf.cli.shared import CliError
@@ -112,6 +112,7 @@ examples:
   csf compare breast_cancer --metric gmean --base logistic --splits 5 --out table.csv
   csf predict model.skops new.csv -o scores.csv
   csf monitor model.skops june.csv --target churn --state monitor.json
+  csf threshold judged.csv --target label --score p --metric recall --constraint "precision >= 0.9"
 
 exit codes:
   0    done
@@ -157,6 +158,7 @@ def make_parser() -> ArgumentParser:
     _add_compare(commands)
     _add_predict(commands)
     _add_monitor(commands)
+    _add_threshold(commands)
     return parser
 
 
@@ -257,6 +259,27 @@ def _add_monitor(commands):
     )
     command.add_argument("--name", metavar="TEXT", help="name of these rows, such as a date (their number)")
     command.add_argument("--plot", metavar="FILE", help="draw all batches and the evidence (.png, .pdf, ...)")
+    command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
+
+
+def _add_threshold(commands):
+    text = "The best threshold on a column of scores, whatever gave them, and the value to expect of it."
+    epilog = "The scores are those of rows that their model has not been fitted to."
+    command = add_command(commands, "threshold", text, threshold.run, operands="TABLE", epilog=epilog)
+    command.add_argument("data", metavar="TABLE", help=f"file with named columns ({', '.join(SUFFIXES)})")
+    command.add_argument("--target", metavar="COL", required=True, help="column of the labels")
+    command.add_argument("--score", metavar="COL", required=True, help="column of the scores, larger for positives")
+    command.add_argument("--positive", "--pos", metavar="VALUE", help="positive class; all others are joined")
+    command.add_argument("--sample-weight", metavar="COL", help="column of sample weights")
+    command.add_argument("--group", metavar="COL", help="column of what rows belong together by, such as a customer")
+    command.add_argument(
+        "--metric", default=SearchConfig.metric, metavar="NAME", help="what is maximised (%(default)s)"
+    )
+    command.add_argument("--constraint", metavar="TEXT", help='demand such as "precision >= 0.8" or "fpr <= 0.01"')
+    command.add_argument("--confidence", type=_probability, metavar="P", help="probability with which it holds")
+    command.add_argument("--seed", type=_count(0), default=0, metavar="N", help="seed of draws (0)")
+    command.add_argument("--json", metavar="FILE", help="write what was found")
+    command.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
 
 

@@ -9,7 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
+from sklearn.model_selection import (
+    GroupShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    check_cv,
+)
+from sklearn.utils import check_random_state
 
 from csf._common.arrays import small_indices
 from csf._common.sklearn import safe_indexing, slice_params
@@ -17,7 +24,16 @@ from csf._common.typing import Array, BoolArray, IntArray, RandomState_, Samples
 from csf._common.validation import check_seed
 from csf.data.labels import Labels, label_strata
 
-__all__ = ["Fold", "LabelFold", "Task", "bound_share", "make_folds", "resolve_splits"]
+__all__ = [
+    "Fold",
+    "LabelFold",
+    "Task",
+    "bound_share",
+    "group_folds",
+    "make_folds",
+    "read_groups",
+    "resolve_splits",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +55,8 @@ class Task:
         Further arguments of the base's ``fit``.
     labels : Labels, default=None
         The user's labels of the codes; ``None`` for problems that are made of codes.
+    groups : ndarray of int, shape (n_samples,), default=None
+        Which samples belong together: they are held out, drawn and left out together.
     """
 
     X: Samples
@@ -46,6 +64,7 @@ class Task:
     weight: Array | None = None
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     labels: Labels | None = None
+    groups: IntArray | None = None
 
     @property
     def n_samples(self) -> int:
@@ -234,6 +253,38 @@ class LabelFold(Fold):
     @property
     def _targets(self) -> IntArray:
         return self.y_train
+
+
+def read_groups(groups: ArrayLike | None, n_samples: int) -> IntArray | None:
+    """Groups of samples, counted from 0 on; ``None`` where there are none."""
+    if groups is None:
+        return None
+    given = np.asarray(groups)
+    if given.shape != (n_samples,):
+        raise ValueError(
+            f"groups must have one entry for each of {n_samples} samples, such as the customer, got shape {given.shape}"
+        )
+    codes = np.unique(given.astype(str) if given.dtype.kind == "O" else given, return_inverse=True)[1]
+    if codes.max() == 0:
+        raise ValueError(f"groups holds {given.tolist()[0]!r} alone; at least two groups are needed")
+    return codes
+
+
+def group_folds(cv: Any, y: Array, groups: IntArray, *, random_state: RandomState_) -> Any:
+    """Splits that keep groups together in place of a number of folds, a share, or the splits that csf chose."""
+    if isinstance(cv, (float, np.floating)):
+        return GroupShuffleSplit(1, test_size=cv, random_state=random_state)
+    n_folds = cv if isinstance(cv, (int, np.integer)) else getattr(cv, "cvargs", {}).get("n_splits", 5)
+    n_groups = np.unique(groups).size
+    if n_folds > n_groups:
+        raise ValueError(f"{n_folds} folds need as many groups, got {n_groups}; use fewer folds")
+    repeats = 1 if n_folds is cv else (len(cv) if isinstance(cv, list) else cv.get_n_splits()) // n_folds
+    rng = check_random_state(random_state)
+    folds = [
+        StratifiedGroupKFold(n_folds, shuffle=True, random_state=rng.randint(np.iinfo(np.int32).max))
+        for _ in range(repeats)
+    ]
+    return [split for each in folds for split in each.split(y, y, groups)]
 
 
 def make_folds(task: Task, splits: Iterable[tuple[IntArray, IntArray]]) -> list[Fold]:

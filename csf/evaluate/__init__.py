@@ -13,6 +13,7 @@ from csf.evaluate.assessment import (
 from csf.evaluate.choices import Chooser, differences, standard_error
 from csf.evaluate.draws import CodedRow, Retuned, retune
 from csf.evaluate.monitor import Monitor
+from csf.evaluate.predictions import Difference, difference, interval
 from csf.evaluate.store import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Assessment",
     "Chooser",
     "CodedRow",
+    "Difference",
     "EntryStore",
     "MAX_BYTES",
     "Monitor",
@@ -32,7 +34,9 @@ __all__ = [
     "TrialRow",
     "assess",
     "best_rows",
+    "difference",
     "differences",
+    "interval",
     "mean_assessment",
     "retune",
     "seed_of",

@@ -39,6 +39,7 @@ __all__ = [
     "decide_gain",
     "decisions",
     "differences",
+    "drawn_sums",
     "influence",
     "outcomes",
     "standard_error",
@@ -186,25 +187,33 @@ class Judged:
         A bootstrap alone would say that what never happened never happens: decisions without an error would have no
         error of their value. So each draw adds to each outcome a gamma number of samples, of mean 1 / 2.
         """
-        columns = [column for table in self.outcomes for column in table.T]
-        order, starts = distinct(columns, np.flatnonzero(self.copies > 0))
-        cells = np.stack([column[order[starts]].astype(float) for column in columns])
-        copies = np.add.reduceat(self.copies[order], starts)
-        sums = np.concatenate([cells @ counts for counts in bootstrap_counts(copies, n_draws, random_state)], axis=1)
-        sums = sums.T.reshape(n_draws, -1, 4)
-        rng = np.random.default_rng([random_state, 2])
-        sums += rng.gamma(_UNMET, size=sums.shape) * _typical_weight(cells.reshape(-1, 4, copies.size), copies)
+        sums = drawn_sums(np.concatenate(self.outcomes, axis=1), self.copies, 2, n_draws, random_state)
+        sums = sums.reshape(n_draws, -1, 4)
         values = [[_value(metric, row) for metric, row in zip(self.metrics, draw)] for draw in sums]
         means = np.mean(values, axis=1)
         return means - means.mean()
 
 
-def _typical_weight(cells: Array, copies: IntArray) -> Array:
-    """Weight of a sample of the class of each outcome, such that as many of them vary as much, (n_problems, 4)."""
-    weight = cells.reshape(len(cells), 2, 2, -1).sum(axis=2)
+def drawn_sums(tables: Array, copies: IntArray, per_class: int, n_draws: int, random_state: int) -> Array:
+    """Sums of cells over bootstrap draws of samples, with half a sample that was not met in each, (n_draws, n_cells).
+
+    ``tables``, of shape (n_samples, n_cells), has ``per_class`` cells for each true class, one class after the other.
+    """
+    columns = list(tables.T)
+    order, starts = distinct(columns, np.flatnonzero(copies > 0))
+    cells = np.stack([column[order[starts]].astype(float) for column in columns])
+    copies = np.add.reduceat(copies[order], starts)
+    sums = np.concatenate([cells @ counts for counts in bootstrap_counts(copies, n_draws, random_state)], axis=1).T
+    rng, typical = np.random.default_rng([random_state, 2]), _typical_weight(cells, copies, per_class)
+    return sums + rng.gamma(_UNMET, size=sums.shape) * typical
+
+
+def _typical_weight(cells: Array, copies: IntArray, per_class: int) -> Array:
+    """Weight of a sample of the class of each cell, such that as many of them vary as much."""
+    weight = cells.reshape(-1, per_class, copies.size).sum(axis=1)
     totals = weight @ copies
     typical = np.divide(weight**2 @ copies, totals, out=np.zeros_like(totals), where=totals > 0.0)
-    return np.repeat(typical, 2, axis=1)
+    return np.repeat(typical, per_class)
 
 
 # ---------------------------------------------------------------- winners by draws

@@ -120,6 +120,9 @@ class EntryStore(Generic[R]):
         self.samples = at.astype(np.int32)
         self.n_samples = int(at.max()) + 1
         self.copies = _copies(self) if copies is None else copies
+        # Mean number of entries of a row: of folds that are repeated it has several.
+        self.repeats = float(self.copies[self.samples].sum() / self.copies.sum())
+        self.has_groups = False
         self.n_dropped = 0
         self._rows: dict[TrialKey, R] = {}
 
@@ -142,10 +145,16 @@ class EntryStore(Generic[R]):
         weight = np.divide(self.weight, each, out=np.zeros(each.size), where=each > 0)
         return None if (weight[each > 0] == weight[each > 0][:1]).all() else weight
 
-    @property
-    def repeats(self) -> float:
-        """Mean number of entries of a sample."""
-        return float(self.copies[self.samples].sum() / self.copies.sum())
+    def draw_together(self, groups: IntArray | None) -> None:
+        """Take the entries of each group for one sample; ``None`` leaves the rows alone.
+
+        A group is drawn or left out whole, and weights say how much each of its entries matters.
+        """
+        if groups is None:
+            return
+        self.samples, self.has_groups = _ranks(groups).astype(np.int32), True
+        self.n_samples = int(self.samples.max()) + 1
+        self.copies = (np.bincount(self.samples, self.weight) > 0.0).astype(np.int64)
 
     def __iter__(self) -> Iterator[R]:
         """The rows that are kept, by number and then setting of their trials: of equals the first one wins."""

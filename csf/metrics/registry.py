@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Hashable
+from functools import lru_cache, partial
 from typing import Any
 
 from csf._common.messages import did_you_mean
+from csf._common.sklearn import scorer_parts
 from csf._common.typing import Estimator
 from csf.metrics.base import Metric
 from csf.metrics.binary import (
@@ -38,6 +39,7 @@ from csf.metrics.confusion import (
     WeightedKappa,
 )
 from csf.metrics.constraints import Constrained, Precision, Recall, Specificity, get_constraint
+from csf.metrics.functions import confusion_of_function, metric_of_function
 
 __all__ = [
     "ALIASES",
@@ -159,14 +161,16 @@ _AVERAGES = {
 _F_OF_CLASSES = re.compile(F_BETA.pattern + "_(macro|micro)")
 
 
-def get_metric(metric: str | Metric | ConfusionMetric) -> Metric:
+def get_metric(metric: str | Metric | ConfusionMetric | Callable[..., float]) -> Metric:
     """Metric object of a name, or the object itself.
 
     Parameters
     ----------
-    metric : str, Metric or ConfusionMetric
+    metric : str, Metric, ConfusionMetric or callable
         A name in ``METRICS``, ``"f<beta>"`` for any positive beta, or a metric. A metric of any number of classes, by
-        its name in ``CONFUSION_METRICS`` or as an object, becomes the same one of two classes (`OfTwoClasses`).
+        its name in ``CONFUSION_METRICS`` or as an object, becomes the same one of two classes (`OfTwoClasses`). A
+        function ``f(y_true, y_pred, sample_weight=...)`` of labels or a scorer of one is called with the codes 0 and 1,
+        1 for the positive class; one that has the values of a metric here becomes that metric.
 
     Returns
     -------
@@ -176,9 +180,10 @@ def get_metric(metric: str | Metric | ConfusionMetric) -> Metric:
     Raises
     ------
     ValueError
-        If the name is unknown.
+        If the name is unknown, or the function is one of scores, takes no ``sample_weight``, depends on more than the
+        counts of the confusion matrix, or rises with an error.
     TypeError
-        If it is neither a name nor a metric.
+        If it is neither a name nor a metric nor a function.
 
     Examples
     --------
@@ -186,15 +191,20 @@ def get_metric(metric: str | Metric | ConfusionMetric) -> Metric:
     (FBeta(beta=2.0), FBeta(beta=0.25))
     >>> get_metric("f1_macro")
     OfTwoClasses(confusion=MacroF(beta=1.0))
+    >>> from sklearn.metrics import fbeta_score, make_scorer
+    >>> get_metric(make_scorer(fbeta_score, beta=3))
+    FBeta(beta=3.0)
     """
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, ConfusionMetric):
         return OfTwoClasses(metric)
+    if _is_function(metric):
+        return _once(_two_classes_of, metric)
     if not isinstance(metric, str):
         raise TypeError(
-            f"metric must be a name or a csf.metrics.Metric object, got {metric!r}; for a function of your own, "
-            f"subclass csf.metrics.Metric or use csf.metrics.CustomMetric{_hint(_name_of(metric))}"
+            f"metric must be a name or a csf.metrics.Metric object, got {metric!r}; for a metric of your own, give a "
+            "function f(y_true, y_pred, sample_weight=None), subclass csf.metrics.Metric or use a CustomMetric"
         )
     found = _of_two_classes(metric) or _of_classes(metric)
     if found is None:
@@ -204,14 +214,15 @@ def get_metric(metric: str | Metric | ConfusionMetric) -> Metric:
     return found if isinstance(found, Metric) else OfTwoClasses(found)
 
 
-def get_confusion_metric(metric: str | Metric | ConfusionMetric) -> ConfusionMetric:
+def get_confusion_metric(metric: str | Metric | ConfusionMetric | Callable[..., float]) -> ConfusionMetric:
     """Metric of any number of classes, of a name or of an object.
 
     Parameters
     ----------
-    metric : str, ConfusionMetric or Metric
+    metric : str, ConfusionMetric, Metric or callable
         A name in ``CONFUSION_METRICS``, ``"f<beta>_macro"`` for any positive beta, or a metric. Metrics of two classes
-        become those of the same name, where there are such.
+        become those of the same name, where there are such. Functions of labels and scorers are called with the codes
+        0, 1, 2, ... of the classes, see `get_metric`.
 
     Returns
     -------
@@ -238,6 +249,8 @@ def get_confusion_metric(metric: str | Metric | ConfusionMetric) -> ConfusionMet
         return metric
     if isinstance(metric, OfTwoClasses):
         return metric.confusion
+    if _is_function(metric):
+        return _once(_classes_of, metric)
     if isinstance(metric, Metric):
         # Parameters of two classes alone, such as prices of errors, have no place in a metric of more.
         found = _of_classes(metric.name) if type(metric) is type(_of_two_classes(metric.name)) else None
@@ -246,8 +259,9 @@ def get_confusion_metric(metric: str | Metric | ConfusionMetric) -> ConfusionMet
         found, name, is_known = _of_classes(metric), metric, _of_two_classes(metric) is not None
     else:
         raise TypeError(
-            f"metric must be a name or a csf.metrics.ConfusionMetric object, got {metric!r}; for a function of your "
-            f"own, subclass csf.metrics.ConfusionMetric or use csf.metrics.ConfusionFunction{_hint(_name_of(metric))}"
+            f"metric must be a name or a csf.metrics.ConfusionMetric object, got {metric!r}; for a metric of your own, "
+            "give a function f(y_true, y_pred, sample_weight=None), subclass csf.metrics.ConfusionMetric or use "
+            "csf.metrics.ConfusionFunction"
         )
     if found is not None:
         return found
@@ -262,6 +276,41 @@ def get_confusion_metric(metric: str | Metric | ConfusionMetric) -> ConfusionMet
         f"unknown metric of several classes {name!r}; known: {', '.join(CONFUSION_METRICS)}, f<beta>_macro, or a "
         f"ConfusionMetric object{_hint(name)}"
     )
+
+
+def _is_function(metric: Any) -> bool:
+    """Whether a metric is a function of labels, or a scorer; classes are none, and a metric is no function."""
+    return callable(metric) and not isinstance(metric, type | Metric | ConfusionMetric)
+
+
+def _once(read: Any, function: Any) -> Any:
+    """What is read of a function: once, however often a search asks for its metric, where it can be remembered."""
+    return read(function) if isinstance(function, Hashable) else read.__wrapped__(function)
+
+
+@lru_cache(maxsize=64)
+def _two_classes_of(function: Any) -> Metric:
+    """Metric of two classes of a function of labels."""
+    name = _name_of_function(function)
+    of_classes = [OfTwoClasses(make()) for make in CONFUSION_METRICS.values()]
+    known = [_of_two_classes(name), *(make() for make in METRICS.values()), *of_classes]
+    return metric_of_function(function, name, [metric for metric in known if metric is not None])
+
+
+@lru_cache(maxsize=64)
+def _classes_of(function: Any) -> ConfusionMetric:
+    """Metric of any number of classes of a function of labels."""
+    name = _name_of_function(function)
+    known = [_of_classes(name), *(make() for make in CONFUSION_METRICS.values())]
+    return confusion_of_function(function, name, [metric for metric in known if metric is not None])
+
+
+def _name_of_function(function: Any) -> str:
+    """Name of a function of labels; a ValueError where it judges what no threshold changes."""
+    name = _name_of(function)
+    if what := _unchanged(name):
+        raise ValueError(f"metric must be one of labels{what}")
+    return name or type(function).__name__
 
 
 def _of_two_classes(name: str) -> Metric | None:
@@ -281,8 +330,11 @@ def _of_classes(name: str) -> ConfusionMetric | None:
 
 def _name_of(function: Any) -> str:
     """Name of a function or scorer of scikit-learn, as its names of scorers are made; empty where it has none."""
-    options = getattr(function, "_kwargs", {})
-    function = getattr(function, "_score_func", function)
+    parts = scorer_parts(function)
+    if isinstance(function, partial):
+        options, function = function.keywords, function.func
+    else:
+        options, function = ({}, function) if parts is None else (parts.options, parts.function)
     name = "" if isinstance(function, type) else getattr(function, "__name__", "").removesuffix("_score")
     if name == "fbeta" and "beta" in options:
         name = f"f{options['beta']:g}"
@@ -296,13 +348,8 @@ def _hint(name: str) -> str:
     """What to use instead of a name that is none here."""
     if not name:
         return ""
-    own = name.removeprefix("neg_")
-    for kind, (what, words) in _UNCHANGED.items():
-        if any(word in own for word in words):
-            return (
-                f". {name!r} judges {what}, which no threshold changes: judge bases by it ({kind}), and search for a "
-                "metric of decisions, such as 'f1' or 'balanced_accuracy'"
-            )
+    if what := _unchanged(name):
+        return what
     if _of_two_classes(name) or _of_classes(name):
         return f". Did you mean {name!r}?"
     average = name.rpartition("_")[2]
@@ -313,7 +360,19 @@ def _hint(name: str) -> str:
     return did_you_mean(name, [*METRICS, *CONFUSION_METRICS], ALIASES | _CONFUSION_ALIASES)
 
 
-def aim(metric: str | Metric, constraint: Any) -> Metric:
+def _unchanged(name: str) -> str:
+    """What a metric judges that no threshold changes, and what to do instead; empty for others."""
+    own = name.removeprefix("neg_")
+    for kind, (what, words) in _UNCHANGED.items():
+        if any(word in own for word in words):
+            return (
+                f". {name!r} judges {what}, which no threshold changes: judge bases by it ({kind}), and search for a "
+                "metric of decisions, such as 'f1' or 'balanced_accuracy'"
+            )
+    return ""
+
+
+def aim(metric: str | Metric | Callable[..., float], constraint: Any) -> Metric:
     """The metric itself where there is no constraint."""
     metric, constraint = get_metric(metric), get_constraint(constraint)
     return metric if constraint is None else Constrained(metric, constraint)

@@ -384,7 +384,7 @@ class SearchConfig:
     """
 
     base: Estimator = None
-    metric: str | Metric = "f1"
+    metric: str | Metric | Callable[..., float] = "f1"
     strategy: Any = "ladder"
     n_trials: int = 10
     param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = AUTO

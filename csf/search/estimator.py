@@ -15,7 +15,7 @@ from csf._common.messages import called_elsewhere
 from csf._common.sklearn import CallbackSupportMixin, open_callback_context, with_callbacks
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_samples
-from csf.data.folds import Task
+from csf.data.folds import Task, read_groups
 from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
 from csf.metrics.labels import is_label_metric
@@ -95,11 +95,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         the null class and 1, 2, ... for others; for classes that are all alike the places in ``classes_``). With a
         fitted ``sklearn.frozen.FrozenEstimator`` only the threshold is tuned. Costs slow
         ``HistGradientBoostingClassifier`` of scikit-learn 1.9 down, see `csf.trainers`.
-    metric : str or Metric, default="f1"
+    metric : str, Metric or callable, default="f1"
         What is maximised: ``"f1"``, ``"f2"``, ``"f0.5"``, ``"jaccard"``, ``"gmean"``, ... (``csf.metrics.METRICS``)
         or an object; of several classes ``"f1_macro"``, ``"balanced_accuracy"``, ``"mcc"``, ``"quadratic_kappa"``, ...
         (``csf.metrics.CONFUSION_METRICS``) or a `csf.metrics.ConfusionMetric`; of several labels a sample an average
-        such as ``"f1_macro"``, see Notes.
+        such as ``"f1_macro"``, see Notes. A function ``f(y_true, y_pred, sample_weight=...)`` or a scorer of one is
+        given codes: 1 for the positive class and 0, or the places in ``classes_``, see `csf.metrics.get_metric`.
     strategy : str, Strategy or callable, default="ladder"
         Where to train next: ``"ladder"`` (equal costs, then ratios up to the one that balances the classes),
         ``"cone"``, ``"grid"``, ... (``csf.strategies.STRATEGIES``), an object, or a function
@@ -340,7 +341,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     def __init__(
         self,
         base: Estimator,
-        metric: str | Metric = SearchConfig.metric,
+        metric: str | Metric | Callable[..., float] = SearchConfig.metric,
         strategy: str | Strategy | Callable[..., Any] = SearchConfig.strategy,
         *,
         n_trials: int = SearchConfig.n_trials,
@@ -450,7 +451,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             return self
         problem, codes = read_problem(config, y)
         labels = problem.labels
-        task = Task(X, codes, problem.weights(sample_weight, codes), fit_params, labels)
+        groups = read_groups(fit_params.get("groups"), codes.shape[0])
+        task = Task(X, codes, problem.weights(sample_weight, codes), fit_params, labels, groups)
         task, calibration = (task, None) if config.confidence is None else calibration_split(config, task)
         if is_prefit(config.base, config.cv):
             (found, rule), refit_time = problem.prefit(config, task), 0.0

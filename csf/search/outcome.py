@@ -268,7 +268,9 @@ class SearchOutcome(Outcome):
         if store is None:
             return None
         if self.decided is not None:
+            grouped = store.has_groups
             store = ScoreStore(store.is_pos, store.weight, samples=store.samples, copies=store.copies)
+            store.has_groups = grouped
             store.add(self.key, decided=self.decided, value=self.row.value)
         seed = seed_of(self.config.random_state)
         # Without splits nothing was trained: the model is the user's own.
@@ -397,7 +399,7 @@ def _moved_store(known: ScoreStore, pos: float) -> ScoreStore:
     factor, share = np.where(known.is_pos, pos, 1.0 - pos), np.average(known.is_pos, weights=known.weight)
     weight = factor / np.where(known.is_pos, share, 1.0 - share) * (1.0 if known.weight is None else known.weight)
     store = ScoreStore(known.is_pos, weight, samples=known.samples, copies=known.copies)
-    store.unmoved = known
+    store.repeats, store.has_groups, store.unmoved = known.repeats, known.has_groups, known
     return store
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from sklearn.ensemble import VotingClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
@@ -20,10 +21,10 @@ from csf._common.sklearn import clone, safe_indexing, slice_params
 from csf._common.typing import Array, Costs, Estimator, IntArray
 from csf._common.validation import check_class_weights, check_labels, check_weights
 from csf.data.costs import WEIGHTINGS, check_class_weight
-from csf.data.folds import Fold, bound_share, make_folds, resolve_splits
+from csf.data.folds import Fold, bound_share, group_folds, make_folds, resolve_splits
 from csf.data.labels import read_classes, read_labels
 from csf.data.responses import PROBABILITIES_FIRST, respond, response_method
-from csf.evaluate import MAX_BYTES, ScoreStore
+from csf.evaluate import MAX_BYTES, ScoreStore, seed_of
 from csf.evaluate.choices import decisions
 from csf.evaluate.trials import Trial
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
@@ -178,6 +179,8 @@ def make_plan(
     y = task.strata
     pace = pace_of(base, config.engine, config.param_grid, settings)
     cv = problem.cv(config, y, pace, random_state=random_state)
+    if task.groups is not None and (config.cv is None or isinstance(config.cv, Real)):
+        cv = group_folds(cv, y, task.groups, random_state=split_seed(random_state))
     splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
     folds = make_folds(task, splits)
     studies = problem.studies(config, folds, len(settings), pace)
@@ -260,6 +263,7 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Array
     lost = is_pos & (truth != answer.found)
     trial = study.record(0, **evaluate(metric, is_pos, lost, answer.decided, answer.score, task.weight))
     store = ScoreStore(is_pos, task.weight)
+    store.draw_together(task.groups)
     store.add_trial((0, 0), trial, answer.score, answer.decided, lost)
     stopped = "the base was fitted before: only its threshold was tuned"
     found = conclude(_untrained(config, study, store, stopped), margin=margin_of(config.threshold, FAST))
@@ -270,17 +274,31 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Array
 
 
 def calibration_split(config: SearchConfig, task: Task) -> tuple[Task, Task]:
-    """Samples to search on, and samples to calibrate on; stratified."""
-    if "groups" in task.fit_params:
-        raise ValueError("confidence needs samples that are independent of each other; it cannot be had with groups")
-    every, share = np.arange(task.n_samples), config.calibration
+    """Samples to search on, and samples to calibrate on; stratified, and groups as a whole."""
+    every, share, groups = np.arange(task.n_samples), config.calibration, task.groups
     try:
         seed = split_seed(config.random_state)
-        parts = train_test_split(every, test_size=share, stratify=task.codes, random_state=seed)
+        if groups is None:
+            parts = train_test_split(every, test_size=share, stratify=task.codes, random_state=seed)
+        else:
+            splitter = StratifiedGroupKFold(max(round(1.0 / share), 2), shuffle=True, random_state=seed)
+            parts = next(splitter.split(every, task.codes, groups))
     except ValueError as error:
         raise ValueError(f"calibration={share!r} of {task.n_samples} samples cannot be held out: {error}") from error
     searched, calibrated = (_part(task, np.sort(part)) for part in parts)
-    return searched, calibrated
+    return searched, calibrated if groups is None else _one_of_each_group(calibrated, seed_of(config.random_state))
+
+
+def _one_of_each_group(task: Task, seed: int) -> Task:
+    """A random sample of each group with the weight of all of it: these are independent, as tests need them."""
+    assert task.groups is not None, "asked for where there are some"
+    weight = np.ones(task.n_samples) if task.weight is None else task.weight
+    # The first of exponential times at these rates is a sample with the probability of its weight.
+    time = np.random.default_rng([seed, 3]).exponential(size=weight.size) / np.maximum(weight, np.finfo(float).tiny)
+    order = np.lexsort([time, task.groups])
+    groups, first = np.unique(task.groups[order], return_index=True)
+    total = np.bincount(task.groups, weight)[groups]
+    return replace(_part(task, order[first]), weight=total / total.mean(), groups=None)
 
 
 def _part(task: Task, at: IntArray) -> Task:
@@ -291,6 +309,7 @@ def _part(task: Task, at: IntArray) -> Task:
         weight=None if task.weight is None else task.weight[at],
         fit_params=slice_params(dict(task.fit_params), at, task.n_samples),
         labels=task.user_labels,
+        groups=None if task.groups is None else task.groups[at],
     )
 
 
@@ -483,6 +502,7 @@ class ClassProblem:
         scores = aligned_scores(base, task.X, codes, self._n_classes, PROBABILITIES_FIRST)
         everything, judge = np.arange(task.n_samples), self.judge(config)
         store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)
+        store.draw_together(task.groups)
         (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], 1, FAST)
         (trial,) = study.ask_batch()
         result = FoldResult(decided=scores.argmax(axis=1), score=scores)

@@ -433,11 +433,8 @@ def test_what_does_not_go_together_is_refused(data, options, message):
         search.fit(*data)
 
 
-def test_groups_and_several_labels_are_refused(data):
+def test_several_labels_are_refused(data):
     X, y = data
-    search = paper_search(LinearSVC(), constraint="fpr <= 0.1", confidence=0.9)
-    with pytest.raises(ValueError, match="cannot be had with groups"):
-        search.fit(X, y, groups=np.arange(1500))
     labels = CostSearch(LinearSVC(), "f1_macro", constraint="fpr <= 0.1", confidence=0.9)
     with pytest.raises(ValueError, match=r"constraint='fpr <= 0\.1' is for one label a sample"):
         labels.fit(X, np.column_stack([y, 1 - y]))

@@ -1,0 +1,256 @@
+"""Metrics that are given as functions of labels, ``f(y_true, y_pred, sample_weight=...)``, or as scorers of these."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+
+from csf._common.sklearn import scorer_parts
+from csf._common.typing import Array
+from csf.metrics.base import Coefficients, LinearFractional, Metric
+from csf.metrics.confusion import ConfusionFunction, ConfusionMetric, OfTwoClasses
+
+__all__ = ["LabelFunction", "RatioOfLabels", "confusion_of_function", "metric_of_function"]
+
+# Values of two functions that are the same but for rounding.
+_SAME = 1e-12
+# What is left of 0 where a system of equations is solved, in parts of its largest number.
+_NOISE = 1e-11
+# Denominators below this, in parts of the largest one, are 0 for some classifier: its value is then a convention.
+_EMPTY = 1e-9
+# Arguments of these names are scores, not labels.
+_SCORES = re.compile(r"score|prob|decision|logit", re.IGNORECASE)
+# Shares of errors and of positives at which functions are compared.
+_SHARES = (0.0, 0.07, 0.35, 0.8, 1.0)
+_POSITIVES = (0.03, 0.3, 0.6)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFunction:
+    """A function of labels as a function of the confusion matrix: each cell is one row, and its share the weight.
+
+    Parameters
+    ----------
+    function : callable
+        ``f(y_true, y_pred, sample_weight=...)``. It is given codes: 0 and 1, 1 for the positive class, or 0, 1, 2, ...
+        for several classes, in their order.
+    sign : float, default=1.0
+        -1.0 where smaller values are better.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import f1_score
+    >>> LabelFunction(f1_score)(np.array([[0.6, 0.15], [0.05, 0.2]]))
+    0.667
+    """
+
+    function: Callable[..., float]
+    sign: float = 1.0
+
+    def __call__(self, confusion: Array) -> float:
+        """Value on one confusion matrix."""
+        codes = np.arange(len(confusion))
+        truth, found = np.repeat(codes, codes.size), np.tile(codes, codes.size)
+        return self.of(truth, found, np.ravel(confusion))
+
+    def of(self, truth: Array, found: Array, weight: Array) -> float:
+        """Value on weighted rows; functions that warn of a class that nobody predicts are not repeated."""
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            return self.sign * self.function(truth, found, sample_weight=weight)
+
+
+@dataclass(frozen=True, eq=False)
+class RatioOfLabels(LinearFractional):
+    """A function of labels that is a ratio of two affine functions of the errors, by its values.
+
+    Parameters
+    ----------
+    metric : OfTwoClasses
+        The function as a metric of error profiles.
+    """
+
+    metric: OfTwoClasses
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return self.metric.name
+
+    def range(self, pos: float) -> tuple[float, float]:
+        """From everything wrong to everything right, see `Metric.range`."""
+        return self.metric.range(pos)
+
+    def coefficients(self, pos: float) -> Coefficients:
+        """The six numbers that give the function's values, see `LinearFractional.coefficients`."""
+        return _coefficients(self.metric, pos)
+
+
+@lru_cache(maxsize=4096)
+def _coefficients(metric: Metric, pos: float) -> Coefficients:
+    """Six numbers of a ratio from its values inside the box of errors, with a denominator of mean 1."""
+    fn, fp = (each.ravel() for each in np.meshgrid(pos * np.array(_SHARES[1:4]), (1.0 - pos) * np.array(_SHARES[1:4])))
+    value = np.asarray(metric.value(fn, fp, pos=pos))
+    ones, units = np.ones(fn.size), np.array([1.0, pos, 1.0 - pos])  # errors in parts of their class
+    terms = np.column_stack([ones, fn, fp]) / units
+    # value * (d0 + d e) = n0 + n e, for all e: the one combination of columns that is 0.
+    numbers = np.linalg.svd(np.column_stack([terms, -value[:, None] * terms]))[2][-1]
+    numbers = numbers / (terms @ numbers[3:]).mean()
+    numbers[np.abs(numbers) < _NOISE * np.abs(numbers).max()] = 0.0
+    return Coefficients(*(numbers / np.tile(units, 2)).tolist())
+
+
+def _is_ratio(metric: OfTwoClasses) -> bool:
+    """Whether a metric is a ratio of affine functions at any share of positives, defined for every classifier."""
+    ratio = RatioOfLabels(metric)
+    for pos in _POSITIVES:
+        fn, fp = _errors(pos)
+        bottom = np.asarray(ratio.denominator(fn, fp, pos=pos))
+        if not (bottom > _EMPTY * bottom.max()).all():
+            return False
+        if np.abs(ratio.value(fn, fp, pos=pos) - metric.value(fn, fp, pos=pos)).max() > _SAME:
+            return False
+    return True
+
+
+def _errors(pos: float) -> tuple[Array, Array]:
+    """Shares of false negatives and of false positives over all that they can be."""
+    fn, fp = np.meshgrid(pos * np.array(_SHARES), (1.0 - pos) * np.array(_SHARES))
+    return fn.ravel(), fp.ravel()
+
+
+# ---------------------------------------------------------------- functions as metrics
+
+
+def metric_of_function(function: Any, name: str, known: Iterable[Metric]) -> Metric:
+    """Metric of two classes of a function of labels: a known one that has its values, a ratio, or the function itself.
+
+    Values of known metrics and of ratios take no call of the function, which a search would make a million times.
+    """
+    given = OfTwoClasses(_read(function, name, 2))
+    grids = [(*_errors(pos), pos) for pos in _POSITIVES]
+    values = [np.asarray(given.value(fn, fp, pos=pos)) for fn, fp, pos in grids]
+    for metric in known:
+        if all(np.allclose(metric.value(*at, pos=pos), value, 0.0, _SAME) for (*at, pos), value in zip(grids, values)):
+            return metric
+    inner = values[1].reshape(len(_SHARES), -1)[1:-1, 1:-1]
+    if max(np.diff(inner, axis=axis).max() for axis in (0, 1)) > _SAME:
+        raise ValueError(
+            f"{name!r} rises where there are more errors of one kind, and a search for it would make them; maximise a "
+            "metric that falls with both errors"
+        )
+    return RatioOfLabels(given) if _is_ratio(given) else given
+
+
+def confusion_of_function(function: Any, name: str, known: Iterable[ConfusionMetric]) -> ConfusionMetric:
+    """Metric of any number of classes of a function of labels: a known one that has its values, or the function."""
+    given, rng = _read(function, name, 3), np.random.default_rng(0)
+    tables = [rng.dirichlet(np.full(n * n, 0.7), 4).reshape(4, n, n) for n in (3, 4)]
+    for n_classes, only in ((3, 0), (4, 2)):  # rules that predict one class alone
+        table = np.zeros((1, n_classes, n_classes))
+        table[0, :, only] = rng.dirichlet(np.ones(n_classes))
+        tables.append(table)
+    values = [np.asarray(given.value(table)) for table in tables]
+    for metric in known:
+        if all(np.allclose(metric.value(table), value, 0.0, _SAME) for table, value in zip(tables, values)):
+            return metric
+    return given
+
+
+# Arguments of scorers that name labels, and what to give instead: csf calls functions with codes.
+_LABELS = {
+    "pos_label": "1 stands for the positive class; leave pos_label out, and give it to the search",
+    "labels": "0, 1, 2, ... in their order; leave labels out, or name the class of nothing to find with null_class=",
+}
+
+
+def _read(function: Any, name: str, n_classes: int) -> ConfusionFunction:
+    """A function or scorer as a metric of the confusion matrix; an error where it is none."""
+    parts, sign = scorer_parts(function), 1.0
+    if parts is not None:
+        if parts.response != "predict":
+            raise ValueError(
+                f"the scorer {name!r} judges {parts.response}, and a threshold changes labels alone; make one of labels"
+                ", make_scorer(f, response_method='predict'), or judge bases by it with cross_val_score"
+            )
+        for option, way_out in _LABELS.items():
+            if parts.options.get(option) is not None:
+                raise ValueError(
+                    f"the scorer {name!r} has {option}={parts.options[option]!r}, and csf calls it with codes of the "
+                    f"classes: {way_out}"
+                )
+        function, sign = partial(parts.function, **parts.options) if parts.options else parts.function, parts.sign
+    # The value of "warn", without the warning.
+    quiet = _arguments(function, name).get("zero_division") == "warn"
+    made = LabelFunction(partial(function, zero_division=0.0) if quiet else function, sign)
+    _check_counts(made, name, n_classes)
+    right = np.eye(n_classes) / n_classes
+    if not made(right) > made(right[::-1] if n_classes == 2 else np.roll(right, 1, axis=1)):
+        raise ValueError(
+            f"{name!r} is worth {made(right):g} without errors, and no less where all is wrong; larger must be better. "
+            "Turn its sign, or give make_scorer(f, greater_is_better=False)"
+        )
+    return ConfusionFunction(made, name)
+
+
+def _arguments(function: Any, name: str) -> dict[str, Any]:
+    """Arguments of a function by their defaults; an error where they are not those of a function of labels."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some compiled functions do not tell
+        return {}
+    names = list(signature.parameters)
+    if len(names) > 1 and _SCORES.search(names[1]):
+        raise ValueError(
+            f"{name}{signature} is no function of labels: it takes {names[1]!r}. Give a function "
+            "f(y_true, y_pred, sample_weight=None) of predicted labels; scores are what thresholds are put on, and are "
+            "judged with cross_val_score"
+        )
+    try:
+        signature.bind(0, 0, sample_weight=0)
+    except TypeError:
+        raise ValueError(
+            f"{name}{signature} cannot be called as f(y_true, y_pred, sample_weight=...): csf calls it with one row "
+            "for each kind of decision, weighted by how many there are. Add sample_weight=None and hand it on to what "
+            "you compute, or write the metric by its confusion matrix, csf.metrics.ConfusionFunction(lambda c: ...)"
+        ) from None
+    return {each.name: each.default for each in signature.parameters.values()}
+
+
+def _check_counts(function: LabelFunction, name: str, n_classes: int) -> None:
+    """Raise an error unless a function of labels depends on nothing but the shares of its confusion matrix."""
+    counts = np.arange(1, n_classes**2 + 1)[::-1] % 5 + 1
+    codes, total = np.arange(n_classes), counts.sum()
+    truth, found = np.repeat(codes, n_classes), np.tile(codes, n_classes)
+    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(counts.size), counts))
+    what = f"0 to {n_classes - 1}" if n_classes > 2 else "0 and 1, 1 for the positive class,"
+    try:
+        by_share = np.asarray(function.of(truth, found, counts / total))
+        by_count = np.asarray(function.of(truth, found, 1.0 * counts))
+        by_row = np.asarray(function.of(truth[rows], found[rows], np.ones(total)))
+    except Exception as error:
+        raise ValueError(
+            f"{name!r} fails where csf calls it, on the codes {what} with weights: {type(error).__name__}: {error}"
+        ) from error
+    if by_share.ndim or not np.isreal(by_share) or not np.isfinite(by_share):
+        raise ValueError(f"{name!r} must return one finite number, got {by_share.tolist()!r}; give it an average")
+    close = partial(np.isclose, rtol=1e-9, atol=_SAME)
+    if not close(by_row, by_count):
+        raise ValueError(
+            f"{name!r} gives {float(by_row):.6g} for {total} rows, and {float(by_count):.6g} where the same rows are "
+            "counted by sample_weight: it leaves the weights out, or depends on more than how often each class is "
+            "taken for which. Hand sample_weight on to what it computes"
+        )
+    if not close(by_share, by_count):
+        raise ValueError(
+            f"{name!r} gives {float(by_share):.6g} where weights sum to 1 and {float(by_count):.6g} where they sum to "
+            f"{total}: it is a total. Divide it by sample_weight.sum(), which makes it a mean over rows"
+        )

@@ -1,0 +1,209 @@
+"""Thresholds for scores without a model: those of judges, queries, rules, networks, whatever gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from csf._common.typing import Array, Label, PathLike, RandomState_, Samples
+from csf._common.validation import check_labels, floats
+from csf.data.labels import read_labels
+from csf.search.config import SearchConfig
+from csf.search.estimator import CostSearch
+
+if TYPE_CHECKING:
+    from csf.metrics import ConfusionMetric, Metric
+    from csf.metrics.constraints import Constraint
+    from csf.thresholding import LinearRule, ThresholdCurve
+    from csf.thresholding.certificates import Guarantee
+
+__all__ = ["Decision", "GivenProbabilities", "GivenScores", "decide"]
+
+# Rows of probabilities sum to 1 up to the rounding of single precision and of printed digits.
+_SUM = 1e-3
+
+
+class _Given(ClassifierMixin, BaseEstimator):
+    """Fitted classifier whose samples are what a model said of them."""
+
+    def __init__(self, classes: Any, positive: Label = None) -> None:
+        self.classes, self.positive = classes, positive
+
+    @property
+    def classes_(self) -> Array:
+        """The sorted labels, in the order of the columns."""
+        return np.asarray(self.classes)
+
+    def fit(self, X: Samples, y: ArrayLike) -> Self:
+        """Learn nothing."""
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class GivenScores(_Given):
+    """Classifier whose samples are scores: a column of two classes, or one for each class."""
+
+    def decision_function(self, X: Samples) -> Array:
+        """The scores; of two classes those of the second one."""
+        if X.shape[1] > 1:
+            return X
+        return -X[:, 0] if self.positive == self.classes_[0] else X[:, 0]
+
+
+class GivenProbabilities(_Given):
+    """Classifier whose samples are probabilities, a column for each class."""
+
+    def predict_proba(self, X: Samples) -> Array:
+        """The probabilities."""
+        return X
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """A threshold on given scores, and what it is worth.
+
+    Parameters
+    ----------
+    search : CostSearch
+        The search for it, with all that is known: ``search.report``, `csf.export`, `csf.plots`.
+    """
+
+    search: CostSearch
+
+    @property
+    def threshold(self) -> float:
+        """Predict positive where the score is at least this; three and more classes have a `rule`."""
+        return self.search.best_threshold_
+
+    @property
+    def rule(self) -> LinearRule:
+        """What decides on the scores of three and more classes."""
+        return self.search.rule_
+
+    @property
+    def value(self) -> float:
+        """Value of the metric to expect on new data; that on these samples is ``search.best_score_``."""
+        return self.search.corrected_score_
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """90 % interval of `value`."""
+        return self.search.score_interval_
+
+    @property
+    def certificate(self) -> Guarantee | None:
+        """What the threshold is certified for; ``None`` without ``confidence``."""
+        return getattr(self.search, "guarantee_", None)
+
+    @property
+    def curve(self) -> ThresholdCurve:
+        """All thresholds on these samples."""
+        return self.search.held_out_curve()
+
+    def predict(self, score: ArrayLike) -> Array:
+        """Labels of new samples by their scores."""
+        return self.search.predict(_columns(score, self.search.classes_))
+
+    def report(self, path: PathLike, **options: Any) -> None:
+        """Write all of it as one page for a browser, see `csf.CostSearch.report`."""
+        self.search.report(path, **options)
+
+
+def decide(
+    y: ArrayLike,
+    score: ArrayLike,
+    metric: str | Metric | ConfusionMetric | Callable[..., float] = SearchConfig.metric,
+    *,
+    constraint: str | Constraint | None = SearchConfig.constraint,
+    confidence: float | None = SearchConfig.confidence,
+    calibration: float = SearchConfig.calibration,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label = SearchConfig.pos_label,
+    random_state: RandomState_ = SearchConfig.random_state,
+) -> Decision:
+    """Best threshold on given scores for a metric, with the value to expect of it.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        True labels.
+    score : array-like of shape (n_samples,) or (n_samples, n_classes)
+        Scores, larger for samples that look positive; of three and more classes a column for each, in the order of the
+        sorted labels. What gave them has not been fitted to these samples.
+    metric, constraint, confidence, calibration
+        As for `csf.CostSearch`, which this is with ``cv="prefit"``, for a model that nobody has.
+    groups : array-like of shape (n_samples,), default=None
+        Which samples belong together, such as those of one customer.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights >= 0; whole numbers count equal samples.
+    pos_label, random_state
+        As for `csf.CostSearch`.
+
+    Returns
+    -------
+    Decision
+        ``threshold``, ``value``, ``interval``, ``certificate``, ``curve``, ``predict(score)`` and ``report(path)``.
+
+    Raises
+    ------
+    ValueError
+        If labels or scores cannot be used.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(500) < 100
+    >>> decision = decide(y, rng.normal(size=500) + 2 * y, "f1")
+    >>> decision.threshold, decision.value, decision.interval
+    (1.24, 0.732, (0.68, 0.778))
+    >>> decision.predict([0.4, 1.4])
+    array([False,  True])
+    """
+    labels, known = check_labels(y)
+    X = _scores(score, len(labels), known)
+    if X.shape[1] == 1:
+        base = GivenScores(known, read_labels(y, pos_label=pos_label)[0].positive)
+    else:  # other scores than probabilities are calibrated
+        are_probabilities = (X >= 0.0).all() and np.abs(X.sum(axis=1) - 1.0).max() <= _SUM
+        base = (GivenProbabilities if are_probabilities else GivenScores)(known)
+    options: dict[str, Any] = {"constraint": constraint, "confidence": confidence, "calibration": calibration}
+    search = CostSearch(base, metric, cv="prefit", pos_label=pos_label, random_state=random_state, **options)
+    return Decision(search.fit(X, y, sample_weight, **({} if groups is None else {"groups": groups})))
+
+
+def _columns(score: ArrayLike, classes: Array) -> Array:
+    """Scores as columns: one of two classes, else one for each."""
+    X, width = floats(score, "score"), 1 if classes.size == 2 else classes.size
+    X = X[:, None] if X.ndim == 1 else X
+    if X.ndim != 2 or X.shape[1] != width:
+        wanted = "(n_samples,)" if width == 1 else f"(n_samples, {width}), a column for each class"
+        hint = "; give the one of the positive class, such as score[:, 1]" if width == 1 and X.shape[1:] == (2,) else ""
+        raise ValueError(f"score must have shape {wanted} of {classes.tolist()}, got {X.shape}{hint}")
+    missing = int(np.isnan(X).any(axis=1).sum())
+    if missing:
+        raise ValueError(f"score contains NaN in {missing} of {len(X)} samples; drop these, or give them a score")
+    return X
+
+
+def _scores(score: ArrayLike, n_samples: int, classes: Array) -> Array:
+    """Scores as columns; a ValueError where there is nothing to put a threshold on."""
+    X = _columns(score, classes)
+    if len(X) != n_samples:
+        raise ValueError(f"score has {len(X)} samples, and y {n_samples}; give one score for each label")
+    different = np.unique(X)
+    if different.size == 1:
+        raise ValueError(f"score is {different[0]:g} for all samples: no threshold separates any of them")
+    if X.shape[1] == 1 and different.size == 2 and classes.dtype.kind in "biuf" and np.isin(different, classes).all():
+        raise ValueError(
+            f"score holds the labels {different.tolist()} alone, which are decisions already; give scores or "
+            "probabilities. What decisions are worth says csf.interval(y, pred)"
+        )
+    return X

@@ -1,0 +1,127 @@
+"""Thresholds of scores without a model: the prefit search on the same scores."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, make_scorer
+from sklearn.naive_bayes import GaussianNB
+
+import csf
+from csf import CostSearch
+from csf.export import class_rule
+
+X, Y = make_classification(900, 6, n_informative=4, weights=[0.8], flip_y=0.1, random_state=0)
+MODEL = LogisticRegression().fit(X[:300], Y[:300])
+SCORE = MODEL.decision_function(X[300:])
+TRUTH = Y[300:]
+
+
+def told(search):
+    return (search.best_threshold_, search.best_score_, search.corrected_score_, *search.score_interval_)
+
+
+@pytest.mark.parametrize(
+    ("options", "fit"),
+    [
+        ({}, {}),
+        ({"metric": "mcc"}, {}),
+        ({"metric": make_scorer(f1_score)}, {}),
+        ({"random_state": 3}, {"sample_weight": np.arange(600) % 3 + 0.5}),
+        ({"metric": "recall", "constraint": "precision >= 0.6"}, {}),
+        ({"metric": "recall", "constraint": "precision >= 0.5", "confidence": 0.8}, {}),
+        ({"pos_label": 0}, {}),
+        ({}, {"groups": np.arange(600) // 4}),
+    ],
+)
+def test_it_is_the_prefit_search_bit_for_bit(options, fit):
+    search = CostSearch(MODEL, cv="prefit", **options).fit(X[300:], TRUTH, **fit)
+    sign = -1 if options.get("pos_label") == 0 else 1
+    decision = csf.decide(TRUTH, sign * SCORE, **options, **fit)
+    assert told(decision.search) == told(search)
+    assert (decision.threshold, decision.value, decision.interval) == (
+        search.best_threshold_,
+        search.corrected_score_,
+        search.score_interval_,
+    )
+    assert decision.predict(sign * SCORE).tolist() == search.predict(X[300:]).tolist()
+    assert str(decision.certificate) == str(getattr(search, "guarantee_", None))
+    assert decision.curve.at(decision.threshold) == search.held_out_curve().at(search.best_threshold_)
+
+
+def test_probabilities_are_scores():
+    base = GaussianNB().fit(X[:300], Y[:300])
+    search = CostSearch(base, cv="prefit").fit(X[300:], TRUTH)
+    assert told(csf.decide(TRUTH, base.predict_proba(X[300:])[:, 1]).search) == told(search)
+
+
+@pytest.mark.parametrize("scale", [1.0, 7.0])
+def test_several_classes_are_the_prefit_search_too(scale):
+    X, y = make_classification(900, 8, n_informative=5, n_classes=3, weights=[0.7, 0.2], random_state=0)
+    y = np.array(["x", "y", "z"])[y]
+    model = LogisticRegression().fit(X[:300], y[:300])
+    scores = model.predict_proba(X[300:]) if scale == 1.0 else scale * model.decision_function(X[300:])
+    decision = csf.decide(y[300:], scores, "f1_macro")
+    assert decision.predict(scores).shape == (600,)
+    assert decision.interval[0] < decision.value < decision.interval[1]
+    if scale == 1.0:
+        search = CostSearch(model, "f1_macro", cv="prefit").fit(X[300:], y[300:])
+        assert decision.search.best_score_ == search.best_score_
+        assert decision.value == search.corrected_score_
+        assert decision.rule.slopes.tolist() == search.rule_.slopes.tolist()
+        assert class_rule(decision.search).predict(scores).tolist() == decision.predict(scores).tolist()
+
+
+def test_a_page_a_copy_and_names(tmp_path):
+    names = np.where(TRUTH, "fraud", "fine")
+    decision = csf.decide(names, SCORE, pos_label="fraud")
+    assert set(decision.predict(SCORE)) == {"fraud", "fine"}
+    decision.report(tmp_path / "page.html", title="Judge")
+    assert "Judge" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert pickle.loads(pickle.dumps(decision)).threshold == decision.threshold
+    first = csf.decide(names, -SCORE, pos_label="fine")
+    assert first.predict(-SCORE[:50]).tolist() == np.where(-SCORE[:50] >= first.threshold, "fine", "fraud").tolist()
+
+
+def test_scores_of_few_values_have_a_threshold_between_them():
+    ratings = np.clip(np.round(SCORE), -2, 2)
+    decision = csf.decide(TRUTH, ratings)
+    assert -2 < decision.threshold <= 2
+    assert csf.decide(TRUTH, [0.2, 0.9] * 300).search.best_score_ > 0.0
+
+
+PROBA = MODEL.predict_proba(X[300:])
+
+
+@pytest.mark.parametrize(
+    ("y", "score", "options", "what"),
+    [
+        (TRUTH, np.full(600, 0.5), {}, "score is 0.5 for all samples"),
+        (TRUTH, np.where(TRUTH, np.nan, 0.1), {}, r"score contains NaN in \d+ of 600 samples; drop these"),
+        (TRUTH, SCORE[:5], {}, "score has 5 samples, and y 600"),
+        (TRUTH, MODEL.predict(X[300:]), {}, r"score holds the labels \[0\.0, 1\.0\] alone.*csf.interval"),
+        (TRUTH, PROBA, {}, r"score must have shape \(n_samples,\) of \[0, 1\], got \(600, 2\); .*score\[:, 1\]"),
+        (TRUTH, np.repeat(PROBA, 2, axis=1), {}, r"score must have shape \(n_samples,\) of \[0, 1\], got \(600, 4\)"),
+        (TRUTH, ["high"] * 600, {}, "score"),
+        (np.ones(600), SCORE, {}, "y has one class only"),
+        (np.where(TRUTH, "yes", "no"), SCORE, {}, "Give pos_label, e.g. pos_label='yes'"),
+        (np.arange(600) % 3, SCORE, {"metric": "f1_macro"}, r"\(n_samples, 3\), a column for each class"),
+        (np.arange(600) % 3, np.random.default_rng(0).random((600, 3)), {}, "'f1' is a metric of two classes"),
+        (TRUTH, SCORE, {"metric": "roc_auc"}, "judges the order of the scores"),
+        (TRUTH, SCORE, {"confidence": 0.9}, "confidence=0.9 needs a constraint"),
+        (TRUTH, SCORE, {"groups": [1]}, "inconsistent numbers of samples|groups"),
+    ],
+)
+def test_what_cannot_be_used(y, score, options, what):
+    with pytest.raises(ValueError, match=what):
+        csf.decide(y, score, **options)
+
+
+def test_new_scores_are_checked_too():
+    decision = csf.decide(TRUTH, SCORE)
+    with pytest.raises(ValueError, match=r"such as score\[:, 1\]"):
+        decision.predict(PROBA)
+    with pytest.raises(ValueError, match="NaN"):
+        decision.predict([np.nan])
