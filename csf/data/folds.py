@@ -17,7 +17,7 @@ from csf._common.typing import Array, BoolArray, IntArray, RandomState_, Samples
 from csf._common.validation import check_seed
 from csf.data.labels import Labels, label_strata
 
-__all__ = ["Fold", "LabelFold", "Task", "bound_share", "make_folds", "resolve_splits"]
+__all__ = ["Fold", "LabelFold", "Task", "bound_share", "first_repeat", "make_folds", "resolve_splits"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,6 +266,17 @@ def bound_share(folds: list[Fold], *, on_train: bool) -> float:
             f"class of {total:g} in all; both classes are needed. Use a stratified splitter"
         )
     return positive / total
+
+
+def first_repeat(splits: Sequence[tuple[IntArray, IntArray]]) -> int:
+    """How many splits it takes to hold out each sample once; all of them where the first ones do not."""
+    tests = [test for _, test in splits]
+    n_samples = np.unique(np.concatenate(tests)).size
+    for count in range(1, len(tests)):
+        first = np.concatenate(tests[:count])
+        if first.size == np.unique(first).size == n_samples:
+            return count
+    return len(tests)
 
 
 # Classes with too few samples that an error names.
