@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
@@ -52,7 +52,9 @@ __all__ = [
     "DocLinkMixin",
     "NoCallbackContext",
     "fit_request",
+    "last_name",
     "last_step",
+    "named_models",
     "num_samples",
     "open_callback_context",
     "pass_on_features",
@@ -106,6 +108,25 @@ def last_step(base: Estimator) -> tuple[str, Estimator]:
         name, base = base.steps[-1]
         prefix += f"{name}__"
     return prefix, base
+
+
+def last_name(base: Estimator) -> str:
+    """Name of the class of the last step."""
+    return type(last_step(base)[1]).__name__
+
+
+def named_models(base: Any) -> list[tuple[str, Estimator]] | None:
+    """Name and object of each of several estimators, given as a list or by their names in a dict; ``None`` of one.
+
+    In a list the name is the class of the last step in small letters, with a number where several have it.
+    """
+    if isinstance(base, Mapping):
+        return list(base.items())
+    if not isinstance(base, list | tuple):
+        return None
+    kinds = [last_name(each).lower() for each in base]
+    numbered = [f"{kind}-{kinds[:at].count(kind) + 1}" for at, kind in enumerate(kinds)]
+    return [(kind if kinds.count(kind) == 1 else name, each) for kind, name, each in zip(kinds, numbered, base)]
 
 
 def slice_params(params: dict[str, Any], at: IntArray, n_samples: int) -> dict[str, Any]:
@@ -170,9 +191,11 @@ def pass_on_features(inner: Estimator, outer: Estimator) -> None:
 
 def pass_on_input_tags(inner: Estimator, tags: Any) -> None:
     """Let tags say what the estimator inside takes: sparse data, missing values. Nothing where it is no estimator."""
-    if hasattr(inner, "fit") and not isinstance(inner, type):
-        inputs = get_tags(inner).input_tags
-        tags.input_tags.sparse, tags.input_tags.allow_nan = inputs.sparse, inputs.allow_nan
+    models = [each for _, each in named_models(inner) or [("", inner)]]
+    if all(hasattr(each, "fit") and not isinstance(each, type) for each in models):
+        inputs = [get_tags(each).input_tags for each in models]
+        tags.input_tags.sparse = all(each.sparse for each in inputs)
+        tags.input_tags.allow_nan = all(each.allow_nan for each in inputs)
 
 
 def routing_enabled() -> bool:

@@ -22,7 +22,7 @@ from tqdm.auto import tqdm
 
 from csf._common.files import cell, replaced
 from csf._common.typing import Samples
-from csf.cli.problem import NotApplicable, check_outputs, load_problem, make_search
+from csf.cli.problem import NotApplicable, base_names, check_outputs, load_problem, make_search
 from csf.cli.shared import (
     Budget,
     CliError,
@@ -71,6 +71,8 @@ class FitCounter(TransformerMixin, BaseEstimator):
 def run(options: Namespace, say: Callable[..., Any]) -> None:
     """Run the command."""
     budget = Budget(options.time_limit)
+    if len(base_names(options.base)) > 1:
+        raise CliError(f"csf compare takes one base, got {options.base}; csf search chooses among several")
     check_outputs(options, options.out)
     if options.test_size == 0:
         raise CliError("compare needs a held-out part: --test-size must be larger than 0")

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from csf._common.messages import did_you_mean
 from csf.cli import VERSION, compare, monitor, predict, search, threshold
 from csf.cli.data import built_in
-from csf.cli.problem import BASES
+from csf.cli.problem import BASES, base_names
 from csf.cli.shared import CliError
 from csf.cli.tables import SUFFIXES
 from csf.data.costs import NORMALIZATIONS
@@ -303,7 +303,14 @@ def _add_problem_options(command):
         "--metric", default=SearchConfig.metric, metavar="NAME", help="what is maximised (%(default)s), see below"
     )
     group.add_argument("--constraint", metavar="TEXT", help='demand such as "precision >= 0.8" or "fpr <= 0.01"')
-    group.add_argument("--base", **_one_of(BASES), default="linear-svc", metavar="NAME", help="classifier (linear-svc)")
+    group.add_argument(
+        "--base",
+        "--model",
+        type=_bases,
+        default="linear-svc",
+        metavar="NAME",
+        help="classifier (linear-svc); several with commas, such as logistic,forest,lightgbm, auto for these, or all",
+    )
     group.add_argument(
         "--param",
         action="append",
@@ -365,6 +372,13 @@ def _one_of(known):
         return text
 
     return {"type": parse, "choices": known}
+
+
+def _bases(text):
+    """Names of bases, each of which is known."""
+    for name in base_names(text):
+        _one_of(BASES)["type"](name)
+    return text
 
 
 def _number(kind: Callable[[str], Any], accept: Callable[[Any], bool], accepted: str) -> Callable[[str], Any]:

@@ -9,6 +9,7 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import ParameterGrid, TunedThresholdClassifierCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
@@ -34,8 +36,8 @@ from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.search import CostSearch
 from csf.search.class_study import ClassStudy
-from csf.search.config import AUTO, Pace, SearchConfig, pace_of, steps_of, strategy_of
-from csf.search.problem import ClassProblem, ThresholdProblem, serves_classes
+from csf.search.config import AUTO, SearchConfig, shared_pace, steps_of, strategy_of
+from csf.search.problem import ClassProblem, ThresholdProblem, planned_models, serves_classes
 from csf.search.strategies import Ladder
 from csf.show.report import check_page
 from csf.thresholding.linear_rule import confusion_of
@@ -44,7 +46,7 @@ from csf.trainers import seeded
 if TYPE_CHECKING:
     from csf.metrics.constraints import Constraint
 
-__all__ = ["BASES", "Part", "Problem", "Setup", "load_problem", "make_base", "make_search", "parse_grid"]
+__all__ = ["BASES", "Part", "Problem", "Setup", "base_names", "load_problem", "make_base", "make_search", "parse_grid"]
 
 # Name of the classifier's step in the pipelines.
 CLASSIFIER = "classifier"
@@ -66,10 +68,22 @@ BASES = {
     "random-forest": RandomForestClassifier,
     "lightgbm": _lightgbm,
     "xgboost": _xgboost,
+    "nearest-neighbors": KNeighborsClassifier,
 }
+# Several bases by one name; of those that need a package the ones that are installed.
+GROUPS = {"auto": ("logistic", "random-forest", "lightgbm"), "all": tuple(BASES)}
+_ALIASES = {"forest": "random-forest"}
 # Those that need features of similar size and can be written as a rule, and those that take no sparse data.
 LINEAR = ("linear-svc", "logistic", "sgd")
+_SCALED = (*LINEAR, "nearest-neighbors")
 _DENSE_ONLY = ("hist-gradient-boosting",)
+
+
+def base_names(text: str) -> list[str]:
+    """Names of the bases that an option means: one, several with commas, or those of a group."""
+    if text in GROUPS:
+        return [name for name in GROUPS[text] if name not in ("lightgbm", "xgboost") or find_spec(name)]
+    return [_ALIASES.get(name.strip(), name.strip()) for name in text.split(",")]
 
 
 def takes_sparse(name: str) -> bool:
@@ -80,7 +94,7 @@ def takes_sparse(name: str) -> bool:
 def make_base(name: str, features: Features) -> Pipeline:
     """Pipeline of preparation and the step ``"classifier"``; columns of a frame are chosen by name."""
     classifier = BASES[name]()
-    linear = name in LINEAR
+    linear = name in _SCALED
     if features.kind == "frame":
         return Pipeline([("prepare", _columns(features, linear, takes_sparse(name))), (CLASSIFIER, classifier)])
     if linear:
@@ -142,7 +156,8 @@ class NotApplicable(Exception):
 class Setup:
     """What all methods of one comparison share."""
 
-    base: Pipeline
+    # Several by their names.
+    base: Pipeline | dict[str, Pipeline]
     # Where it is empty, searches choose the C of linear bases, and so does the exact threshold, which has to be the
     # same but for the costs.
     grid: dict[str, list[Any]]
@@ -158,7 +173,9 @@ class Setup:
     n_classes: int = 2
 
     def bases(self) -> list[Pipeline]:
-        """The base with each setting of its parameters."""
+        """The base with each setting of its parameters, or several bases as they are."""
+        if isinstance(self.base, dict):
+            return [clone(base) for base in self.base.values()]
         return [clone(self.base).set_params(**setting) for setting in ParameterGrid(self.grid)]
 
     def weight_params(self, weight: Array | None) -> dict[str, Any]:
@@ -181,7 +198,7 @@ def fit_plain(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Es
 def fit_balanced(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
     """The base with ``class_weight="balanced"``; parameters as in `fit_plain`."""
     name = f"{CLASSIFIER}__class_weight"
-    if name not in setup.base.get_params():
+    if any(name not in base.get_params() for base in setup.bases()):
         raise NotApplicable("the base has no class_weight")
     return _fit_best(setup, [base.set_params(**{name: "balanced"}) for base in setup.bases()], X, y, weight)
 
@@ -275,7 +292,7 @@ class Problem:
     """Data, base and metric of one command."""
 
     data: Dataset
-    base: Pipeline
+    base: Pipeline | dict[str, Pipeline]
     grid: dict[str, list[Any]]
     # A ConfusionMetric of several classes, else a Metric.
     metric: Any
@@ -323,7 +340,8 @@ class Problem:
     def setup(self, train: Part) -> Setup:
         """What all methods share that are trained on a part; the inner splits are made once."""
         seed = self.options.seed
-        cv = self.kind.cv(self.config, train.y, self._pace(train.y), random_state=check_random_state(seed))
+        pace = shared_pace([each.pace for each in self._models(train.y)])
+        cv = self.kind.cv(self.config, train.y, pace, random_state=check_random_state(seed))
         splits = resolve_splits(cv, train.X, train.y, random_state=seed)
         confidence = vars(self.options).get("confidence")
         return Setup(
@@ -343,27 +361,25 @@ class Problem:
         """What is searched, for the lines above the tables."""
         options = self.options
         demand = "" if self.constraint is None else f" with {self.constraint}"
-        found, trials = self._settings(self.data.y), options.trials
+        models, trials = self._models(self.data.y), options.trials
         if "strategy" in options:  # of several strategies each has its own number
-            trials = self._most_trials(options.strategy)
+            trials = max(self._most_trials(options.strategy, each.pace) for each in models)
+        found = [setting for each in models for setting in each.settings]
         text = f"{self.metric.name}{demand} of {options.base}, up to {trials} trials"
         if len(found) > 1:
-            steps = steps_of(self.config.param_grid, found, self._pace(self.data.y))
+            steps = [step for each in models for step in steps_of(each.model.param_grid, each.settings, each.pace)]
             beyond = sum(step.beyond for step in steps)
             text += f" of each of {len(found) - beyond} settings"
             text += f" (and of {beyond} beyond them, as long as an end is best)" if beyond else ""
         return text
 
-    def _most_trials(self, strategy):
+    def _most_trials(self, strategy, pace):
         if self.several:
             return self.study(strategy).most_trials
-        return strategy_of(strategy, self._pace(self.data.y)).most_trials(self.options.trials)
+        return strategy_of(strategy, pace).most_trials(self.options.trials)
 
-    def _pace(self, y) -> Pace:
-        return pace_of(self.base, self.config.engine, self.config.param_grid, self._settings(y))
-
-    def _settings(self, y):
-        return self.kind.settings(self.config, self.base, y.shape[0])
+    def _models(self, y):
+        return planned_models(self.config, self.kind, self.config.models, y.shape[0])
 
     def study(self, strategy: str) -> ClassStudy:
         """Trials of several classes; a ValueError where a strategy has none."""
@@ -415,10 +431,14 @@ def load_problem(options: Namespace) -> Problem:
     several = serves_classes(options.metric)
     columns = ReadOptions(options.target, options.positive, options.sample_weight, tuple(options.drop), several)
     data = read_dataset(options.data, columns)
-    if sparse.issparse(data.X) and not takes_sparse(options.base):
+    names = base_names(options.base)
+    if sparse.issparse(data.X) and not all(map(takes_sparse, names)):
         data = replace(data, X=densified(data.X, data.name), features=replace(data.features, kind="dense"))
-    base = seeded(make_base(options.base, data.features), check_random_state(options.seed))
-    grid = parse_grid(options.param, base)
+    bases = {name: seeded(make_base(name, data.features), check_random_state(options.seed)) for name in names}
+    if len(bases) > 1 and options.param:
+        raise CliError("--param is for one base; of several the C of linear ones and rounds of boosters are searched")
+    base = bases if len(bases) > 1 else bases[names[0]]
+    grid = parse_grid(options.param, bases[names[0]])
     asked: dict[str, Any] = {name: vars(options).get(name) for name in ("constraint", "confidence", "tol", "cv")}
     config = SearchConfig(base=base, metric=options.metric, param_grid=grid or AUTO, **asked)
     if data.pos_label is not None:

@@ -18,7 +18,17 @@ from tqdm import tqdm
 from csf._common import __version__
 from csf._common.files import write_json
 from csf.cli.predict import check_model_name, required_trust, save_model
-from csf.cli.problem import CLASSIFIER, EQUAL, LINEAR, POOLED, NotApplicable, check_outputs, load_problem, make_search
+from csf.cli.problem import (
+    CLASSIFIER,
+    EQUAL,
+    LINEAR,
+    POOLED,
+    NotApplicable,
+    base_names,
+    check_outputs,
+    load_problem,
+    make_search,
+)
 from csf.cli.shared import (
     Budget,
     CliError,
@@ -56,7 +66,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     if options.save:
         check_model_name(options.save)
         require("skops.io", "saving a model")
-    if options.rule and options.base not in LINEAR:
+    if options.rule and not all(name in LINEAR for name in base_names(options.base)):
         raise CliError(f"--rule needs a linear base, {' or '.join(LINEAR)}; {options.base} has none, use --save")
     problem = load_problem(options)
     if options.rule and problem.several:

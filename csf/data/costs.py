@@ -34,6 +34,7 @@ __all__ = [
     "own_class_weights",
     "problem_costs",
     "problem_probabilities",
+    "takes_weights",
 ]
 
 NORMALIZATIONS = ("none", "mean")
@@ -150,9 +151,9 @@ class CostChannel:
 
     Parameters
     ----------
-    kind : {"sample_weight", "routed", "class_weight"}
+    kind : {"sample_weight", "routed", "class_weight", "none"}
         Through an argument of ``fit``; through one of the wrapped estimator, to which scikit-learn's metadata routing
-        brings it; or through a parameter of the estimator.
+        brings it; through a parameter of the estimator; or not at all, so that it is trained with equal costs alone.
     name : str
         Name of that argument or parameter, e.g. ``"clf__sample_weight"``, or ``"estimator__sample_weight"`` for a
         classifier wrapped in `sklearn.multiclass.OneVsRestClassifier`.
@@ -169,7 +170,7 @@ class CostChannel:
     @property
     def carries_samples(self) -> bool:
         """Whether weights of single samples get through, not those of classes alone."""
-        return self.kind != "class_weight"
+        return self.kind not in ("class_weight", "none")
 
     @property
     def has_own_costs(self) -> bool:
@@ -183,6 +184,8 @@ class CostChannel:
 
     def inside(self, part: str) -> CostChannel | None:
         """How costs reach a part of the base, such as the last step of a pipeline; ``None`` where they go elsewhere."""
+        if self.kind == "none":
+            return self
         path, _, rest = self.name.partition("__")
         return replace(self, name=rest) if path == part and rest else None
 
@@ -228,6 +231,9 @@ class CostChannel:
         the plain training, which some bases have faster code for (`HistGradientBoostingClassifier`).
         """
         fit_params = dict(fit_params or {})
+        if self.kind == "none":
+            assert len(set(costs)) == 1, "other costs are not asked for"
+            return estimator.fit(X, y, **fit_params)
         weight = cost_sample_weight(y, costs, sample_weight=sample_weight, normalize=normalize)
         if self.kind == "class_weight":
             codes, first = np.unique(y, return_index=True)
@@ -302,25 +308,37 @@ def cost_channel(base: Estimator, *, sample_weight_name: str | None = None, weig
         if not isinstance(sample_weight_name, str):
             raise TypeError(f"sample_weight_name must be a str or None, got {sample_weight_name!r}")
         return CostChannel("sample_weight", sample_weight_name)
-    prefix, last = last_step(base)
-    if has_fit_parameter(last, "sample_weight"):
-        return CostChannel("sample_weight", f"{prefix}sample_weight")
-    wrapped = _wrapped_path(last)
-    if wrapped is not None:
-        return CostChannel("routed", f"{prefix}{wrapped}sample_weight")
-    if "class_weight" not in (last.get_params() if hasattr(last, "get_params") else ()):
+    found, last = _found_channel(base), last_step(base)[1]
+    if found is None:
         raise ValueError(
             f"{type(last).__name__} takes no weights: its fit has no sample_weight and it has no class_weight "
             "parameter, so costs cannot reach it. Use a base that has one of them (LinearSVC, LogisticRegression, "
             "RandomForestClassifier, ...), name the fit argument with sample_weight_name=, or tune only a "
             "threshold with csf.thresholding.PlugInClassifier"
         )
-    if weighted:
+    if weighted and not found.carries_samples:
         raise ValueError(
             f"{type(last).__name__} takes class_weight but no sample_weight, so the given sample_weight cannot reach "
             "it. Drop sample_weight, or use a base whose fit has it"
         )
-    return CostChannel("class_weight", f"{prefix}class_weight")
+    return found
+
+
+def _found_channel(base: Estimator) -> CostChannel | None:
+    """The first way by which weights reach a base; ``None`` where there is none."""
+    prefix, last = last_step(base)
+    if has_fit_parameter(last, "sample_weight"):
+        return CostChannel("sample_weight", f"{prefix}sample_weight")
+    wrapped = _wrapped_path(last)
+    if wrapped is not None:
+        return CostChannel("routed", f"{prefix}{wrapped}sample_weight")
+    known = last.get_params() if hasattr(last, "get_params") else ()
+    return CostChannel("class_weight", f"{prefix}class_weight") if "class_weight" in known else None
+
+
+def takes_weights(base: Estimator) -> bool:
+    """Whether there is a way by which weights reach a base."""
+    return _found_channel(base) is not None
 
 
 def _wrapped_path(base: Estimator) -> str | None:

@@ -29,6 +29,7 @@ __all__ = [
     "LabelFold",
     "Task",
     "bound_share",
+    "first_repeat",
     "group_folds",
     "make_folds",
     "read_groups",
@@ -317,6 +318,17 @@ def bound_share(folds: list[Fold], *, on_train: bool) -> float:
             f"class of {total:g} in all; both classes are needed. Use a stratified splitter"
         )
     return positive / total
+
+
+def first_repeat(splits: Sequence[tuple[IntArray, IntArray]]) -> int:
+    """How many splits it takes to hold out each sample once; all of them where the first ones do not."""
+    tests = [test for _, test in splits]
+    n_samples = np.unique(np.concatenate(tests)).size
+    for count in range(1, len(tests)):
+        first = np.concatenate(tests[:count])
+        if first.size == np.unique(first).size == n_samples:
+            return count
+    return len(tests)
 
 
 # Classes with too few samples that an error names.

@@ -15,7 +15,7 @@ from csf.distributed.counts import CountedCut, MemoryScores, counted_cut, own_de
 from csf.distributed.engine import Engine, FoldTotals, Job
 from csf.evaluate import ScoreStore
 from csf.evaluate.trials import known_hull, outcome
-from csf.search.config import FAST, SLOW, Pace, SearchConfig, margin_of, steps_of
+from csf.search.config import FAST, SLOW, Pace, SearchConfig, chooser_of, steps_of
 from csf.search.loop import SearchLoop
 from csf.search.outcome import Outcome, SearchOutcome, conclude, reason_of
 from csf.search.problem import make_studies, open_checkpoint
@@ -232,7 +232,7 @@ class EngineSearch:
             store=loop.store,
             stop_reason=stopped or reason_of(self.studies),
         )
-        return conclude(searched, margin=margin_of(config.threshold, self._pace), counted=self.trainer.counted)
+        return conclude(searched, chooser_of(config, [(0, self._pace)]), self.trainer.counted)
 
     @property
     def _pace(self) -> Pace:
@@ -246,7 +246,7 @@ class EngineSearch:
             # What a race alone goes on to.
             n_settings = sum(not step.beyond for step in steps)
             self.bases, self.settings = self.bases[:n_settings], self.settings[:n_settings]
-        self.studies = make_studies(self.config, len(self.settings), pos=self.totals.pos, pace=self._pace)
+        self.studies = make_studies(self.config, [self._pace] * len(self.settings), pos=self.totals.pos)
         return None if store is None or len(steps) == 1 else Race(self.studies, steps, store, self.config.aim)
 
     def _warn_of_counts(self) -> None:

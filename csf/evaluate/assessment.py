@@ -245,11 +245,11 @@ class Resampling:
     @cached_property
     def _left_out(self) -> LeftOut:
         """Weights of found and of all positives and negatives in each left-out part."""
-        units, defaults = self.units, self.chooser.defaults(self.rows)
+        units, rivals = self.units, self.chooser.rivals(self.rows)
 
         def judge(counts: Array, first: int) -> Array:
             seeds = [(self.random_state, first + part) for part in range(counts.shape[1])]
-            return choose_on_parts(units, self.coded, self.metric, self.chooser, defaults, counts, seeds).left_out
+            return choose_on_parts(units, self.coded, self.metric, self.chooser, rivals, counts, seeds).left_out
 
         return judge_left_out(units, judge, lambda sums: _value(self.metric, *sums), self.random_state)
 

@@ -34,6 +34,8 @@ __all__ = [
     "Gain",
     "Judged",
     "Margins",
+    "ModelMargin",
+    "Rivals",
     "averaged",
     "choose_on_parts",
     "decide_gain",
@@ -249,6 +251,29 @@ def steadiest(values: Array, equal_costs: BoolArray, margin: float) -> int:
     return best if np.nanmean(gain) > margin * np.nanstd(gain) else equal
 
 
+@dataclass(frozen=True, eq=False)
+class Rivals:
+    """Rows among which a winner is chosen.
+
+    ``kept`` says which rows stay unless others of the same ``model`` are better by its margin.
+    """
+
+    kept: BoolArray
+    model: IntArray
+    margins: tuple[float, ...]
+
+    def take(self, at: IntArray) -> Rivals:
+        """Some of the rows."""
+        return Rivals(self.kept[at], self.model[at], self.margins)
+
+    def steadiest(self, values: Array) -> int:
+        """Best row on average over draws of those that `steadiest` chooses for each model."""
+        means = np.nanmean(values, axis=1)
+        places = [np.flatnonzero(self.model == model) for model in np.unique(self.model)]
+        best = [at[steadiest(values[at], self.kept[at], self.margins[self.model[at[0]]])] for at in places]
+        return int(best[int(np.argmax(means[best]))])
+
+
 class Gain(NamedTuple):
     """Places of the winner and of the best row, and what decided between them; see `csf.search.selection.Choice`."""
 
@@ -304,6 +329,14 @@ def averaged(
     return mean if value(mean) >= value(best) - error else best
 
 
+class ModelMargin(NamedTuple):
+    """Settings of one of several models from ``first`` on, ``margin`` and ``own`` as for `Chooser`."""
+
+    first: int
+    margin: float
+    own: int | None
+
+
 @dataclass(frozen=True)
 class Chooser:
     """How a search chooses among its trials.
@@ -316,16 +349,23 @@ class Chooser:
         As for `csf.search.selection.GainRule`; ``None`` asks for no gain.
     own : int, default=None
         Setting whose equal costs the margin is over; ``None`` for any.
+    models : tuple of ModelMargin, default=()
+        Of several models the margin of each, in the order of their settings.
     """
 
     margin: float | None = None
     min_gain: float | None = None
     own: int | None = None
+    models: tuple[ModelMargin, ...] = ()
 
-    def defaults(self, rows: Sequence[ScoreRow]) -> BoolArray:
-        """Which rows stay unless others are better by enough."""
-        own = self.own if self.min_gain is None else None
-        return np.array([row.equal_costs and own in (None, row.key[0]) for row in rows], dtype=bool)
+    def rivals(self, rows: Sequence[ScoreRow]) -> Rivals:
+        """What the rows are to each other."""
+        models = self.models or (ModelMargin(0, self.margin or 0.0, self.own),)
+        setting = np.array([row.key[0] for row in rows], dtype=int)
+        model = np.searchsorted([each.first for each in models], setting, side="right") - 1
+        own = [None if self.min_gain is not None else each.own for each in models]
+        kept = [row.equal_costs and own[at] in (None, row.key[0]) for row, at in zip(rows, model)]
+        return Rivals(np.array(kept, dtype=bool), model, tuple(each.margin for each in models))
 
 
 # The best trial at its best cut.
@@ -363,7 +403,7 @@ def choose_on_parts(
     rows: list[CodedRow],
     metric: Metric,
     chooser: Chooser,
-    equal_costs: BoolArray,
+    rivals: Rivals,
     counts: Array,
     seeds: Sequence[Sequence[int]],
 ) -> Chosen:
@@ -382,7 +422,7 @@ def choose_on_parts(
         among = np.arange(len(rows))
         if drawn:
             said = own.value[:, part], own.violation[:, part]
-            among, spoken[part] = _steady(units, rows, metric, chooser, equal_costs, counts[:, part], said, seeds[part])
+            among, spoken[part] = _steady(units, rows, metric, chooser, rivals, counts[:, part], said, seeds[part])
         at = among[np.lexsort([-own.value[among, part], own.violation[among, part]])[0]]
         places[part], cuts[part] = at, own.cuts[at, part]
     left_out, copies = np.zeros((n_parts, 4)), units.copies.astype(counts.dtype)[:, None]
@@ -409,7 +449,7 @@ def _steady(
     rows: list[CodedRow],
     metric: Metric,
     chooser: Chooser,
-    equal_costs: BoolArray,
+    rivals: Rivals,
     counts: Array,
     said: tuple[Array, Array],
     seed: Sequence[int],
@@ -419,6 +459,7 @@ def _steady(
     ``said`` are values and violations of the rows on the part itself.
     """
     value, violation = said
+    equal_costs = rivals.kept
     among = _close(value, equal_costs) if chooser.min_gain is None else np.arange(len(rows))
     n_draws = _N_DRAWS if units.copies.sum() <= LARGE else _N_DRAWS_OF_MANY
     draws = bootstrap_counts(counts.astype(np.int64), n_draws, seed)
@@ -428,7 +469,7 @@ def _steady(
         return among, None
     values = drawn.value[:, told]
     if chooser.min_gain is None:
-        place = steadiest(values, equal_costs[among], chooser.margin or 0.0)
+        place = rivals.take(among).steadiest(values)
     else:
         place = decide_gain(value, violation, equal_costs, lambda: values, chooser.min_gain).at
     return among[[place]], _Spoken(drawn.cuts[place, told], float(np.nanstd(values[place])))

@@ -171,6 +171,10 @@ class EntryStore(Generic[R]):
         self._rows[row.key] = row
         self._drop()
 
+    def discard(self, key: TrialKey) -> None:
+        """Forget the row of a trial, if it is kept."""
+        self._rows.pop(key, None)
+
     def _drop(self) -> None:
         """Drop the worst rows while all of them are too large."""
         while len(self._rows) > 1 and sum(row.n_bytes for row in self._rows.values()) > self.max_bytes:

@@ -143,14 +143,15 @@ class Memory:
         return () if trainer.family is None else self._starts[fold].nearest(trainer.family, trainer.position(costs))
 
     def add(self, setting: int, trial: Trial, states: Sequence[object]) -> None:
-        """Keep the states of a trial, one a fold, once."""
-        if [setting, trial.number] in self.order:
-            return
+        """Keep the states of a trial, one a fold, each once; those of its further folds may come later."""
+        again = [setting, trial.number] in self.order
         told = [starts.copy() for starts in self._starts]
         for trainer, starts, state in zip(self.startables[setting], told, states):
             if state is not None and trainer.family is not None:
-                starts.add(trainer.family, trainer.position(trial.costs), state)
-        self._told = [*self.order, [setting, trial.number]], told
+                family, position = trainer.family, trainer.position(trial.costs)
+                if not (again and any(each.family == family and each.position == position for each in starts.known)):
+                    starts.add(family, position, state)
+        self._told = self.order if again else [*self.order, [setting, trial.number]], told
 
     def to_record(self) -> dict[str, Any]:
         """Plain description for a file.

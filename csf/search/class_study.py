@@ -36,13 +36,17 @@ class ClassStudy(History):
         Shares of the classes.
     n_trials : int
         Largest number of trials.
+    why : str, default=""
+        Why class weights cannot differ, where they cannot.
     """
 
-    def __init__(self, metric: ConfusionMetric, strategy: Any, *, shares: Array, n_trials: int) -> None:
+    def __init__(self, metric: ConfusionMetric, strategy: Any, *, shares: Array, n_trials: int, why: str = "") -> None:
         super().__init__()
         self.metric, self.shares = metric, shares
         self._powers = _powers(strategy, check_count(n_trials, "n_trials"))
-        if np.ptp(shares) <= 1e-9:
+        alike = "classes of the same size leave equal class weights only" if np.ptp(shares) <= 1e-9 else ""
+        self._why = why or alike
+        if self._why:
             self._powers = self._powers[:1]
 
     @property
@@ -65,8 +69,8 @@ class ClassStudy(History):
         batch = [Trial(first + at, power, self.class_weights(power)) for at, power in enumerate(powers)]
         self.trials += batch
         if not batch:
-            alike = ": classes of the same size leave equal class weights only" if len(self._powers) == 1 else ""
-            self.stop_reason = f"all {len(self._powers)} class weights were tried{alike}"
+            why = f": {self._why}" if self._why else ""
+            self.stop_reason = f"all {len(self._powers)} class weights were tried{why}"
         return batch
 
     def record(self, trial: Trial | int, *, setting: int = 0, **results: Any) -> Trial:

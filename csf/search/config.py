@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from numbers import Real
+from operator import itemgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -14,8 +15,8 @@ from sklearn.base import RegressorMixin
 from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 
-from csf._common.messages import warn
-from csf._common.sklearn import last_step, routing_enabled
+from csf._common.messages import did_you_mean, warn
+from csf._common.sklearn import last_step, named_models, routing_enabled
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_
 from csf._common.validation import (
     check_choice,
@@ -28,9 +29,10 @@ from csf._common.validation import (
 )
 from csf.data.costs import NORMALIZATIONS, WEIGHTINGS
 from csf.data.responses import response_method
-from csf.evaluate.choices import Margins
+from csf.evaluate.choices import Chooser, Margins, ModelMargin
 from csf.metrics.registry import aim
 from csf.search.strategies import Ladder, Strategy, get_strategy
+from csf.search.strategies.fixed import OnlyEqualCosts
 from csf.thresholding.certificates import check_rates
 from csf.trainers import ENGINES
 from csf.trainers.boosters import rounds_of
@@ -46,13 +48,16 @@ __all__ = [
     "BY_ROUNDS",
     "CLASS_MULTIPLES",
     "FAST",
+    "MODEL",
     "MULTIPLES",
+    "Model",
     "PLAIN",
     "Pace",
     "ROUNDS",
     "SLOW",
     "SearchConfig",
     "Step",
+    "chooser_of",
     "class_splits",
     "cv_of",
     "has_fast_solver",
@@ -60,8 +65,10 @@ __all__ = [
     "open_cv",
     "pace_of",
     "settings_of",
+    "shared_pace",
     "split_seed",
     "steps_of",
+    "steps_of_models",
     "strategy_of",
 ]
 
@@ -93,6 +100,7 @@ class Pace(NamedTuple):
     cheap: bool = False  # whether folds are repeated however many samples there are
     own: int | None = None  # the setting over which others have to gain as costs have to over equal ones
     folds: int = _FOLDS  # of each repeat, where there are several
+    only_equal: str = ""  # why costs cannot differ
 
 
 # Trainings start from earlier solutions. Costs hardly turn what flexible models learn, SLOW; where rounds of boosters
@@ -186,10 +194,15 @@ def settings_of(
 
 
 class Step(NamedTuple):
-    """The setting that has to gain before another one is tried (``None``: none), or to lead (``beyond`` the grid)."""
+    """The setting that has to gain before another one is tried (``None``: none), or to lead (``beyond`` the grid).
+
+    ``model`` is the number of the model, where there are several, and ``slow`` whether its trainings take their time.
+    """
 
     before: int | None = None
     beyond: bool = False
+    model: int = 0
+    slow: bool = False
 
 
 def steps_of(param_grid: Any, settings: list[dict[str, Any]], pace: Pace = FAST) -> list[Step]:
@@ -215,7 +228,7 @@ def steps_of(param_grid: Any, settings: list[dict[str, Any]], pace: Pace = FAST)
     >>> [step.before for step in steps_of("auto", settings_of("auto", LinearSVC()))]
     [None, 0, 1, 2, 0, 4, 5]
     """
-    if not isinstance(param_grid, str) or pace is BY_ROUNDS:
+    if not isinstance(param_grid, str) or pace.own is not None:
         return [Step() for _ in settings]
     # Of each multiple the one next to it on the way to 1.
     multiples = [*MULTIPLES, *BEYOND][: len(settings)]
@@ -224,6 +237,18 @@ def steps_of(param_grid: Any, settings: list[dict[str, Any]], pace: Pace = FAST)
         Step() if one == 1.0 else Step(multiples.index(other), beyond=one in BEYOND)
         for one, other in zip(multiples, inner)
     ]
+
+
+def steps_of_models(models: Sequence[tuple[int, Any, list[dict[str, Any]], Pace]]) -> list[Step]:
+    """Those of several models, each with its first setting, its grid, its own settings and its pace."""
+    steps = []
+    for number, (first, grid, settings, pace) in enumerate(models):
+        for at, step in enumerate(steps_of(grid, settings, pace)):
+            # Fewer rounds cost nothing, and are worth nothing where all of them are far behind.
+            before = 0 if at and pace.own is not None else step.before
+            shifted = None if before is None else first + before
+            steps.append(step._replace(before=shifted, model=number, slow=not pace.cheap))
+    return steps
 
 
 def _rounds(base: Estimator, n_samples: int) -> list[dict[str, Any]]:
@@ -274,6 +299,8 @@ def pace_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[di
 
 def strategy_of(strategy: Any, pace: Pace) -> Strategy:
     """Strategy of a search; a ladder that is given by its name is as long as the pace says."""
+    if pace.only_equal:
+        return OnlyEqualCosts(why=pace.only_equal)
     by_name = isinstance(strategy, str) and strategy == "ladder"
     return Ladder(pace.rungs) if by_name else get_strategy(strategy)
 
@@ -281,6 +308,19 @@ def strategy_of(strategy: Any, pace: Pace) -> Strategy:
 def margin_of(threshold: str | None, pace: Pace) -> float | None:
     """Margin by which costs have to beat equal ones where the winner is to be stable; ``None`` where it is not."""
     return pace.margin if threshold == "stable" else None
+
+
+def chooser_of(config: SearchConfig, models: Sequence[tuple[int, Pace]]) -> Chooser:
+    """How a search chooses among its trials; each model has its first setting and its pace."""
+    margins = [ModelMargin(at, pace.margin, None if pace.own is None else at + pace.own) for at, pace in models]
+    margin = margin_of(config.threshold, models[0][1])
+    return Chooser(margin, config.min_gain, margins[0].own, tuple(margins) if len(margins) > 1 else ())
+
+
+def shared_pace(paces: Sequence[Pace]) -> Pace:
+    """Pace by which folds are drawn that several models share: no more of them than the dearest model has by itself."""
+    repeats, folds = (min(getattr(pace, name) for pace in paces) for name in ("repeats", "folds"))
+    return paces[0]._replace(repeats=repeats, folds=folds, cheap=all(pace.cheap for pace in paces))
 
 
 def cv_of(cv: Any, y: Array, pace: Pace, *, random_state: np.random.RandomState | None) -> Any:
@@ -366,6 +406,18 @@ def class_splits(y: Array, pace: Pace, *, random_state: np.random.RandomState | 
 # ---------------------------------------------------------------- options
 
 
+# Column of the settings that says which of several models they are of.
+MODEL = "model"
+
+
+class Model(NamedTuple):
+    """A model that takes part in a search, its name where there are several, and what is searched of it."""
+
+    name: str | None
+    base: Estimator
+    param_grid: Any
+
+
 _CHOICES = {
     "threshold": ("stable", "tune", None),
     "refit": (True, False, "folds"),
@@ -422,6 +474,15 @@ class SearchConfig:
         return config
 
     @property
+    def models(self) -> list[Model]:
+        """The models that are searched, by their names: the order in which they are given decides nothing."""
+        known, grid = named_models(self.base), self.param_grid
+        if known is None:
+            return [Model(None, self.base, grid)]
+        grids = grid if isinstance(grid, dict) else {name: grid for name, _ in known}
+        return [Model(name, base, grids.get(name, AUTO)) for name, base in sorted(known, key=itemgetter(0))]
+
+    @property
     def aim(self) -> Metric:
         """What is maximised: the metric, under the constraint."""
         return aim(self.metric, self.constraint)
@@ -443,11 +504,10 @@ class SearchConfig:
 
     def check(self) -> None:
         """Raise an error for what no other part checks, before any training."""
-        base, error_score = self.base, self.error_score
-        if isinstance(base, type) or not hasattr(base, "fit"):
-            raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {base!r}")
-        if isinstance(last_step(base)[1], RegressorMixin):
-            raise TypeError(f"base must be a classifier, got {base!r}, a regressor; e.g. RidgeClassifier for Ridge")
+        error_score = self.error_score
+        self._check_names()
+        for model in self.models:
+            _check_base(model.base)
         self.check_options()
         check_n_jobs(self.n_jobs)
         if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
@@ -457,12 +517,39 @@ class SearchConfig:
         check_seed(self.random_state)
         if not isinstance(self.callbacks, (list, tuple, NoneType)) or not all(map(callable, self.callbacks or ())):
             raise TypeError(f"callbacks must be a list of functions f(study, trial) or None, got {self.callbacks!r}")
+        for model in self.models:
+            self._check_response(model.base)
+
+    def _check_names(self) -> None:
+        """Raise an error where several models are given and their names, or what is searched of them, cannot be."""
+        known = named_models(self.base)
+        if known is None:
+            return
+        if not known:
+            raise ValueError(f"base must be a classifier or several of them, got {self.base!r}; give at least one")
+        names, own = [name for name, _ in known], {each.name for each in fields(self)}
+        wrong = [name for name in names if not isinstance(name, str) or not name or "__" in name or name in own]
+        if wrong:
+            raise ValueError(
+                f"names of models must be texts without '__' that are no arguments of the search, got {wrong[0]!r}; "
+                "rename it in base={name: classifier}"
+            )
+        if isinstance(self.param_grid, list):
+            raise ValueError(f"param_grid of several models must be a dict by their names {names}, got a list")
+        for name in self.param_grid if isinstance(self.param_grid, dict) else ():
+            if name not in names:
+                raise ValueError(
+                    f"param_grid of several models is a dict by their names {names}, such as "
+                    f"{{{names[0]!r}: {{'C': [1, 10]}}}}, got {name!r}{did_you_mean(str(name), names)}"
+                )
+
+    def _check_response(self, base: Estimator) -> None:
+        """Raise a ValueError where a base lacks the answers that are asked for."""
         if self.tunes and response_method(base) is None:
             raise ValueError(
                 f"threshold={self.threshold!r} needs decision_function or predict_proba, and {type(base).__name__} has "
                 "neither; use threshold=None"
             )
-
         if self.averages_folds and not (self.tunes and hasattr(base, "predict_proba")):
             raise ValueError(
                 f"refit='folds' is a threshold on the mean of probabilities; got threshold={self.threshold!r} and "
@@ -489,10 +576,21 @@ class SearchConfig:
             check_number(self.time_limit, called["time_limit"], positive=True)
 
     def _check_grid(self) -> None:
-        if isinstance(self.param_grid, str):
-            check_choice(self.param_grid, "param_grid", (AUTO,))
-        elif self.param_grid is not None:
-            check_grid(self.param_grid)
+        for model in self.models:
+            grid = model.param_grid
+            if isinstance(grid, str):
+                check_choice(grid, "param_grid", (AUTO,))
+            elif grid is not None:
+                check_grid(grid)
+            if (
+                model.name is not None
+                and grid is not None
+                and any(MODEL in each for each in settings_of(grid, model.base))
+            ):
+                raise ValueError(
+                    f"param_grid of {model.name!r} searches a parameter called {MODEL!r}, which is the column of the "
+                    "models; search that model by itself"
+                )
 
     def _check_confidence(self) -> None:
         if self.confidence is None:
@@ -513,3 +611,11 @@ class SearchConfig:
                 "with confidence, a part of the samples is held out before they are split, so that cv cannot be splits "
                 "of all of them; give a number of folds, a share, a splitter or 'prefit'"
             )
+
+
+def _check_base(base: Any) -> None:
+    """Raise a TypeError for what is no classifier."""
+    if isinstance(base, type) or not hasattr(base, "fit"):
+        raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {base!r}")
+    if isinstance(last_step(base)[1], RegressorMixin):
+        raise TypeError(f"base must be a classifier, got {base!r}, a regressor; e.g. RidgeClassifier for Ridge")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from csf._common.messages import called_elsewhere
-from csf._common.sklearn import CallbackSupportMixin, open_callback_context, with_callbacks
+from csf._common.sklearn import CallbackSupportMixin, named_models, open_callback_context, with_callbacks
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_samples
 from csf.data.folds import Task, read_groups
@@ -89,11 +89,13 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
 
     Parameters
     ----------
-    base : estimator
-        Classifier whose ``fit`` takes ``sample_weight`` (or that has ``class_weight``), or a pipeline that ends in
-        one, or a OneVsRestClassifier of one. It is trained on targets coded 0 and 1, 1 for the positive class (0 for
-        the null class and 1, 2, ... for others; for classes that are all alike the places in ``classes_``). With a
-        fitted ``sklearn.frozen.FrozenEstimator`` only the threshold is tuned. Costs slow
+    base : estimator, list of estimator or dict of str to estimator
+        Classifier whose ``fit`` takes ``sample_weight`` (or that has ``class_weight``), or a pipeline that ends in one,
+        or a OneVsRestClassifier of one. Others, such as ``KNeighborsClassifier``, are trained at equal costs alone:
+        parameters and threshold are searched. Of several models the best one wins, see Notes; a dict names them, in a
+        list the class of the last step does (``"logisticregression"``). A base is trained on targets coded 0 and 1, 1
+        for the positive class (0 for the null class and 1, 2, ... for others; for classes that are all alike the places
+        in ``classes_``). With a fitted ``sklearn.frozen.FrozenEstimator`` only the threshold is tuned. Costs slow
         ``HistGradientBoostingClassifier`` of scikit-learn 1.9 down, see `csf.trainers`.
     metric : str, Metric or callable, default="f1"
         What is maximised: ``"f1"``, ``"f2"``, ``"f0.5"``, ``"jaccard"``, ``"gmean"``, ... (``csf.metrics.METRICS``)
@@ -113,6 +115,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
         base's own, fewer rounds of boosters (all, half and a quarter of the base's own, read off the same trainings,
         see `csf.trainers`), and nothing of other bases; ``None`` keeps the base as it is. Settings race, see Notes.
+        Of several models a dict by their names: ``{"forest": {"max_depth": [4, 8]}}``; others are searched by
+        ``"auto"``.
     constraint : str or Constraint, default=None
         What the classifier must satisfy, e.g. ``"precision >= 0.8, fpr <= 0.01"``: on the held-out predictions, and so
         on new data about every second time.
@@ -219,7 +223,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         Of several classes: what the rule decides about the held-out samples, as shares of all; rows are true and
         columns predicted classes.
     best_params_ : dict
-        Setting of ``param_grid`` that won.
+        Setting of ``param_grid`` that won; of several models with its ``"model"``.
     best_index_ : int
         Place of the winner in ``trials_`` and ``cv_results_``.
     best_estimator_ : estimator
@@ -234,7 +238,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         What ``upper_bound_`` holds for the noise of few positives: 2.4 k^(-1/4) standard errors after k trials; the
         rest is the bound of exact learners.
     stop_reason_ : str
-        Why the search ended.
+        Why the search ended; of several models also which were dropped, when, and how far they were behind.
     feasible_ : bool
         Whether ``constraint`` holds on the held-out predictions (with ``confidence``: was shown to hold on new data).
     constraint_value_ : float or None
@@ -249,9 +253,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     held_out_ : ScoreStore
         Held-out scores of the trials, in 32 MB at most (of more the best trials), see `csf.evaluate`.
     studies_ : list of Study
-        One for each setting of ``param_grid``.
+        One for each setting of ``param_grid``, of several models in the order of their names.
     cv_results_ : dict of ndarray
-        The trials as a table; ``dropped`` is whether the setting of a trial was left behind in the race.
+        The trials as a table; ``dropped`` is whether the setting of a trial was left behind in the race, and
+        ``param_model`` the name of its model, where there are several.
     n_trials_, n_splits_ : int
         Number of trials and of splits.
     refit_time_ : float
@@ -283,6 +288,15 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     are trained at no other costs, and if none can gain that on the base's own setting, it alone goes on;
     ``strategy=Ladder(6, race=False)`` trains all of them at all costs. With ``"auto"`` the values of C are tried from
     the base's own outwards, as long as they gain, and beyond 4^-3 and 4^3 times where these are best.
+
+    Several models share the folds: two repetitions of five where one of them is slow to train, of four where that is
+    neither a booster nor a linear model. The first setting of each model comes first, at equal costs, that of a slow
+    model on one repetition. A model is dropped when it cannot gain 0.005 on the best one by the same paired scores and
+    three standard errors; the others are trained on the second repetition, at their other settings and at other costs.
+    Each model has the costs and the margins that it has alone. ``corrected_score_`` makes the choice among the models
+    again on two thirds of the samples, so that it is not that of the luckiest of them. Models are dropped where
+    settings race; with a constraint, another strategy or ``threshold="tune"`` all are trained on all folds. The order
+    of the models decides nothing.
 
     The costs change what the base's probabilities mean. ``predict_proba`` takes them out again (odds times
     ``c_fp / c_fn``). It is not thresholded at ``best_threshold_``, so use ``predict``.
@@ -399,6 +413,45 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Arguments of the search; with ``deep`` also the base's, or those of several models by their names.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to tell the parameters of estimators inside.
+
+        Returns
+        -------
+        dict
+            Such as ``base__C``; of several models ``logistic``, the model itself, and ``logistic__C``.
+        """
+        params = super().get_params(deep)
+        for name, model in (named_models(self.base) or ()) if deep else ():
+            params |= {name: model} | {f"{name}__{key}": value for key, value in model.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> CostSearch:
+        """Set arguments of the search, or parameters inside it, by the names that `get_params` gives.
+
+        Parameters
+        ----------
+        **params : object
+            New values.
+
+        Returns
+        -------
+        CostSearch
+            ``self``.
+        """
+        if "base" in params:
+            self.base = params.pop("base")
+        models = dict(named_models(self.base) or ())
+        if replaced := {name: params.pop(name) for name in models if name in params}:
+            models |= replaced
+            self.base = models if isinstance(self.base, Mapping) else list(models.values())
+        return super().set_params(**params)
+
     @with_callbacks
     def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any) -> CostSearch:
         """Search the costs and train the winner.
@@ -454,7 +507,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         groups = read_groups(fit_params.get("groups"), codes.shape[0])
         task = Task(X, codes, problem.weights(sample_weight, codes), fit_params, labels, groups)
         task, calibration = (task, None) if config.confidence is None else calibration_split(config, task)
-        if is_prefit(config.base, config.cv):
+        if is_prefit(config):
             (found, rule), refit_time = problem.prefit(config, task), 0.0
         else:
             found, rule, refit_time = self._searched(config, problem, task, prepared, deadline, max_bytes)
@@ -497,9 +550,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             context=context,
             verbose=config.verbose,
             deadline=deadline,
-            forecast=None if config.verbose or deadline is not None else Forecast(),
+            # Trials of several models take their own times each.
+            forecast=None if config.verbose or deadline is not None or len(plan.models) > 1 else Forecast(),
             # Multiples of its own C decide nothing about whether a base can be trained.
-            n_settings=1 if config.param_grid == AUTO else None,
+            n_settings=len(plan.models) if config.param_grid == AUTO else None,
             race=problem.race(config, plan, trainer.store),
         )
         stopped = loop.run()

@@ -22,7 +22,7 @@ from csf.evaluate import MAX_BYTES, mean_assessment, seed_of
 from csf.evaluate.choices import decisions
 from csf.evaluate.rows import LabelRows, RowDraws, assess_rows
 from csf.metrics.labels import LabelMetric, get_label_metric
-from csf.search.config import cv_of, margin_of, pace_of, split_seed
+from csf.search.config import cv_of, pace_of, shared_pace, split_seed
 from csf.search.outcome import Outcome, SearchOutcome
 from csf.search.problem import Plan, ThresholdProblem, is_prefit
 from csf.search.progress import nothing_worked
@@ -204,7 +204,7 @@ class LabelSearch:
         self.X, self.labels = X, LabelMatrix.read(y, weight)
         self.weight = check_weights(weight, self.labels.codes.shape[0])
         _check_folds(config.cv, self.labels)
-        base, grid = _of_one_label(config.base, config.param_grid)
+        base, grid = _of_each_label(config)
         config = replace(config, base=base, param_grid=grid, metric=self.aim.of_one)
         codes = self.labels.ordered
         splits, seed, self.fit_params = common_splits(config, X, label_strata(codes), fit_params)
@@ -274,7 +274,7 @@ class RowMeans(AllLabels):
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
         searched = plan.searched(config, store, stopped or "all settings are done")
-        margin = margin_of(config.threshold, plan.pace)
+        margin = plan.chooser(config).margin
         return conclude_rows(searched, n_labels=self.n_labels, beta=self.aim.beta, margin=margin)
 
 
@@ -336,7 +336,7 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
         raise ValueError(
             f"weighting={config.weighting!r} is for classes of one label a sample, and y has several; use 'class'"
         )
-    if is_prefit(config.base, config.cv):
+    if is_prefit(config):
         raise ValueError(
             "the base is fitted before, and y has several labels, for each of which it is trained; give an unfitted "
             "base, or tune the threshold of each column with cv='prefit' and a base of that column"
@@ -346,6 +346,13 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
             f"checkpoint={config.checkpoint!r} is the file of one search, and metric={aim.name!r} makes one for each "
             "column of y; leave it out, or search the columns one by one"
         )
+
+
+def _of_each_label(config: SearchConfig) -> tuple[Any, Any]:
+    """Base of each label and its grid, or those of several models by their names."""
+    found = [_of_one_label(model.base, model.param_grid) for model in config.models]
+    names = [model.name for model in config.models]
+    return found[0] if None in names else tuple(dict(zip(names, each)) for each in zip(*found))
 
 
 def _of_one_label(base: Estimator, grid: Any) -> tuple[Estimator, Any]:
@@ -406,12 +413,12 @@ def value_of_labels(metric: Any, y: Any, predicted: Array, sample_weight: Any) -
 
 
 def common_splits(
-    search: Estimator, X: Samples, y: Array, fit_params: Mapping[str, Any]
+    search: SearchConfig, X: Samples, y: Array, fit_params: Mapping[str, Any]
 ) -> tuple[list[tuple[IntArray, IntArray]], int | None, dict[str, Any]]:
     """Splits of several searches on the same samples, stratified by ``y``, their seed, and arguments of their fits."""
     state = None if search.random_state is None else check_random_state(search.random_state)
-    pace = pace_of(search.base, search.engine, search.param_grid, [{}])
-    cv = cv_of(search.cv, y, pace, random_state=state)
+    paces = [pace_of(model.base, search.engine, model.param_grid, [{}]) for model in search.models]
+    cv = cv_of(search.cv, y, shared_pace(paces), random_state=state)
     groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
     splits = resolve_splits(cv, X, y, random_state=split_seed(state), split_params=groups)
     seed = None if state is None else int(state.randint(np.iinfo(np.int32).max))

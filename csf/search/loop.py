@@ -126,7 +126,7 @@ class SearchLoop:
         again, scores_known = self.checkpoint.resume(self.studies, self._memory, self.store)
         for setting, number in again:
             trial = self._trial(setting, number)
-            (trained,) = self.trainer.train([self.work(setting, trial)], raise_errors=False)
+            (trained,) = self.trainer.train([self.work(setting, trial, len(trial.fold_scores))], raise_errors=False)
             self._memory.add(setting, trial, trained.states)
             if trial.state == "complete" and not scores_known:
                 self._keep(setting, trial, trained)
@@ -157,14 +157,18 @@ class SearchLoop:
             self._save()
         return batch
 
-    def work(self, setting: int, trial: Trial) -> Work:
-        """A trial with what its trainings may start from, its own solutions where it was trained."""
-        starts = [self._memory.starts(setting, fold, trial.costs) for fold in range(self.trainer.n_folds)]
-        return Work(setting, trial, starts)
+    def work(self, setting: int, trial: Trial, n_folds: int = 0) -> Work:
+        """A trial with what its trainings may start from, its own solutions where it was trained.
+
+        It is trained on the first ``n_folds``; 0 means all.
+        """
+        folds = range(n_folds or self.trainer.n_folds)
+        return Work(setting, trial, [self._memory.starts(setting, fold, trial.costs) for fold in folds])
 
     def _run_wave(self, wave: list[tuple[int, Trial]], progress: Progress) -> str | None:
         """Train a wave and tell its results; why the search ends, if it does."""
-        work = [self.work(setting, trial) for setting, trial in wave]
+        n_folds = (lambda *trial: 0) if self.race is None else self.race.n_folds
+        work = [self.work(*each, n_folds(*each)) for each in wave]
         # Closed at once where the search ends, so that no worker goes on with what nobody waits for.
         with closing(self.trainer.train(work, raise_errors=self.raise_errors)) as results:
             return self._settle(wave, results, progress)
@@ -206,6 +210,11 @@ class SearchLoop:
         """Record a trial with all that it says, even where Ctrl-C comes in between and this is called again."""
         setting, number, trained = untold
         fields = trained.fields
+        if 0 < len(self._trial(setting, number).fold_scores) < len(trained.fit_times):
+            # Its first folds were told before.
+            self.studies[setting].reopen(number)
+            if self.store is not None:
+                self.store.discard((setting, number))
         if self._trial(setting, number).state == "pending":
             if "error" in fields:
                 self.studies[setting].fail(number, setting=setting, **fields)

@@ -285,15 +285,13 @@ class SearchOutcome(Outcome):
         return self.store[self.key]
 
 
-def conclude(
-    searched: Outcome, *, margin: float | None, own: int | None = None, counted: Sequence[Any] = ()
-) -> SearchOutcome:
-    """Outcome of a search that is over, ``margin`` and ``own`` as for `choose`.
+def conclude(searched: Outcome, chooser: Chooser, counted: Sequence[Any] = ()) -> SearchOutcome:
+    """Outcome of a search that is over, by what its ``chooser`` says.
 
     A TypeError or ValueError where no trial worked.
     """
     config, trials, metric, store = searched.config, searched.trials, searched.metric, searched.store
-    won = choose(trials, metric, store, min_gain=config.min_gain, margin=margin, own=own)
+    won = choose(trials, metric, store, chooser)
     _warn_of(won.trial, metric)
     if store is not None:
         key = won.trial.setting, won.trial.number
@@ -316,7 +314,7 @@ def conclude(
         bound_margin=bound.margin,
         gain=won.gain,
         counted=counted,
-        chooser=Chooser(margin, config.min_gain, own),
+        chooser=chooser,
     )
 
 

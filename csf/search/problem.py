@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.ensemble import VotingClassifier
@@ -17,11 +18,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import did_you_mean, warn
-from csf._common.sklearn import clone, safe_indexing, slice_params
-from csf._common.typing import Array, Costs, Estimator, IntArray
+from csf._common.sklearn import clone, last_name, named_models, safe_indexing, slice_params
+from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray
 from csf._common.validation import check_class_weights, check_labels, check_weights
-from csf.data.costs import WEIGHTINGS, check_class_weight
-from csf.data.folds import Fold, bound_share, group_folds, make_folds, resolve_splits
+from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, takes_weights
+from csf.data.folds import Fold, bound_share, first_repeat, group_folds, make_folds, resolve_splits
 from csf.data.labels import read_classes, read_labels
 from csf.data.responses import PROBABILITIES_FIRST, respond, response_method
 from csf.evaluate import MAX_BYTES, ScoreStore, seed_of
@@ -32,17 +33,20 @@ from csf.metrics.profile import ErrorProfile
 from csf.search.checkpoint import Checkpoint
 from csf.search.class_study import ClassStudy
 from csf.search.config import (
+    AUTO,
     BEYOND,
     CLASS_MULTIPLES,
     FAST,
+    MODEL,
     MULTIPLES,
+    chooser_of,
     class_splits,
     cv_of,
-    margin_of,
     pace_of,
     settings_of,
+    shared_pace,
     split_seed,
-    steps_of,
+    steps_of_models,
     strategy_of,
 )
 from csf.search.judging import ClassJudge, ThresholdJudge, evaluate, warn_of_one_side
@@ -55,22 +59,26 @@ from csf.thresholding.certificates import Scored, certify
 from csf.thresholding.linear_rule import RuleOfClasses, aligned_scores, codes_of
 from csf.thresholding.rule import ThresholdRule
 from csf.trainers import Prepared, make_trainers, seeded
+from csf.trainers.base import unset_seeds
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from csf.data.costs import CostChannel
     from csf.data.folds import Task
     from csf.data.labels import Labels
+    from csf.data.responses import Response
+    from csf.evaluate import Chooser
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
-    from csf.search.config import Pace, SearchConfig
+    from csf.search.config import Model, Pace, SearchConfig
+    from csf.search.strategies import Strategy
     from csf.search.workers import Judge
     from csf.trainers.base import Trainer, Training
 
 __all__ = [
     "ClassProblem",
     "Plan",
+    "PlannedModel",
     "Problem",
     "ThresholdProblem",
     "TrainingSetup",
@@ -82,6 +90,7 @@ __all__ = [
     "make_plan",
     "make_studies",
     "open_checkpoint",
+    "planned_models",
     "read_problem",
     "serves_classes",
     "warn_of_trivial",
@@ -95,15 +104,17 @@ __all__ = [
 _WAYS_OUT = {"positive": "precision >= 0.8", "negative": "recall >= 0.8"}
 
 
-def make_studies(config: SearchConfig, n_settings: int, *, pos: float, pace: Pace) -> list[Study]:
-    """One study for each setting, without trials."""
+def make_studies(config: SearchConfig, paces: Sequence[Pace], *, pos: float) -> list[Study]:
+    """One study for each setting, which has a pace, without trials."""
     warn_of_trivial(config.aim, pos)
-    strategy = strategy_of(config.strategy, pace)
-    # The gain rule compares with equal costs, so these have to be among the trials; a ladder begins with them.
-    begins_equal = config.min_gain is None or isinstance(strategy, Ladder)
-    strategy = strategy if begins_equal else EqualCostsFirst(strategy)
     options = {"pos": pos, "n_trials": config.n_trials, "tol": config.tol, "bound": config.bound}
-    return [Study(config.aim, strategy, **options) for _ in range(n_settings)]
+    return [Study(config.aim, _begun(config, strategy_of(config.strategy, pace)), **options) for pace in paces]
+
+
+def _begun(config: SearchConfig, strategy: Strategy) -> Strategy:
+    """The strategy, begun with equal costs where the gain rule compares with these; a ladder begins with them."""
+    begins_equal = config.min_gain is None or isinstance(strategy, Ladder)
+    return strategy if begins_equal else EqualCostsFirst(strategy)
 
 
 def warn_of_trivial(metric: Metric, pos: float) -> None:
@@ -124,14 +135,31 @@ def warn_of_trivial(metric: Metric, pos: float) -> None:
 class TrainingSetup:
     """How bases are trained: all settings on the folds, and the winner once more on everything."""
 
-    channel: CostChannel
+    channel_of: Callable[[Estimator], CostChannel]
     normalize: str
     engine: str
     prepared: Prepared
 
     def trainers(self, base: Estimator, folds: list[Fold]) -> list[Trainer]:
         """Trainers of one base, one for each fold."""
-        return make_trainers(base, folds, self.channel, self.normalize, self.prepared, engine=self.engine)
+        channel = self.channel_of(base)
+        return make_trainers(base, folds, channel, self.normalize, self.prepared, engine=self.engine)
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedModel:
+    """A model of a search with its seeds, the first of its settings among all, its own settings and its pace."""
+
+    model: Model
+    first: int
+    settings: list[dict[str, Any]]
+    pace: Pace
+
+    @property
+    def named(self) -> list[dict[str, Any]]:
+        """Its settings, with the name of the model where there are several."""
+        name = self.model.name
+        return self.settings if name is None else [{MODEL: name, **setting} for setting in self.settings]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,13 +167,17 @@ class Plan:
     """What a search is going to do."""
 
     task: Task
+    models: list[PlannedModel]
     settings: list[dict[str, Any]]
     bases: list[Estimator]
     splits: list[tuple[IntArray, IntArray]]
     folds: list[Fold]
     studies: list[Any]
     setup: TrainingSetup
-    pace: Pace
+
+    def chooser(self, config: SearchConfig) -> Chooser:
+        """How the winner is chosen."""
+        return chooser_of(config, [(each.first, each.pace) for each in self.models])
 
     def final_trainer(self, setting: int) -> Trainer:
         """Trains a base on everything, and predicts what it has learnt from."""
@@ -161,8 +193,14 @@ class Plan:
             settings=self.settings,
             n_splits=len(self.splits),
             store=store,
-            stop_reason=stopped or reason_of(self.studies),
+            stop_reason=stopped or "; ".join([reason_of(self.studies), *self._unsearched]),
         )
+
+    @property
+    def _unsearched(self) -> list[str]:
+        """What to say of models whose parameters nobody named and `settings_of` does not know."""
+        plain = [each.model.base for each in self.models if each.model.param_grid == AUTO and each.settings == [{}]]
+        return [f"param_grid='auto' knows no parameter of {last_name(base)} to search" for base in plain]
 
 
 def make_plan(
@@ -171,24 +209,64 @@ def make_plan(
     """Plan of a search in memory; ``prepared`` is what other searches on the same samples and splits prepared."""
     # One generator for the base and then the splits: the order of the two decides what a seed means.
     random_state = None if config.random_state is None else check_random_state(config.random_state)
-    base = seeded(config.base, random_state)
-    check_class_weight(base, task.user_labels.classes.size, alike=task.n_alike is not None)
+    for model in config.models:
+        check_class_weight(model.base, task.user_labels.classes.size, alike=task.n_alike is not None)
     # Arguments of fit may stop boosters early, or keep the steps of a pipeline together.
-    settings = problem.settings(config, base, None if task.fit_params else task.n_samples)
-    bases = [with_setting(base, setting) for setting in settings]
+    n_samples = None if task.fit_params else task.n_samples
+    models = planned_models(config, problem, seeded_models(config.models, random_state), n_samples)
+    bases = [with_setting(each.model.base, setting) for each in models for setting in each.settings]
     y = task.strata
-    pace = pace_of(base, config.engine, config.param_grid, settings)
-    cv = problem.cv(config, y, pace, random_state=random_state)
+    cv = problem.cv(config, y, shared_pace([each.pace for each in models]), random_state=random_state)
     if task.groups is not None and (config.cv is None or isinstance(config.cv, Real)):
         cv = group_folds(cv, y, task.groups, random_state=split_seed(random_state))
     splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
     folds = make_folds(task, splits)
-    studies = problem.studies(config, folds, len(settings), pace)
-    channel = WEIGHTINGS[config.weighting](
-        base, sample_weight_name=config.sample_weight_name, weighted=task.weight is not None
-    )
-    setup = TrainingSetup(channel, config.normalize, config.engine, prepared)
-    return Plan(task, settings, bases, splits, folds, studies, setup, pace)
+    studies = problem.studies(config, folds, [each.pace for each in models for _ in each.settings])
+    channel_of = partial(_channel_of, config, weighted=task.weight is not None)
+    setup = TrainingSetup(channel_of, config.normalize, config.engine, prepared)
+    settings = [setting for each in models for setting in each.named]
+    return Plan(task, models, settings, bases, splits, folds, studies, setup)
+
+
+def planned_models(
+    config: SearchConfig, problem: Problem, models: Sequence[Model], n_samples: int | None
+) -> list[PlannedModel]:
+    """The models with what is searched of each; ``n_samples`` as for `settings_of`."""
+    found: list[PlannedModel] = []
+    for model in models:
+        settings = problem.settings(config, model, n_samples)
+        pace = pace_of(model.base, config.engine, model.param_grid, settings)
+        if _channel_of(config, model.base).kind == "none":
+            why = f"{last_name(model.base)} takes no weights, so that other costs cannot reach it"
+            pace = pace._replace(rungs=1, only_equal=why)
+        found.append(PlannedModel(model, sum(len(each.settings) for each in found), settings, pace))
+    return found
+
+
+def _channel_of(config: SearchConfig, base: Estimator, *, weighted: bool = False) -> CostChannel:
+    """How costs reach a base; not at all where it takes no weights, a ValueError where the user gave some."""
+    if config.weighting == "class" and config.sample_weight_name is None and not takes_weights(base):
+        if weighted:
+            raise ValueError(
+                f"{last_name(base)} takes no weights, so the given sample_weight cannot reach it. Drop sample_weight, "
+                "or use a base whose fit has it"
+            )
+        return CostChannel("none", "")
+    options = {"sample_weight_name": config.sample_weight_name, "weighted": weighted}
+    return WEIGHTINGS[config.weighting](base, **options)
+
+
+def seeded_models(models: list[Model], random_state: np.random.RandomState | None) -> list[Model]:
+    """The models with their seeds, which do not depend on the order of the models.
+
+    Each reads its seeds from the same place; the one with the most of them says where the seed of splits is read.
+    """
+    state, seeds = None if random_state is None else random_state.get_state(), {}
+    for at in sorted(range(len(models)), key=lambda at: len(unset_seeds(models[at].base))):
+        if random_state is not None:
+            random_state.set_state(state)
+        seeds[at] = models[at]._replace(base=seeded(models[at].base, random_state))
+    return [seeds[at] for at in range(len(models))]
 
 
 def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
@@ -232,22 +310,62 @@ def open_checkpoint(
 # ---------------------------------------------------------------- fitted bases
 
 
-def is_prefit(base: Estimator, cv: object) -> bool:
-    """Whether a base is to be taken as it is: a frozen one, or any with ``cv="prefit"``."""
-    return isinstance(base, FrozenEstimator) or (isinstance(cv, str) and cv == "prefit")
+def is_prefit(config: SearchConfig) -> bool:
+    """Whether bases are to be taken as they are: frozen ones, or any with ``cv="prefit"``."""
+    frozen = {isinstance(model.base, FrozenEstimator) for model in config.models}
+    given = isinstance(config.cv, str) and config.cv == "prefit"
+    if len(frozen) > 1 and not given:
+        raise ValueError(
+            "base holds fitted models (FrozenEstimator) and unfitted ones, which samples cannot compare that some have "
+            "seen; give models of one kind, or fit the others and use cv='prefit'"
+        )
+    return given or frozen == {True}
 
 
-def _untrained(config: SearchConfig, study: Any, store: Any, stopped: str) -> Outcome:
+def _untrained(config: SearchConfig, studies: list[Any], store: Any, stopped: str) -> Outcome:
     """What a search did that trained nothing."""
-    return Outcome(config=config, studies=[study], settings=[{}], n_splits=0, store=store, stop_reason=stopped)
+    settings = [{} if model.name is None else {MODEL: model.name} for model in config.models]
+    return Outcome(config=config, studies=studies, settings=settings, n_splits=0, store=store, stop_reason=stopped)
 
 
-def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Array, Array]:
-    """Outcome of the fitted base with the threshold that suits it best, its classes, and the user's names of them.
+class JudgedBase(NamedTuple):
+    """A fitted base, its classes, the user's names of them, and what it says about the samples."""
 
-    Its costs are 1: those that it was trained with are unknown.
+    base: Estimator
+    known: Array
+    names: Array
+    answer: Response
+    lost: BoolArray
+
+
+def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, JudgedBase]:
+    """Outcome of the best fitted base with the threshold that suits it best, and that base.
+
+    Costs are 1: those that it was trained with are unknown.
     """
-    base, labels, metric = config.base, task.user_labels, config.aim
+    metric, is_pos = config.aim, task.codes > 0
+    pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=task.weight).pos
+    judged, studies = [_judged_base(model.base, config, task) for model in config.models], []
+    warn_of_trivial(metric, pos)
+    store = ScoreStore(is_pos, task.weight)
+    store.draw_together(task.groups)
+    for at, each in enumerate(judged):
+        study = Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=config.bound)
+        study.trials = [Trial(number=0, t=None, costs=(1.0, 1.0))]
+        told = evaluate(metric, is_pos, each.lost, each.answer.decided, each.answer.score, task.weight)
+        trial = study.record(0, setting=at, **told)
+        store.add_trial((at, 0), trial, each.answer.score, each.answer.decided, each.lost)
+        studies.append(study)
+    stopped = "the base was fitted before: only its threshold was tuned"
+    if len(judged) > 1:
+        stopped = "the models were fitted before: only their thresholds were tuned, and the best of them was chosen"
+    found = conclude(_untrained(config, studies, store, stopped), chooser_of(config, [(0, FAST)]))
+    return found, judged[found.winner.setting]
+
+
+def _judged_base(base: Estimator, config: SearchConfig, task: Task) -> JudgedBase:
+    """What a fitted base says about the samples."""
+    labels = task.user_labels
     check_is_fitted(base)
     known = np.asarray(getattr(base, "classes_", labels.classes))
     # It may have been trained on codes, by a search; it then knows the null class as 0.
@@ -255,19 +373,9 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Array
     if coded:  # else the base's own names are meant, of which it may have others
         labels.check_codes(known)
     null, truth = (0, task.codes) if coded else (labels.null, labels.decode(task.codes))
-    answer, is_pos = respond(base, task.X, null, tune=config.tunes), task.codes > 0
-    pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=task.weight).pos
-    warn_of_trivial(metric, pos)
-    study = Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=config.bound)
-    study.trials = [Trial(number=0, t=None, costs=(1.0, 1.0))]
-    lost = is_pos & (truth != answer.found)
-    trial = study.record(0, **evaluate(metric, is_pos, lost, answer.decided, answer.score, task.weight))
-    store = ScoreStore(is_pos, task.weight)
-    store.draw_together(task.groups)
-    store.add_trial((0, 0), trial, answer.score, answer.decided, lost)
-    stopped = "the base was fitted before: only its threshold was tuned"
-    found = conclude(_untrained(config, study, store, stopped), margin=margin_of(config.threshold, FAST))
-    return found, known, labels.decode(known) if coded else known
+    answer = respond(base, task.X, null, tune=config.tunes)
+    lost = (task.codes > 0) & (truth != answer.found)
+    return JudgedBase(base, known, labels.decode(known) if coded else known, answer, lost)
 
 
 # ---------------------------------------------------------------- samples for certificates
@@ -359,19 +467,18 @@ class ThresholdProblem:
         """The user's weights, checked."""
         return check_class_weights(sample_weight, codes > 0)
 
-    def settings(self, config: SearchConfig, base: Estimator, n_samples: int | None) -> list[dict[str, Any]]:
-        """Settings of the base's parameters, see `settings_of`."""
+    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
+        """Settings of a model's parameters, see `settings_of`."""
         multiples = [*MULTIPLES, *BEYOND] if self._races(config) else MULTIPLES
-        return settings_of(config.param_grid, base, config.engine, multiples=multiples, n_samples=n_samples)
+        return settings_of(model.param_grid, model.base, config.engine, multiples=multiples, n_samples=n_samples)
 
     def cv(self, config: SearchConfig, y: Array, pace: Pace, *, random_state: Any) -> Any:
         """Splitter, or the splits."""
         return cv_of(config.cv, y, pace, random_state=random_state)
 
-    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, pace: Pace) -> list[Any]:
-        """One study for each setting, without trials."""
-        pos = bound_share(folds, on_train=config.bound_on == "train")
-        return make_studies(config, n_settings, pos=pos, pace=pace)
+    def studies(self, config: SearchConfig, folds: list[Fold], paces: Sequence[Pace]) -> list[Any]:
+        """One study for each setting, which has a pace, without trials."""
+        return make_studies(config, paces, pos=bound_share(folds, on_train=config.bound_on == "train"))
 
     def _races(self, config: SearchConfig) -> bool:
         """See `races`."""
@@ -381,7 +488,12 @@ class ThresholdProblem:
         """What decides which settings are trained at further costs; ``None`` for all of them."""
         if not self._races(config) or len(plan.studies) == 1:
             return None
-        return Race(plan.studies, steps_of(config.param_grid, plan.settings, plan.pace), store, config.aim)
+        models = [(each.first, each.model.param_grid, each.settings, each.pace) for each in plan.models]
+        names = [str(each.model.name) for each in plan.models] if len(models) > 1 else []
+        # What bounds read of training parts is that of all folds.
+        n_first = first_repeat(plan.splits) if names and config.bound_on == "validation" else 0
+        steps, n_first = steps_of_models(models), n_first if n_first < len(plan.splits) else 0
+        return Race(plan.studies, steps, store, config.aim, names=names, n_first=n_first)
 
     def judge(self, config: SearchConfig) -> Judge:
         """What says what trainings come to."""
@@ -389,13 +501,12 @@ class ThresholdProblem:
 
     def prefit(self, config: SearchConfig, task: Task) -> tuple[SearchOutcome, ThresholdRule]:
         """Outcome for a base that is fitted already, and what predicts."""
-        found, known, names = judge_prefit(config, task)
-        return found, self._rule(found, config.base, known, names)
+        found, best = judge_prefit(config, task)
+        return found, self._rule(found, best.base, best.known, best.names)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
-        margin = margin_of(config.threshold, plan.pace)
-        return conclude(plan.searched(config, store, stopped), margin=margin, own=plan.pace.own)
+        return conclude(plan.searched(config, store, stopped), plan.chooser(config))
 
     def rule(self, found: SearchOutcome, trainer: Trainer, training: Training) -> ThresholdRule:
         """What predicts with the winner, trained on everything."""
@@ -468,21 +579,22 @@ class ClassProblem:
             raise ValueError(f"sample_weight is zero for every sample of the classes {empty}; drop them, or weigh some")
         return weight
 
-    def settings(self, config: SearchConfig, base: Estimator, n_samples: int | None) -> list[dict[str, Any]]:
-        """Settings of the base's parameters; of boosters none."""
-        return settings_of(config.param_grid, base, config.engine, multiples=CLASS_MULTIPLES)
+    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
+        """Settings of a model's parameters; of boosters none."""
+        return settings_of(model.param_grid, model.base, config.engine, multiples=CLASS_MULTIPLES)
 
     def cv(self, config: SearchConfig, y: Array, pace: Pace, *, random_state: Any) -> Any:
         """Splitter, or the splits."""
         return class_splits(y, pace, random_state=random_state) if config.cv is None else config.cv
 
-    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, pace: Pace) -> list[Any]:
-        """One study for each setting, without trials."""
+    def studies(self, config: SearchConfig, folds: list[Fold], paces: Sequence[Pace]) -> list[Any]:
+        """One study for each setting, which has a pace, without trials."""
         task = folds[0].task
         totals = np.bincount(task.codes, task.weight, self._n_classes)
         shares = totals / totals.sum()
         return [
-            ClassStudy(self.metric, config.strategy, shares=shares, n_trials=config.n_trials) for _ in range(n_settings)
+            ClassStudy(self.metric, config.strategy, shares=shares, n_trials=config.n_trials, why=pace.only_equal)
+            for pace in paces
         ]
 
     def race(self, config: SearchConfig, plan: Plan, store: Any) -> None:
@@ -490,12 +602,19 @@ class ClassProblem:
 
     def judge(self, config: SearchConfig) -> Judge:
         """What says what trainings come to."""
-        margins = response_method(config.base, PROBABILITIES_FIRST) == "decision_function"
-        return ClassJudge(self.metric, self._n_classes, margins=margins, tune=config.tunes)
+        methods = {response_method(model.base, PROBABILITIES_FIRST) for model in config.models}
+        if len(methods) > 1 and config.tunes:
+            raise ValueError(
+                "of several classes one rule reads the scores of all models, and base holds some with predict_proba "
+                "and some without; wrap the others in CalibratedClassifierCV, or leave them out"
+            )
+        return ClassJudge(self.metric, self._n_classes, margins=methods == {"decision_function"}, tune=config.tunes)
 
     def prefit(self, config: SearchConfig, task: Task) -> tuple[ClassOutcome, RuleOfClasses]:
         """Outcome for a base that is fitted already, and what predicts."""
         base = config.base
+        if named_models(base) is not None:
+            raise ValueError("several fitted models cannot be chosen among for several classes; give one of them")
         check_is_fitted(base)
         codes = codes_of(np.asarray(base.classes_), self.labels.classes)
         self.labels.check_codes(base.classes_)
@@ -503,14 +622,14 @@ class ClassProblem:
         everything, judge = np.arange(task.n_samples), self.judge(config)
         store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)
         store.draw_together(task.groups)
-        (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], 1, FAST)
+        (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], [FAST])
         (trial,) = study.ask_batch()
         result = FoldResult(decided=scores.argmax(axis=1), score=scores)
         fields, said = judge.judge([Fold(task, everything, everything)], [result], trial.costs)
         assert said is not None, "nothing was trained that could fail"
         store.add_trial((0, trial.number), study.record(trial, **fields), *said)
         stopped = "the base was fitted before: only its decision was tuned"
-        found = conclude_classes(_untrained(config, study, store, stopped))
+        found = conclude_classes(_untrained(config, [study], store, stopped))
         return found, found.rule_with(base, self.labels)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> ClassOutcome:

@@ -11,7 +11,7 @@ import numpy as np
 
 from csf._common.validation import check_count
 from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, differences
-from csf.evaluate.choices import Margins, averaged, decide_gain, steadiest
+from csf.evaluate.choices import BEST, Margins, averaged, decide_gain
 from csf.evaluate.trials import best_trial
 from csf.search.progress import nothing_worked
 from csf.search.strategies import EqualCostsFirst, Ladder, get_strategy
@@ -153,6 +153,8 @@ class GainRule:
 # ---------------------------------------------------------------- the stable winner and threshold
 
 
+# Whoever is best on average wins.
+STABLE = Chooser(0.0)
 # More draws change neither winner nor cut by what matters beside the noise of the data.
 N_DRAWS = 50
 
@@ -180,8 +182,7 @@ def stable_choice(
     metric: Metric,
     *,
     among: TrialKey | None = None,
-    margin: float = 0.0,
-    own: int | None = None,
+    chooser: Chooser = STABLE,
     random_state: int = 0,
 ) -> StableChoice | None:
     """Choose a trial by the mean of its best values over bootstrap draws, and take the mean of its best thresholds.
@@ -198,10 +199,8 @@ def stable_choice(
         What is maximised.
     among : tuple of int, default=None
         The trial, where it is chosen already.
-    margin : float, default=0.0
+    chooser : Chooser, default=Chooser(0.0)
         Standard deviations over draws by which a trial has to be better than the best one of equal costs on average.
-    own : int, default=None
-        The setting whose equal costs these are; ``None`` for any.
     random_state : int, default=0
         Seed of the draws.
 
@@ -234,8 +233,7 @@ def stable_choice(
     if not told.any():
         return None
     values = sampled.retuned.value[:, told]
-    kept = Chooser(margin, own=own).defaults(sampled.rows)
-    at = steadiest(values, kept, margin) if among is None else sampled.keys.index(among)
+    at = chooser.rivals(sampled.rows).steadiest(values) if among is None else sampled.keys.index(among)
     key = sampled.keys[at]
     return _cut(store, store[key], metric, sampled.thresholds(key), float(np.nanstd(values[at])))
 
@@ -287,26 +285,23 @@ def choose(
     trials: Sequence[Trial],
     metric: Metric,
     store: ScoreStore | None = None,
-    *,
-    min_gain: float | None = None,
-    margin: float | None = None,
-    own: int | None = None,
+    chooser: Chooser = BEST,
 ) -> Winner:
     """Choose among trials.
 
     The gain rule (``min_gain``) decides first whether equal costs are kept. Then the choice is by what is stable, where
-    a ``margin`` for that is given, over equal costs (of the setting ``own``); else the best trial wins. Without a store
-    there is nothing that chance could be measured by, and the best trial wins.
+    the chooser has a margin for that; else the best trial wins. Without a store there is nothing that chance could be
+    measured by, and the best trial wins.
     """
     best = best_trial(trials)
     if best is None:
         raise nothing_worked(trials)
     gain = cut = None
-    if store is not None and min_gain is not None:
-        gain = GainRule(min_gain).choose(store, metric)
+    if store is not None and chooser.min_gain is not None:
+        gain = GainRule(chooser.min_gain).choose(store, metric)
     key = None if gain is None else gain.key
-    if store is not None and margin is not None:
-        cut = stable_choice(store, metric, among=key, margin=margin, own=own)
+    if store is not None and chooser.margin is not None:
+        cut = stable_choice(store, metric, among=key, chooser=chooser)
     key = key if cut is None else cut.key
     trial = best if key is None else next(each for each in trials if (each.setting, each.number) == key)
     assert trial.score is not None, "a winner is complete"
@@ -329,11 +324,20 @@ def races(config: SearchConfig) -> bool:
 
 
 class _Standing(NamedTuple):
-    """Settings with scores at equal costs, the place of the best one, and how far each (column) may be above others."""
+    """Settings with scores at equal costs, the place of the best one, and how far each (column) is above others.
+
+    ``most`` is how far it may be; ``values`` are those of the metric.
+    """
 
     settings: list[int]
     leader: int
+    values: Array
+    gain: Array
     most: Array
+
+    def best(self, places: Sequence[int]) -> int:
+        """Place of the best one of some settings."""
+        return places[int(np.argmax(self.values[list(places)]))]
 
 
 class Race:
@@ -353,37 +357,91 @@ class Race:
         Held-out scores of their trials.
     metric : Metric
         What is maximised.
+    names : sequence of str, default=()
+        Names of several models. The first setting of each is tried before others; slow ones are trained on the first
+        folds, which hold out each sample once, and on the others if they may still win.
+    n_first : int, default=0
+        The number of these folds; 0 where slow models are trained on all folds at once.
     """
 
-    def __init__(self, studies: Sequence[Study], steps: Sequence[Step], store: ScoreStore, metric: Metric) -> None:
+    def __init__(
+        self,
+        studies: Sequence[Study],
+        steps: Sequence[Step],
+        store: ScoreStore,
+        metric: Metric,
+        *,
+        names: Sequence[str] = (),
+        n_first: int = 0,
+    ) -> None:
         self.studies, self.steps, self.store, self.metric = studies, steps, store, metric
-        self._known: tuple[list[TrialKey], _Standing | None] = [], None
+        self.names, self.n_first = names, n_first
+        self._known: tuple[list[ScoreRow], _Standing | None] = [], None
         for study, step in zip(studies, steps):
             study.dropped = step.beyond
+
+    def n_folds(self, at: int, trial: Trial) -> int:
+        """How many of the folds a trial of a setting is trained on next; 0 for all."""
+        begins = trial.state == "pending" and trial.costs[0] == trial.costs[1]
+        return self.n_first if begins and self.steps[at].slow else 0
 
     def ask(self) -> list[tuple[int, Trial]]:
         """Settings and trials to train next; none when nothing is in doubt any more."""
         standing = self._standing()
         new = [at for at, study in enumerate(self.studies) if not study.trials and self._is_reached(at, standing)]
         if new:
+            first = min(map(self._turn, new))
+            new = [at for at in new if self._turn(at) == first]
             return [(at, trial) for at in new if (trial := self.studies[at].ask()) is not None]
-        going = range(len(self.studies)) if standing is None else _in_doubt(standing)
+        going = range(len(self.studies)) if standing is None else self._in_doubt(standing)
+        if begun := [(at, self.studies[at].trials[0]) for at in going if self._is_begun(at)]:
+            return begun
         for at, study in enumerate(self.studies):
             # Who has no other costs to be trained at loses nothing.
-            study.dropped = at not in going and len(study.trials) < study.most_trials
+            more = len(study.trials) < study.most_trials or self._is_begun(at)
+            study.dropped = at not in going and (more or bool(self.names))
             if study.dropped and study.trials:
-                study.stop_reason = DROPPED
+                study.stop_reason = self._reason(at, going, standing)
         left = [(at, study) for at, study in enumerate(self.studies) if not study.dropped]
         return [(at, trial) for at, study in left for trial in study.ask_batch()]
 
+    def _turn(self, at: int) -> tuple[bool, bool]:
+        """Smaller for what is tried earlier: of several models the first settings, and then cheap ones."""
+        is_first = not any(step.model == self.steps[at].model for step in self.steps[:at])
+        return (not is_first, self.steps[at].slow) if self.names else (False, False)
+
+    def _is_begun(self, at: int) -> bool:
+        """Whether a setting was trained on the first folds alone."""
+        first = self.studies[at].trials[:1] if self.n_first else []
+        return any(trial.state == "complete" and len(trial.fold_scores) == self.n_first for trial in first)
+
+    def _reason(self, at: int, going: Sequence[int], standing: _Standing | None) -> str:
+        """Why a setting is trained no further; of a model of which none is, how far it is behind."""
+        model = self.steps[at].model
+        if standing is None or not self.names or any(self.steps[other].model == model for other in going):
+            return DROPPED
+        places, leader = self._places(standing, model), standing.leader
+        if not places:
+            return f"{self.names[model]} was dropped: its trainings failed"
+        place, best = standing.best(places), self.names[self.steps[standing.settings[leader]].model]
+        gain, most = standing.gain[leader, place], standing.most[leader, place]
+        when = f"after {self.n_first} folds" if self._is_begun(standing.settings[place]) else "with equal costs"
+        return (
+            f"{self.names[model]} was dropped {when}: {self.metric.name} {standing.values[place]:.3f}, {-gain:.3f} "
+            f"below {best}, with a standard error of {(most - gain) / Margins.RACE_ERRORS:.3f}"
+        )
+
+    def _places(self, standing: _Standing, model: int) -> list[int]:
+        """Places of the settings of a model."""
+        return [place for place, at in enumerate(standing.settings) if self.steps[at].model == model]
+
     def _standing(self) -> _Standing | None:
         rows = [row for row in self.store if row.equal_costs]
-        keys = [row.key for row in rows]
         # Most asks come between two trials of other costs, which change nothing here.
-        if keys != self._known[0]:
+        if rows != self._known[0]:
             gain, error = differences(self.store, self.metric, rows, range(len(rows)))
-            leader = int(np.argmax([row.value for row in rows]))
-            self._known = keys, _Standing([key[0] for key in keys], leader, gain + Margins.RACE_ERRORS * error)
+            values, most = np.array([row.value for row in rows]), gain + Margins.RACE_ERRORS * error
+            self._known = rows, _Standing([row.key[0] for row in rows], int(np.argmax(values)), values, gain, most)
         return self._known[1]
 
     def _is_reached(self, at: int, standing: _Standing | None) -> bool:
@@ -395,17 +453,25 @@ class Race:
             return False
         place, inner = standing.settings.index(step.before), self.steps[step.before].before
         if step.beyond:
-            return place == standing.leader
-        gains = (
-            inner not in standing.settings or standing.most[standing.settings.index(inner), place] > Margins.RACE_GAIN
-        )
+            gains = place == standing.best(self._places(standing, step.model))
+        else:
+            gains = (
+                inner not in standing.settings
+                or standing.most[standing.settings.index(inner), place] > Margins.RACE_GAIN
+            )
         return bool(gains and standing.most[standing.leader, place] >= 0.0)
 
+    def _in_doubt(self, standing: _Standing) -> list[int]:
+        """Settings to go on with, of each model that may gain on the leader: see `_of_model`."""
+        models = dict.fromkeys(self.steps[at].model for at in standing.settings)
+        return sorted({at for model in models for at in _of_model(standing, self._places(standing, model))})
 
-def _in_doubt(standing: _Standing) -> list[int]:
-    """Settings to go on with: the leader and what may gain on it; the base's own alone where no other may gain."""
-    settings, leader, most = standing
-    own = settings.index(min(settings))
-    if most[own, leader] <= Margins.RACE_GAIN:
+
+def _of_model(standing: _Standing, places: list[int]) -> list[int]:
+    """Settings of a model to go on with: its best and what may gain on it; its own alone where no other may gain."""
+    settings, leader, most, best = standing.settings, standing.leader, standing.most, standing.best(places)
+    hopeful = [place for place in places if place == leader or most[leader, place] > Margins.RACE_GAIN]
+    own = min(places, key=lambda place: settings[place])
+    if hopeful and most[own, best] <= Margins.RACE_GAIN:
         return [settings[own]]
-    return sorted({settings[leader], *(settings[at] for at in np.flatnonzero(most[leader] > Margins.RACE_GAIN))})
+    return [settings[place] for place in hopeful if place == best or most[best, place] > Margins.RACE_GAIN]

@@ -97,6 +97,12 @@ class History(ABC):
         """
         return self._settle(trial, state="failed", error=str(error), **results)
 
+    def reopen(self, number: int) -> None:
+        """Make a complete trial pending again: more folds are to be judged."""
+        self.trials = [
+            Trial(number, trial.t, trial.costs) if trial.number == number else trial for trial in self.trials
+        ]
+
     def _settle(self, trial: Trial | int, **changes: Any) -> Trial:
         number = getattr(trial, "number", trial)
         at = next((at for at, known in enumerate(self.trials) if known.number == number), None)

@@ -54,7 +54,7 @@ class Startable(Protocol):
 
 
 class Work(NamedTuple):
-    """A trial to train, and for each fold the states that it may start from."""
+    """A trial to train, and for each fold that it is trained on, the first ones, the states that it may start from."""
 
     setting: int
     trial: Trial
@@ -69,6 +69,10 @@ class HeldOutPredictions(NamedTuple):
     # Of classes that are all alike, what rules decide that were tuned on other samples.
     lost: Array | None = None
 
+    def at(self, places: IntArray) -> HeldOutPredictions:
+        """Those for other entries, each of which has its place here."""
+        return HeldOutPredictions(*(None if each is None else each[places] for each in self))
+
 
 class FailedEverywhere(NamedTuple):
     """The error of a trial that failed on every fold alike, where it is at hand."""
@@ -80,8 +84,8 @@ class FailedEverywhere(NamedTuple):
 class TrainedTrial:
     """What the trainings of one trial on all folds gave; ``failed`` where these failed in one way on all of them.
 
-    ``states`` has what later trainings start from, one entry a fold; ``said`` is ``None`` for failed trials, and where
-    held-out scores stay where they are.
+    ``states`` has what later trainings start from, one entry a fold, ``None`` where it is known already; ``said`` is
+    ``None`` for failed trials, and where held-out scores stay where they are.
     """
 
     fields: CompleteFields | FailedFields

@@ -464,6 +464,8 @@ class LocalTrainer(WaveTrainer):
         self.store = judge.store(y, weight, samples=samples, max_bytes=max_bytes)
         groups = folds[0].task.groups
         self.store.draw_together(None if groups is None else groups[samples])
+        # Of trials that were trained on the first folds alone, by setting and number.
+        self._begun: dict[tuple[int, int], list[FoldResult]] = {}
 
     def __enter__(self) -> Self:
         self._workers = Workers(self.startables, self.folds, self.n_jobs).__enter__()
@@ -484,20 +486,42 @@ class LocalTrainer(WaveTrainer):
         tasks = [task for work in wave for task in self._tasks(work)]
         with closing(self._workers.run(tasks, raise_errors=raise_errors)) as results:
             for work in wave:
-                yield self._judged(results, work.trial.costs)
+                yield self._judged(results, work)
 
     def _tasks(self, work: Work) -> list[FoldTask]:
         return [
             FoldTask(work.setting, fold, work.trial.costs, starts, tune=self.judge.tune, on_train=self.on_train)
             for fold, starts in enumerate(work.starts)
+            if fold >= len(self._known(work))
         ]
 
-    def _judged(self, results: Iterator[FoldResult], costs: Costs) -> TrainedTrial:
+    def _known(self, work: Work) -> list[FoldResult]:
+        """What the first folds said before."""
+        return self._begun.get((work.setting, work.trial.number), [])
+
+    def _judged(self, results: Iterator[FoldResult], work: Work) -> TrainedTrial:
         """What the trainings of one trial say together."""
-        folds = [next(results) for _ in self.folds]
-        fields, said = self.judge.judge(self.folds, folds, costs)
+        known, count = self._known(work), len(work.starts)
+        folds = [*known, *(next(results) for _ in range(count - len(known)))]
+        self._begun[work.setting, work.trial.number] = folds if count < len(self.folds) else []
+        fields, said = self.judge.judge(self.folds[:count], folds, work.trial.costs)
         failed = _everywhere(folds) if said is None else None
-        return TrainedTrial(fields, [each.state for each in folds], [each.fit_time for each in folds], said, failed)
+        if said is not None and count < len(self.folds):
+            said = said.at(_places([fold.test for fold in self.folds], count))
+        states = [None if at < len(known) else each.state for at, each in enumerate(folds)]
+        return TrainedTrial(fields, states, [each.fit_time for each in folds], said, failed)
+
+
+def _places(tests: list[IntArray], count: int) -> IntArray:
+    """For each held-out entry the place of the same one among those of the first folds, each of which is there once.
+
+    What was held out once stands in for what would be held out again, so that all trials have the same entries.
+    """
+    first = np.concatenate(tests[:count])
+    rows, start = np.unique(first, return_index=True)
+    # Of several labels those of a row follow each other.
+    size = first.size // rows.size
+    return np.concatenate([start[np.searchsorted(rows, test)] + np.arange(test.size) % size for test in tests])
 
 
 def _everywhere(folds: list[FoldResult]) -> FailedEverywhere | None:

@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 
-from csf._common.sklearn import DocLinkMixin, pass_on_input_tags, routing_enabled
+from csf._common.sklearn import DocLinkMixin, named_models, pass_on_input_tags, routing_enabled
 from csf._common.typing import Array, BoolArray, Costs, Estimator, Label, Samples
 from csf._common.validation import check_class_weights, check_labels
 from csf.data.costs import problem_probabilities
@@ -50,7 +50,8 @@ def base_has(*methods: str) -> Callable[[Any], bool]:
 
     def check(self: Any) -> bool:
         estimator = getattr(self, "best_estimator_", self.base)
-        return any(hasattr(estimator, method) for method in methods)
+        models = named_models(estimator) or [("", estimator)]
+        return all(any(hasattr(each, method) for method in methods) for _, each in models)
 
     return check
 

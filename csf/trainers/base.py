@@ -27,6 +27,7 @@ __all__ = [
     "WarmStarts",
     "checked_trainers",
     "seeded",
+    "unset_seeds",
 ]
 
 # ---------------------------------------------------------------- what trainers share
@@ -371,13 +372,15 @@ def seeded(base: Estimator, random_state: np.random.RandomState | None) -> Estim
     """
     base = clone(base)
     if random_state is not None:
-        unset = [
-            name
-            for name, value in sorted(base.get_params(deep=True).items())
-            if value is None and name.rpartition("__")[2] == "random_state"
-        ]
-        base.set_params(**{name: int(random_state.randint(np.iinfo(np.int32).max)) for name in unset})
+        seeds = {name: int(random_state.randint(np.iinfo(np.int32).max)) for name in unset_seeds(base)}
+        base.set_params(**seeds)
     return base
+
+
+def unset_seeds(base: Estimator) -> list[str]:
+    """Names of the ``random_state`` parameters of a base that are not set."""
+    known = sorted(base.get_params(deep=True).items())
+    return [name for name, value in known if value is None and name.rpartition("__")[2] == "random_state"]
 
 
 # ---------------------------------------------------------------- earlier states

@@ -78,7 +78,7 @@ def test_help_shows_examples_and_names(capsys):
         (["find"], "argument COMMAND: invalid choice: 'find'"),
         (["search"], "the following arguments are required: DATA; see csf search --help"),
         (["search", "digits:8", "--strategy", "tree"], "argument --strategy: invalid choice: 'tree'"),
-        (["search", "digits:8", "--base", "svm"], "argument --base: invalid choice: 'svm'"),
+        (["search", "digits:8", "--base", "svm"], "argument --base/--model: invalid choice: 'svm'"),
         (["search", "digits:8", "--trials", "0"], "argument --trials: must be a whole number >= 1, got '0'"),
         (["search", "digits:8", "--trials", "x"], "argument --trials: must be a whole number >= 1, got 'x'"),
         (["search", "digits:8", "--cv", "1"], "argument --cv: must be folds >= 2, or a share in (0, 1), got '1'"),

@@ -28,9 +28,9 @@ def store_of(distances, *, equal_costs=(0,), seed=0):
 def chosen(store, chooser, metric="f1", counts=None):
     sampled = Resampling(store, metric)
     counts = sampled.units.copies[:, None].astype(np.uint8) if counts is None else counts
-    equal_costs = np.array([row.equal_costs for row in sampled.rows])
+    rivals = chooser.rivals(sampled.rows)
     seeds = [(0, part) for part in range(counts.shape[1])]
-    found = choose_on_parts(sampled.units, sampled.coded, sampled.metric, chooser, equal_costs, counts, seeds)
+    found = choose_on_parts(sampled.units, sampled.coded, sampled.metric, chooser, rivals, counts, seeds)
     rows, cuts = found.places.tolist(), found.cuts.tolist()
     return rows, [np.nan if row < 0 else sampled.coded[row].thresholds[cut] for row, cut in zip(rows, cuts)]
 
@@ -64,12 +64,12 @@ def test_a_margin_over_one_setting_is_that_on_parts_too():
     alone = ScoreStore(IS_POS)
     alone.put(store[0, 0])
     metric, own = get_metric("f1"), Chooser(50.0, own=0)
-    assert stable_choice(store, metric, margin=50.0, own=0).key == (0, 0)
-    assert stable_choice(store, metric, margin=50.0).key == (1, 0)
+    assert stable_choice(store, metric, chooser=own).key == (0, 0)
+    assert stable_choice(store, metric, chooser=Chooser(50.0)).key == (1, 0)
     kept, free = (Resampling(store, metric, chooser=chooser).corrected_score for chooser in (own, Chooser(50.0)))
     assert kept == Resampling(alone, metric, chooser=own).corrected_score < free
     # A demanded gain is one over equal costs of any setting.
-    assert Chooser(50.0, 1.5, own=0).defaults(list(store)).all()
+    assert Chooser(50.0, 1.5, own=0).rivals(list(store)).kept.all()
 
 
 def test_a_gain_that_luck_would_give_keeps_equal_costs():

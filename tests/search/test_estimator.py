@@ -15,7 +15,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -545,8 +544,3 @@ def test_breast_cancer_is_nearly_perfect():
     X, y = load_breast_cancer(return_X_y=True)
     base = make_pipeline(StandardScaler(), LogisticRegression())
     assert paper_search(base, metric=FBeta(2.0), n_trials=4, pos_label=0).fit(X, y).best_score_ > 0.96
-
-
-def test_a_base_without_weights_is_refused(rare):
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes no weights"):
-        CostSearch(KNeighborsClassifier()).fit(*rare)

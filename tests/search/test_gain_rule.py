@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from builders import told
 
-from csf.evaluate import ScoreStore
+from csf.evaluate import Chooser, ScoreStore
 from csf.metrics import Constrained, get_constraint, get_metric
 from csf.search.selection import GainRule, choose
 from csf.thresholding import sweep
@@ -86,7 +86,7 @@ def test_nothing_convinces_where_nothing_is_known():
 
 def test_without_held_out_scores_the_best_trial_wins_whatever_is_asked_for():
     equal, better = told(0, None, 0.3, 0.2, pos=0.2, costs=(1.0, 1.0)), told(1, 0.5, 0.2, 0.2, pos=0.2)
-    won = choose([equal, better], get_metric("f1"), min_gain=1e9)
+    won = choose([equal, better], get_metric("f1"), chooser=Chooser(None, 1e9))
     assert (won.trial, won.score, won.gain) == (better, better.score, None)
 
 

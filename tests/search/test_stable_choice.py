@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from csf import CostSearch
-from csf.evaluate import Resampling, ScoreStore
+from csf.evaluate import Chooser, Resampling, ScoreStore
 from csf.metrics import Constrained, FBeta, get_metric
 from csf.metrics.constraints import get_constraint
 from csf.search.selection import N_DRAWS, stable_choice
@@ -57,8 +57,11 @@ def test_one_setting_can_be_the_one_that_others_have_to_beat():
         each = score + noise * np.random.default_rng(5).normal(size=300)
         value, cut = best_cut(each, is_pos, np.ones(300), None)
         store.add((setting, 0), score=each, threshold=cut, value=value, equal_costs=True)
-    assert [stable_choice(store, FBeta(), margin=1.0, own=setting).key for setting in (0, 1)] == [(0, 0), (1, 0)]
-    assert stable_choice(store, FBeta(), margin=1.0) == stable_choice(store, FBeta())
+    assert [stable_choice(store, FBeta(), chooser=Chooser(1.0, own=setting)).key for setting in (0, 1)] == [
+        (0, 0),
+        (1, 0),
+    ]
+    assert stable_choice(store, FBeta(), chooser=Chooser(1.0)) == stable_choice(store, FBeta())
 
 
 def test_the_winner_is_best_on_average_not_once():
@@ -177,7 +180,7 @@ def test_where_costs_hardly_change_the_model_they_have_to_gain_more():
     store.add((0, 0), score=score, threshold=0.9, value=0.6, equal_costs=True)
     for number in range(1, 6):
         store.add((0, number), score=score + rng.normal(scale=0.2, size=1000), threshold=0.9, value=0.6)
-    assert stable_choice(store, FBeta(), margin=1.0).key == (0, 0)
+    assert stable_choice(store, FBeta(), chooser=Chooser(1.0)).key == (0, 0)
     _, better = scores(n=1000, seed=5, shift=3.0)
     store.add((0, 6), score=better, threshold=1.5, value=0.8)
-    assert stable_choice(store, FBeta(), margin=1.0).key == (0, 6)
+    assert stable_choice(store, FBeta(), chooser=Chooser(1.0)).key == (0, 6)

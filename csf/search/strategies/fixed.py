@@ -134,6 +134,23 @@ class Ladder(Strategy):
         return "its only ratio is that of equal costs; strategy=Ladder(3) tries others"
 
 
+@dataclass(frozen=True)
+class OnlyEqualCosts(Ladder):
+    """Equal costs alone, and ``why`` there are no others."""
+
+    size: int = 1
+    why: str = ""
+
+    def only_equal(self, *, pos: float) -> str:
+        """What it was made with, see `Strategy.only_equal`."""
+        return self.why
+
+    @property
+    def name(self) -> str:
+        """``"equal_costs"``."""
+        return "equal_costs"
+
+
 def _top(pos: float) -> float:
     """Logarithm of the largest ratio."""
     balance = math.log1p(-pos) - math.log(pos)
