@@ -367,7 +367,7 @@ class Race:
         new = [at for at, study in enumerate(self.studies) if not study.trials and self._is_reached(at, standing)]
         if new:
             return [(at, trial) for at in new if (trial := self.studies[at].ask()) is not None]
-        going = range(len(self.studies)) if standing is None else _in_doubt(standing)
+        going = self.left()
         for at, study in enumerate(self.studies):
             # Who has no other costs to be trained at loses nothing.
             study.dropped = at not in going and len(study.trials) < study.most_trials
@@ -375,6 +375,11 @@ class Race:
                 study.stop_reason = DROPPED
         left = [(at, study) for at, study in enumerate(self.studies) if not study.dropped]
         return [(at, trial) for at, study in left for trial in study.ask_batch()]
+
+    def left(self) -> Sequence[int]:
+        """Settings that equal costs leave in doubt."""
+        standing = self._standing()
+        return range(len(self.studies)) if standing is None else _in_doubt(standing)
 
     def _standing(self) -> _Standing | None:
         rows = [row for row in self.store if row.equal_costs]
