@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from csf._common.messages import warn
-from csf._common.typing import Costs, Estimator
-from csf.distributed.counts import CountedCut, MemoryScores, counted_cut, own_decision
+from csf._common.typing import Array, Costs, Estimator
+from csf.distributed.counts import EDGES, CountedCut, MemoryScores, PartScores, Scored, counted_cut, own_decision
 from csf.distributed.engine import Engine, FoldTotals, Job
-from csf.evaluate import ScoreStore
+from csf.evaluate import ScoreStore, TrialKey
+from csf.evaluate.choices import decisions
 from csf.evaluate.trials import known_hull, outcome
-from csf.search.config import FAST, SLOW, Pace, SearchConfig, chooser_of, steps_of
+from csf.metrics.profile import ErrorProfile
+from csf.search.config import FAST, SLOW, Pace, SearchConfig, Step, chooser_of, steps_of
 from csf.search.loop import SearchLoop
 from csf.search.outcome import Outcome, SearchOutcome, conclude, reason_of
 from csf.search.problem import make_studies, open_checkpoint
@@ -46,11 +48,31 @@ class _Family(NamedTuple):
         return tuple(map(log, costs))
 
 
+class SampledStore(ScoreStore):
+    """Held-out scores of a sample of rows, with the values that trials attain there and not on all rows."""
+
+    sampled = True
+
+    def __init__(self, entries: PartScores, metric: Metric) -> None:
+        super().__init__(entries.is_pos, entries.weight)
+        self.metric = metric
+
+    def add_trial(
+        self, key: TrialKey, trial: Trial, score: Array | None, decided: Array | None, lost: Array | None = None
+    ) -> None:
+        """See `ScoreStore.add_trial`."""
+        super().add_trial(key, trial, score, decided, lost)
+        row = self[key]
+        profile = ErrorProfile.from_masks(self.is_pos, decisions(row), sample_weight=self.weight)
+        self.put(replace(row, value=self.metric.of(profile)))
+
+
 class EngineTrainer(WaveTrainer):
     """Trains on the data of an engine.
 
     ``counted`` has what the counts of each complete trial give, in their order. Held-out scores are collected where the
     engine says that they are few enough for that: one pass then, and winner and threshold are chosen as in memory.
+    Where it collects those of a ``sample``, the store holds these, and trials are judged by counts.
     """
 
     def __init__(
@@ -60,15 +82,19 @@ class EngineTrainer(WaveTrainer):
         metric: Metric,
         totals: FoldTotals,
         *,
+        sampled: bool = False,
         tune: bool = True,
         normalize: str = "none",
     ) -> None:
         self.engine, self.bases, self.metric, self.totals = engine, bases, metric, totals
-        self.tune, self.normalize = tune, normalize
+        self.sampled, self.tune, self.normalize = sampled, tune, normalize
         self.startables = [[_Family(str(setting))] * totals.n_folds for setting in range(len(bases))]
         self.counted: list[CountedCut] = []
         self.entries = engine.entries()
-        self.store = None if self.entries is None else ScoreStore(self.entries.is_pos, self.entries.weight)
+        self.store = None if self.entries is None else self._store(self.entries)
+
+    def _store(self, entries: PartScores) -> ScoreStore:
+        return SampledStore(entries, self.metric) if self.sampled else ScoreStore(entries.is_pos, entries.weight)
 
     def waves(self, batch: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
         """As many trials at once as the engine trains in the same passes, but one of each setting."""
@@ -130,12 +156,16 @@ class EngineTrainer(WaveTrainer):
 
     def _said(self, models: list[Any]) -> tuple[CompleteFields, HeldOutPredictions | None]:
         """Fields of a trial from the counts of its held-out scores, and these scores where they are collected."""
-        scored = self.engine.scores(models)
-        score = None
+        scored: Scored = self.engine.scores(models)
+        score = edges = None
         if self.entries is not None:
             score = scored.collected()
-            scored = MemoryScores([self.entries._replace(score=score)], self.n_folds, scored.own_cut)
-        found = counted_cut(scored, self.metric) if self.tune else own_decision(scored)
+            collected = self.entries._replace(score=score)
+            if self.sampled:
+                edges = collected.quantiles(EDGES).edges()
+            else:
+                scored = MemoryScores([collected], self.n_folds, scored.own_cut)
+        found = counted_cut(scored, self.metric, edges=edges) if self.tune else own_decision(scored)
         self.counted.append(found)
         hull = known_hull(found.own, found.curve)
         folds = [None if profile is None else self.metric.of(profile) for profile in found.fold_profiles]
@@ -166,7 +196,8 @@ class EngineSearch:
     bases : list of estimator
         Unfitted bases, one for each setting.
     settings : list of dict
-        Parameters in which they differ. They race as in memory where held-out scores are collected.
+        Parameters in which they differ. They race as in memory where held-out scores are collected, and on a sample of
+        the rows where the engine has one: those that are behind there are left out.
     config : SearchConfig
         What the search is asked for, as `csf.CostSearch` describes it; folds are those of the engine.
     fast : bool, default=False
@@ -209,9 +240,13 @@ class EngineSearch:
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
         self.totals = self.engine.totals()
         self.totals.check()
-        options = {"tune": config.tunes, "normalize": config.normalize}
+        steps, sample = steps_of(config.param_grid, self.settings, self._pace), self.engine.sample()
+        behind = []
+        if sample is not None and races(config) and len(steps) > 1:
+            steps, behind = self._raced(sample, steps)
+        options = {"sampled": sample is not None, "tune": config.tunes, "normalize": config.normalize}
         self.trainer = EngineTrainer(self.engine, self.bases, config.aim, self.totals, **options)
-        race = self._race()
+        race = self._race(steps)
         self._warn_of_counts()
         self._loop = loop = SearchLoop(
             self.studies,
@@ -230,18 +265,38 @@ class EngineSearch:
             settings=self.settings,
             n_splits=self.totals.n_folds,
             store=loop.store,
-            stop_reason=stopped or reason_of(self.studies),
+            stop_reason="; ".join([stopped or reason_of(self.studies), *behind]),
         )
-        return conclude(searched, chooser_of(config, [(0, self._pace)]), self.trainer.counted)
+        chooser = chooser_of(config, [(0, self._pace)])
+        if sample is not None:
+            chooser = replace(chooser, margin=None)
+        return conclude(searched, chooser, self.trainer.counted)
 
     @property
     def _pace(self) -> Pace:
         return FAST if self.fast else SLOW
 
-    def _race(self) -> Race | None:
+    def _raced(self, sample: Engine, steps: list[Step]) -> tuple[list[Step], list[str]]:
+        """Leave the settings that equal costs on a sample leave in doubt; their steps, and what is said of others."""
+        # What is known in the end is the same whether this is repeated or not.
+        alone = {"n_trials": 1, "checkpoint": None, "callbacks": None, "verbose": 0, "tol": None, "min_gain": None}
+        config = replace(self.config, **alone)
+        totals = sample.totals()
+        trainer = EngineTrainer(sample, self.bases, config.aim, totals, normalize=config.normalize)
+        studies = make_studies(config, [self._pace] * len(steps), pos=totals.pos)
+        assert trainer.store is not None, "a sample collects its scores"
+        race = Race(studies, steps, trainer.store, config.aim)
+        if SearchLoop(studies, trainer, raise_errors=config.error_score == "raise", race=race).run():
+            raise KeyboardInterrupt
+        left = race.left()
+        self.bases, self.settings = [self.bases[at] for at in left], [self.settings[at] for at in left]
+        tried = sum(bool(study.trials) for study in studies)
+        told = f"{tried - len(left)} settings that were behind on a sample of {totals.rows.sum()} rows were left out"
+        return [Step() for _ in left], [told] if len(left) < tried else []
+
+    def _race(self, steps: list[Step]) -> Race | None:
         """Make the studies, and what decides which of them go on: where held-out scores are at hand, as in memory."""
         store = self.trainer.store if races(self.config) else None
-        steps = steps_of(self.config.param_grid, self.settings, self._pace)
         if store is None:
             # What a race alone goes on to.
             n_settings = sum(not step.beyond for step in steps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -224,6 +224,8 @@ class ScoreStore(EntryStore[ScoreRow]):
     (1, 3)
     """
 
+    # Whether the entries are a sample of what trials were judged by.
+    sampled: ClassVar[bool] = False
     # What it was moved from, which has the share of positives of the data and the rows of all trials.
     unmoved: ScoreStore | None = None
 

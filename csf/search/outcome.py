@@ -275,7 +275,10 @@ class SearchOutcome(Outcome):
         seed = seed_of(self.config.random_state)
         # Without splits nothing was trained: the model is the user's own.
         trained = self.n_splits > 0
-        return assess(store, self.metric, self.key, random_state=seed, chooser=self.chooser, trained=trained)
+        found = assess(store, self.metric, self.key, random_state=seed, chooser=self.chooser, trained=trained)
+        # Draws of a sample say what the choice added, and counts of all rows what was attained.
+        more = self.score - self.row.value if store.sampled else 0.0
+        return replace(found, corrected_score=found.corrected_score + more)
 
     @property
     def row(self) -> ScoreRow:
@@ -295,7 +298,8 @@ def conclude(searched: Outcome, chooser: Chooser, counted: Sequence[Any] = ()) -
     _warn_of(won.trial, metric)
     if store is not None:
         key = won.trial.setting, won.trial.number
-        store.put(replace(store[key], threshold=won.threshold, value=won.score))
+        if won.threshold != won.trial.threshold:
+            store.put(replace(store[key], threshold=won.threshold, value=won.score))
     # One bound for all settings: it speaks of every classifier on these data, whatever its parameters. What the
     # training parts say has no scores here, and so no margin.
     judged = store if config.bound_on == "validation" else None

@@ -393,7 +393,7 @@ class Race:
             first = min(map(self._turn, new))
             new = [at for at in new if self._turn(at) == first]
             return [(at, trial) for at in new if (trial := self.studies[at].ask()) is not None]
-        going = range(len(self.studies)) if standing is None else self._in_doubt(standing)
+        going = self.left()
         if begun := [(at, self.studies[at].trials[0]) for at in going if self._is_begun(at)]:
             return begun
         for at, study in enumerate(self.studies):
@@ -434,6 +434,11 @@ class Race:
     def _places(self, standing: _Standing, model: int) -> list[int]:
         """Places of the settings of a model."""
         return [place for place, at in enumerate(standing.settings) if self.steps[at].model == model]
+
+    def left(self) -> Sequence[int]:
+        """Settings that equal costs leave in doubt."""
+        standing = self._standing()
+        return range(len(self.studies)) if standing is None else self._in_doubt(standing)
 
     def _standing(self) -> _Standing | None:
         rows = [row for row in self.store if row.equal_costs]

@@ -9,7 +9,7 @@ import traceback
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import isclose
 from typing import Any, NamedTuple, Self
@@ -363,7 +363,8 @@ class DaskData:
     """Collections of the same samples, part by part.
 
     Without ``folds`` these are those of a hash with the seed: ``cv`` of them, or one that holds out that share. With
-    ``marks``, those of a first read, each partition that is no longer what it was then is an error.
+    ``marks``, those of a first read, each partition that is no longer what it was then is an error. ``thinned`` are the
+    parts of a sample.
     """
 
     X: Any
@@ -373,6 +374,8 @@ class DaskData:
     cv: int | float
     seed: int
     marks: Mapping[int, Mark] = field(default_factory=dict)
+    # Parts that are no longer those of the collections.
+    thinned: Sequence[Any] | None = None
 
     def __post_init__(self) -> None:
         _check("X", self.X, 2)
@@ -397,6 +400,8 @@ class DaskData:
         """Delayed `RawPart` of each partition; nothing is read before they are asked for."""
         from dask.delayed import delayed
 
+        if self.thinned is not None:
+            return list(self.thinned)
         rows = self.X if is_frame(self.X) else self.X.rechunk({1: -1})
         blocks = _delayed(rows)
         columns = [_aligned(*pair, rows) for pair in (("y", self.y), ("sample_weight", self.weight))]
@@ -407,6 +412,15 @@ class DaskData:
             make(index, X, y, weight, fold, self.marks.get(index))
             for index, (X, y, weight, fold) in enumerate(zip(blocks, *columns, strict=True))
         ]
+
+    def sampled(self, of_part: Callable[[RawPart], RawPart]) -> DaskData:
+        """The data with fewer rows in each part, kept where the parts are."""
+        from dask.base import persist
+        from dask.delayed import delayed
+
+        function, call = delayed(of_part, traverse=False), delayed(_call, pure=False)
+        fewer = [call(function, part) for part in self.parts]
+        return replace(self, thinned=with_any_worker(lambda: persist(*fewer), first=not self.marks))
 
     def reduced(self, of_part: Callable[[RawPart], Any], of_results: Callable[[Sequence[Any]], Any]) -> Any:
         """Run a function on each part, where that part is, and merge the results in order, a few at a time."""

@@ -19,7 +19,7 @@ from csf._common.typing import Array, Estimator, Label, Samples
 from csf._common.validation import check_labels, check_pos_label
 from csf.data.labels import Labels
 from csf.data.responses import NATURAL_THRESHOLDS, above, positive_score, response_method
-from csf.distributed.counts import OfPart, OfResults, PartedScores, PartScores
+from csf.distributed.counts import OfPart, OfResults, PartedScores, PartScores, score_of
 from csf.distributed.dask.collections import (
     FAN_IN,
     ChangedRows,
@@ -31,7 +31,7 @@ from csf.distributed.dask.collections import (
     survey,
     with_all_workers,
 )
-from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job
+from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job, hash_numbers, sampled_shares
 from csf.distributed.newton import Answer, LinearModel, LinearProblem, Question, add_answers, answers, solve_together
 from csf.solvers.base import DIRECT
 from csf.trainers.base import Training
@@ -396,11 +396,22 @@ class DaskEngine(Engine):
         """See `Engine.totals`."""
         return self.found.fold_totals(self.labels.positive)
 
-    def entries(self) -> PartScores | None:
-        """See `Engine.entries`."""
-        if self.totals().rows[:-1].sum() > MOST_COLLECTED:
+    @cached_property
+    def _sampled(self) -> DaskData | None:
+        """A sample of the rows, kept by the workers, where they are too many for all scores to be collected."""
+        if self.data.thinned is not None or self.totals().rows[:-1].sum() <= MOST_COLLECTED:
             return None
-        return self._scores([]).reduced(PartScores._make, _joined)
+        negatives, positives = self.found.count(np.array([self.labels.null, self.labels.positive])).tolist()
+        sample = _Sample(self.labels.positive, sampled_shares(negatives, positives), self.data.seed + 1)
+        return self._known.sampled(sample)
+
+    def sample(self) -> DaskEngine | None:
+        """See `Engine.sample`."""
+        return None if self._sampled is None else DaskEngine(self._sampled, self.kind, pos_label=self._positive)
+
+    def entries(self) -> PartScores:
+        """See `Engine.entries`."""
+        return self._scores([]).few.reduced(PartScores._make, _joined)
 
     def most_jobs(self, n_folds: int) -> int:
         """See `Engine.most_jobs`."""
@@ -415,7 +426,23 @@ class DaskEngine(Engine):
         return self._scores([self.kind.scorer(model) for model in models])
 
     def _scores(self, scorers: list[Scorer]) -> _DaskScores:
-        return _DaskScores(self._known, _Held(scorers, self.labels.positive), self.found.n_folds, self.kind.own_cut)
+        held = _Held(scorers, self.labels.positive)
+        return _DaskScores(self._known, held, self.found.n_folds, self.kind.own_cut, self._sampled)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Part of a partition: shares of the negatives and positives, with weights by which they stand for all."""
+
+    pos_label: Label
+    shares: tuple[float, float]
+    seed: int
+
+    def __call__(self, part: RawPart) -> RawPart:
+        share = np.where(part.y == self.pos_label, *self.shares[::-1])
+        at = np.flatnonzero(hash_numbers(part.index, share.size, self.seed) < share)
+        weight = (1.0 if part.weight is None else part.weight[at]) / share[at]
+        return RawPart(part.index, part.rows(at), part.y[at], weight, part.fold[at])
 
 
 def _joined(parts: Sequence[PartScores]) -> PartScores:
@@ -426,15 +453,20 @@ def _joined(parts: Sequence[PartScores]) -> PartScores:
 
 
 class _DaskScores(PartedScores):
-    """Scores that are computed in each pass."""
+    """Scores that are computed in each pass; ``few`` are those that are collected."""
 
-    def __init__(self, data: DaskData, held: _Held, n_folds: int, own_cut: float) -> None:
+    def __init__(self, data: DaskData, held: _Held, n_folds: int, own_cut: float, sample: DaskData | None) -> None:
         super().__init__(n_folds, own_cut)
         self._data, self._held = data, held
+        self.few = self if sample is None else _DaskScores(sample, held, n_folds, own_cut, None)
 
     def reduced(self, of_part: OfPart, of_results: OfResults) -> Any:
         """See `PartedScores.reduced`."""
         return self._data.reduced(partial(_asked, held=self._held, of_part=of_part), of_results)
+
+    def collected(self) -> Array:
+        """See `Scored.collected`."""
+        return self.few.reduced(score_of, np.concatenate)
 
 
 def _asked(part: RawPart, *, held: _Held, of_part: OfPart) -> Any:

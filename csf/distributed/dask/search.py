@@ -107,8 +107,8 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     What `csf.CostSearch` does, with its defaults but for ``cv``, where the data are: each trial trains the base on the
     folds by the cluster. It runs on whatever scheduler Dask is set to: a `distributed.Client`, or threads of this
     process. With the same folds it finds what `csf.CostSearch` finds. Where the folds hold 2^20 rows at most, their
-    scores (8 bytes for each of them and each trial, never the samples) are collected for that; of more rows only counts
-    are, see Notes.
+    scores (8 bytes for each of them and each trial, never the samples) are collected for that; of more rows counts are,
+    and the scores of a sample, see Notes.
 
     Parameters
     ----------
@@ -171,11 +171,11 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     best_t_, best_cost_weights_, best_threshold_, best_score_, best_params_, best_index_ : object
         The winner, as in `csf.CostSearch`; the threshold is for `score_samples`, on the scale of a search in memory.
     corrected_score_, score_interval_, threshold_interval_, held_out_ : object
-        As in `csf.CostSearch`, where scores were collected.
+        As in `csf.CostSearch`; those of a sample where the rows are many, see Notes.
     upper_bound_, gap_, bound_margin_, stop_reason_, feasible_, constraint_value_ : object
         As in `csf.CostSearch`. Bounds read the thresholds between the bins that were counted, some thousand of them.
     gain_, gain_by_luck_, gain_error_ : float
-        As in `csf.CostSearch`, with ``min_gain`` and where scores were collected.
+        As in `csf.CostSearch`, with ``min_gain``.
     trials_, studies_, cv_results_, n_trials_, n_splits_, refit_time_ : object
         As in `csf.CostSearch`.
     classes_, class_count_, pos_label_, null_class_ : object
@@ -199,9 +199,12 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     begun again with those that are there, five times at most, then it is a RuntimeError.
 
     Where the folds hold more than 2^20 rows, their scores stay in the partitions, and the exact best threshold of each
-    trial comes from counts (`csf.distributed.counted_cut`). What draws samples again cannot be had of counts: settings
-    do not race, all of them are trained, ``"stable"`` is ``"tune"``, ``min_gain`` is not asked, ``bound_margin_`` is 0,
-    and there are no corrected scores and no `at_prevalence`. With so many rows chance matters little.
+    trial comes from counts (`csf.distributed.counted_cut`); ``"stable"`` is ``"tune"`` then, as chance moves such a
+    threshold little. A sample of 2^18 rows does the rest. It has as many rows of both classes, or all of the rarer one,
+    with weights by which they stand for all, and stays on the workers. Settings race there with equal costs: those
+    that are behind are not trained on all rows, and are not among ``trials_``. ``held_out_``, the corrections,
+    ``min_gain``, ``bound_margin_`` and `at_prevalence` read its scores. Its intervals are wider than those of all rows
+    would be.
 
     What `csf.CostSearch` has and this search has not: ``confidence`` (its stratified calibration part is drawn by
     shuffling rows in memory), ``null_class`` and ``weighting`` (partitions are trained on two classes),

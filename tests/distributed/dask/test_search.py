@@ -26,9 +26,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.dask import DaskCostSearch, DaskEngine
-from csf.distributed import hash_folds
+from csf.distributed import Job, hash_folds
 from csf.distributed.dask.collections import DaskData
-from csf.distributed.dask.engine import LinearBase
+from csf.distributed.dask.engine import LinearBase, base_kind
 from csf.distributed.search import EngineTrainer
 from csf.evaluate.trials import best_trial
 from csf.export import fixed_threshold, linear_rule
@@ -196,20 +196,78 @@ def test_so_are_its_variations(both, threshold, min_gain):
 
 
 def test_more_rows_than_are_collected_are_counted(both, monkeypatch):
-    search, _, X, y = both
+    search, whole, X, y = both
     monkeypatch.setattr("csf.distributed.dask.engine.MOST_COLLECTED", 1999)
     counted = clone(search).set_params(param_grid=None, n_trials=3)
     dX, dy, dfold = pieces(3, X, y, hash_folds(0, y.size, 3))
-    with pytest.warns(UserWarning, match="the folds hold 2000 rows, too many for their scores to be collected: thresh"):
-        counted.fit(dX, dy, folds=dfold)
+    counted.fit(dX, dy, folds=dfold)
     for mine, known in zip(counted.trials_, search.trials_[:3], strict=True):
         assert (mine.costs, mine.score, mine.threshold) == (known.costs, known.score, known.threshold)
     best = best_trial(counted.trials_)
-    assert (counted.best_threshold_, counted.best_score_, counted.bound_margin_) == (best.threshold, best.score, 0.0)
-    assert not hasattr(counted, "corrected_score_")
-    with pytest.raises(ValueError, match="held-out scores of this search were not kept"):
-        counted.at_prevalence(0.3)
-    assert 1 < max(found.n_passes for found in counted.counted_cuts_) <= 4
+    assert (counted.best_threshold_, counted.best_score_) == (best.threshold, best.score)
+    assert max(found.n_passes for found in counted.counted_cuts_) <= 4
+    # So few rows are all in the sample: corrections are those of memory.
+    known = clone(whole).set_params(param_grid=None, n_trials=3, threshold="tune", base__tol=1e-8).fit(X, y)
+    assert counted.held_out_.is_pos.size == y.size
+    for name in ("corrected_score_", "score_interval_", "bound_margin_"):
+        assert getattr(counted, name) == pytest.approx(getattr(known, name), abs=2e-3)
+    assert counted.at_prevalence(0.3).best_score_ == pytest.approx(known.at_prevalence(0.3).best_score_, abs=2e-3)
+
+
+@pytest.fixture
+def sampled(monkeypatch):
+    """A sample takes the place of all rows wherever one is possible."""
+    monkeypatch.setattr("csf.distributed.dask.engine.MOST_COLLECTED", 0)
+    monkeypatch.setattr("csf.distributed.engine.N_SAMPLED", 1200)
+
+
+@pytest.mark.parametrize("kind", [pieces, frames])
+def test_a_sample_stands_for_all_rows(data, sampled, kind):
+    X, y, weight = data
+    whole = DaskEngine(DaskData(*kind(3, X, y, weight)[:3], None, 4, 0), base_kind(LinearSVC()))
+    part, all_of = whole.sample(), whole.totals().weight
+    np.testing.assert_allclose(part.totals().weight[:-1], all_of[:-1], rtol=0.25)
+    entries = whole.entries()
+    # All of the rare class, with weights as they were; of the other one some.
+    assert entries.is_pos.sum() == y.sum()
+    assert np.sort(entries.weight[entries.is_pos]).tolist() == np.sort(weight[y == 1]).tolist()
+    assert 1000 < entries.is_pos.size < 1400
+    models = [each.model for each in whole.train([Job(LinearSVC(), fold, (1.0, 1.0)) for fold in range(4)])]
+    np.testing.assert_array_equal(whole.scores(models).collected(), part.scores(models).collected())
+
+
+def test_settings_race_on_a_sample(data, sampled, monkeypatch):
+    """What is behind there is not trained on all rows; what goes on has the scores that it has without a race."""
+    X, y, weight = data
+    passes, reduced = [], DaskData.reduced
+    monkeypatch.setattr(DaskData, "reduced", lambda own, *given: passes.append(own.thinned) or reduced(own, *given))
+    spent, found = [], []
+    for threshold in ("tune", "stable"):
+        passes.clear()
+        found.append(
+            DaskCostSearch(LinearSVC(), cv=3, random_state=0, threshold=threshold).fit(*pieces(3, X, y, weight))
+        )
+        spent.append(sum(parts is None for parts in passes))
+    alone, raced = found
+    assert spent[1] < 0.5 * spent[0]
+    assert "settings that were behind on a sample of" in raced.stop_reason_
+    known, own = ([params["C"] for params in search.cv_results_["params"]] for search in found)
+    for C, trial in zip(own, raced.trials_, strict=True):
+        (same,) = (each for at, each in zip(known, alone.trials_) if (at, each.costs) == (C, trial.costs))
+        assert (trial.score, trial.threshold) == pytest.approx((same.score, same.threshold), abs=1e-3)
+    assert raced.best_score_ == pytest.approx(alone.best_score_, abs=0.01)
+    for search in found:
+        low, high = search.score_interval_
+        assert low <= search.corrected_score_ <= high
+        assert search.corrected_score_ <= search.best_score_ + 0.005
+    assert search.to_local().at_prevalence(0.3).best_estimator_ is search.best_estimator_
+
+
+def test_the_gain_over_equal_costs_is_drawn_from_a_sample(data, sampled):
+    X, y, weight = data
+    search = DaskCostSearch(LinearSVC(), cv=3, random_state=0, min_gain=1.5).fit(*pieces(3, X, y, weight))
+    assert np.isfinite(search.gain_error_) or search.gain_ == 0.0
+    assert search.best_score_ == search.trials_[search.best_index_].score
 
 
 def test_settings_share_passes(data, monkeypatch):
