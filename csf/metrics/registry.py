@@ -36,6 +36,7 @@ from csf.metrics.confusion import (
     WeightedKappa,
 )
 from csf.metrics.constraints import Constrained, Precision, Recall, Specificity, get_constraint
+from csf.metrics.row_costs import row_costs
 
 __all__ = [
     "ALIASES",
@@ -190,6 +191,12 @@ def get_metric(metric: str | Metric | ConfusionMetric) -> Metric:
         return metric
     if isinstance(metric, ConfusionMetric):
         return OfTwoClasses(metric)
+    if row_costs(metric) is not None:
+        raise ValueError(
+            f"metric={metric!r} has costs of each row, which no threshold on one score is for: csf.CostSearch decides "
+            "each row by its own costs, in memory. Take another metric here, such as csf.metrics.WeightedAccuracy with "
+            "one cost for each kind of error"
+        )
     if not isinstance(metric, str):
         raise TypeError(
             f"metric must be a name or a csf.metrics.Metric object, got {metric!r}; for a function of your own, "

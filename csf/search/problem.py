@@ -28,6 +28,7 @@ from csf.evaluate.choices import decisions
 from csf.evaluate.trials import Trial
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
+from csf.metrics.row_costs import row_costs
 from csf.search.checkpoint import Checkpoint
 from csf.search.class_study import ClassStudy
 from csf.search.config import (
@@ -83,6 +84,7 @@ __all__ = [
     "open_checkpoint",
     "read_problem",
     "serves_classes",
+    "untrained",
     "warn_of_trivial",
     "with_setting",
 ]
@@ -145,11 +147,28 @@ class Plan:
     studies: list[Any]
     setup: TrainingSetup
     pace: Pace
+    # Weights of the trainings of each setting, where they are not those of the task.
+    weights: list[Array | None] | None = None
+
+    def trainers(self) -> list[list[Trainer]]:
+        """Trainers of all settings, one for each fold."""
+        return [self.setup.trainers(base, self._folds(setting)) for setting, base in enumerate(self.bases)]
+
+    def _folds(self, setting: int) -> list[Fold]:
+        """Folds with the weights of the trainings of a setting."""
+        task = self._task(setting)
+        return self.folds if task is self.task else [fold.on(task) for fold in self.folds]
+
+    def _task(self, setting: int) -> Task:
+        """The task with the weights of the trainings of a setting."""
+        weight = self.task.weight if self.weights is None else self.weights[setting]
+        return self.task if weight is self.task.weight else replace(self.task, weight=weight)
 
     def final_trainer(self, setting: int) -> Trainer:
         """Trains a base on everything, and predicts what it has learnt from."""
         everything = np.arange(self.task.n_samples)
-        (trainer,) = self.setup.trainers(self.bases[setting], make_folds(self.task, [(everything, everything)]))
+        folds = make_folds(self._task(setting), [(everything, everything)])
+        (trainer,) = self.setup.trainers(self.bases[setting], folds)
         return trainer
 
     def searched(self, config: SearchConfig, store: Any, stopped: str | None) -> Outcome:
@@ -217,7 +236,11 @@ def open_checkpoint(
     # All that decides the trials, and nothing that does not: n_jobs, or how many trials there are to be.
     content = (
         *(*bases, *data),
-        *(get_metric(config.metric), get_constraint(config.constraint), get_strategy(config.strategy)),
+        *(
+            row_costs(config.metric) or get_metric(config.metric),
+            get_constraint(config.constraint),
+            get_strategy(config.strategy),
+        ),
         *(config.threshold, config.normalize, config.bound_on, config.engine, config.weighting),
         *(config.sample_weight_name, config.min_gain is None),
     )
@@ -234,7 +257,7 @@ def is_prefit(base: Estimator, cv: object) -> bool:
     return isinstance(base, FrozenEstimator) or (isinstance(cv, str) and cv == "prefit")
 
 
-def _untrained(config: SearchConfig, study: Any, store: Any, stopped: str) -> Outcome:
+def untrained(config: SearchConfig, study: Any, store: Any, stopped: str) -> Outcome:
     """What a search did that trained nothing."""
     return Outcome(config=config, studies=[study], settings=[{}], n_splits=0, store=store, stop_reason=stopped)
 
@@ -262,7 +285,7 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Array
     store = ScoreStore(is_pos, task.weight)
     store.add_trial((0, 0), trial, answer.score, answer.decided, lost)
     stopped = "the base was fitted before: only its threshold was tuned"
-    found = conclude(_untrained(config, study, store, stopped), margin=margin_of(config.threshold, FAST))
+    found = conclude(untrained(config, study, store, stopped), margin=margin_of(config.threshold, FAST))
     return found, known, labels.decode(known) if coded else known
 
 
@@ -492,11 +515,11 @@ class ClassProblem:
         (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], 1, FAST)
         (trial,) = study.ask_batch()
         result = FoldResult(decided=scores.argmax(axis=1), score=scores)
-        fields, said = judge.judge([Fold(task, everything, everything)], [result], trial.costs)
+        fields, said = judge.judge([Fold(task, everything, everything)], [result], trial)
         assert said is not None, "nothing was trained that could fail"
         store.add_trial((0, trial.number), study.record(trial, **fields), *said)
         stopped = "the base was fitted before: only its decision was tuned"
-        found = conclude_classes(_untrained(config, study, store, stopped))
+        found = conclude_classes(untrained(config, study, store, stopped))
         return found, found.rule_with(base, self.labels)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> ClassOutcome:
