@@ -114,6 +114,12 @@ class Fold:
     train: IntArray
     test: IntArray
 
+    def on(self, task: Task) -> Fold:
+        """The fold of a task of the same samples with other weights; the slices of the samples serve both."""
+        fold = replace(self, given=task)
+        vars(fold)["_alike"] = self
+        return fold
+
     @property
     def task(self) -> Task:
         """The whole task.

@@ -19,9 +19,11 @@ from csf.metrics.hull import Hull
 from csf.metrics.labels import LabelMetric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import *  # noqa: F403 - a new metric is listed in one file
+from csf.metrics.row_costs import Column, RowCosts
 
 __all__ = [
     "Coefficients",
+    "Column",
     "Concave",
     "ConfusionFunction",
     "ConfusionMetric",
@@ -40,6 +42,7 @@ __all__ = [
     "OfTwoClasses",
     "PredictedPositiveRate",
     "Rate",
+    "RowCosts",
     "get_constraint",
 ]
 __all__ += registry.__all__

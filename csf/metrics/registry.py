@@ -40,6 +40,7 @@ from csf.metrics.confusion import (
 )
 from csf.metrics.constraints import Constrained, Precision, Recall, Specificity, get_constraint
 from csf.metrics.functions import confusion_of_function, metric_of_function
+from csf.metrics.row_costs import row_costs
 
 __all__ = [
     "ALIASES",
@@ -199,6 +200,12 @@ def get_metric(metric: str | Metric | ConfusionMetric | Callable[..., float]) ->
         return metric
     if isinstance(metric, ConfusionMetric):
         return OfTwoClasses(metric)
+    if row_costs(metric) is not None:
+        raise ValueError(
+            f"metric={metric!r} has costs of each row, which no threshold on one score is for: csf.CostSearch decides "
+            "each row by its own costs, in memory. Take another metric here, such as csf.metrics.WeightedAccuracy with "
+            "one cost for each kind of error"
+        )
     if _is_function(metric):
         return _once(_two_classes_of, metric)
     if not isinstance(metric, str):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClassStudy",
+    "powers_of",
 ]
 
 # Steps of the ladder from equal class weights to balanced ones.
@@ -43,7 +44,7 @@ class ClassStudy(History):
     def __init__(self, metric: ConfusionMetric, strategy: Any, *, shares: Array, n_trials: int, why: str = "") -> None:
         super().__init__()
         self.metric, self.shares = metric, shares
-        self._powers = _powers(strategy, check_count(n_trials, "n_trials"))
+        self._powers = powers_of(strategy, check_count(n_trials, "n_trials"))
         alike = "classes of the same size leave equal class weights only" if np.ptp(shares) <= 1e-9 else ""
         self._why = why or alike
         if self._why:
@@ -116,13 +117,13 @@ def _plain(matrix: Any) -> Matrix:
     return tuple(map(tuple, np.asarray(matrix).tolist()))
 
 
-def _powers(strategy: Any, n_trials: int) -> list[float]:
+def powers_of(strategy: Any, n_trials: int) -> list[float]:
     """Powers of the shares that a strategy asks for."""
     given = get_strategy(strategy)
     if not isinstance(given, (Ladder, Grid)):
         raise ValueError(
-            f"strategy={strategy!r} searches the costs of two errors; several classes are searched by 'ladder' or "
-            "'grid', which go from equal class weights to balanced ones"
+            f"strategy={strategy!r} searches the costs of two errors; several classes, and costs of rows, are "
+            "searched by 'ladder' or 'grid', which go from no weights to those that balance the classes or the costs"
         )
     rungs = _RUNGS if isinstance(strategy, str) and isinstance(given, Ladder) else given.size or n_trials
     return np.linspace(0.0, 1.0, min(rungs, n_trials)).tolist()

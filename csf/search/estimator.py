@@ -20,6 +20,7 @@ from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
 from csf.metrics.labels import is_label_metric
 from csf.metrics.profile import ErrorProfile
+from csf.metrics.row_costs import COSTS, RowCosts, row_costs
 from csf.search.config import AUTO, SearchConfig
 from csf.search.fitted import FittedSearch, told_of_classes
 from csf.search.labels import LabelSearch, value_of_labels
@@ -39,8 +40,10 @@ from csf.search.problem import (
     serves_classes,
 )
 from csf.search.progress import Deadline, Forecast
+from csf.search.row_costs import RowProblem
 from csf.search.workers import LocalTrainer, threads_for
 from csf.thresholding.linear_rule import no_threshold
+from csf.thresholding.row_rule import RowRule
 from csf.thresholding.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
@@ -347,6 +350,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     ('affine', 0.778, 0.761)
     """
 
+    # What scikit-learn's metadata routing may be asked for, by `set_fit_request` and its kind.
+    __metadata_request__fit = __metadata_request__predict = __metadata_request__score = dict.fromkeys(COSTS)
+
     @called_elsewhere(
         scoring="metric=, a name such as 'f1' or a csf.metrics.Metric",
         estimator="base=",
@@ -463,10 +469,13 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Labels of two classes or of more; or 0 and 1 with a column for each of several labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0; they count in every training, metric and bound.
+            Weights >= 0; they count in every training, metric and bound. They say for how many samples each one
+            stands; where errors have costs of their own in each row, give these instead, see `csf.metrics.RowCosts`.
         **fit_params
             Arguments of the base's ``fit`` (and ``groups`` of the splitter); those with one entry a sample are split
-            with the samples.
+            with the samples. Where the metric is ``"savings"``, ``"cost"``, ``"benefit"`` or a `csf.metrics.RowCosts`,
+            also ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost``: a number, or one for each sample, that a false
+            negative, false positive, true positive and true negative costs.
 
         Returns
         -------
@@ -499,10 +508,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         config = SearchConfig.of(self)
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
         X, y = check_samples(X, y, sample_weight=sample_weight, **fit_params)
-        if has_several_columns(y):
+        given = {name: fit_params[name] for name in COSTS if fit_params.get(name) is not None}
+        fit_params, costs = {name: each for name, each in fit_params.items() if name not in COSTS}, self._costs(given)
+        if has_several_columns(y) and costs is None:
             self._publish_fit(*LabelSearch(self, config, X, y, sample_weight, fit_params).fit(deadline))
             return self
-        problem, codes = read_problem(config, y)
+        problem, codes = read_problem(config, y) if costs is None else RowProblem.read(config, costs, X, y, given)
         labels = problem.labels
         groups = read_groups(fit_params.get("groups"), codes.shape[0])
         task = Task(X, codes, problem.weights(sample_weight, codes), fit_params, labels, groups)
@@ -519,6 +530,16 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         self._publish_fit(found, rule, refit_time, told_of_classes(labels) | {"class_count_": labels.count(codes)})
         return self
 
+    def _costs(self, given: Mapping[str, Any]) -> RowCosts | None:
+        """Costs of rows, if they are searched; a TypeError for arguments that are no costs, or with another metric."""
+        costs = row_costs(self.metric)
+        if given and (costs is None or not set(given) <= set(COSTS)):
+            raise TypeError(
+                f"{', '.join(given)} cannot be given with metric={self.metric!r}; accepted: {', '.join(COSTS)}, with "
+                "metric='savings', 'cost' or 'benefit', or a csf.metrics.RowCosts"
+            )
+        return costs
+
     def _searched(
         self,
         config: SearchConfig,
@@ -531,16 +552,18 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         """Outcome of the search, what predicts with its winner, and the seconds of the last training."""
         fit_params, split_params = self._route(task.fit_params)
         plan = make_plan(config, problem, replace(task, fit_params=fit_params), split_params, prepared)
+        plan = problem.weighed(config, plan) if isinstance(problem, RowProblem) else plan
         context = open_callback_context(self, max_subtasks=None)
         trainer = LocalTrainer(
             problem.judge(config),
-            [plan.setup.trainers(base, plan.folds) for base in plan.bases],
+            plan.trainers(),
             plan.folds,
             on_train=config.bound_on == "train",
             n_jobs=config.n_jobs,
             max_bytes=max_bytes,
         )
         data = plan.task.X, plan.task.codes, plan.task.weight, plan.splits, plan.task.fit_params
+        data += (problem.table,) if isinstance(problem, RowProblem) else ()
         loop = SearchLoop(
             plan.studies,
             trainer,
@@ -581,20 +604,54 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         """``best_estimator_``, under its name in the classifiers of `csf.thresholding`."""
         return self.best_estimator_
 
-    def predict(self, X: Samples) -> Array:
-        """Labels by the winner and its threshold.
+    def predict(self, X: Samples, **costs: Any) -> Array:
+        """Labels by the winner and its threshold, or by the costs of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
+        **costs : float or array-like of shape (n_samples,)
+            ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost`` of these samples, where `fit` was given some. Without
+            them one threshold on the probability decides, with a warning.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_labels)
             Labels, as in ``classes_``; of several labels a sample 1 for those that are found, else 0.
         """
-        return self._predicting.predict(X)
+        return self._with_costs(costs).predict(X)
+
+    def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **costs: Any) -> float:
+        """Value of ``metric`` (not the accuracy) on new data, as scikit-learn's searches do.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+        **costs : float or array-like of shape (n_samples,)
+            ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost`` of these samples, where `fit` was given some.
+
+        Returns
+        -------
+        float
+            The value of the predictions.
+        """
+        rule = self._with_costs(costs)
+        if not isinstance(rule, RowRule):
+            return super().score(X, y, sample_weight)
+        # Before predicting, which can do without costs.
+        rule.row_costs.table(X, **costs)
+        options = {"sample_weight": sample_weight, "pos_label": self.pos_label_}
+        return rule.row_costs.score(y, rule.predict(X), X, **options, **costs)
+
+    def _with_costs(self, given: Mapping[str, Any]) -> Any:
+        """What predicts, knowing the costs of the rows."""
+        return self._predicting if self._costs(given) is None else replace(self._predicting, given=given)
 
     @available_if(_has_a_threshold)
     def score_samples(self, X: Samples) -> Array:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from csf.thresholding.class_choice import ClassStore
 
 __all__ = [
+    "CandidateOutcome",
     "ClassOutcome",
     "Outcome",
     "SearchOutcome",
@@ -422,23 +423,30 @@ def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> T
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ClassOutcome(Outcome):
+class CandidateOutcome(Outcome):
+    """What a search found whose candidates are trials, each with ways to decide."""
+
+    candidate: tuple[TrialKey, Any]
+
+    @property
+    def key(self) -> TrialKey:
+        """Setting and number of the winner."""
+        return self.candidate[0]
+
+    @property
+    def winner(self) -> Trial:
+        """The trial that wins."""
+        return self.trials[self.index]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassOutcome(CandidateOutcome):
     """What a search of class weights and a rule found."""
 
     store: ClassStore
     candidate: Candidate
     rule: LinearRule = field(default_factory=lambda: LinearRule.argmax(0))
     confusion: Array = field(default_factory=lambda: np.empty((0, 0)))
-
-    @property
-    def key(self) -> TrialKey:
-        """Setting and number of the winner."""
-        return self.candidate.key
-
-    @property
-    def winner(self) -> Trial:
-        """The trial that wins."""
-        return self.trials[self.index]
 
     def assess(self) -> Assessment | None:
         """What the winner is worth; ``None`` without held-out scores."""

@@ -30,6 +30,7 @@ from csf.evaluate.choices import decisions
 from csf.evaluate.trials import Trial
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
+from csf.metrics.row_costs import row_costs
 from csf.search.checkpoint import Checkpoint
 from csf.search.class_study import ClassStudy
 from csf.search.config import (
@@ -93,6 +94,7 @@ __all__ = [
     "planned_models",
     "read_problem",
     "serves_classes",
+    "untrained",
     "warn_of_trivial",
     "with_setting",
 ]
@@ -174,15 +176,32 @@ class Plan:
     folds: list[Fold]
     studies: list[Any]
     setup: TrainingSetup
+    # Weights of the trainings of each setting, where they are not those of the task.
+    weights: list[Array | None] | None = None
 
     def chooser(self, config: SearchConfig) -> Chooser:
         """How the winner is chosen."""
         return chooser_of(config, [(each.first, each.pace) for each in self.models])
 
+    def trainers(self) -> list[list[Trainer]]:
+        """Trainers of all settings, one for each fold."""
+        return [self.setup.trainers(base, self._folds(setting)) for setting, base in enumerate(self.bases)]
+
+    def _folds(self, setting: int) -> list[Fold]:
+        """Folds with the weights of the trainings of a setting."""
+        task = self._task(setting)
+        return self.folds if task is self.task else [fold.on(task) for fold in self.folds]
+
+    def _task(self, setting: int) -> Task:
+        """The task with the weights of the trainings of a setting."""
+        weight = self.task.weight if self.weights is None else self.weights[setting]
+        return self.task if weight is self.task.weight else replace(self.task, weight=weight)
+
     def final_trainer(self, setting: int) -> Trainer:
         """Trains a base on everything, and predicts what it has learnt from."""
         everything = np.arange(self.task.n_samples)
-        (trainer,) = self.setup.trainers(self.bases[setting], make_folds(self.task, [(everything, everything)]))
+        folds = make_folds(self._task(setting), [(everything, everything)])
+        (trainer,) = self.setup.trainers(self.bases[setting], folds)
         return trainer
 
     def searched(self, config: SearchConfig, store: Any, stopped: str | None) -> Outcome:
@@ -298,7 +317,11 @@ def open_checkpoint(
     # All that decides the trials, and nothing that does not: n_jobs, or how many trials there are to be.
     content = (
         *(*bases, *data),
-        *(get_metric(config.metric), get_constraint(config.constraint), get_strategy(config.strategy)),
+        *(
+            row_costs(config.metric) or get_metric(config.metric),
+            get_constraint(config.constraint),
+            get_strategy(config.strategy),
+        ),
         *(config.threshold, config.normalize, config.bound_on, config.engine, config.weighting),
         *(config.sample_weight_name, config.min_gain is None),
     )
@@ -322,7 +345,7 @@ def is_prefit(config: SearchConfig) -> bool:
     return given or frozen == {True}
 
 
-def _untrained(config: SearchConfig, studies: list[Any], store: Any, stopped: str) -> Outcome:
+def untrained(config: SearchConfig, studies: list[Any], store: Any, stopped: str) -> Outcome:
     """What a search did that trained nothing."""
     settings = [{} if model.name is None else {MODEL: model.name} for model in config.models]
     return Outcome(config=config, studies=studies, settings=settings, n_splits=0, store=store, stop_reason=stopped)
@@ -359,7 +382,7 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Judge
     stopped = "the base was fitted before: only its threshold was tuned"
     if len(judged) > 1:
         stopped = "the models were fitted before: only their thresholds were tuned, and the best of them was chosen"
-    found = conclude(_untrained(config, studies, store, stopped), chooser_of(config, [(0, FAST)]))
+    found = conclude(untrained(config, studies, store, stopped), chooser_of(config, [(0, FAST)]))
     return found, judged[found.winner.setting]
 
 
@@ -625,11 +648,11 @@ class ClassProblem:
         (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], [FAST])
         (trial,) = study.ask_batch()
         result = FoldResult(decided=scores.argmax(axis=1), score=scores)
-        fields, said = judge.judge([Fold(task, everything, everything)], [result], trial.costs)
+        fields, said = judge.judge([Fold(task, everything, everything)], [result], trial)
         assert said is not None, "nothing was trained that could fail"
         store.add_trial((0, trial.number), study.record(trial, **fields), *said)
         stopped = "the base was fitted before: only its decision was tuned"
-        found = conclude_classes(_untrained(config, [study], store, stopped))
+        found = conclude_classes(untrained(config, [study], store, stopped))
         return found, found.rule_with(base, self.labels)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> ClassOutcome:

@@ -34,7 +34,7 @@ from csf.search.training import (
 )
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, Costs, IntArray
+    from csf._common.typing import Array, IntArray
     from csf.data.folds import Fold
     from csf.evaluate.trials import Trial
     from csf.trainers.base import Trainer
@@ -435,7 +435,7 @@ class Judge(Protocol):
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> Any: ...
 
     def judge(
-        self, folds: list[Fold], results: list[FoldResult], costs: Costs
+        self, folds: list[Fold], results: list[FoldResult], trial: Trial
     ) -> tuple[Any, HeldOutPredictions | None]: ...
 
 
@@ -504,7 +504,7 @@ class LocalTrainer(WaveTrainer):
         known, count = self._known(work), len(work.starts)
         folds = [*known, *(next(results) for _ in range(count - len(known)))]
         self._begun[work.setting, work.trial.number] = folds if count < len(self.folds) else []
-        fields, said = self.judge.judge(self.folds[:count], folds, work.trial.costs)
+        fields, said = self.judge.judge(self.folds[:count], folds, work.trial)
         failed = _everywhere(folds) if said is None else None
         if said is not None and count < len(self.folds):
             said = said.at(_places([fold.test for fold in self.folds], count))

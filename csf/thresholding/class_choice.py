@@ -134,7 +134,7 @@ class ClassStore(EntryStore[ClassRow]):
         Samples are dealt in an order that what is said of them decides, and those of which the same is said together:
         a row of weight 2 and two such rows are in one part.
         """
-        return _dealt(self.truth, self.samples, self.content(score), np.flatnonzero(self.copies > 0))
+        return dealt(self.truth, self.samples, self.content(score), np.flatnonzero(self.copies > 0))
 
     def content(self, score: Array) -> Array:
         """A number for each entry that its scores decide."""
@@ -171,7 +171,7 @@ def _mixed(columns: Sequence[Array] | Array) -> Array:
     return mixed
 
 
-def _dealt(truth: IntArray, samples: IntArray, content: Array, among: IntArray) -> IntArray:
+def dealt(truth: IntArray, samples: IntArray, content: Array, among: IntArray) -> IntArray:
     """Parts of entries: samples of each class in the order of their content, dealt one by one.
 
     Those that are not ``among`` weigh nothing, and take nobody's place.
@@ -193,9 +193,9 @@ def _dealt(truth: IntArray, samples: IntArray, content: Array, among: IntArray) 
 
 
 # Draws that say how much of a gain is luck.
-_DRAWS = 40
+N_DRAWS = 40
 # Two thirds of the samples choose, the others judge: what two thirds say has so much larger an error.
-_LARGER_ERROR = np.sqrt(3.0 / 2.0)
+LARGER_ERROR = np.sqrt(3.0 / 2.0)
 
 
 class Candidate(NamedTuple):
@@ -250,7 +250,7 @@ class _Choice:
     @cached_property
     def errors(self) -> Array:
         """Standard deviation of the gain of each candidate over the default, over bootstrap draws of samples."""
-        blocks = bootstrap_counts(self.store.drawn[0].copies, _DRAWS, 0)
+        blocks = bootstrap_counts(self.store.drawn[0].copies, N_DRAWS, 0)
         values = np.stack([self._values(self._weight(counts)) for block in blocks for counts in block.T])
         return (values - values[:, [self.default(self.values)]]).std(axis=0)
 
@@ -283,7 +283,7 @@ class _Choice:
             sums = np.empty((counts.shape[1], n_classes, n_classes))
             for at, held in enumerate(counts.T.astype(np.int64)):
                 inside, outside = self._weight(held), self._weight(units.copies - held)
-                place = self.best(self._values(inside), _LARGER_ERROR * self.errors)
+                place = self.best(self._values(inside), LARGER_ERROR * self.errors)
                 decided = self._decided[place]
                 if self.candidates[place].ruled:
                     proba = proba_of(self.candidates[place].key)

@@ -1,0 +1,327 @@
+"""Costs of each row in the user's own units: what the four outcomes of a decision cost, and what decisions come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from csf._common.messages import did_you_mean
+from csf._common.sklearn import num_samples, safe_indexing
+from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
+from csf._common.validation import check_binary_target, check_choice, check_weights, floats
+
+__all__ = ["COSTS", "Column", "CostTable", "MEASURES", "RowCosts", "row_costs"]
+
+MEASURES = ("savings", "cost", "benefit")
+# The four outcomes, as `RowCosts` calls their costs, with what each of them is.
+OUTCOMES = {"fn": "a false negative", "fp": "a false positive", "tp": "a true positive", "tn": "a true negative"}
+# Arguments of `fit`, `predict` and `score` for the same costs.
+COSTS = tuple(f"{name}_cost" for name in OUTCOMES)
+
+
+class Column(NamedTuple):
+    """Column of X by its place.
+
+    Parameters
+    ----------
+    place : int
+        Place of the column, from 0.
+
+    Examples
+    --------
+    >>> RowCosts(fn=Column(1), fp=2.0).table(np.array([[0.1, 8.0], [0.2, 9.0]])).fn
+    array([8., 9.])
+    """
+
+    place: int
+
+
+# A number for all rows, the name or the place of a column of X, a function of X; None where `fit` is given it.
+Source: TypeAlias = "float | str | Column | Callable[[Any], ArrayLike] | None"
+
+
+@dataclass(frozen=True, eq=False)
+class CostTable:
+    """What the four outcomes cost in each row.
+
+    Parameters
+    ----------
+    fn, fp, tp, tn : ndarray of shape (n_rows,)
+        Cost of a false negative, a false positive, a true positive and a true negative.
+    """
+
+    fn: Array
+    fp: Array
+    tp: Array
+    tn: Array
+
+    @property
+    def gain(self) -> Array:
+        """What the answer "positive" saves in a row that is positive."""
+        return self.fn - self.tp
+
+    @property
+    def loss(self) -> Array:
+        """What the answer "positive" costs in a row that is negative."""
+        return self.fp - self.tn
+
+    @property
+    def shift(self) -> Array:
+        """log(gain / loss): a row is worth the answer "positive" where its log-odds plus this are at least 0.
+
+        It is +inf where "positive" is the cheaper answer whatever the truth is, and -inf where "negative" is; rows in
+        which both answers cost the same are answered "negative".
+        """
+        gain, loss = self.gain, self.loss
+        weighs = (gain > 0.0) & (loss > 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shift = np.log(gain) - np.log(loss)
+        certain = np.where((gain >= 0.0) & (loss <= 0.0) & (gain > loss), np.inf, -np.inf)
+        return np.where(weighs, shift, certain)
+
+    def answers(self, is_pos: BoolArray) -> tuple[Array, Array]:
+        """What the answers "negative" and "positive" cost in each row."""
+        return np.where(is_pos, self.fn, self.tn), np.where(is_pos, self.tp, self.fp)
+
+    def take(self, at: IntArray) -> CostTable:
+        """The table of some rows."""
+        return CostTable(*(getattr(self, each.name)[at] for each in fields(self)))
+
+
+@dataclass(frozen=True)
+class RowCosts:
+    """What errors cost, in the user's own units, with a cost of its own for each row.
+
+    As ``metric`` of `csf.CostSearch` it has each row answered by its own costs: "positive" where that is the smaller
+    expected cost [1]_. The answer of a row depends on its costs and on its probability of being positive.
+
+    Parameters
+    ----------
+    fn : float, str, Column, callable or None
+        Cost of a false negative: a number for all rows, the name of a column of X, its place as a `Column`, or a
+        function that takes X and returns a number for each row. ``None`` leaves it to the argument ``fn_cost`` of
+        ``fit``, ``predict`` and ``score``, which counts where both are given. A column that X has stays a feature of
+        the base, unless the base leaves it out, for example by a ColumnTransformer.
+    fp : float, str, Column, callable or None
+        Cost of a false positive.
+    tp, tn : float, str, Column, callable or None, default=0.0
+        Cost of a true positive, such as that of a call, and of a true negative.
+    measure : {"savings", "cost", "benefit"}, default="savings"
+        The units of all values. ``"savings"`` is 1 minus the cost as a share of the cost of the better one of
+        the two answers given to all rows [2]_: 1 where nothing is paid, 0 where a model is worth as much as none.
+        ``"cost"`` is the mean cost of a row with the sign changed, so that larger is better, as in the scorers of
+        scikit-learn that begin with ``neg_``. ``"benefit"`` is what a row saves on average against the answer
+        "negative" to all.
+
+    Notes
+    -----
+    Costs are finite numbers >= 0. Write a gain as a cost of the other answer: who earns 30 from a sale that is found
+    loses 30 by missing it. The same number may be added to the costs of both answers to a row without changing any
+    decision; it changes the savings, as it is paid in any case.
+
+    References
+    ----------
+    .. [1] C. Elkan, "The foundations of cost-sensitive learning", IJCAI 2001.
+    .. [2] A. Correa Bahnsen, D. Aouada, B. Ottersten, "Example-dependent cost-sensitive decision trees", Expert
+       Systems with Applications 42, 2015.
+
+    Examples
+    --------
+    >>> cost = RowCosts(fn=Column(0), fp=5.0)
+    >>> X, y = np.array([[100.0], [2.0], [40.0], [3.0]]), [1, 1, 0, 0]
+    >>> cost.score(y, [1, 0, 1, 0], X)  # 2 for the missed one and 5 for the false alarm; 10 if all are positive
+    0.3
+    """
+
+    fn: Source = None
+    fp: Source = None
+    tp: Source = 0.0
+    tn: Source = 0.0
+    measure: str = "savings"
+
+    def __post_init__(self) -> None:
+        check_choice(self.measure, "measure", MEASURES)
+
+    @property
+    def name(self) -> str:
+        """Short name for tables and plots."""
+        return {"savings": "savings", "cost": "cost per row (negative)", "benefit": "benefit per row"}[self.measure]
+
+    def needs(self, given: Mapping[str, Any]) -> list[str]:
+        """Arguments that have to be given with the samples, and are not."""
+        arguments = [f"{name}_cost" for name in OUTCOMES if getattr(self, name) is None]
+        return [argument for argument in arguments if given.get(argument) is None]
+
+    def remembering(self, given: Mapping[str, Any]) -> Self:
+        """The same costs with the numbers that were given for all rows, which hold for other rows too."""
+        numbers = {name: given.get(f"{name}_cost") for name in OUTCOMES}
+        return replace(self, **{name: float(each) for name, each in numbers.items() if isinstance(each, Real)})
+
+    def table(self, X: Samples, **given: Any) -> CostTable:
+        """Costs of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
+            Samples.
+        **given : float or array-like of shape (n_rows,)
+            ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost``, which count before what the object says.
+
+        Returns
+        -------
+        CostTable
+            The costs.
+
+        Raises
+        ------
+        ValueError
+            If a cost is not known, negative, missing or infinite, there is not one for each row, X lacks a column, or
+            both errors of a row cost less than the right answers.
+        """
+        missing = self.needs(given)
+        if missing:
+            raise ValueError(
+                f"{' and '.join(missing)} must be given: metric={self!r} does not say what "
+                f"{' and '.join(OUTCOMES[name.removesuffix('_cost')] for name in missing)} costs. Give an array or a "
+                f"number, or name a column of X, such as RowCosts({missing[0].removesuffix('_cost')}='amount')"
+            )
+        n_rows = num_samples(X)
+        table = CostTable(*(self._column(name, given.get(f"{name}_cost"), X, n_rows) for name in OUTCOMES))
+        swapped = np.flatnonzero((table.gain < 0.0) & (table.loss < 0.0))
+        if swapped.size:
+            raise ValueError(
+                f"both errors cost less than the right answers in {swapped.size} of {n_rows} rows, the first one is "
+                f"row {swapped[0]}: fn < tp and fp < tn. The costs of two classes may be swapped; exchange fn with fp "
+                "and tp with tn, or give pos_label"
+            )
+        return table
+
+    def check_stakes(self, table: CostTable, is_pos: BoolArray) -> None:
+        """A ValueError where nothing is to be decided, or saved."""
+        negative, positive = table.answers(is_pos)
+        with np.errstate(over="ignore"):
+            total = negative.sum() + positive.sum()
+        if not np.isfinite(total):
+            raise ValueError("the costs add up to more than a float can hold; give them in a larger unit")
+        if not ((negative < positive).any() and (positive < negative).any()):
+            raise ValueError("the costs make one answer the cheaper one in all rows, whatever their class; check them")
+        if self.measure == "savings" and min(negative.sum(), positive.sum()) <= 0.0:
+            raise ValueError("one answer to all rows costs nothing, so that nothing can be saved; take measure='cost'")
+
+    def _column(self, name: str, given: Any, X: Samples, n_rows: int) -> Array:
+        """One of the four costs of each row, checked."""
+        source = getattr(self, name) if given is None else given
+        title = f"{name}_cost" if given is not None else f"{name}={source!r} of the metric"
+        if given is None and isinstance(source, (str, Column)):
+            source = _of_column(X, source, title)
+        elif given is None and callable(source):
+            source = source(X)
+        values = floats(source, title)
+        if values.ndim == 0:
+            values = np.full(n_rows, float(values))
+        if values.shape != (n_rows,):
+            raise ValueError(f"{title} must have one number for each of {n_rows} rows, got the shape {values.shape}")
+        bad = np.flatnonzero(~np.isfinite(values) | (values < 0.0))
+        if bad.size:
+            row = int(bad[0])
+            hint = f"; write a gain as a cost of the other answer, {_OTHER[name]}" if values[row] < 0.0 else ""
+            raise ValueError(
+                f"{title} is {values[row].item()!r} in row {row} ({bad.size} such rows of {n_rows}); costs are finite "
+                f"numbers >= 0{hint or '; fill such rows, or drop them'}"
+            )
+        return values
+
+    def value(self, paid: Any, negative: Any, positive: Any, n_rows: Any) -> Any:
+        """Value of decisions.
+
+        Parameters
+        ----------
+        paid : float or ndarray
+            What they cost in all.
+        negative, positive : float or ndarray
+            What the answers "negative" and "positive" to all rows cost.
+        n_rows : float or ndarray
+            How many rows there are.
+
+        Returns
+        -------
+        float or ndarray
+            The value, larger is better; NaN where it is not defined.
+        """
+        paid, negative = np.asarray(paid, dtype=float), np.asarray(negative, dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.measure == "savings":
+                least = np.minimum(negative, positive)
+                value = np.where(least > 0.0, 1.0 - paid / least, np.nan)
+            else:
+                value = (negative * (self.measure == "benefit") - paid) / n_rows
+        return float(value) if value.ndim == 0 else value
+
+    def score(
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        X: Samples | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label = None,
+        **given: Any,
+    ) -> float:
+        """Value of predicted labels.
+
+        Parameters
+        ----------
+        y_true, y_pred : array-like of shape (n_rows,)
+            True and predicted labels.
+        X : array-like of shape (n_rows, n_features), default=None
+            Samples, where costs are columns or functions of them.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights >= 0: for how many rows each one stands.
+        pos_label : label, default=None
+            Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+        **given : float or array-like of shape (n_rows,)
+            ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost``.
+
+        Returns
+        -------
+        float
+            The value.
+        """
+        _, is_pos, positive = check_binary_target(y_true, pos_label)
+        table = self.table(is_pos[:, None] if X is None else X, **given)
+        return self.value_of(table, is_pos, np.asarray(y_pred) == positive, check_weights(sample_weight, is_pos.size))
+
+    def value_of(self, table: CostTable, is_pos: BoolArray, found: BoolArray, weight: Array | None) -> float:
+        """Value of decisions about rows with these costs."""
+        each = np.ones(is_pos.size) if weight is None else weight
+        negative, positive = table.answers(is_pos)
+        return self.value(each @ np.where(found, positive, negative), each @ negative, each @ positive, each.sum())
+
+
+_OTHER = {"fn": "tp", "tp": "fn", "fp": "tn", "tn": "fp"}
+
+
+def _of_column(X: Samples, source: str | Column, title: str) -> Array:
+    """Values of a column of X."""
+    columns = getattr(X, "columns", None)
+    if isinstance(source, str) and (columns is None or source not in list(columns)):
+        known = "no names" if columns is None else f"the columns {list(columns)}{did_you_mean(source, columns)}"
+        raise ValueError(
+            f"{title} is no column of X, which has {known}. Give a frame that has the column, its place as "
+            f"csf.metrics.Column(place), or the costs themselves as {title.partition('=')[0]}_cost="
+        )
+    values = safe_indexing(X, source if isinstance(source, str) else source.place, axis=1)
+    return values.toarray().ravel() if issparse(values) else np.asarray(values)
+
+
+def row_costs(metric: Any) -> RowCosts | None:
+    """Costs of rows that are searched by name or as an object; ``None`` where another metric is."""
+    if isinstance(metric, RowCosts):
+        return metric
+    return RowCosts(measure=metric) if isinstance(metric, str) and metric in MEASURES else None

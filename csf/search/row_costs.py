@@ -1,0 +1,308 @@
+"""Searches for costs of rows: the kind of problem, its trials, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+
+from csf._common.typing import Array, Estimator, IntArray
+from csf.data.folds import Fold
+from csf.data.labels import read_labels
+from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, respond, response_method
+from csf.evaluate import MAX_BYTES, seed_of
+from csf.metrics.row_costs import CostTable, RowCosts
+from csf.search.class_study import ClassStudy, powers_of
+from csf.search.config import CLASS_MULTIPLES, FAST, settings_of
+from csf.search.judging import failed_fields, pooled, times_of
+from csf.search.outcome import CandidateOutcome, Outcome, trial_table, warn_of_open_gap
+from csf.search.problem import ThresholdProblem, untrained
+from csf.search.progress import nothing_worked
+from csf.search.training import FoldResult, HeldOutPredictions
+from csf.thresholding.row_choice import RowChoice, RowStore
+from csf.thresholding.row_rule import RowRule, Tuned, best_cut, cost_curve, gives_log_odds
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from csf._common.typing import Samples
+    from csf.data.folds import Task
+    from csf.evaluate import Assessment
+    from csf.evaluate.trials import Trial
+    from csf.search.config import Model, Pace, SearchConfig
+    from csf.search.problem import Plan
+    from csf.thresholding import ThresholdCurve
+
+__all__ = ["RowOutcome", "RowProblem"]
+
+# What a search for costs of rows has no use for, and why.
+_REFUSED = {
+    "constraint": (None, "rates of errors are those of one threshold, and each row has its own"),
+    "confidence": (None, "it is about constraints"),
+    "null_class": (None, "costs are those of two classes"),
+    "min_gain": (None, "the base as it is stays unless others gain half a standard deviation over it"),
+    "tol": (None, "there is no upper bound"),
+    "threshold": ("stable", "the costs of a row decide"),
+    "weighting": ("class", "rows have weights of their own"),
+    "bound_on": ("validation", "there is no upper bound"),
+}
+# Share of the rows that is dearest, whose share of all that is at stake is reported.
+_DEAREST = 0.01
+
+
+class RowStudy(ClassStudy):
+    """One training, with weights that are a power of what each row costs; 0 trains the base as it is."""
+
+    def __init__(self, metric: RowCosts, power: float) -> None:
+        super().__init__(metric, "ladder", shares=np.array([0.5, 0.5]), n_trials=1)  # pyright: ignore[reportArgumentType] (what is judged is not asked)
+        self._powers = [power]
+
+    def _check_computed(self, trial: Trial) -> None:
+        """Nothing: the scores of the file say what a trial is worth."""
+
+
+class RowJudge:
+    """Judges trials by what their decisions cost."""
+
+    tune = True
+
+    def __init__(self, problem: RowProblem, method: str | None, *, likely: bool) -> None:
+        self.problem, self.method, self.likely = problem, method, likely
+
+    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> RowStore:
+        """Store of held-out scores."""
+        costs, table = self.problem.costs, self.problem.table.take(samples)
+        options: Any = {"method": self.method, "likely": self.likely, "max_bytes": max_bytes}
+        self._store = RowStore(truth > 0, weight, costs, table, samples=samples, **options)
+        return self._store
+
+    def judge(self, folds: list[Fold], results: list[FoldResult], trial: Trial) -> tuple[Any, Any]:
+        """Fields of the trial, and what it says about the entries."""
+        failed = failed_fields(results)
+        if failed is not None:
+            return failed, None
+        store, score = self._store, pooled([result.score for result in results])
+        decided = store.decisions(store.unweighted(score, trial.t or 0.0), store.kinds[0])
+        value = float(store.value(store.paid(decided), store.copies))
+        parts = np.split(decided, np.cumsum([fold.test.size for fold in folds])[:-1])
+        of_folds = [self.problem.value_in(fold, part) for fold, part in zip(folds, parts)]
+        fields = {"value": value, "score": value, "fold_scores": tuple(of_folds), **times_of(results)}
+        return fields, HeldOutPredictions(score, None)
+
+
+@dataclass(frozen=True, eq=False)
+class RowProblem(ThresholdProblem):
+    """Two classes whose errors have a cost of its own in each row."""
+
+    costs: RowCosts
+    table: CostTable
+    # Whether X has the costs, so that models can have learnt them.
+    of_samples: bool
+
+    @classmethod
+    def read(
+        cls, config: SearchConfig, costs: RowCosts, X: Samples, y: ArrayLike, given: dict[str, Any]
+    ) -> tuple[Self, IntArray]:
+        """The problem of some samples, and their codes; a ValueError for what has no meaning with costs of rows."""
+        for name, (accepted, why) in _REFUSED.items():
+            if getattr(config, name) != accepted:
+                raise ValueError(
+                    f"{name}={getattr(config, name)!r} is not for costs of rows: {why}. Leave it out, at {accepted!r}"
+                )
+        config.refuse_mean_of_folds("costs of rows decide here")
+        labels, codes = read_labels(y, pos_label=config.pos_label)
+        table = costs.table(X, **given)
+        costs.check_stakes(table, codes > 0)
+        return cls(labels, costs.remembering(given), table, not given), codes
+
+    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
+        """Settings of a model's parameters, its own first."""
+        grid, multiples = model.param_grid, CLASS_MULTIPLES
+        return settings_of(grid, model.base, config.engine, multiples=multiples, n_samples=n_samples)
+
+    def studies(self, config: SearchConfig, folds: list[Fold], paces: Sequence[Pace]) -> list[Any]:
+        """One study for each setting, without trials."""
+        return [RowStudy(self.costs, 0.0) for _ in paces]
+
+    def weighed(self, config: SearchConfig, plan: Plan) -> Plan:
+        """The plan with trainings of each model's own setting that weigh rows by powers of what they cost.
+
+        Only costs that X has can be taken out of what such a model says. Bases without a fast solver are trained so
+        where a strategy object asks for it.
+        """
+        more = [
+            (each.first, power)
+            for each in plan.models
+            if self.of_samples and plan.setup.channel_of(plan.bases[each.first]).carries_samples
+            for power in self._powers(config, each.pace)
+        ]
+        return replace(
+            plan,
+            settings=plan.settings + [plan.settings[at] for at, _ in more],
+            bases=plan.bases + [plan.bases[at] for at, _ in more],
+            studies=plan.studies + [RowStudy(self.costs, power) for _, power in more],
+            weights=[plan.task.weight] * len(plan.bases) + [self._weight(plan.task, power) for _, power in more],
+        )
+
+    def _powers(self, config: SearchConfig, pace: Pace) -> list[float]:
+        """Powers of what rows cost besides 0."""
+        most = 3 if pace is FAST or not isinstance(config.strategy, str) else 1
+        return powers_of(config.strategy, min(config.n_trials, most))[1:]
+
+    def _weight(self, task: Task, power: float) -> Array:
+        """Weights of a training, of the same mean as the user's."""
+        negative, positive = self.table.answers(task.codes > 0)
+        own = np.ones(task.n_samples) if task.weight is None else task.weight
+        weight = own * np.abs(positive - negative) ** power
+        return weight * (own.sum() / weight.sum())
+
+    def value_in(self, fold: Fold, decided: Array) -> float | None:
+        """Value of decisions in one fold; ``None`` where there is nothing to save."""
+        value = self.costs.value_of(self.table.take(fold.test), fold.y_test > 0, decided, fold.weight_test)
+        return None if np.isnan(value) else value
+
+    def race(self, config: SearchConfig, plan: Plan, store: Any) -> None:
+        """All trainings are made: they are few."""
+
+    def judge(self, config: SearchConfig) -> Any:
+        """What says what trainings come to."""
+        likely = all(gives_log_odds(model.base) for model in config.models)
+        return RowJudge(self, _method_of(config, DECISION_FIRST), likely=likely)
+
+    def prefit(self, config: SearchConfig, task: Task) -> tuple[Any, Any]:
+        """Outcome for bases that are fitted already, and what predicts."""
+        everything, method, found = np.arange(task.n_samples), _method_of(config, PROBABILITIES_FIRST), []
+        judge, fold = RowJudge(self, method, likely=method == "predict_proba"), Fold(task, everything, everything)
+        store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)
+        store.draw_together(task.groups)
+        for at, model in enumerate(config.models):
+            check_is_fitted(model.base)
+            known = np.asarray(model.base.classes_)
+            coded = known.tolist() == [0, 1] != self.labels.classes.tolist()
+            null = 0 if coded else self.labels.null
+            answer = respond(model.base, task.X, null, tune=True, methods=(method or "",))
+            study = RowStudy(self.costs, 0.0)
+            (trial,) = study.ask_batch()
+            fields, said = judge.judge([fold], [FoldResult(score=answer.score)], trial)
+            store.add_trial((at, trial.number), study.record(trial, setting=at, **fields), *said)
+            found.append((study, (model.base, known, self.labels.decode(known) if coded else known)))
+        studies, bases = zip(*found)
+        stopped = "the base was fitted before: only its decision was tuned"
+        won = conclude(untrained(config, list(studies), store, stopped))
+        return won, self._rule(won, *bases[won.key[0]])
+
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> Any:
+        """Outcome of a search that is over."""
+        return conclude(plan.searched(config, store, stopped))
+
+    def rule(self, found: Any, trainer: Any, training: Any) -> RowRule:
+        """What predicts with the winner, trained on everything."""
+        estimator = trainer.estimator(training)
+        known = np.asarray(estimator.classes_)
+        return self._rule(found, estimator, known, self.labels.decode(known))
+
+    def _rule(self, found: Any, estimator: Estimator, known: Array, names: Array) -> RowRule:
+        return RowRule(
+            estimator=estimator,
+            known=known,
+            names=names,
+            null=self.labels.null,
+            method=found.store.method,
+            threshold=found.tuned.threshold,
+            row_costs=self.costs,
+            decision=found.tuned,
+            alone=found.alone,
+            power=found.store[found.key].power,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowOutcome(CandidateOutcome):
+    """What a search for costs of rows found."""
+
+    store: RowStore
+    tuned: Tuned = field(default_factory=Tuned)
+    alone: float = 0.0
+    score: float = np.nan
+    dearest_share: float = np.nan
+
+    @property
+    def table(self) -> dict[str, Array]:
+        """See `trial_table`."""
+        return trial_table(self.trials, self.settings, self.n_splits, judged={})
+
+    def published(self) -> dict[str, Any]:
+        """Attributes of the fitted search."""
+        return super().published() | {
+            "best_t_": self.winner.t,
+            "best_threshold_": self.tuned.threshold,
+            "best_score_": self.score,
+            "feasible_": True,
+            "upper_bound_": np.nan,
+            "gap_": np.nan,
+            "row_rule_": self.tuned.kind,
+            "threshold_without_costs_": float(expit(self.alone)),
+            "dearest_share_": self.dearest_share,
+        }
+
+    def assess(self) -> Assessment | None:
+        """What the winner is worth; ``None`` without held-out scores."""
+        if self.store is None:
+            return None
+        choice, seed = RowChoice(self.store), seed_of(self.config.random_state)
+        return choice.assess(self.candidate, self.tuned.threshold, seed, trained=self.n_splits > 0)
+
+    def curve(self) -> ThresholdCurve:
+        """All thresholds of the winner's held-out scores, rows weighed by what the wrong answer costs."""
+        store = self.store
+        score = self.tuned.scores(RowChoice(store).score(self.key), store.shift)
+        return cost_curve(score, store.truth, store.table, store.weight)
+
+    def moved(self, shares: Any, rule: Any) -> NoReturn:
+        """An error: what rows cost within the classes need not stay."""
+        raise ValueError(
+            "at_prevalence moves a threshold of one score, and costs of rows decide here; give a base whose "
+            "probabilities are those of the new share, and search with cv='prefit'"
+        )
+
+
+def _method_of(config: SearchConfig, accepted: Sequence[str]) -> str | None:
+    """What all models are asked for."""
+    methods = {response_method(model.base, accepted) for model in config.models}
+    if len(methods) > 1:
+        raise ValueError(
+            "costs of rows are weighed against scores of one kind, and base holds some models with decision_function "
+            "and some with predict_proba alone; search each kind by itself, or wrap the first in CalibratedClassifierCV"
+        )
+    return methods.pop()
+
+
+def conclude(searched: Outcome) -> RowOutcome:
+    """Outcome of a search that is over; a TypeError or ValueError where no trial worked."""
+    store = searched.store
+    if not len(store):
+        raise nothing_worked(searched.trials)
+    choice = RowChoice(store)
+    key, kind = choice.choose(store.copies)
+    score, value = choice.score(key), store.value(choice.paid((key, kind)), store.copies)
+    tuned = store.tuned(score, kind, store.copies)
+    found = RowOutcome(
+        **searched.shared,
+        candidate=(key, kind),
+        tuned=tuned,
+        alone=best_cut(tuned.log_odds(score), store.truth, store.table, store.weight),
+        score=float(value),
+        dearest_share=_dearest_share(store),
+    )
+    warn_of_open_gap(found.winner)
+    return found
+
+
+def _dearest_share(store: RowStore) -> float:
+    """Share of all that is at stake that the dearest 1 % of rows carry."""
+    stakes = np.sort(np.repeat(np.abs(store.fixed[1] - store.fixed[0]), store.copies))[::-1]
+    return float(stakes[: max(1, round(_DEAREST * stakes.size))].sum() / stakes.sum())

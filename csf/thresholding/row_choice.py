@@ -1,0 +1,197 @@
+"""Which training and which decision by row win, from stored held-out scores and the costs of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from csf._common.typing import Array, BoolArray, IntArray
+from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey, TrialRow
+from csf.evaluate.assessment import SPREAD, n_draws_of
+from csf.evaluate.choices import Margins
+from csf.evaluate.draws import LeftOut, Units, bootstrap_counts, judge_left_out
+from csf.metrics.row_costs import CostTable, RowCosts
+from csf.thresholding.class_choice import LARGER_ERROR, N_DRAWS, dealt
+from csf.thresholding.row_rule import FARTHEST, Tuned, log_odds, tune, unweighted
+
+__all__ = ["RowCandidate", "RowChoice", "RowScores", "RowStore"]
+
+# A trial, and how its scores decide.
+RowCandidate = tuple[TrialKey, str]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowScores(TrialRow):
+    """What one trial predicts; ``power`` is that of its training weights."""
+
+    score: Array
+    decided: None = None
+    power: float
+
+    @property
+    def arrays(self) -> tuple[Array | None, ...]:
+        """What the trial does not say itself."""
+        return (self.score,)
+
+
+class RowStore(EntryStore[RowScores]):
+    """Pooled held-out scores of the trials of one search, and what the entries cost.
+
+    ``method`` is that of the scores, and ``likely`` says whether their log-odds are those of the class.
+    """
+
+    def __init__(
+        self,
+        truth: BoolArray,
+        weight: Array | None,
+        costs: RowCosts,
+        table: CostTable,
+        *,
+        method: str | None,
+        likely: bool,
+        samples: IntArray,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        super().__init__(truth, weight, samples=samples, max_bytes=max_bytes)
+        self.costs, self.table, self.method, self.likely = costs, table, method, likely
+        self.answers, self.shift = table.answers(truth), table.shift
+        # What both answers cost in one copy of each sample, and its weight.
+        self.fixed = np.stack([self._of_samples(each) for each in (*self.answers, np.ones(truth.size))])
+
+    def add_trial(self, key: TrialKey, trial: Any, score: Array, *_: Any) -> None:
+        """Keep what a complete trial predicts."""
+        self.put(RowScores(key=key, score=score, value=trial.score, equal_costs=not trial.t, power=trial.t))
+
+    def check(self, arrays: Sequence[Array | None]) -> None:
+        """A ValueError unless arrays of a file can be scores."""
+        (score,) = arrays
+        if score is None or score.dtype.kind != "f" or score.shape != self.truth.shape or np.isnan(score).any():
+            raise ValueError("scores are missing, or not one for each entry")
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """How scores can decide: the first one stays unless another gains the margin."""
+        return ("plain", "sigmoid", "isotonic", "swept") if self.likely else ("sigmoid", "isotonic")
+
+    def unweighted(self, score: Array, power: float) -> Array:
+        """Log-odds, or margins, of what a training with weights gave."""
+        return unweighted(log_odds(score, self.method), self.shift, power)
+
+    def tuned(self, score: Array, kind: str, counts: Array) -> Tuned:
+        """What decides, tuned on entries of samples that are there so often."""
+        weight = counts[self.samples] * (1.0 if self.importance is None else self.importance)
+        return tune(kind, score, self.truth, self.table, weight)
+
+    def decisions(self, score: Array, kind: str) -> BoolArray:
+        """Decisions about the entries, each by what was tuned on the entries of other samples."""
+        if kind == "plain":
+            return Tuned().scores(score, self.shift) >= 0.0
+        decided, part_of = np.zeros(self.truth.size, dtype=bool), np.zeros(self.n_samples, dtype=np.int64)
+        near = np.clip(score, -FARTHEST, FARTHEST)
+        parts = dealt(self.truth.astype(np.int64), self.samples, near, np.flatnonzero(self.copies > 0))
+        part_of[self.samples] = parts
+        for part in range(parts.max() + 1):
+            inside, rule = parts == part, self.tuned(score, kind, np.where(part_of == part, 0, self.copies))
+            decided[inside] = rule.scores(score[inside], self.shift[inside]) >= rule.threshold
+        return decided
+
+    def _of_samples(self, values: Array) -> Array:
+        """Sums over the entries of one copy of each sample."""
+        weight = values if self.importance is None else values * self.importance
+        return np.bincount(self.samples, weight, minlength=self.n_samples)
+
+    def paid(self, decided: BoolArray) -> Array:
+        """What decisions about the entries cost, in one copy of each sample."""
+        return self._of_samples(np.where(decided, self.answers[1], self.answers[0]))
+
+    def value(self, paid: Array, counts: Array) -> Any:
+        """Value of decisions on samples that are there so often; of a column for each draw, an array."""
+        return self.costs.value(paid @ counts, *(self.fixed @ counts))
+
+
+class RowChoice:
+    """Candidates of a store, and what their decisions come to."""
+
+    def __init__(self, store: RowStore) -> None:
+        self.store = store
+        self._known: dict[RowCandidate, Array] = {}
+        self._errors: dict[tuple[RowCandidate, RowCandidate], float] = {}
+
+    def score(self, key: TrialKey) -> Array:
+        """Log-odds, or margins, of a trial."""
+        return self.store.unweighted(self.store[key].score, self.store[key].power)
+
+    def paid(self, candidate: RowCandidate) -> Array:
+        """What a candidate's decisions cost in each sample."""
+        if candidate not in self._known:
+            key, kind = candidate
+            self._known[candidate] = self.store.paid(self.store.decisions(self.score(key), kind))
+        return self._known[candidate]
+
+    @cached_property
+    def _draws(self) -> Array:
+        return np.concatenate(list(bootstrap_counts(self.store.copies, N_DRAWS, 0)), axis=1)
+
+    def _error(self, *pair: RowCandidate) -> float:
+        """Standard deviation of the difference of two candidates over draws of the samples."""
+        if pair not in self._errors:
+            ours, theirs = (self.store.value(self.paid(each), self._draws) for each in pair)
+            self._errors[pair] = float(np.nanstd(ours - theirs))
+        return self._errors[pair]
+
+    def _best(self, candidates: Sequence[RowCandidate], counts: Array, larger: float) -> RowCandidate:
+        """The first one, unless another gains enough over it."""
+        values = [self.store.value(self.paid(each), counts) for each in candidates]
+        margins = [Margins.ROW_COSTS * larger * self._error(each, candidates[0]) for each in candidates]
+        gains = [value - values[0] if value - values[0] > margin else 0.0 for value, margin in zip(values, margins)]
+        return candidates[int(np.argmax(gains))]
+
+    def choose(self, counts: Array, larger: float = 1.0) -> RowCandidate:
+        """The training, and then what decides with it, on samples that are there so often."""
+        kinds = self.store.kinds
+        # The base's own setting, trained as it is, comes first.
+        key, _ = self._best([(key, kinds[0]) for key in sorted(row.key for row in self.store)], counts, larger)
+        return self._best([(key, kind) for kind in kinds], counts, larger)
+
+    def assess(self, winner: RowCandidate, threshold: float, seed: int, *, trained: bool) -> Assessment:
+        """What a winner is worth: the choice made again on two thirds of the rows, judged on the others."""
+        store, n_draws, spread = self.store, n_draws_of(self.store.copies), SPREAD if trained else 1.0
+        negative, positive, rows = store.fixed @ store.copies
+        # As many partitions as the error asks for, in a unit that is as large as the savings there can be.
+        unit = 1.0 if store.costs.measure == "savings" else min(negative, positive) / rows
+        found, paid = self._left_out(seed, unit), self.paid(winner)
+        draws = bootstrap_counts(store.copies, n_draws, seed)
+        values = np.concatenate([store.value(paid, counts) for counts in draws])
+        ends = [store.paid(first(*store.answers) == store.answers[1]) for first in (np.maximum, np.minimum)]
+        lowest, largest = (float(store.value(each, store.copies)) for each in ends)
+        return Assessment(
+            unit * found.corrected_score,
+            spread * (values - np.nanmean(values)),
+            (threshold, threshold),
+            (lowest, largest),
+            random_state=seed,
+            spread=spread,
+            monte_carlo_error=unit * found.monte_carlo_error,
+        )
+
+    def _left_out(self, seed: int, unit: float) -> LeftOut:
+        """Sums of what is paid, of both answers and of rows in each left-out part."""
+        store, truth = self.store, np.zeros(self.store.n_samples, dtype=bool)
+        truth[store.samples] = store.truth
+
+        def judge(counts: Array, first: int) -> Array:
+            sums = []
+            for held in counts.T.astype(np.int64):
+                (key, kind), outside = self.choose(held, LARGER_ERROR), store.copies - held
+                score = self.score(key)
+                rule = store.tuned(score, kind, held)
+                paid = store.paid(rule.scores(score, store.shift) >= rule.threshold)
+                sums.append([paid @ outside, *(store.fixed @ outside)])
+            return np.array(sums)
+
+        units = Units(truth, None, np.arange(store.n_samples), store.copies)
+        return judge_left_out(units, judge, lambda sums: store.costs.value(*sums) / unit, seed)

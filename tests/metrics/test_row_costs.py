@@ -1,0 +1,128 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+
+from csf.metrics import Column, RowCosts, get_metric
+from csf.metrics.row_costs import CostTable, row_costs
+from tests.oracles import row_costs as oracle
+
+amounts = st.floats(0.0, 100.0).map(lambda value: round(value, 3))
+rows = st.lists(st.tuples(amounts, amounts, amounts, amounts, st.booleans(), st.booleans()), min_size=2, max_size=12)
+
+
+def columns(drawn):
+    costs = [row[:4] for row in drawn]
+    y, answers = ([row[at] for row in drawn] for at in (4, 5))
+    return costs, y, answers, dict(zip(("fn_cost", "fp_cost", "tp_cost", "tn_cost"), map(np.array, zip(*costs))))
+
+
+@given(rows)
+def test_value_is_what_the_answers_cost(drawn):
+    costs, y, answers, given = columns(drawn)
+    table = CostTable(*given.values())
+    value = RowCosts(measure="cost").value_of(table, np.array(y), np.array(answers), None)
+    assert value == pytest.approx(-oracle.paid(costs, y, answers) / len(y), abs=1e-12)
+    benefit = RowCosts(measure="benefit").value_of(table, np.array(y), np.array(answers), None)
+    nothing = oracle.paid(costs, y, [False] * len(y)) / len(y)
+    assert benefit == pytest.approx(nothing + value, abs=1e-12)
+    least = min(oracle.paid(costs, y, [answer] * len(y)) for answer in (False, True))
+    saved = RowCosts().value_of(table, np.array(y), np.array(answers), None)
+    assert np.isnan(saved) if least <= 0 else saved == pytest.approx(oracle.savings(costs, y, answers), rel=1e-9)
+
+
+@given(rows, st.floats(0.01, 0.99))
+def test_shift_decides_as_elkan_does(drawn, p):
+    costs, _, _, given = columns(drawn)
+    kept = [not (fn < tp and fp < tn) for fn, fp, tp, tn in costs]
+    table = CostTable(*given.values())
+    answers = np.log(p / (1.0 - p)) + table.shift >= 0.0
+    expected = np.array(oracle.elkan(costs, [p] * len(costs)))
+    # The expected costs of both answers, which rounding may put on either side where they are the same.
+    fn, fp, tp, tn = np.array(costs).T
+    tied = np.isclose(p * tp + (1 - p) * fp, p * fn + (1 - p) * tn, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(answers[kept & ~tied], expected[kept & ~tied])
+
+
+@given(rows, amounts)
+def test_what_is_paid_in_any_case_changes_no_decision(drawn, more):
+    table = CostTable(*columns(drawn)[3].values())
+    moved = CostTable(table.fn + more, table.fp, table.tp + more, table.tn)
+    other = CostTable(table.fn, table.fp + more, table.tp, table.tn + more)
+    finite = np.isfinite(table.shift) & (np.minimum(table.gain, table.loss) > 1e-6)
+    for each in (moved, other):
+        np.testing.assert_allclose(each.shift[finite], table.shift[finite], atol=1e-6)
+
+
+def test_sources_of_costs():
+    X = pd.DataFrame({"amount": [4.0, 5.0], "fee": [1, 2]})
+    read = RowCosts(fn="amount", fp=lambda X: 2 * X["fee"]).table(X)
+    assert read.fn.tolist() == [4.0, 5.0]
+    assert read.fp.tolist() == [2.0, 4.0]
+    assert read.tp.tolist() == [0.0, 0.0]
+    for other in (pl.from_pandas(X), X):
+        assert RowCosts(fn="amount", fp=1).table(other).fn.tolist() == [4.0, 5.0]
+    for other in (X.to_numpy(), sparse.csr_matrix(X.to_numpy()), X):
+        assert RowCosts(fn=Column(0), fp=1).table(other).fn.tolist() == [4.0, 5.0]
+    given = RowCosts(fn="amount", fp=1).table(X, fn_cost=[7, 8], tn_cost=0.5)
+    assert given.fn.tolist() == [7.0, 8.0]
+    assert given.tn.tolist() == [0.5, 0.5]
+    assert RowCosts(fp=1).needs({}) == ["fn_cost"]
+    assert RowCosts(fp=1).needs({"fn_cost": 3.0}) == []
+    assert RowCosts(fp=1).remembering({"fn_cost": 3, "tp_cost": [1, 2]}) == RowCosts(fn=3.0, fp=1)
+    assert clone(RowCosts(fn="amount"), safe=False) == RowCosts(fn="amount")
+
+
+@pytest.mark.parametrize(
+    ("costs", "given", "message"),
+    [
+        (RowCosts(fp=1), {}, "fn_cost must be given"),
+        (RowCosts(), {"fp_cost": 1}, "fn_cost must be given: .* a false negative costs"),
+        (RowCosts(fn="amuont", fp=1), {}, r"fn='amuont' of the metric is no column of X.*\['amount', .*'amount'"),
+        (RowCosts(fn=1, fp=-2.0), {}, "fp=-2.0 of the metric is -2.0 in row 0 .*write a gain as a cost .*tn"),
+        (RowCosts(fn=1, fp=1), {"fn_cost": [1.0, np.nan, 3.0]}, "fn_cost is nan in row 1 .1 such rows of 3.; costs"),
+        (RowCosts(fn=1, fp=1), {"fn_cost": [1.0, np.inf, 3.0]}, "fn_cost is inf in row 1"),
+        (RowCosts(fn=1, fp=1), {"tp_cost": [1.0, 2.0]}, r"tp_cost must have one number for each of 3 rows, .*\(2,\)"),
+        (
+            RowCosts(fn=1, fp=1),
+            {"fn_cost": [0, 2, 0], "tp_cost": [1, 1, 1], "tn_cost": 2},
+            "cost less .* in 2 of 3 .*0",
+        ),
+        (RowCosts(fn="name", fp=1), {}, "fn='name' of the metric must be an array of numbers"),
+    ],
+)
+def test_costs_that_cannot_be(costs, given, message):
+    X = pd.DataFrame({"amount": [4.0, 5.0, 6.0], "name": list("abc")})
+    with pytest.raises(ValueError, match=message):
+        costs.table(X, **given)
+
+
+def test_names_need_a_frame():
+    with pytest.raises(ValueError, match=r"X, which has no names.*Column.*or the costs themselves as fn_cost="):
+        RowCosts(fn="amount", fp=1).table(np.ones((2, 2)))
+
+
+def test_measures_and_names():
+    assert row_costs("savings") == RowCosts()
+    assert row_costs("cost") == RowCosts(measure="cost")
+    assert row_costs("f1") is None
+    assert row_costs(get_metric("f1")) is None
+    with pytest.raises(ValueError, match=r"measure must be one of .*'savings'"):
+        RowCosts(measure="saving")
+    for metric in ("savings", RowCosts(fn=1, fp=1)):
+        with pytest.raises(ValueError, match=r"csf.CostSearch decides each row by its own costs, in memory"):
+            get_metric(metric)
+
+
+def test_score_of_labels():
+    cost = RowCosts(fn="amount", fp=5.0)
+    X, y = pd.DataFrame({"amount": [100.0, 2.0, 40.0, 3.0]}), np.array(["b", "b", "a", "a"])
+    predicted = np.array(["b", "a", "b", "a"])
+    assert cost.score(y, predicted, X, pos_label="b") == pytest.approx(0.3)
+    doubled = cost.score(np.append(y, "b"), np.append(predicted, "a"), pd.concat([X, X.iloc[[1]]]), pos_label="b")
+    weighted = cost.score(y, predicted, X, pos_label="b", sample_weight=[1, 2, 1, 1])
+    assert doubled == pytest.approx(weighted) == pytest.approx(1 - 9 / 10)

@@ -1,0 +1,293 @@
+import pickle
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch
+from csf.metrics import Column, RowCosts
+from csf.search.strategies import Ladder
+from tests.oracles import row_costs as oracle
+
+COST = RowCosts(fn="amount", fp=5.0, tp=1.0)
+
+
+def frame(n_rows=600, seed=0):
+    """Rows whose amounts have nothing to do with what they are."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.normal(size=n_rows), "b": rng.normal(size=n_rows)})
+    y = (rng.uniform(size=n_rows) < expit(1.5 * X["a"] + X["b"] - 1.5)).astype(int)
+    return X.assign(amount=np.exp(rng.normal(size=n_rows) + 2.0).round(2)), y
+
+
+def table_of(X):
+    return [(amount, 5.0, 1.0, 0.0) for amount in X["amount"]]
+
+
+def by_row(search, X, p):
+    """Decisions that follow from probabilities, by whatever threshold was chosen."""
+    odds = p / (1.0 - p) * np.exp(-search.best_threshold_)
+    return oracle.elkan(table_of(X), odds / (1.0 + odds))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = frame()
+    return CostSearch(make_pipeline(StandardScaler(), LogisticRegression()), metric=COST).fit(X, y)
+
+
+def test_each_row_is_decided_by_its_own_costs(fitted):
+    X, y = frame(seed=1)
+    p = fitted.predict_proba(X)[:, 1]
+    assert fitted.row_rule_ == "plain"
+    assert fitted.best_threshold_ == 0.0
+    assert fitted.best_t_ == 0.0
+    np.testing.assert_array_equal(fitted.predict(X), oracle.elkan(table_of(X), p))
+    assert fitted.score(X, y) == pytest.approx(oracle.savings(table_of(X), y, fitted.predict(X) == 1), abs=1e-12)
+    np.testing.assert_array_equal(fitted.decision_function(X) > 0, fitted.predict(X) == 1)
+    # The probability knows nothing of the costs.
+    np.testing.assert_allclose(fitted.predict_proba(X), fitted.best_estimator_.predict_proba(X), atol=1e-12)
+    assert fitted.predict(X).mean() > (p >= 0.5).mean()
+
+
+def test_value_to_expect(fitted):
+    X, y = frame(20_000, seed=2)
+    low, high = fitted.score_interval_
+    assert low < fitted.corrected_score_ < high
+    assert low < fitted.score(X, y) < high
+    assert 0.01 < fitted.dearest_share_ < 0.2
+    assert fitted.assess().monte_carlo_error < 0.01
+    assert np.isnan(fitted.upper_bound_)
+    assert fitted.feasible_
+    assert fitted.held_out_curve().best("accuracy").value > 0.5
+    assert len(fitted.trials_) == 5
+    assert [trial.t for trial in fitted.trials_] == [0.0, 0.0, 0.0, 0.5, 1.0]
+    assert fitted.trials_frame()["winner"].sum() == 1
+
+
+@pytest.mark.parametrize("measure", ["cost", "benefit"])
+def test_other_units_choose_alike(fitted, measure):
+    X, y = frame()
+    cost = RowCosts(fn="amount", fp=5.0, tp=1.0, measure=measure)
+    search = CostSearch(fitted.base, metric=cost).fit(X, y)
+    assert search.best_index_ == fitted.best_index_
+    negative = oracle.paid(table_of(X), y, [False] * len(y)) / len(y)
+    positive = oracle.paid(table_of(X), y, [True] * len(y)) / len(y)
+    paid = (1.0 - fitted.best_score_) * min(negative, positive)
+    assert search.best_score_ == pytest.approx((negative if measure == "benefit" else 0.0) - paid, abs=1e-9)
+    low, high = search.score_interval_
+    assert low < search.corrected_score_ < high
+
+
+def test_costs_that_are_given(fitted):
+    X, y = frame()
+    features, amount, new, truth = X[["a", "b"]], X["amount"], *frame(seed=1)
+    search = CostSearch(fitted.base, metric="savings").fit(features, y, fn_cost=amount, fp_cost=5.0, tp_cost=1.0)
+    # Trainings are not weighed by costs that X does not have.
+    assert [trial.t for trial in search.trials_] == [0.0, 0.0, 0.0]
+    given = {"fn_cost": new["amount"].to_numpy()}
+    found = search.predict(new[["a", "b"]], **given)
+    np.testing.assert_array_equal(found, by_row(search, new, search.predict_proba(new[["a", "b"]])[:, 1]))
+    assert search.score(new[["a", "b"]], truth, **given) == pytest.approx(
+        oracle.savings(table_of(new), truth, found == 1)
+    )
+    with pytest.warns(UserWarning, match="one threshold on the probability of a row decides, .*Give fn_cost="):
+        alone = search.predict(new[["a", "b"]])
+    p = search.predict_proba(new[["a", "b"]])[:, 1]
+    np.testing.assert_array_equal(alone, p >= search.threshold_without_costs_)
+    with pytest.raises(ValueError, match="fn_cost must be given"):
+        search.score(new[["a", "b"]], truth)
+    with pytest.raises(ValueError, match="fn_cost must have one number for each of 600 rows"):
+        search.predict(new[["a", "b"]], fn_cost=[1.0, 2.0])
+
+
+def test_a_column_that_is_missing_at_predict(fitted):
+    with pytest.raises(ValueError, match=r"fn='amount' of the metric is no column of X.*\['a', 'b'\]"):
+        fitted.predict(frame()[0][["a", "b"]])
+
+
+def test_the_base_may_leave_the_column_out():
+    X, y = frame()
+    base = make_pipeline(make_column_transformer((StandardScaler(), ["a", "b"])), LogisticRegression())
+    search = CostSearch(base, metric=COST).fit(X, y)
+    assert search.best_estimator_[-1].n_features_in_ == 2
+    assert search.predict(X).shape == (600,)
+    assert CostSearch(LogisticRegression(), metric=RowCosts(fn=Column(2), fp=5.0)).fit(X.to_numpy(), y).best_score_ > 0
+
+
+def test_inside_scikit_learn():
+    X, y = frame(300)
+    search = CostSearch(LogisticRegression(), metric=COST, cv=2, param_grid=None)
+    assert (cross_validate(search, X, y, cv=2)["test_score"] > 0).all()
+    grid = GridSearchCV(search, {"base__C": [0.1, 1.0]}, cv=2).fit(X, y)
+    assert grid.best_score_ > 0
+    assert grid.predict(X).shape == (300,)
+    keep = make_column_transformer(
+        (StandardScaler(), ["a", "b"]), remainder="passthrough", verbose_feature_names_out=False
+    )
+    assert make_pipeline(keep.set_output(transform="pandas"), search).fit(X, y).score(X, y) > 0
+    assert clone(search).metric == COST
+    assert pickle.loads(pickle.dumps(search.fit(X, y))).score(X, y) > 0
+
+
+def test_costs_are_routed():
+    X, y = frame(300)
+    features, costs = X[["a", "b"]], {"fn_cost": X["amount"].to_numpy(), "fp_cost": np.full(300, 5.0)}
+    asks = dict.fromkeys(costs, True)
+    with config_context(enable_metadata_routing=True):
+        search = CostSearch(LogisticRegression(), metric="savings", cv=2, param_grid=None)
+        search.set_fit_request(**asks).set_predict_request(**asks).set_score_request(**asks)
+        assert (cross_validate(search, features, y, cv=2, params=costs)["test_score"] > 0).all()
+        grid = GridSearchCV(search, {"base__C": [0.1, 1.0]}, cv=2).fit(features, y, **costs)
+        assert grid.best_score_ > 0
+        pipe = make_pipeline(StandardScaler(), search).fit(features, y, **costs)
+        assert pipe.predict(features, **costs).shape == (300,)
+        assert pipe.score(features, y, **costs) > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "message"),
+    [
+        ({"constraint": "precision >= 0.8"}, {}, "constraint=.* is not for costs of rows: rates"),
+        ({"min_gain": 1.5}, {}, "min_gain=1.5 is not for costs of rows"),
+        ({"threshold": None}, {}, "threshold=None is not for costs of rows.*'stable'"),
+        ({"refit": "folds"}, {}, "refit='folds'.*use refit=True"),
+        ({"strategy": "cone"}, {}, "costs of rows, are searched by 'ladder' or 'grid'"),
+        ({"metric": "f1"}, {"fn_cost": 1.0}, "fn_cost cannot be given with metric='f1'; accepted"),
+        ({"metric": "savings"}, {"fn_cost": 1.0}, "fp_cost must be given"),
+        ({}, {"fn_cost": -1.0}, "fn_cost is -1.0 in row 0"),
+        ({}, {"fn_cost": np.ones(3)}, "fn_cost must have one number for each of 600 rows"),
+        ({}, {"fn_cost": 0.0}, "one answer the cheaper one in all rows"),
+        ({}, {"fn_cost": 1e308}, "more than a float can hold"),
+        ({}, {"fn_cost": 1.0, "tp_cost": 3.0, "fp_cost": 0.0, "tn_cost": 1.0}, "cost less than .* in 600 of 600 rows"),
+    ],
+)
+def test_refused_before_training(options, given, message):
+    X, y = frame()
+
+    class Untrained(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            raise AssertionError("nothing is trained")
+
+    with pytest.raises((TypeError, ValueError), match=message):
+        CostSearch(Untrained(), **{"metric": COST, **options}).fit(X, y, **given)
+
+
+def test_no_other_arguments():
+    X, y = frame()
+    search = CostSearch(LogisticRegression(), metric=COST, cv=2).fit(X, y)
+    with pytest.raises(TypeError, match=r"fn cannot be given .*accepted: fn_cost, fp_cost"):
+        search.predict(X, fn=1.0)
+    with pytest.raises(ValueError, match="at_prevalence moves a threshold of one score"):
+        search.at_prevalence(0.1)
+
+
+@pytest.mark.parametrize(
+    "base", [RandomForestClassifier(30, random_state=0), HistGradientBoostingClassifier(max_iter=20)]
+)
+def test_other_bases(base):
+    X, y = frame()
+    search = CostSearch(base, metric=COST, random_state=0).fit(X, y)
+    assert search.score(*frame(2000, seed=3)) > 0.1
+    assert {trial.t for trial in search.trials_} == {0.0}
+    p = search.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_margins_are_calibrated():
+    X, y = frame()
+    search = CostSearch(make_pipeline(StandardScaler(), LinearSVC()), metric=COST).fit(X, y)
+    assert search.row_rule_ in ("sigmoid", "isotonic")
+    assert search.score(*frame(5000, seed=3)) > 0.2
+
+
+def test_trainings_with_weights_take_them_out_again():
+    """A model that has learnt (g / h) times the odds says the same of the class as one that has not."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=20_000)})
+    X["amount"] = np.exp(X["a"])
+    y = rng.uniform(size=20_000) < expit(X["a"] - 0.5)
+    cost = RowCosts(fn="amount", fp=1.0)
+    search = CostSearch(LogisticRegression(C=1e3), metric=cost, strategy=Ladder(3), param_grid=None).fit(
+        X[["a", "amount"]], y
+    )
+    assert [trial.t for trial in search.trials_] == [0.0, 0.5, 1.0]
+    assert np.ptp([trial.score for trial in search.trials_]) < 0.01
+    # The trial of power 1 alone, whose model says as much of the class as one that was trained without costs.
+    alone = replace(search._outcome, candidate=((2, 0), "plain"))
+    assert alone.winner.t == 1.0
+    rule = replace(search._rule, power=1.0, estimator=LogisticRegression(C=1e3).fit(X, y, X["amount"] ** y))
+    np.testing.assert_allclose(rule.predict_proba(X), search.predict_proba(X), atol=0.03)
+
+
+def test_prefit(fitted):
+    X, y = frame(seed=4)
+    model = fitted.best_estimator_
+    search = CostSearch(FrozenEstimator(model), metric=COST).fit(X, y)
+    assert search.best_estimator_ is not None
+    assert search.n_splits_ == 0
+    np.testing.assert_array_equal(search.predict(X), by_row(search, X, search.predict_proba(X)[:, 1]))
+    assert search.corrected_score_ == pytest.approx(search.best_score_, abs=0.05)
+    assert CostSearch(model, metric=COST, cv="prefit").fit(X, y).best_score_ == search.best_score_
+
+
+def test_labels_of_any_kind(fitted):
+    X, y = frame()
+    named = np.where(y == 1, "lost", "paid")
+    search = CostSearch(fitted.base, metric=COST, pos_label="lost").fit(X, named)
+    np.testing.assert_array_equal(search.predict(X) == "lost", fitted.predict(X) == 1)
+    np.testing.assert_allclose(search.predict_proba(X)[:, 0], fitted.predict_proba(X)[:, 1])
+    assert search.score(X, named) == pytest.approx(fitted.score(X, y))
+    np.testing.assert_array_equal(search.decision_function(X) > 0, search.predict(X) == "paid")
+
+
+def test_a_weight_of_two_is_two_rows():
+    X, y = frame(300)
+    weight = np.where(np.arange(300) % 3, 1, 2)
+    twice = np.repeat(np.arange(300), weight)
+    splits = [(np.arange(150), np.arange(150, 300)), (np.arange(150, 300), np.arange(150))]
+    doubled = [tuple(np.flatnonzero(np.isin(twice, part)) for part in split) for split in splits]
+    options = {"metric": COST, "param_grid": None}
+    one = CostSearch(LogisticRegression(), cv=splits, **options).fit(X, y, sample_weight=weight)
+    two = CostSearch(LogisticRegression(), cv=doubled, **options).fit(X.iloc[twice], y.iloc[twice])
+    assert one.best_score_ == pytest.approx(two.best_score_, abs=1e-3)
+    assert one.dearest_share_ == pytest.approx(two.dearest_share_)
+    assert one.score_interval_[1] - one.score_interval_[0] == pytest.approx(np.ptp(two.score_interval_), rel=0.3)
+
+
+def test_the_order_of_rows_and_workers_change_nothing(fitted):
+    X, y = frame()
+    again = CostSearch(fitted.base, metric=COST, n_jobs=2).fit(X, y)
+    assert again.best_score_ == fitted.best_score_
+    assert again.score_interval_ == fitted.score_interval_
+
+
+def test_checkpoint(fitted, tmp_path):
+    X, y = frame()
+    path = tmp_path / "search.json"
+    first = CostSearch(fitted.base, metric=COST, checkpoint=path, callbacks=[lambda *_: True]).fit(X, y)
+    assert len(first.trials_) == 1
+    resumed = CostSearch(fitted.base, metric=COST, checkpoint=path).fit(X, y)
+    assert resumed.trials_ == fitted.trials_
+    assert resumed.corrected_score_ == fitted.corrected_score_
+    with pytest.raises(ValueError, match="another search"):
+        CostSearch(fitted.base, metric=COST, checkpoint=path).fit(X, y, fn_cost=X["amount"] + 1.0)
+
+
+def test_no_warnings_where_costs_are_known(fitted):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted.predict(frame()[0])
