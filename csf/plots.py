@@ -3,12 +3,14 @@
 from csf.show.bounds import BoundComparisonDisplay, ErrorProfileDisplay
 from csf.show.cone import ConeDisplay
 from csf.show.progress import ProgressDisplay, StreamDisplay
+from csf.show.row_costs import NetBenefitDisplay
 from csf.show.threshold_curve import ThresholdCurveDisplay
 
 __all__ = [
     "BoundComparisonDisplay",
     "ConeDisplay",
     "ErrorProfileDisplay",
+    "NetBenefitDisplay",
     "ProgressDisplay",
     "StreamDisplay",
     "ThresholdCurveDisplay",
