@@ -4,6 +4,7 @@ from csf.show.bounds import BoundComparisonDisplay, ErrorProfileDisplay
 from csf.show.cone import ConeDisplay
 from csf.show.monitor import MonitorDisplay
 from csf.show.progress import ProgressDisplay, StreamDisplay
+from csf.show.row_costs import NetBenefitDisplay
 from csf.show.threshold_curve import ThresholdCurveDisplay
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "ConeDisplay",
     "ErrorProfileDisplay",
     "MonitorDisplay",
+    "NetBenefitDisplay",
     "ProgressDisplay",
     "StreamDisplay",
     "ThresholdCurveDisplay",

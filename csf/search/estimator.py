@@ -765,7 +765,7 @@ def _averaged(plan: Plan, problem: Problem, found: Any) -> tuple[Any, Any, float
 def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[Any, float]:
     """What predicts with the winner trained on everything, and the seconds that took."""
     start = time.perf_counter()
-    trainer = plan.final_trainer(found.winner.setting)
+    trainer = plan.final_trainer(found.winner.setting, judged=not isinstance(problem, RowProblem))
     with threads_for([trainer], found.config.n_jobs) or nullcontext():
         rule = problem.rule(found, trainer, trainer.fit(found.winner.costs))
     return rule, time.perf_counter() - start

@@ -197,10 +197,10 @@ class Plan:
         weight = self.task.weight if self.weights is None else self.weights[setting]
         return self.task if weight is self.task.weight else replace(self.task, weight=weight)
 
-    def final_trainer(self, setting: int) -> Trainer:
-        """Trains a base on everything, and predicts what it has learnt from."""
+    def final_trainer(self, setting: int, *, judged: bool = True) -> Trainer:
+        """Trains a base on everything, and predicts what it has learnt from, where that is to be judged."""
         everything = np.arange(self.task.n_samples)
-        folds = make_folds(self._task(setting), [(everything, everything)])
+        folds = make_folds(self._task(setting), [(everything, everything if judged else everything[:1])])
         (trainer,) = self.setup.trainers(self.bases[setting], folds)
         return trainer
 

@@ -17,7 +17,7 @@ from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, respond, res
 from csf.evaluate import MAX_BYTES, seed_of
 from csf.metrics.row_costs import CostTable, RowCosts
 from csf.search.class_study import ClassStudy, powers_of
-from csf.search.config import CLASS_MULTIPLES, FAST, settings_of
+from csf.search.config import AUTO, FAST, settings_of
 from csf.search.judging import failed_fields, pooled, times_of
 from csf.search.outcome import CandidateOutcome, Outcome, trial_table, warn_of_open_gap
 from csf.search.problem import ThresholdProblem, untrained
@@ -60,6 +60,12 @@ class RowStudy(ClassStudy):
     def __init__(self, metric: RowCosts, power: float) -> None:
         super().__init__(metric, "ladder", shares=np.array([0.5, 0.5]), n_trials=1)  # pyright: ignore[reportArgumentType] (what is judged is not asked)
         self._powers = [power]
+
+    def ask_batch(self) -> list[Trial]:
+        """The trial, once."""
+        batch = super().ask_batch()
+        self.stop_reason = None if batch else "all trainings were tried"
+        return batch
 
     def _check_computed(self, trial: Trial) -> None:
         """Nothing: the scores of the file say what a trial is worth."""
@@ -120,9 +126,8 @@ class RowProblem(ThresholdProblem):
         return cls(labels, costs.remembering(given), table, not given), codes
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
-        """Settings of a model's parameters, its own first."""
-        grid, multiples = model.param_grid, CLASS_MULTIPLES
-        return settings_of(grid, model.base, config.engine, multiples=multiples, n_samples=n_samples)
+        """Settings of a model's parameters, where they are given; C and rounds decide little about costs."""
+        return settings_of(None if model.param_grid == AUTO else model.param_grid, model.base)
 
     def studies(self, config: SearchConfig, folds: list[Fold], paces: Sequence[Pace]) -> list[Any]:
         """One study for each setting, without trials."""
@@ -244,6 +249,10 @@ class RowOutcome(CandidateOutcome):
             "feasible_": True,
             "upper_bound_": np.nan,
             "gap_": np.nan,
+            "bound_margin_": np.nan,
+            "constraint_value_": None,
+            "best_cost_weights_": self.winner.costs,
+            "row_costs_": self.metric,
             "row_rule_": self.tuned.kind,
             "threshold_without_costs_": float(expit(self.alone)),
             "dearest_share_": self.dearest_share,
@@ -256,11 +265,20 @@ class RowOutcome(CandidateOutcome):
         choice, seed = RowChoice(self.store), seed_of(self.config.random_state)
         return choice.assess(self.candidate, self.tuned.threshold, seed, trained=self.n_splits > 0)
 
+    @property
+    def held_out_odds(self) -> Array:
+        """Log-odds of the held-out entries by the winner."""
+        return self.tuned.log_odds(RowChoice(self.store).score(self.key))
+
+    @property
+    def held_out_scores(self) -> Array:
+        """The winner's scores of the held-out entries that the threshold is for."""
+        return Tuned().scores(self.held_out_odds, self.store.shift)
+
     def curve(self) -> ThresholdCurve:
         """All thresholds of the winner's held-out scores, rows weighed by what the wrong answer costs."""
         store = self.store
-        score = self.tuned.scores(RowChoice(store).score(self.key), store.shift)
-        return cost_curve(score, store.truth, store.table, store.weight)
+        return cost_curve(self.held_out_scores, store.truth, store.table, store.weight)
 
     def moved(self, shares: Any, rule: Any) -> NoReturn:
         """An error: what rows cost within the classes need not stay."""

@@ -68,6 +68,11 @@ def is_class_search(part: object) -> TypeGuard[Any]:
     return hasattr(part, "class_costs_")
 
 
+def is_row_search(part: object) -> TypeGuard[Any]:
+    """Whether it is a `CostSearch` that was fitted to costs of each row."""
+    return hasattr(part, "row_costs_")
+
+
 def is_label_search(part: object) -> TypeGuard[Any]:
     """Whether it is a `CostSearch` that was fitted to several labels, each of which has a search of its own."""
     return hasattr(part, "searches_")
@@ -82,6 +87,11 @@ def study_of(search: CostSearch, setting: int | None = None) -> Told:
     check_is_fitted(search, "trials_")
     if is_class_search(search):
         raise ValueError(NOT_OF_CLASSES)
+    if is_row_search(search):
+        raise ValueError(
+            "this is drawn of levels of a metric and their class costs, of which a search for costs of rows has none: "
+            "each row has its own costs, and no upper bound is known; write search.report('report.html')"
+        )
     if is_label_search(search):
         raise TypeError("each label has a search of its own; draw searches_[k] for one label k")
     if setting is None:

@@ -18,7 +18,7 @@ from csf.evaluate.choices import influence, outcomes
 from csf.evaluate.trials import first_line
 from csf.metrics import get_constraint
 from csf.metrics.registry import aim_of
-from csf.show._shared import is_class_search, is_label_search
+from csf.show._shared import is_class_search, is_label_search, is_row_search
 from csf.show.held_out import metric_name, other_costs, short, spread
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def findings(search: Any, held: HeldOut | None = None, mute: Collection[str] = (
     check_codes(mute)
     wanted = {code: each for code, each in CHECKS.items() if code not in mute}
     if not is_label_search(search):
-        several = is_class_search(search)
+        several = is_class_search(search) or is_row_search(search)
         return _said([each for each in wanted.values() if each.several or not several], search, held)
     of_all, of_one = ([each for code, each in wanted.items() if (code in OF_ALL_LABELS) == of] for of in (True, False))
     said = _said(of_all, search, held)

@@ -19,14 +19,15 @@ from csf.metrics.base import Metric
 from csf.metrics.confusion import ConfusionMetric
 from csf.metrics.constraints import Constraint
 from csf.metrics.labels import LabelMetric, get_label_metric
+from csf.metrics.row_costs import RowCosts
 from csf.metrics.shares import Share, share_of
-from csf.show._shared import is_class_search, is_label_search
+from csf.show._shared import is_class_search, is_label_search, is_row_search
 from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:
     from csf.search import CostSearch
 
-__all__ = ["HeldOut", "Judged", "held_out", "judge", "judge_classes", "judge_labels"]
+__all__ = ["HeldOut", "Judged", "held_out", "judge", "judge_classes", "judge_labels", "judge_rows"]
 
 
 def digits(value: float | None, spec: str = ".3f") -> str:
@@ -94,6 +95,8 @@ def class_order(search: Any) -> IntArray:
 
 def metric_name(search: Any) -> str:
     """Name of what a search maximises."""
+    if is_row_search(search):
+        return search.row_costs_.name
     return (get_label_metric if hasattr(search, "label_names_") else get_metric)(search.metric).name
 
 
@@ -146,7 +149,10 @@ def held_out(
     if X is None or y is None:
         raise ValueError("give X and y together: samples that fit has not seen, and their labels")
     X, given = check_samples(X, y)
-    labels = _read_truth(search, given)
+    labels = truth = _read_truth(search, given)
+    if is_row_search(search):
+        # What both answers cost is what a row is.
+        truth = np.column_stack(search.row_costs_.table(X).answers(labels == search.pos_label_))
     weight = check_weights(sample_weight, labels.shape[0])
     answers = {own: search.predict(X)}
     for name, predicted in (rivals or {}).items():
@@ -157,7 +163,7 @@ def held_out(
                 f"got shape {predicted.shape}"
             )
         answers[str(name)] = predicted
-    return HeldOut(X, labels, weight, answers, _judge(search, labels, answers, weight))
+    return HeldOut(X, labels, weight, answers, _judge(search, truth, answers, weight))
 
 
 def _read_truth(search: Any, y: ArrayLike) -> Array:
@@ -176,6 +182,8 @@ def _judge(search: Any, truth: Array, answers: Mapping[str, Array], weight: Arra
         return judge_classes(get_confusion_metric(search.metric), search.classes_, truth, answers, weight)
     if is_label_search(search):
         return judge_labels(get_label_metric(search.metric), truth, answers, weight)
+    if is_row_search(search):
+        return judge_rows(search.row_costs_, search.pos_label_, truth, answers, weight)
     demand, promised = get_constraint(search.constraint), search.confidence is not None
     return judge(get_metric(search.metric), search.null_class_, truth, answers, weight, demand, promised=promised)
 
@@ -317,6 +325,18 @@ def judge_classes(
 
     judged = _judged(of, lambda *_: 0.0, truth, answers, weight)
     return judged if weight is not None else _with_exact(share_of(metric), judged, answers, cells)
+
+
+def judge_rows(
+    costs: RowCosts, positive: Label, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
+) -> list[Judged]:
+    """As `judge`, by costs of rows; ``truth`` is what the negative and the positive answer to each row cost."""
+
+    def of(truth: Array, predicted: Array) -> _Values:
+        paid = np.where(predicted == positive, truth[:, 1], truth[:, 0])
+        return lambda weights: np.atleast_1d(costs.value(weights @ paid, *(weights @ truth).T, weights.sum(axis=1)))
+
+    return _judged(of, lambda *_: 0.0, truth, answers, weight)
 
 
 def judge_labels(

@@ -21,7 +21,7 @@ from csf._common import __version__
 from csf._common.files import replaced
 from csf._common.typing import Array, Axes, PathLike, Samples
 from csf.metrics import get_constraint
-from csf.show._shared import is_class_search, is_label_search, is_search
+from csf.show._shared import is_class_search, is_label_search, is_row_search, is_search
 from csf.show.checks import check_codes, findings, gain_over_equal
 from csf.show.cone import ConeDisplay
 from csf.show.held_out import (
@@ -43,6 +43,7 @@ from csf.show.held_out import (
     target_name,
 )
 from csf.show.progress import ProgressDisplay
+from csf.show.row_costs import answers_to_all, draw_costs
 from csf.show.threshold_curve import ThresholdCurveDisplay
 
 if TYPE_CHECKING:
@@ -126,8 +127,9 @@ def write_report(
         )
     check_is_fitted(search, "best_score_")
     held = held_out(search, X, y, sample_weight, rivals)
-    kinds = {"classes": class_data, "labels": label_data, "search": search_data}
-    kind = "classes" if is_class_search(search) else "labels" if is_label_search(search) else "search"
+    kinds = {"classes": class_data, "labels": label_data, "rows": row_data, "search": search_data}
+    known = {"classes": is_class_search, "labels": is_label_search, "rows": is_row_search}
+    kind = next((kind for kind, is_one in known.items() if is_one(search)), "search")
     about = {"facts": [(str(name), str(value)) for name, value in (facts or {}).items()], "muted": sorted(mute)}
     write_page(path, f"{kind}.html.j2", title=title or "Cost search", **kinds[kind](search, held, mute), **about)
 
@@ -157,6 +159,15 @@ def class_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) 
         "rule": _rule(search),
         "out_of_fold": matrix_of(search, search.confusion_ * search.class_count_.sum()),
         "values": [search.cv_results_[name].tolist() for name in ("value", "tuned_value", "judged_value")],
+    }
+
+
+def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
+    """What ``rows.html.j2`` lays out."""
+    return _of_any(search, held, mute, f"{_winner(search)}, decides each row by its own costs.") | {
+        "money": answers_to_all(search),
+        "n_rows": int(search.class_count_.sum()),
+        "curve": figure("costs", lambda ax: draw_costs(ax, search)),
     }
 
 

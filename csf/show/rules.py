@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.files import write_json
 from csf._common.typing import Array, Estimator, FloatArray, Label, PathLike, Samples
 from csf.search import CostSearch
+from csf.show._shared import is_row_search
 
 __all__ = ["LinearRule", "NumberColumn", "TableRule", "TextColumn", "linear_rule", "table_rule"]
 
@@ -74,6 +75,12 @@ def winner_of(search: CostSearch) -> Winner:
         raise ValueError(
             f"the search knows {len(search.classes_)} classes; a single threshold separates two. Export "
             "best_estimator_ with csf.export.class_rule(search), a table that decides by its probabilities"
+        )
+    if is_row_search(search):
+        raise ValueError(
+            "each row is decided by its own costs, which no single threshold knows. Export best_estimator_, and answer "
+            f"positive where p / (1 - p) * (fn - tp) / (fp - tn) >= exp({search.best_threshold_:.6g}), with p the "
+            "probability that search.predict_proba gives and the four costs of the row as inputs"
         )
     if search.pos_label_ is None:
         raise ValueError(

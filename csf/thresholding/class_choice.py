@@ -193,9 +193,9 @@ def dealt(truth: IntArray, samples: IntArray, content: Array, among: IntArray) -
 
 
 # Draws that say how much of a gain is luck.
-N_DRAWS = 40
+_DRAWS = 40
 # Two thirds of the samples choose, the others judge: what two thirds say has so much larger an error.
-LARGER_ERROR = np.sqrt(3.0 / 2.0)
+_LARGER_ERROR = np.sqrt(3.0 / 2.0)
 
 
 class Candidate(NamedTuple):
@@ -250,7 +250,7 @@ class _Choice:
     @cached_property
     def errors(self) -> Array:
         """Standard deviation of the gain of each candidate over the default, over bootstrap draws of samples."""
-        blocks = bootstrap_counts(self.store.drawn[0].copies, N_DRAWS, 0)
+        blocks = bootstrap_counts(self.store.drawn[0].copies, _DRAWS, 0)
         values = np.stack([self._values(self._weight(counts)) for block in blocks for counts in block.T])
         return (values - values[:, [self.default(self.values)]]).std(axis=0)
 
@@ -283,7 +283,7 @@ class _Choice:
             sums = np.empty((counts.shape[1], n_classes, n_classes))
             for at, held in enumerate(counts.T.astype(np.int64)):
                 inside, outside = self._weight(held), self._weight(units.copies - held)
-                place = self.best(self._values(inside), LARGER_ERROR * self.errors)
+                place = self.best(self._values(inside), _LARGER_ERROR * self.errors)
                 decided = self._decided[place]
                 if self.candidates[place].ruled:
                     proba = proba_of(self.candidates[place].key)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import SPREAD, n_draws_of
 from csf.evaluate.choices import Margins
-from csf.evaluate.draws import LeftOut, Units, bootstrap_counts, judge_left_out
+from csf.evaluate.draws import LARGE, LeftOut, Units, bootstrap_counts, judge_left_out
 from csf.metrics.row_costs import CostTable, RowCosts
-from csf.thresholding.class_choice import LARGER_ERROR, N_DRAWS, dealt
+from csf.thresholding.class_choice import dealt
 from csf.thresholding.row_rule import FARTHEST, Tuned, log_odds, tune, unweighted
 
 __all__ = ["RowCandidate", "RowChoice", "RowScores", "RowStore"]
@@ -89,14 +89,16 @@ class RowStore(EntryStore[RowScores]):
     def decisions(self, score: Array, kind: str) -> BoolArray:
         """Decisions about the entries, each by what was tuned on the entries of other samples."""
         if kind == "plain":
-            return Tuned().scores(score, self.shift) >= 0.0
+            return Tuned().decide(score, self.shift)
         decided, part_of = np.zeros(self.truth.size, dtype=bool), np.zeros(self.n_samples, dtype=np.int64)
         near = np.clip(score, -FARTHEST, FARTHEST)
         parts = dealt(self.truth.astype(np.int64), self.samples, near, np.flatnonzero(self.copies > 0))
+        # Halves of many samples say as much.
+        parts = parts if self.n_samples <= LARGE else parts % 2
         part_of[self.samples] = parts
         for part in range(parts.max() + 1):
             inside, rule = parts == part, self.tuned(score, kind, np.where(part_of == part, 0, self.copies))
-            decided[inside] = rule.scores(score[inside], self.shift[inside]) >= rule.threshold
+            decided[inside] = rule.decide(score[inside], self.shift[inside])
         return decided
 
     def _of_samples(self, values: Array) -> Array:
@@ -107,6 +109,14 @@ class RowStore(EntryStore[RowScores]):
     def paid(self, decided: BoolArray) -> Array:
         """What decisions about the entries cost, in one copy of each sample."""
         return self._of_samples(np.where(decided, self.answers[1], self.answers[0]))
+
+    def costs_at(self, score: Array, thresholds: Array, counts: Array) -> Array:
+        """Mean cost of a row at each of ascending thresholds, on samples that are there so often."""
+        weight = self.answers[1] - self.answers[0]
+        weight = weight if self.importance is None else weight * self.importance
+        place = np.searchsorted(thresholds, score, side="right"), self.samples
+        moves = sparse.csr_array((weight, place), shape=(thresholds.size + 1, self.n_samples)) @ counts
+        return (self.fixed[0] @ counts + moves[::-1].cumsum(axis=0)[::-1][1:]) / (self.fixed[2] @ counts)
 
     def value(self, paid: Array, counts: Array) -> Any:
         """Value of decisions on samples that are there so often; of a column for each draw, an array."""
@@ -119,7 +129,7 @@ class RowChoice:
     def __init__(self, store: RowStore) -> None:
         self.store = store
         self._known: dict[RowCandidate, Array] = {}
-        self._errors: dict[tuple[RowCandidate, RowCandidate], float] = {}
+        self._tried: dict[TrialKey, list[str]] = {}
 
     def score(self, key: TrialKey) -> Array:
         """Log-odds, or margins, of a trial."""
@@ -132,30 +142,34 @@ class RowChoice:
             self._known[candidate] = self.store.paid(self.store.decisions(self.score(key), kind))
         return self._known[candidate]
 
-    @cached_property
-    def _draws(self) -> Array:
-        return np.concatenate(list(bootstrap_counts(self.store.copies, N_DRAWS, 0)), axis=1)
+    def _saved(self, own: Array, paid: Array, counts: Array) -> float:
+        """What decisions save that cost so much in each sample; 0 unless it is more than the margin."""
+        each = own - paid
+        saved = float(each @ counts)
+        # Half a standard deviation over bootstrap draws of the samples.
+        return saved if saved > Margins.ROW_COSTS * np.sqrt(counts @ each**2) else 0.0
 
-    def _error(self, *pair: RowCandidate) -> float:
-        """Standard deviation of the difference of two candidates over draws of the samples."""
-        if pair not in self._errors:
-            ours, theirs = (self.store.value(self.paid(each), self._draws) for each in pair)
-            self._errors[pair] = float(np.nanstd(ours - theirs))
-        return self._errors[pair]
+    def _best(self, candidates: Sequence[RowCandidate], counts: Array) -> RowCandidate:
+        """The first one, unless another saves enough."""
+        own = self.paid(candidates[0])
+        return candidates[int(np.argmax([self._saved(own, self.paid(each), counts) for each in candidates]))]
 
-    def _best(self, candidates: Sequence[RowCandidate], counts: Array, larger: float) -> RowCandidate:
-        """The first one, unless another gains enough over it."""
-        values = [self.store.value(self.paid(each), counts) for each in candidates]
-        margins = [Margins.ROW_COSTS * larger * self._error(each, candidates[0]) for each in candidates]
-        gains = [value - values[0] if value - values[0] > margin else 0.0 for value, margin in zip(values, margins)]
-        return candidates[int(np.argmax(gains))]
+    def _kinds(self, key: TrialKey) -> list[str]:
+        """How a trial can decide; what saves nothing on the rows that it is tuned on is not tried on others."""
+        if key not in self._tried:
+            store, (first, *others) = self.store, self.store.kinds
+            score, own = self.score(key), self.paid((key, first))
+            rules = {kind: store.tuned(score, kind, store.copies) for kind in others}
+            paid = {kind: store.paid(rule.decide(score, store.shift)) for kind, rule in rules.items()}
+            self._tried[key] = [first, *(kind for kind in others if self._saved(own, paid[kind], store.copies))]
+        return self._tried[key]
 
-    def choose(self, counts: Array, larger: float = 1.0) -> RowCandidate:
+    def choose(self, counts: Array) -> RowCandidate:
         """The training, and then what decides with it, on samples that are there so often."""
-        kinds = self.store.kinds
+        first = self.store.kinds[0]
         # The base's own setting, trained as it is, comes first.
-        key, _ = self._best([(key, kinds[0]) for key in sorted(row.key for row in self.store)], counts, larger)
-        return self._best([(key, kind) for kind in kinds], counts, larger)
+        key, _ = self._best([(key, first) for key in sorted(row.key for row in self.store)], counts)
+        return self._best([(key, kind) for kind in self._kinds(key)], counts)
 
     def assess(self, winner: RowCandidate, threshold: float, seed: int, *, trained: bool) -> Assessment:
         """What a winner is worth: the choice made again on two thirds of the rows, judged on the others."""
@@ -166,13 +180,12 @@ class RowChoice:
         found, paid = self._left_out(seed, unit), self.paid(winner)
         draws = bootstrap_counts(store.copies, n_draws, seed)
         values = np.concatenate([store.value(paid, counts) for counts in draws])
-        ends = [store.paid(first(*store.answers) == store.answers[1]) for first in (np.maximum, np.minimum)]
-        lowest, largest = (float(store.value(each, store.copies)) for each in ends)
+        largest = store.value(store.paid(store.answers[1] < store.answers[0]), store.copies)
         return Assessment(
             unit * found.corrected_score,
             spread * (values - np.nanmean(values)),
             (threshold, threshold),
-            (lowest, largest),
+            (-np.inf, largest),
             random_state=seed,
             spread=spread,
             monte_carlo_error=unit * found.monte_carlo_error,
@@ -186,10 +199,9 @@ class RowChoice:
         def judge(counts: Array, first: int) -> Array:
             sums = []
             for held in counts.T.astype(np.int64):
-                (key, kind), outside = self.choose(held, LARGER_ERROR), store.copies - held
+                (key, kind), outside = self.choose(held), store.copies - held
                 score = self.score(key)
-                rule = store.tuned(score, kind, held)
-                paid = store.paid(rule.scores(score, store.shift) >= rule.threshold)
+                paid = store.paid(store.tuned(score, kind, held).decide(score, store.shift))
                 sums.append([paid @ outside, *(store.fixed @ outside)])
             return np.array(sums)
 

@@ -89,6 +89,10 @@ class Tuned:
         finite = np.isfinite(shift)
         return np.where(finite, self.log_odds(score) + np.where(finite, shift, 0.0), shift)
 
+    def decide(self, score: Array, shift: Array) -> BoolArray:
+        """Rows that are answered "positive"."""
+        return self.scores(score, shift) >= self.threshold
+
 
 def tune(kind: str, score: Array, is_pos: BoolArray, table: CostTable, weight: Array) -> Tuned:
     """Tune on rows that the model has not been trained on; rows of weight 0 do not count."""

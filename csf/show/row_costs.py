@@ -1,0 +1,177 @@
+"""What decisions by the costs of each row come to, and decision curves: net benefit against the exchange rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from csf._common.typing import Array, Label
+from csf._common.validation import check_binary_target, check_scores
+from csf.evaluate.draws import bootstrap_counts
+from csf.show._shared import BLUE, GREY, ORANGE, Display, tidy
+from csf.thresholding.curve import check_probabilities
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from csf.search import CostSearch
+
+__all__ = ["NetBenefitDisplay", "answers_to_all", "draw_costs"]
+
+_N_DRAWS = 200
+_LEVELS = (0.05, 0.95)
+
+
+def answers_to_all(search: CostSearch) -> dict[str, float]:
+    """Mean cost of a row, out-of-fold, with the same answer to all, with one threshold, and by row."""
+    found, store = search._outcome, search.held_out_
+    alone = store.costs_at(found.held_out_odds, np.array([-np.inf, found.alone, np.inf]), store.copies).tolist()
+    names = "positive for all rows", "one threshold on the probability", "negative for all rows"
+    own = store.costs_at(found.held_out_scores, np.array([found.tuned.threshold]), store.copies)
+    return dict(zip(names, alone)) | {"each row by its own costs": own.item()}
+
+
+def draw_costs(ax: Axes, search: CostSearch) -> None:
+    """Mean cost of a row against the threshold of its log-odds plus log(gain / loss), out-of-fold."""
+    found, store = search._outcome, search.held_out_
+    score, threshold = found.held_out_scores, found.tuned.threshold
+    ends = np.quantile(score[np.isfinite(score)], [0.01, 0.99])
+    at = np.linspace(min(ends[0], threshold), max(ends[1], threshold), 101)
+    draws = [store.costs_at(score, at, counts) for counts in bootstrap_counts(store.copies, _N_DRAWS, 0)]
+    _banded(ax, at, store.costs_at(score, at, store.copies), np.concatenate(draws, axis=1), "each row by its own costs")
+    ax.axvline(threshold, color=ORANGE, linestyle="--", label="threshold in use")
+    for (name, cost), dashes in zip(list(answers_to_all(search).items())[:3], (":", "-.", "--")):
+        ax.axhline(cost, color=GREY, linestyle=dashes, linewidth=1, label=name)
+    ax.set(xlabel="threshold of log-odds + log(gain / loss)", ylabel="mean cost of a row, out-of-fold")
+    ax.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    tidy(ax)
+
+
+def _banded(ax: Axes, x: Array, values: Array, drawn: Array, name: str) -> None:
+    """A line with the 90 % interval over draws, of a column for each."""
+    low, high = np.quantile(drawn, _LEVELS, axis=1)
+    ax.fill_between(x, low, high, color=BLUE, alpha=0.15, linewidth=0, label="90 % interval")
+    ax.plot(x, values, color=BLUE, label=name)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetBenefitDisplay(Display):
+    """Net benefit against the threshold probability: the decision curve of medicine [1]_.
+
+    It is recommended to use `from_predictions` to create a display. All parameters are stored as attributes. Who acts
+    from a probability t on takes a false positive to cost t / (1 - t) of what a true positive is worth: the net benefit
+    is the share of true positives minus that rate times the share of false positives.
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (n_thresholds,)
+        Threshold probabilities, ascending.
+    values : ndarray of shape (n_thresholds,)
+        Net benefit at each of them.
+    drawn : ndarray of shape (n_thresholds, n_draws)
+        The same on bootstrap draws of the samples.
+    treat_all : ndarray of shape (n_thresholds,)
+        That of the answer "positive" to all; the answer "negative" to all has 0.
+    name : str, default="classifier"
+        Name of the classifier.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+
+    References
+    ----------
+    .. [1] A. J. Vickers, E. B. Elkin, "Decision curve analysis: a novel method for evaluating prediction models",
+       Medical Decision Making 26, 2006.
+
+    Examples
+    --------
+    >>> display = NetBenefitDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8], thresholds=[0.25, 0.5])
+    >>> display.values, display.treat_all
+    (array([0.417, 0.25 ]), array([0.333, 0.   ]))
+    """
+
+    thresholds: Array
+    values: Array
+    drawn: Array
+    treat_all: Array
+    name: str = "classifier"
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
+        *,
+        thresholds: ArrayLike | None = None,
+        pos_label: Label = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the decision curve of probabilities, best out-of-fold ones.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels of two classes.
+        y_proba : array-like of shape (n_samples,)
+            Probabilities of the positive class, such as those of `sklearn.model_selection.cross_val_predict`.
+        thresholds : array-like of shape (n_thresholds,), default=None
+            Threshold probabilities in (0, 1); ``None`` takes 0.01, 0.02, ..., 0.99.
+        pos_label : label, default=None
+            Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        **options
+            ``name`` of the classifier.
+
+        Returns
+        -------
+        NetBenefitDisplay
+            The display, drawn.
+        """
+        is_pos = check_binary_target(y_true, pos_label)[1]
+        p = check_scores(y_proba, is_pos.size)
+        check_probabilities(p, "y_proba")
+        at = np.unique(np.linspace(0.01, 0.99, 99) if thresholds is None else np.asarray(thresholds, dtype=float))
+        if not ((at > 0.0) & (at < 1.0)).all():
+            raise ValueError(f"thresholds must be probabilities in (0, 1), got {at.tolist()}")
+        rates, place = at / (1.0 - at), np.searchsorted(at, p, side="right")
+
+        def benefit(counts: Array) -> Array:
+            worth = np.stack([np.bincount(place, counts * each, at.size + 1) for each in (is_pos, ~is_pos)])
+            right, wrong = worth[:, ::-1].cumsum(axis=1)[:, -2::-1]
+            return (right - rates * wrong) / counts.sum()
+
+        every = np.ones(p.size, dtype=np.int64)
+        drawn = [benefit(counts) for block in bootstrap_counts(every, _N_DRAWS, 0) for counts in block.T]
+        treat_all = is_pos.mean() - rates * (~is_pos).mean()
+        curves: dict[str, Any] = {"values": benefit(every), "drawn": np.stack(drawn, axis=1), "treat_all": treat_all}
+        return cls(thresholds=at, **curves, **options).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+
+        Returns
+        -------
+        NetBenefitDisplay
+            ``self``.
+        """
+        ax = self._begin(ax)
+        _banded(ax, self.thresholds, self.values, self.drawn, self.name)
+        ax.plot(self.thresholds, self.treat_all, color=ORANGE, linestyle="--", label="treat all")
+        ax.axhline(0.0, color=GREY, linestyle=":", label="treat none")
+        most = max(self.values.max(), self.treat_all.max())
+        ax.set(xlabel="threshold probability", ylabel="net benefit", ylim=(-0.15 * most, 1.1 * most))
+        ax.legend(fontsize=8, frameon=False)
+        tidy(ax)
+        return self
