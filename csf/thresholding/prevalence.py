@@ -216,7 +216,8 @@ def fold_probabilities(
     """
     is_pos = floats(y, "y") > 0.0
     own, new = np.zeros(is_pos.size), np.zeros(num_samples(X_new))
-    folds = list(check_cv(cv, is_pos, classifier=True).split(np.zeros(is_pos.size), is_pos))
+    splitter: Any = check_cv(cv, is_pos, classifier=True)
+    folds = list(splitter.split(np.zeros(is_pos.size), is_pos))
     model_of = check_random_state(random_state).randint(len(folds), size=new.size)
     for at, (train, test) in enumerate(folds):
         model, rows = clone(estimator).fit(safe_indexing(X, train), is_pos[train]), np.flatnonzero(model_of == at)
