@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,7 +87,7 @@ class Monitor:
         self._share = share_of(metric) if self.audit == 1.0 else None
         self._largest = self._largest_gain()
         self._stakes = _STAKES if self._share is not None else _MORE_STAKES
-        self.alarm: bool | str = False
+        self.alarm: Literal[False] | str = False
         self.n_batches = self._n_counted = 0
         self._mixed = np.full(self._stakes.size, _NOTHING)
         # Of each stake the likeliest start, its logarithm, and sums of the samples since then.
@@ -182,7 +182,7 @@ class Monitor:
 
     def update(
         self, y: ArrayLike | None, y_pred: ArrayLike, *, cost: ArrayLike | None = None, name: str | None = None
-    ) -> bool | str:
+    ) -> Literal[False] | str:
         """Count a batch of samples, of any size.
 
         Parameters
@@ -338,7 +338,8 @@ class Monitor:
             A search with the same ``best_estimator_`` and the threshold that is best there; its ``score_interval_``
             and ``threshold_interval_`` are those of these samples, and its ``monitor`` starts again.
         """
-        search = clone(self.search).set_params(
+        search: Any = clone(self.search)
+        search.set_params(
             base=FrozenEstimator(self.search.best_estimator_),
             cv="prefit",
             param_grid=None,

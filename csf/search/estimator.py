@@ -233,10 +233,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         The winner, trained on all data (coded 0 and 1); absent with ``refit=False``. With ``refit="folds"`` a
         `sklearn.ensemble.VotingClassifier` of the models of all folds.
     upper_bound_, gap_ : float
-        Estimate of the best value that other levels could reach with these parameters on these folds (no proof: it
-        covers the best of a dense grid of levels in 19 of 20 searches, see `csf.bounds`), and its distance
-        from the best value attained. Under a constraint both hold for classifiers that satisfy it: where none does the
-        gap is NaN.
+        What other levels could reach at most with these parameters on these folds (in 19 of 20 searches a dense grid
+        of levels finds no more, see `csf.bounds`), and its distance from the best value attained. That is no estimate
+        of the gain, which is mostly far smaller. Under a constraint both hold for classifiers that satisfy it: where
+        none does the gap is NaN.
     bound_margin_ : float
         What ``upper_bound_`` holds for the noise of few positives: 2.4 k^(-1/4) standard errors after k trials; the
         rest is the bound of exact learners.

@@ -20,7 +20,7 @@ from csf.thresholding.curve import (
 )
 from csf.thresholding.linear_rule import LinearRule
 from csf.thresholding.plugin import PlugInClassifier
-from csf.thresholding.prevalence import Prevalence, curve_at_prevalence, estimate_prevalence
+from csf.thresholding.prevalence import Prevalence, curve_at_prevalence, estimate_prevalence, fold_probabilities
 from csf.thresholding.tuned import EvalMetric, TunedScorer, lightgbm_metric, tuned_scorer, xgboost_metric
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "cost_threshold",
     "curve_at_prevalence",
     "estimate_prevalence",
+    "fold_probabilities",
     "frank_wolfe",
     "lightgbm_metric",
     "probability_curve",

@@ -8,13 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.stats import chi2, norm
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray
+from csf._common.sklearn import clone, num_samples, safe_indexing
+from csf._common.typing import Array, BoolArray, Estimator, RandomState_, Samples
 from csf._common.validation import check_class_totals, check_count, check_fraction, check_number, check_weights, floats
 from csf.thresholding.curve import ThresholdCurve, check_probabilities
 
-__all__ = ["Prevalence", "curve_at_prevalence", "estimate_prevalence"]
+__all__ = ["Prevalence", "curve_at_prevalence", "estimate_prevalence", "fold_probabilities"]
 
 # Closest distance of an estimate to 0 and 1.
 _EDGE = 1e-12
@@ -103,7 +106,8 @@ def estimate_prevalence(
         Labels (0 and 1) and out-of-fold probabilities of samples that have labels, such as
         ``(y == 1, cross_val_predict(model, X, y, method="predict_proba")[:, 1])``. What the classifier says of either
         class is then read off these samples, right or not, and counted as the estimate that it is. ``None`` takes the
-        probabilities as true.
+        probabilities as true. With many features a model of all samples is surer than those of the folds, and the
+        estimate too high: there `fold_probabilities` gives both, ``known`` and ``y_score``.
     confidence : float, default=0.9
         How often the interval shall hold the share.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -171,6 +175,55 @@ def estimate_prevalence(
     new, ones, zeros = (_posterior(each, pos, share) for each in (proba, own[is_pos], own[~is_pos]))
     value, interval = _between(new, ones, zeros, weight, z)
     return Prevalence(value, interval, confidence)
+
+
+def fold_probabilities(
+    estimator: Estimator, X: Samples, y: ArrayLike, X_new: Samples, *, cv: Any = 5, random_state: RandomState_ = None
+) -> tuple[tuple[BoolArray, Array], Array]:
+    """Probabilities of known and of new samples by the same models, those of folds, for `estimate_prevalence`.
+
+    Parameters
+    ----------
+    estimator : classifier with ``predict_proba``
+        What is trained on each fold.
+    X : array-like of shape (n_samples, n_features)
+        Samples with labels.
+    y : array-like of shape (n_samples,)
+        Their labels, 0 and 1.
+    X_new : array-like of shape (n_new, n_features)
+        Samples without labels.
+    cv : int or splitter, default=5
+        Folds.
+    random_state : int, RandomState or None, default=None
+        Decides which fold's model scores which new sample.
+
+    Returns
+    -------
+    known : tuple of ndarray
+        Which of the known samples are positive, and their out-of-fold probabilities.
+    y_score : ndarray of shape (n_new,)
+        Probabilities of the new samples, each by the model of one fold.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> y, y_new = rng.random(800) < 0.1, rng.random(2000) < 0.3
+    >>> X, X_new = (rng.normal(size=(t.size, 10)) + 0.6 * t[:, None] for t in (y, y_new))
+    >>> known, y_score = fold_probabilities(LogisticRegression(), X, y, X_new, random_state=0)
+    >>> bool(abs(estimate_prevalence(y_score, y.mean(), known=known) - 0.3) < 0.05)
+    True
+    """
+    is_pos = floats(y, "y") > 0.0
+    own, new = np.zeros(is_pos.size), np.zeros(num_samples(X_new))
+    splitter: Any = check_cv(cv, is_pos, classifier=True)
+    folds = list(splitter.split(np.zeros(is_pos.size), is_pos))
+    model_of = check_random_state(random_state).randint(len(folds), size=new.size)
+    for at, (train, test) in enumerate(folds):
+        model, rows = clone(estimator).fit(safe_indexing(X, train), is_pos[train]), np.flatnonzero(model_of == at)
+        own[test] = model.predict_proba(safe_indexing(X, test))[:, 1]
+        new[rows] = model.predict_proba(safe_indexing(X_new, rows))[:, 1]
+    return (is_pos, own), new
 
 
 def _probabilities(score: ArrayLike, name: str) -> Array:

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
-from csf.thresholding import estimate_prevalence
+from csf.thresholding import estimate_prevalence, fold_probabilities
 from tests.benchmarks.tables import print_table
 
 __all__ = ["SETTINGS", "Setting"]
@@ -35,22 +35,26 @@ class Setting:
     distance: float = 2.0
     # Copies of a feature, which naive Bayes counts as evidence of their own.
     copies: int = 0
+    # Features without any difference between the classes.
+    idle: int = 0
 
     def draw(self, rng, n_samples, pos):
         """Samples of two normal classes, and which are positive."""
         y = rng.random(n_samples) < pos
         X = rng.normal(size=(n_samples, WIDTH)) + self.distance / np.sqrt(WIDTH) * y[:, None]
-        return np.column_stack([X, *[X[:, :1]] * self.copies]), y
+        return np.column_stack([X, *[X[:, :1]] * self.copies, rng.normal(size=(n_samples, self.idle))]), y
 
     def told(self, seed):
         """Whether each interval holds the share, how wide it is, and how far off the two estimates are."""
         rng = np.random.default_rng([seed, self.n_known, self.n_new])
         X, y = self.draw(rng, self.n_known, self.pos)
         own = cross_val_predict(self.base, X, y, method="predict_proba")[:, 1]
-        proba = self.base.fit(X, y).predict_proba(self.draw(rng, self.n_new, self.new_pos)[0])[:, 1]
+        X_new = self.draw(rng, self.n_new, self.new_pos)[0]
+        by_folds, folded = fold_probabilities(self.base, X, y, X_new, random_state=seed)
+        proba = self.base.fit(X, y).predict_proba(X_new)[:, 1]
         told = []
-        for known in ((y, own), None):
-            share = estimate_prevalence(proba, y.mean(), known=known)
+        for known, score in (((y, own), proba), (by_folds, folded), (None, proba)):
+            share = estimate_prevalence(score, y.mean(), known=known)
             low, high = share.interval
             told += [low <= self.new_pos <= high, high - low, share - self.new_pos]
         return told
@@ -64,6 +68,7 @@ SETTINGS = {
     "many new samples": Setting(LogisticRegression(), 500, 0.3, 50_000, 0.1),
     "weak": Setting(LogisticRegression(), 1000, 0.3, 1000, 0.1, distance=1.0),
     "too sure": Setting(GaussianNB(), 1000, 0.2, 1000, 0.4, distance=1.5, copies=4),
+    "205 features": Setting(LogisticRegression(max_iter=300, tol=1e-3), 800, 0.06, 1000, 0.2, distance=2.5, idle=200),
     "forest": Setting(RandomForestClassifier(10, max_depth=6, random_state=0), 500, 0.3, 1000, 0.1),
 }
 
@@ -72,7 +77,7 @@ def rows(settings, n_draws):
     """Rows of the table."""
     for name, setting in settings.items():
         told = np.array([setting.told(seed) for seed in range(n_draws)], dtype=float)
-        held, width, off, held_alone, width_alone, off_alone = told.mean(axis=0)
+        held, width, off, held_folds, _, off_folds, held_alone, width_alone, off_alone = told.mean(axis=0)
         yield {
             "setting": name,
             "known": f"{setting.n_known}, {setting.pos:.0%}",
@@ -80,6 +85,8 @@ def rows(settings, n_draws):
             "interval holds": f"{held:.1%}",
             "width": f"{width:.3f}",
             "estimate off": f"{off:+.4f}",
+            "models of folds": f"{held_folds:.1%}",
+            "their estimate off": f"{off_folds:+.4f}",
             "new samples alone": f"{held_alone:.1%}",
             "its width": f"{width_alone:.3f}",
             "its estimate off": f"{off_alone:+.4f}",

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.metrics import METRICS
-from csf.thresholding import curve_at_prevalence, estimate_prevalence, sweep
+from csf.thresholding import curve_at_prevalence, estimate_prevalence, fold_probabilities, sweep
+from tests.benchmarks import prevalence as benchmark
 
 
 @pytest.mark.parametrize("metric", ["f1", "jaccard", "gmean", "mcc"])
@@ -174,3 +176,25 @@ def test_a_share_is_a_number_that_can_be_kept():
 def test_what_is_known_is_checked(known, message):
     with pytest.raises(ValueError, match=message):
         estimate_prevalence([0.3, 0.4], 0.3, known=known)
+
+
+def test_models_of_folds_score_known_and_new_samples():
+    """Each known sample by the model that has not seen it, each new one by one of these."""
+    rng = np.random.default_rng(0)
+    y, y_new = rng.random(300) < 0.3, rng.random(200) < 0.5
+    X, X_new = (rng.normal(size=(t.size, 3)) + t[:, None] for t in (y, y_new))
+    (is_pos, own), new = fold_probabilities(LogisticRegression(), X, y, X_new, cv=KFold(3), random_state=1)
+    np.testing.assert_array_equal(is_pos, y)
+    expected = cross_val_predict(LogisticRegression(), X, y, cv=KFold(3), method="predict_proba")[:, 1]
+    np.testing.assert_allclose(own, expected)
+    models = [LogisticRegression().fit(X[train], y[train]) for train, _ in KFold(3).split(X)]
+    columns = np.column_stack([model.predict_proba(X_new)[:, 1] for model in models])
+    assert np.isclose(columns, new[:, None]).any(axis=1).all()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the probabilities of the known samples")
+def test_models_of_folds_hold_the_share_in_many_dimensions():
+    (row,) = benchmark.rows({"many": benchmark.SETTINGS["205 features"]}, 60)
+    assert float(row["models of folds"].rstrip("%")) >= 88 - 8  # two standard errors of 60 draws
+    assert abs(float(row["their estimate off"])) < float(row["estimate off"])
