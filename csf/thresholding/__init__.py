@@ -21,11 +21,20 @@ from csf.thresholding.curve import (
 from csf.thresholding.linear_rule import LinearRule
 from csf.thresholding.plugin import PlugInClassifier
 from csf.thresholding.prevalence import Prevalence, curve_at_prevalence, estimate_prevalence, fold_probabilities
-from csf.thresholding.tuned import EvalMetric, TunedScorer, lightgbm_metric, tuned_scorer, xgboost_metric
+from csf.thresholding.tuned import (
+    CatBoostMetric,
+    EvalMetric,
+    TunedScorer,
+    catboost_metric,
+    lightgbm_metric,
+    tuned_scorer,
+    xgboost_metric,
+)
 
 __all__ = [
     "Bisection",
     "BisectionPlugIn",
+    "CatBoostMetric",
     "Cut",
     "EvalMetric",
     "FrankWolfePlugIn",
@@ -37,6 +46,7 @@ __all__ = [
     "ThresholdCurve",
     "TunedScorer",
     "bisection",
+    "catboost_metric",
     "cost_threshold",
     "curve_at_prevalence",
     "estimate_prevalence",

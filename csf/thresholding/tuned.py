@@ -17,7 +17,15 @@ from csf.thresholding.curve import threshold_curve
 if TYPE_CHECKING:
     from csf.metrics import Constraint, Metric
 
-__all__ = ["EvalMetric", "TunedScorer", "lightgbm_metric", "tuned_scorer", "xgboost_metric"]
+__all__ = [
+    "CatBoostMetric",
+    "EvalMetric",
+    "TunedScorer",
+    "catboost_metric",
+    "lightgbm_metric",
+    "tuned_scorer",
+    "xgboost_metric",
+]
 
 
 @dataclass(frozen=True)
@@ -126,6 +134,54 @@ class EvalMetric(_Tuned):
         return (self.__name__, value) if whole else value
 
 
+class CatBoostMetric(_Tuned):
+    """Evaluation function that `catboost_metric` makes, with the methods that CatBoost asks for.
+
+    Examples
+    --------
+    >>> catboost_metric("f1").evaluate([[0.1, 0.4, 0.35, 0.8]], [0, 0, 1, 1], None)
+    (0.8, 1.0)
+    """
+
+    def is_max_optimal(self) -> bool:
+        """Larger is better."""
+        return True
+
+    def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
+        """Value of raw scores, and 1 as the weight that it is divided by.
+
+        Parameters
+        ----------
+        approxes : sequence of one array-like of shape (n_samples,)
+            Scores.
+        target : array-like of shape (n_samples,)
+            Labels 0 and 1.
+        weight : array-like of shape (n_samples,) or None
+            Weights >= 0.
+
+        Returns
+        -------
+        tuple of float
+            The value and 1.
+        """
+        return self.value(np.asarray(target), np.asarray(approxes[0]), None if weight is None else weight), 1.0
+
+    def get_final_error(self, error: float, weight: float) -> float:
+        """The value itself.
+
+        Parameters
+        ----------
+        error, weight : float
+            As of `evaluate`.
+
+        Returns
+        -------
+        float
+            The value.
+        """
+        return error
+
+
 def tuned_scorer(
     metric: str | Metric = "f1", constraint: str | Constraint | None = None, *, pos_label: Label = None
 ) -> TunedScorer:
@@ -189,6 +245,28 @@ def lightgbm_metric(metric: str | Metric = "f1", constraint: str | Constraint | 
     ('tuned_f1', 0.8, True)
     """
     return EvalMetric(aim(metric, constraint), 1)
+
+
+def catboost_metric(metric: str | Metric = "f1", constraint: str | Constraint | None = None) -> CatBoostMetric:
+    """Evaluation function for CatBoost: a metric at the exact best threshold, for early stopping.
+
+    Parameters
+    ----------
+    metric, constraint : as for `tuned_scorer`
+        What is scored.
+
+    Returns
+    -------
+    CatBoostMetric
+        For ``CatBoostClassifier(eval_metric=...)`` of labels 0 and 1, with ``early_stopping_rounds`` and an
+        ``eval_set``.
+
+    Examples
+    --------
+    >>> catboost_metric("f1").is_max_optimal()
+    True
+    """
+    return CatBoostMetric(aim(metric, constraint), 1)
 
 
 def xgboost_metric(metric: str | Metric = "f1", constraint: str | Constraint | None = None) -> EvalMetric:

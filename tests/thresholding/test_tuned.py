@@ -14,7 +14,7 @@ from sklearn.metrics import f1_score, precision_recall_curve
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
-from csf.thresholding import lightgbm_metric, tuned_scorer, xgboost_metric
+from csf.thresholding import catboost_metric, lightgbm_metric, tuned_scorer, xgboost_metric
 
 X, Y = make_classification(300, 6, weights=[0.85], flip_y=0.1, random_state=0)
 
@@ -81,6 +81,27 @@ def test_lightgbm_stops_by_it():
     scores = model.predict_proba(X[200:])[:, 1]
     expected = lightgbm_metric("gmean")(Y[200:], scores, weight[200:])[1]
     assert model.evals_result_["valid_0"]["tuned_gmean"][-1] == pytest.approx(expected)
+
+
+def test_catboost_asks_for_the_same_value():
+    weight, score = np.random.default_rng(0).integers(1, 3, Y.size).astype(float), X[:, 0]
+    expected = lightgbm_metric()(Y, score, weight)[1]
+    asked = catboost_metric()
+    assert asked.is_max_optimal()
+    assert asked.get_final_error(*asked.evaluate([score], Y, weight)) == pytest.approx(expected)
+    assert asked.evaluate([score], Y, None)[0] == pytest.approx(lightgbm_metric()(Y, score)[1])
+
+
+@pytest.mark.filterwarnings("ignore:Can.t optimze method")
+def test_catboost_stops_by_it():
+    catboost = pytest.importorskip("catboost")
+    options = {"iterations": 20, "depth": 2, "thread_count": 1, "verbose": False, "allow_writing_files": False}
+    model = catboost.CatBoostClassifier(eval_metric=catboost_metric(), early_stopping_rounds=4, **options)
+    model.fit(X[:200], Y[:200], eval_set=(X[200:], Y[200:]))
+    (values,) = (part for name, part in model.get_evals_result()["validation"].items() if name != "Logloss")
+    assert model.get_best_iteration() == int(np.argmax(values))
+    score = model.predict(X[200:], prediction_type="RawFormulaVal")
+    assert max(values) == pytest.approx(lightgbm_metric()(Y[200:], score)[1])
 
 
 def test_xgboost_stops_by_it():
