@@ -38,7 +38,7 @@ from csf.search.config import AUTO, Pace, SearchConfig, pace_of, steps_of, strat
 from csf.search.problem import ClassProblem, ThresholdProblem, serves_classes
 from csf.search.strategies import Ladder
 from csf.show.report import check_page
-from csf.thresholding.linear_rule import confusion_of
+from csf.thresholds.linear_rule import confusion_of
 from csf.trainers import seeded
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from csf._common.typing import Array, BoolArray, IntArray, RandomState_, Samples
 from csf._common.validation import check_seed
 from csf.data.labels import Labels, label_strata
 
-__all__ = ["Fold", "LabelFold", "Task", "bound_share", "make_folds", "resolve_splits"]
+__all__ = ["Fold", "LabelFold", "Task", "bound_share", "make_folds", "pool_held_out", "resolve_splits"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,6 +253,13 @@ def make_folds(task: Task, splits: Iterable[tuple[IntArray, IntArray]]) -> list[
     """
     made = Fold if task.codes.ndim == 1 else LabelFold.of
     return [made(task, train, test) for train, test in splits]
+
+
+def pool_held_out(folds: Sequence[Fold]) -> tuple[IntArray, Array | None, IntArray]:
+    """Targets, weights and places of the samples that folds hold out, one fold after the other."""
+    y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in folds)))
+    weights = [fold.weight_test for fold in folds if fold.weight_test is not None]
+    return y, np.concatenate(weights) if weights else None, samples
 
 
 def bound_share(folds: list[Fold], *, on_train: bool) -> float:

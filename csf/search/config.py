@@ -31,7 +31,7 @@ from csf.data.responses import response_method
 from csf.evaluate.choices import Margins
 from csf.metrics.registry import aim
 from csf.search.strategies import Ladder, Strategy, get_strategy
-from csf.thresholding.certificates import check_rates
+from csf.thresholds.certificates import check_rates
 from csf.trainers import ENGINES
 from csf.trainers.boosters import rounds_of
 from csf.trainers.linear import linear_kind

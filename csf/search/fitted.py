@@ -17,12 +17,13 @@ from csf._common.typing import Array, PathLike, Samples
 from csf.evaluate import AssessedMixin
 from csf.metrics.labels import get_label_metric
 from csf.search.outcome import in_order
-from csf.thresholding.linear_rule import RuleOfClasses
+from csf.thresholds.linear_rule import RuleOfClasses
 
 if TYPE_CHECKING:
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
-    from csf.thresholding import LinearRule, ThresholdCurve
+    from csf.thresholds.curve import ThresholdCurve
+    from csf.thresholds.linear_rule import LinearRule
 
 __all__ = ["FittedSearch", "told_of_classes"]
 

@@ -20,7 +20,7 @@ from csf.metrics.confusion import ConfusionMetric
 from csf.metrics.constraints import Constraint
 from csf.metrics.labels import LabelMetric, get_label_metric
 from csf.show._shared import is_class_search, is_label_search
-from csf.thresholding.linear_rule import counts_of
+from csf.thresholds.linear_rule import counts_of
 
 if TYPE_CHECKING:
     from csf.search import CostSearch

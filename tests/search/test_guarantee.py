@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from csf import CostSearch
 from csf.metrics import Constrained, Constraint, FBeta, Precision, Rate, get_constraint, get_metric
 from csf.thresholding import sweep
-from csf.thresholding.certificates import ClassWeights, certify, ordered_tests, violation_probability
+from csf.thresholds.certificates import ClassWeights, certify, ordered_tests, violation_probability
 
 IS_POS = np.arange(100) < 40
 

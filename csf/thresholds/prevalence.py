@@ -12,7 +12,7 @@ from scipy.stats import chi2, norm
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray
 from csf._common.validation import check_class_totals, check_count, check_fraction, check_number, check_weights, floats
-from csf.thresholding.curve import ThresholdCurve, check_probabilities
+from csf.thresholds.curve import ThresholdCurve, check_probabilities
 
 __all__ = ["Prevalence", "curve_at_prevalence", "estimate_prevalence"]
 

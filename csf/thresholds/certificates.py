@@ -27,7 +27,7 @@ from csf.metrics.constraints import QUANTITIES, Rate
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraints import Constraint
-    from csf.thresholding.curve import ThresholdCurve
+    from csf.thresholds.curve import ThresholdCurve
 
 __all__ = [
     "ClassWeights",
