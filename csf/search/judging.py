@@ -19,7 +19,7 @@ from csf.thresholds.curve import sweep_several
 from csf.thresholds.linear_rule import confusion_of, cross_fitted, tune_rule
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, Costs, IntArray
+    from csf._common.typing import Array, IntArray
     from csf.data.folds import Fold
     from csf.data.responses import Response
     from csf.evaluate.trials import CompleteFields, FailedFields, Outcome, Trial
@@ -52,7 +52,7 @@ class ThresholdJudge:
         return ScoreStore(truth > 0, weight, samples=samples, max_bytes=max_bytes)
 
     def judge(
-        self, folds: list[Fold], results: list[FoldResult], costs: Costs
+        self, folds: list[Fold], results: list[FoldResult], trial: Trial
     ) -> tuple[Any, HeldOutPredictions | None]:
         """Fields of the trial, and what it says about the entries."""
         fields = pooled_outcome(self.metric, folds, results, tune=self.tune)
@@ -196,7 +196,7 @@ class ClassJudge:
         return self._store
 
     def judge(
-        self, folds: list[Fold], results: list[FoldResult], costs: Costs
+        self, folds: list[Fold], results: list[FoldResult], trial: Trial
     ) -> tuple[Any, HeldOutPredictions | None]:
         """Fields of the trial, and what it says about the entries."""
         failed = failed_fields(results)
@@ -206,7 +206,7 @@ class ClassJudge:
         own, tuned, judged, score, codes = self._confusion(decided), None, None, None, None
         if self.tune:
             score = np.ascontiguousarray(pooled([result.score for result in results]), dtype=np.float32)
-            proba = store.probabilities(score, costs)
+            proba = store.probabilities(score, trial.costs)
             rule = tune_rule(proba, store.truth, self.metric, weight=store.weight)
             codes = cross_fitted(proba, store.truth, self.metric, store.parts(score), weight=store.weight)
             tuned, judged = self._confusion(rule.decide(proba)), self._confusion(codes)

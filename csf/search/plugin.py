@@ -63,7 +63,7 @@ from csf.trainers.base import Trainer, Training
 if TYPE_CHECKING:
     from csf.evaluate import Assessment
     from csf.metrics.constraints import Constraint
-    from csf.thresholds.linear_rule import Calibrator
+    from csf.thresholds.linear_rule import Calibrator, LinearRule
 
 __all__ = [
     "BisectionPlugIn",
@@ -206,11 +206,13 @@ class PooledClassScores:
         margins = response_method(model.base, model._response_methods()) != "predict_proba"
         judge = ClassJudge(self.metric, labels.classes.size, margins=margins, tune=True)
         self.store = judge.store(truth, weight, samples=samples, max_bytes=MAX_BYTES)
-        costs = (1.0,) * labels.classes.size
-        fields, predictions = judge.judge(folds, results, costs)
+        trial = Trial(0, 0.0, (1.0,) * labels.classes.size)
+        fields, predictions = judge.judge(folds, results, trial)
         assert predictions is not None, "failed trainings have raised their errors"
-        self.trial = Trial(0, 0.0, costs, "complete", **fields)
-        self.store.add_trial(_KEY, self.trial, *predictions)
+        score, decided, codes = predictions
+        assert decided is not None, "the largest score decides"
+        self.trial = replace(trial, state="complete", **fields)
+        self.store.add_trial(_KEY, self.trial, score, decided, codes)
 
     def rank(self, model: PlugInClassifier) -> tuple[float, ...]:
         """How good the tuned rule is; smaller is better."""
@@ -636,6 +638,9 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     >>> plugin.rule_.slopes.round(2), plugin.best_score_
     (array([0.43, 1.49, 2.32]), 0.669)
     """
+
+    rule_: LinearRule
+    confusion_: Array
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ from csf.search.training import (
 )
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, Costs, IntArray
+    from csf._common.typing import Array, IntArray
     from csf.data.folds import Fold
     from csf.evaluate.trials import Trial
     from csf.trainers.base import Trainer
@@ -435,7 +435,7 @@ class Judge(Protocol):
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> Any: ...
 
     def judge(
-        self, folds: list[Fold], results: list[FoldResult], costs: Costs
+        self, folds: list[Fold], results: list[FoldResult], trial: Trial
     ) -> tuple[Any, HeldOutPredictions | None]: ...
 
 
@@ -480,7 +480,7 @@ class LocalTrainer(WaveTrainer):
         tasks = [task for work in wave for task in self._tasks(work)]
         with closing(self._workers.run(tasks, raise_errors=raise_errors)) as results:
             for work in wave:
-                yield self._judged(results, work.trial.costs)
+                yield self._judged(results, work.trial)
 
     def _tasks(self, work: Work) -> list[FoldTask]:
         return [
@@ -488,10 +488,10 @@ class LocalTrainer(WaveTrainer):
             for fold, starts in enumerate(work.starts)
         ]
 
-    def _judged(self, results: Iterator[FoldResult], costs: Costs) -> TrainedTrial:
+    def _judged(self, results: Iterator[FoldResult], trial: Trial) -> TrainedTrial:
         """What the trainings of one trial say together."""
         folds = [next(results) for _ in self.folds]
-        fields, said = self.judge.judge(self.folds, folds, costs)
+        fields, said = self.judge.judge(self.folds, folds, trial)
         failed = _everywhere(folds) if said is None else None
         return TrainedTrial(fields, [each.state for each in folds], [each.fit_time for each in folds], said, failed)
 
