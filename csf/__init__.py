@@ -30,7 +30,7 @@ _MODULES = {
 _PACKAGES = (
     *("bounds", "cli", "dask", "data", "distributed", "evaluate", "export", "fenchel", "learners", "metrics"),
     *("online", "plots", "report", "search", "show", "solvers", "spark", "strategies", "streams", "structural"),
-    *("testing", "thresholding", "trainers"),
+    *("testing", "thresholding", "thresholds", "trainers"),
 )
 
 

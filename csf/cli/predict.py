@@ -39,10 +39,10 @@ from csf.search.config import SearchConfig
 from csf.search.outcome import ClassOutcome, SearchOutcome
 from csf.search.selection import Choice
 from csf.search.study import Study
-from csf.thresholding.certificates import Guarantee
-from csf.thresholding.class_choice import Candidate
-from csf.thresholding.linear_rule import ClassCalibrator, LinearRule, RuleOfClasses, _Sigmoid
-from csf.thresholding.rule import ThresholdRule
+from csf.thresholds.certificates import Guarantee
+from csf.thresholds.class_choice import Candidate
+from csf.thresholds.linear_rule import ClassCalibrator, LinearRule, RuleOfClasses, _Sigmoid
+from csf.thresholds.rule import ThresholdRule
 
 __all__ = ["check_model_name", "load_model", "required_trust", "run", "save_model"]
 

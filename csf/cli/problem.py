@@ -40,7 +40,7 @@ from csf.search.config import AUTO, SearchConfig, shared_pace, steps_of, strateg
 from csf.search.problem import ClassProblem, ThresholdProblem, planned_models, serves_classes
 from csf.search.strategies import Ladder
 from csf.show.report import check_page
-from csf.thresholding.linear_rule import confusion_of
+from csf.thresholds.linear_rule import confusion_of
 from csf.trainers import seeded
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ from csf.show.checks import findings
 from csf.show.held_out import Judged, held_out, other_costs, short
 from csf.show.report import write_report
 from csf.show.rules import linear_rule, table_rule
-from csf.thresholding.linear_rule import counts_of
+from csf.thresholds.linear_rule import counts_of
 
 if TYPE_CHECKING:
     from csf._common.typing import Array

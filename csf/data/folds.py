@@ -32,6 +32,7 @@ __all__ = [
     "first_repeat",
     "group_folds",
     "make_folds",
+    "pool_held_out",
     "read_groups",
     "resolve_splits",
 ]
@@ -311,6 +312,13 @@ def make_folds(task: Task, splits: Iterable[tuple[IntArray, IntArray]]) -> list[
     """
     made = Fold if task.codes.ndim == 1 else LabelFold.of
     return [made(task, train, test) for train, test in splits]
+
+
+def pool_held_out(folds: Sequence[Fold]) -> tuple[IntArray, Array | None, IntArray]:
+    """Targets, weights and places of the samples that folds hold out, one fold after the other."""
+    y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in folds)))
+    weights = [fold.weight_test for fold in folds if fold.weight_test is not None]
+    return y, np.concatenate(weights) if weights else None, samples
 
 
 def bound_share(folds: list[Fold], *, on_train: bool) -> float:

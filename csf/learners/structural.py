@@ -13,7 +13,7 @@ from csf._common.compiled import njit
 from csf._common.typing import Array, FloatArray, IntArray, Samples
 from csf._common.validation import check_bool
 from csf.metrics import get_metric
-from csf.thresholding import sweep
+from csf.thresholds.curve import sweep
 
 if TYPE_CHECKING:
     from csf.learners.losses import ClassScores, StructuralLoss

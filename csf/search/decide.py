@@ -19,8 +19,9 @@ from csf.search.estimator import CostSearch
 if TYPE_CHECKING:
     from csf.metrics import ConfusionMetric, Metric
     from csf.metrics.constraints import Constraint
-    from csf.thresholding import LinearRule, ThresholdCurve
-    from csf.thresholding.certificates import Guarantee
+    from csf.thresholds.certificates import Guarantee
+    from csf.thresholds.curve import ThresholdCurve
+    from csf.thresholds.linear_rule import LinearRule
 
 __all__ = ["Decision", "GivenProbabilities", "GivenScores", "decide"]
 

@@ -42,9 +42,9 @@ from csf.search.problem import (
 from csf.search.progress import Deadline, Forecast
 from csf.search.row_costs import RowProblem
 from csf.search.workers import LocalTrainer, threads_for
-from csf.thresholding.linear_rule import no_threshold
-from csf.thresholding.row_rule import RowRule
-from csf.thresholding.rule import ThresholdClassifier, base_has
+from csf.thresholds.linear_rule import no_threshold
+from csf.thresholds.row_rule import RowRule
+from csf.thresholds.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from csf.metrics.constraints import Constraint
     from csf.search.strategies.base import Strategy
     from csf.search.study import Bound
-    from csf.thresholding import ThresholdCurve
+    from csf.thresholds.curve import ThresholdCurve
 
 
 __all__ = ["CostSearch"]
@@ -126,7 +126,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     confidence : float, default=None
         With at least this probability no threshold is certified that violates the constraint on new data. A
         ``calibration`` share of the samples is then never trained on, and decides which thresholds pass, see
-        `csf.thresholding.certificates`: for one search. The guarantee does not hold if you rerun with new seeds
+        `csf.thresholds.certificates`: for one search. The guarantee does not hold if you rerun with new seeds
         until one passes, and where no threshold reaches the level all that pass are false.
     calibration : float, default=0.3
         That share, stratified.

@@ -19,14 +19,15 @@ from csf.evaluate import AssessedMixin, Monitor
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.labels import get_label_metric
 from csf.search.outcome import in_order
-from csf.thresholding import Prevalence, estimate_prevalence
-from csf.thresholding.linear_rule import RuleOfClasses
+from csf.thresholds.linear_rule import RuleOfClasses
+from csf.thresholds.prevalence import Prevalence, estimate_prevalence
 
 if TYPE_CHECKING:
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
     from csf.metrics import Constraint
-    from csf.thresholding import LinearRule, ThresholdCurve
+    from csf.thresholds.curve import ThresholdCurve
+    from csf.thresholds.linear_rule import LinearRule
 
 __all__ = ["FittedSearch", "told_of_classes"]
 

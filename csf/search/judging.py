@@ -14,9 +14,9 @@ from csf.metrics.hull import Hull
 from csf.metrics.profile import ErrorProfile
 from csf.search.class_study import judged_fields
 from csf.search.training import HeldOutPredictions
-from csf.thresholding import sweep_several
-from csf.thresholding.class_choice import ClassStore
-from csf.thresholding.linear_rule import confusion_of, cross_fitted, tune_rule
+from csf.thresholds.class_choice import ClassStore
+from csf.thresholds.curve import sweep_several
+from csf.thresholds.linear_rule import confusion_of, cross_fitted, tune_rule
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, IntArray

@@ -28,8 +28,8 @@ from csf.search.problem import Plan, ThresholdProblem, is_prefit
 from csf.search.progress import nothing_worked
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.search.strategies import Ladder
-from csf.thresholding.curve import sweep
-from csf.thresholding.rule import ThresholdRule
+from csf.thresholds.curve import sweep
+from csf.thresholds.rule import ThresholdRule
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment, ScoreRow, ScoreStore
     from csf.search.config import SearchConfig
     from csf.search.progress import Deadline
-    from csf.thresholding import ThresholdCurve
+    from csf.thresholds.curve import ThresholdCurve
     from csf.trainers.base import Trainer, Training
 
 __all__ = [

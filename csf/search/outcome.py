@@ -25,9 +25,10 @@ from csf.search.bounds.with_margin import bound_with_margin
 from csf.search.progress import nothing_worked
 from csf.search.selection import choose
 from csf.search.strategies.base import level_of_costs
-from csf.thresholding import Cut, ThresholdCurve, curve_at_prevalence, sweep_several
-from csf.thresholding.class_choice import Candidate, assess_class, choose_class
-from csf.thresholding.linear_rule import LinearRule, RuleOfClasses, confusion_of, no_threshold, tune_rule
+from csf.thresholds.class_choice import Candidate, assess_class, choose_class
+from csf.thresholds.curve import Cut, ThresholdCurve, sweep_several
+from csf.thresholds.linear_rule import LinearRule, RuleOfClasses, confusion_of, no_threshold, tune_rule
+from csf.thresholds.prevalence import curve_at_prevalence
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -36,10 +37,11 @@ if TYPE_CHECKING:
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
     from csf.metrics.base import Metric
+    from csf.metrics.confusion import ConfusionMetric
     from csf.search.config import SearchConfig
     from csf.search.selection import Choice
-    from csf.thresholding.certificates import Guarantee
-    from csf.thresholding.class_choice import ClassStore
+    from csf.thresholds.certificates import Guarantee
+    from csf.thresholds.class_choice import ClassStore
 
 __all__ = [
     "CandidateOutcome",
@@ -53,6 +55,7 @@ __all__ = [
     "in_order",
     "moved_to",
     "reason_of",
+    "tuned_decision",
     "warn_of_open_gap",
 ]
 
@@ -523,16 +526,21 @@ def conclude_classes(searched: Outcome) -> ClassOutcome:
 
 
 def _ruled(found: ClassOutcome) -> ClassOutcome:
-    """An outcome with the rule of its candidate, tuned on all held-out entries, and what that decides about them."""
-    store, n_classes = found.store, found.store.n_classes
-    row, rule = store[found.candidate.key], LinearRule.argmax(n_classes)
+    """An outcome with the rule of its candidate and what that decides about all held-out entries."""
+    rule, confusion = tuned_decision(found.store, found.metric, found.candidate)
+    return replace(found, rule=rule, confusion=confusion)
+
+
+def tuned_decision(store: ClassStore, metric: ConfusionMetric, candidate: Candidate) -> tuple[LinearRule, Array]:
+    """The rule of a candidate, tuned on all held-out entries, and the confusion matrix of its decisions about them."""
+    row, rule = store[candidate.key], LinearRule.argmax(store.n_classes)
     decided = row.decided
-    if found.candidate.ruled:
+    if candidate.ruled:
         assert row.score is not None, "rules are tuned on scores"
         proba = store.probabilities(row.score, row.costs)
-        rule = tune_rule(proba, store.truth, found.metric, weight=store.weight)
+        rule = tune_rule(proba, store.truth, metric, weight=store.weight)
         decided = rule.decide(proba)
-    return replace(found, rule=rule, confusion=confusion_of(store.truth, decided, n_classes, store.weight))
+    return rule, confusion_of(store.truth, decided, store.n_classes, store.weight)
 
 
 # ---------------------------------------------------------------- shares of classes as a user gives them

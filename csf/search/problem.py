@@ -56,9 +56,9 @@ from csf.search.selection import Race, races, stable_choice
 from csf.search.strategies import EqualCostsFirst, ImbalanceRatio, Ladder, get_strategy
 from csf.search.study import Study
 from csf.search.training import FoldResult
-from csf.thresholding.certificates import Scored, certify
-from csf.thresholding.linear_rule import RuleOfClasses, aligned_scores, codes_of
-from csf.thresholding.rule import ThresholdRule
+from csf.thresholds.certificates import Scored, certify
+from csf.thresholds.linear_rule import RuleOfClasses, aligned_scores, codes_of
+from csf.thresholds.rule import ThresholdRule
 from csf.trainers import Prepared, make_trainers, seeded
 from csf.trainers.base import unset_seeds
 
@@ -292,7 +292,9 @@ def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
     """Unfitted base with one setting of ``param_grid``; a ValueError with the names it has where it lacks one."""
     own = clone(base)
     try:
-        return own.set_params(**clone(setting, safe=False))
+        # A frozen base takes none, and returns nothing.
+        own.set_params(**clone(setting, safe=False))
+        return own
     except ValueError as error:
         known = own.get_params(deep=True)
         name = next((name for name in setting if name not in known), None)

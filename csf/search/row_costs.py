@@ -23,8 +23,8 @@ from csf.search.outcome import CandidateOutcome, Outcome, trial_table, warn_of_o
 from csf.search.problem import ThresholdProblem, untrained
 from csf.search.progress import nothing_worked
 from csf.search.training import FoldResult, HeldOutPredictions
-from csf.thresholding.row_choice import RowChoice, RowStore
-from csf.thresholding.row_rule import RowRule, Tuned, best_cut, cost_curve, gives_log_odds
+from csf.thresholds.row_choice import RowChoice, RowStore
+from csf.thresholds.row_rule import RowRule, Tuned, best_cut, cost_curve, gives_log_odds
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from csf.evaluate.trials import Trial
     from csf.search.config import Model, Pace, SearchConfig
     from csf.search.problem import Plan
-    from csf.thresholding import ThresholdCurve
+    from csf.thresholds.curve import ThresholdCurve
 
 __all__ = ["RowOutcome", "RowProblem"]
 

@@ -15,7 +15,7 @@ from csf.evaluate.choices import BEST, Margins, averaged, decide_gain
 from csf.evaluate.trials import best_trial
 from csf.search.progress import nothing_worked
 from csf.search.strategies import EqualCostsFirst, Ladder, get_strategy
-from csf.thresholding import sweep_several
+from csf.thresholds.curve import sweep_several
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from csf.metrics.profile import ErrorProfile
     from csf.search.config import SearchConfig, Step
     from csf.search.study import Study
-    from csf.thresholding import ThresholdCurve
+    from csf.thresholds.curve import ThresholdCurve
 
 __all__ = [
     "Choice",

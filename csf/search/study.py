@@ -31,7 +31,7 @@ from csf.metrics.profile import ErrorProfile
 from csf.search.bounds import upper_bound
 from csf.search.strategies import Proposal, get_strategy
 from csf.search.strategies.base import has_one_ratio
-from csf.thresholding import sweep
+from csf.thresholds.curve import sweep
 
 if TYPE_CHECKING:
     from csf.evaluate.trials import CompleteFields

@@ -18,7 +18,7 @@ from csf._common.typing import Array, BoolArray, Costs, IntArray
 from csf.evaluate.trials import known_hull
 from csf.metrics.hull import Hull
 from csf.metrics.profile import ErrorProfile
-from csf.thresholding import sweep_several
+from csf.thresholds.curve import sweep_several
 
 if TYPE_CHECKING:
     from csf.data.folds import Fold

@@ -20,6 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.messages import warn
 from csf._common.threads import Threads
+from csf.data.folds import pool_held_out
 from csf.evaluate import MAX_BYTES
 from csf.evaluate.trials import first_line
 from csf.search.training import (
@@ -458,9 +459,7 @@ class LocalTrainer(WaveTrainer):
     ) -> None:
         self.judge, self.startables, self.folds = judge, trainers, folds
         self.on_train, self.n_jobs = on_train, n_jobs
-        y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in folds)))
-        weights = [fold.weight_test for fold in folds if fold.weight_test is not None]
-        weight = np.concatenate(weights) if weights else None
+        y, weight, samples = pool_held_out(folds)
         self.store = judge.store(y, weight, samples=samples, max_bytes=max_bytes)
         groups = folds[0].task.groups
         self.store.draw_together(None if groups is None else groups[samples])

@@ -17,7 +17,7 @@ from csf._common.typing import Array, Estimator, FloatArray, PathLike
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
 from csf.search import CostSearch
 from csf.show.rules import Winner, fitted_winner, linear_rule, winner_of
-from csf.thresholding.linear_rule import LinearRule, without_weights
+from csf.thresholds.linear_rule import LinearRule, without_weights
 
 __all__ = ["ClassRule", "class_rule", "fixed_threshold", "to_onnx"]
 

@@ -22,7 +22,7 @@ from csf.metrics.labels import LabelMetric, get_label_metric
 from csf.metrics.row_costs import RowCosts
 from csf.metrics.shares import Share, share_of
 from csf.show._shared import is_class_search, is_label_search, is_row_search
-from csf.thresholding.linear_rule import counts_of
+from csf.thresholds.linear_rule import counts_of
 
 if TYPE_CHECKING:
     from csf.search import CostSearch

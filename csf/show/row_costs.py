@@ -12,7 +12,7 @@ from csf._common.typing import Array, Label
 from csf._common.validation import check_binary_target, check_scores
 from csf.evaluate.draws import bootstrap_counts
 from csf.show._shared import BLUE, GREY, ORANGE, Display, tidy
-from csf.thresholding.curve import check_probabilities
+from csf.thresholds.curve import check_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

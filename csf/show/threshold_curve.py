@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.sklearn import last_step, num_samples, safe_indexing
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 from csf._common.validation import check_binary_target, check_class_weights
-from csf.data.responses import DECISION_FIRST, positive_score
+from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, positive_score
 from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_metric
 from csf.metrics.registry import aim_of
+from csf.search.plugin import PooledThresholdClassifier
 from csf.show._shared import (
     BLUE,
     GREEN,
@@ -30,15 +31,13 @@ from csf.show._shared import (
     is_search,
     tidy,
 )
-from csf.thresholding import threshold_curve
-from csf.thresholding.curve import sweep
-from csf.thresholding.plugin import RESPONSE_METHODS, PooledThresholdClassifier
+from csf.thresholds.curve import sweep, threshold_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from csf.metrics.base import Metric
-    from csf.thresholding.curve import ThresholdCurve
+    from csf.thresholds.curve import ThresholdCurve
 
 __all__ = ["ThresholdCurveDisplay"]
 
@@ -314,7 +313,7 @@ class ThresholdCurveDisplay(Display):
             score = estimator.positive_score(X)
         else:
             _, _, pos_label = check_binary_target(y, pos_label)
-            score = positive_score(estimator, X, pos_label, RESPONSE_METHODS)
+            score = positive_score(estimator, X, pos_label, PROBABILITIES_FIRST)
         return cls.from_predictions(
             y, score, metric=metric, sample_weight=sample_weight, pos_label=pos_label, **options
         )
@@ -570,7 +569,7 @@ def held_out(
         pos_label = model.pos_label_
     _, is_pos, pos_label = check_binary_target(y, pos_label)
     weight = check_class_weights(sample_weight, is_pos)
-    methods = DECISION_FIRST if from_cut else RESPONSE_METHODS
+    methods = DECISION_FIRST if from_cut else PROBABILITIES_FIRST
     scores = [positive_score(m, safe_indexing(X, test), pos_label, methods) for m, test in zip(models, tests)]
     parts = [(is_pos[test], score, None if weight is None else weight[test]) for test, score in zip(tests, scores)]
     pooled = np.concatenate(tests)

@@ -34,7 +34,7 @@ from notebooks.experiments.training_cache import Base
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.thresholding.curve import Cut
+    from csf.thresholds.curve import Cut
     from csf.trainers.base import Trainer
     from notebooks.experiments.datasets import DataSet
     from notebooks.experiments.training_cache import SplitContext

@@ -26,7 +26,7 @@ from notebooks.experiments.training_cache import BASES
 if TYPE_CHECKING:
     from csf.evaluate.trials import Trial
     from csf.metrics.base import LinearFractional, Metric
-    from csf.thresholding.curve import Cut
+    from csf.thresholds.curve import Cut
     from notebooks.experiments.training_cache import Base, SplitContext, TrainingCache
 
 

@@ -30,7 +30,7 @@ from csf.evaluate import ScoreStore, assess
 from csf.metrics import Constrained, FBeta, get_constraint, get_metric
 from csf.search.selection import GainRule
 from csf.thresholding import sweep
-from csf.thresholding.certificates import certify
+from csf.thresholds.certificates import certify
 from notebooks.experiments.choices import family
 from tests.benchmarks.bases import paper_search
 from tests.benchmarks.data import all_sets, load_binary

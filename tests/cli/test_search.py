@@ -26,7 +26,7 @@ from csf.search.workers import LocalTrainer
 from csf.show.held_out import Judged
 from csf.strategies import STRATEGIES, Ladder
 from csf.thresholding import PlugInClassifier
-from csf.thresholding.certificates import Guarantee
+from csf.thresholds.certificates import Guarantee
 
 pytest.importorskip("skops")
 pandas = pytest.importorskip("pandas")

@@ -9,8 +9,8 @@ from csf.metrics import get_confusion_metric
 from csf.search.class_study import ClassStudy, judged_fields
 from csf.search.config import SearchConfig
 from csf.search.outcome import Outcome, conclude_classes
-from csf.thresholding.class_choice import ClassStore
-from csf.thresholding.linear_rule import confusion_of, cross_fitted, tune_rule
+from csf.thresholds.class_choice import ClassStore
+from csf.thresholds.linear_rule import confusion_of, cross_fitted, tune_rule
 
 N = 400
 TRUTH = np.repeat([0, 1, 2], [280, 80, 40])

@@ -23,7 +23,7 @@ from csf.search.config import SearchConfig
 from csf.search.outcome import moved_to
 from csf.search.workers import LocalTrainer
 from csf.thresholding import curve_at_prevalence
-from csf.thresholding.rule import ThresholdRule
+from csf.thresholds.rule import ThresholdRule
 
 X, Y = make_classification(600, 6, n_informative=4, weights=[0.8], flip_y=0.1, random_state=0)
 SEARCHES = {

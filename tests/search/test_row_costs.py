@@ -21,7 +21,7 @@ from csf import CostSearch
 from csf.evaluate.choices import Margins
 from csf.metrics import Column, RowCosts
 from csf.search.strategies import Ladder
-from csf.thresholding.row_rule import Tuned
+from csf.thresholds.row_rule import Tuned
 from tests.oracles import row_costs as oracle
 
 COST = RowCosts(fn="amount", fp=5.0, tp=1.0)

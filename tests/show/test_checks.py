@@ -14,7 +14,7 @@ from csf import CostSearch
 from csf.report import CHECKS, findings
 from csf.show.checks import gain_over_equal
 from csf.show.held_out import Judged, held_out
-from csf.thresholding.certificates import Guarantee
+from csf.thresholds.certificates import Guarantee
 
 GUIDE = Path(__file__).parents[2] / "notebooks" / "guide" / "checks.md"
 PROMISE = Guarantee("precision >= 0.9", 0.9, True, 0.0, 0.05, {}, 10, 5, 1)

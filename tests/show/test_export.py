@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 from csf import CostSearch
 from csf.export import class_rule, fixed_threshold, linear_rule, to_onnx
 from csf.metrics import CostMatrix
-from csf.thresholding.linear_rule import LinearRule
+from csf.thresholds.linear_rule import LinearRule
 
 N = 100_000
 BASES = {

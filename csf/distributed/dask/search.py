@@ -28,7 +28,7 @@ from csf.search.estimator import CostSearch
 from csf.search.fitted import FittedSearch, told_of_classes
 from csf.search.outcome import SearchOutcome
 from csf.search.problem import with_setting
-from csf.thresholding.rule import ThresholdRule, base_has
+from csf.thresholds.rule import ThresholdRule, base_has
 from csf.trainers import seeded
 
 if TYPE_CHECKING:

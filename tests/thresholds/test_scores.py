@@ -9,8 +9,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from csf.data.responses import margin, positive_score
-from csf.thresholding.plugin import RESPONSE_METHODS, weight_argument
+from csf.data.responses import PROBABILITIES_FIRST, margin, positive_score
+from csf.search.plugin import weight_argument
 
 ANY = st.floats(allow_nan=False)
 
@@ -48,17 +48,17 @@ def test_score_of_either_class(methods):
 
 
 def test_first_method_that_is_there():
-    proba = positive_score(LogisticRegression().fit(X, Y), X, "yes", RESPONSE_METHODS)
+    proba = positive_score(LogisticRegression().fit(X, Y), X, "yes", PROBABILITIES_FIRST)
     np.testing.assert_allclose(proba, LogisticRegression().fit(X, Y).predict_proba(X)[:, 1])
     ridge = RidgeClassifier().fit(X, Y)
-    np.testing.assert_allclose(positive_score(ridge, X, "no", RESPONSE_METHODS), -ridge.decision_function(X))
+    np.testing.assert_allclose(positive_score(ridge, X, "no", PROBABILITIES_FIRST), -ridge.decision_function(X))
 
 
 def test_models_that_have_not_learnt_both_classes():
     with pytest.raises(ValueError, match="both classes are needed"):
-        positive_score(LogisticRegression().fit(X, Y), X, "maybe", RESPONSE_METHODS)
+        positive_score(LogisticRegression().fit(X, Y), X, "maybe", PROBABILITIES_FIRST)
     with pytest.raises(ValueError, match="both classes are needed"):
-        positive_score(LogisticRegression().fit(X, ["a", "b", "c", "c"]), X, "a", RESPONSE_METHODS)
+        positive_score(LogisticRegression().fit(X, ["a", "b", "c", "c"]), X, "a", PROBABILITIES_FIRST)
 
 
 def test_where_weights_go():

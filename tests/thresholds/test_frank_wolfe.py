@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 
 from csf.metrics import get_metric
 from csf.thresholding import FrankWolfePlugIn, RandomizedFrankWolfePlugIn, frank_wolfe, probability_curve, sweep
-from csf.thresholding.consistent import Mixture
+from csf.thresholds.consistent import Mixture
 
 NAMES = ["gmean", "hmean", "qmean"]
 SHAPES = st.tuples(st.floats(0.3, 4), st.floats(0.3, 4), st.integers(3, 200), st.integers(1, 6))

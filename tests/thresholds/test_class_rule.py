@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf.thresholding import LinearRule
-from csf.thresholding.linear_rule import RuleOfClasses, fit_calibrator, fit_class_calibrator
+from csf.thresholds.linear_rule import RuleOfClasses, fit_calibrator, fit_class_calibrator
 
 NAMES = np.array(["ant", "bee", "cat"])
 RULE = LinearRule(np.array([1.0, 3.0, 2.0]), np.array([0.1, 0.0, 0.4]))

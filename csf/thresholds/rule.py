@@ -30,11 +30,11 @@ from csf.data.responses import (
 )
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.thresholding.curve import sweep_several
+from csf.thresholds.curve import sweep_several
 
 if TYPE_CHECKING:
-    from csf.thresholding.curve import ThresholdCurve
-    from csf.thresholding.linear_rule import Calibrator
+    from csf.thresholds.curve import ThresholdCurve
+    from csf.thresholds.linear_rule import Calibrator
 
 __all__ = [
     "ThresholdClassifier",

@@ -15,8 +15,8 @@ from csf.evaluate.assessment import SPREAD, n_draws_of
 from csf.evaluate.choices import Margins
 from csf.evaluate.draws import LARGE, LeftOut, Units, bootstrap_counts, judge_left_out
 from csf.metrics.row_costs import CostTable, RowCosts
-from csf.thresholding.class_choice import dealt
-from csf.thresholding.row_rule import FARTHEST, Tuned, log_odds, tune, unweighted
+from csf.thresholds.class_choice import dealt
+from csf.thresholds.row_rule import FARTHEST, Tuned, log_odds, tune, unweighted
 
 __all__ = ["RowCandidate", "RowChoice", "RowScores", "RowStore"]
 

@@ -15,11 +15,11 @@ from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import SPREAD, n_draws_of
 from csf.evaluate.choices import Margins
 from csf.evaluate.draws import LeftOut, Units, bootstrap_counts, grouped, judge_left_out
-from csf.thresholding.linear_rule import confusion_of, fit_class_calibrator, tune_rule, without_weights
+from csf.thresholds.linear_rule import confusion_of, fit_class_calibrator, tune_rule, without_weights
 
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
-    from csf.thresholding.linear_rule import ClassCalibrator
+    from csf.thresholds.linear_rule import ClassCalibrator
 
 __all__ = [
     "Candidate",

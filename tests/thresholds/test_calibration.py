@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from csf.thresholding.linear_rule import fit_calibrator
+from csf.thresholds.linear_rule import fit_calibrator
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from csf._common.validation import check_binary_target, check_class_totals, chec
 from csf.data.responses import TIE, midpoint
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.thresholding._kernels import (
+from csf.thresholds._kernels import (
     hull_cuts,
     merge_cuts,
     merge_weighted_cuts,

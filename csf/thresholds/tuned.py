@@ -12,7 +12,7 @@ from csf._common.typing import Estimator, Label, Samples
 from csf._common.validation import check_binary_target
 from csf.data.responses import DECISION_FIRST, positive_score
 from csf.metrics.registry import aim
-from csf.thresholding.curve import threshold_curve
+from csf.thresholds.curve import threshold_curve
 
 if TYPE_CHECKING:
     from csf.metrics import Constraint, Metric

@@ -15,7 +15,7 @@ from csf._common.messages import warn
 from csf._common.sklearn import clone, num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, Estimator, RandomState_, Samples
 from csf._common.validation import check_class_totals, check_count, check_fraction, check_number, check_weights, floats
-from csf.thresholding.curve import ThresholdCurve, check_probabilities
+from csf.thresholds.curve import ThresholdCurve, check_probabilities
 
 __all__ = ["Prevalence", "curve_at_prevalence", "estimate_prevalence", "fold_probabilities"]
 

@@ -341,7 +341,7 @@ def test_large_curves_are_evaluated_in_blocks(monkeypatch):
     rng = np.random.default_rng(0)
     curve = sweep(rng.random(1000) < 0.3, rng.random(1000))
     whole, best = curve.value("f1"), curve.best("f1")
-    monkeypatch.setattr("csf.thresholding.curve._BLOCK", 7)
+    monkeypatch.setattr("csf.thresholds.curve._BLOCK", 7)
     np.testing.assert_array_equal(curve.value("f1"), whole)
     assert curve.best("f1") == best
 

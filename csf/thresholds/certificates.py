@@ -25,7 +25,7 @@ from scipy.stats import binom
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.metrics.constraints import QUANTITIES
 from csf.metrics.shares import CELLS, gains_of, terms_of
-from csf.thresholding.curve import ThresholdCurve, sweep_several
+from csf.thresholds.curve import ThresholdCurve, sweep_several
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric

@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 
 from csf.metrics import ConfusionFunction, get_confusion_metric
 from csf.thresholding import PlugInClassifier
-from csf.thresholding.linear_rule import confusion_of, fit_class_calibrator, tune_rule
+from csf.thresholds.linear_rule import confusion_of, fit_class_calibrator, tune_rule
 
 MACRO = get_confusion_metric("f1_macro")
 NAMES = np.array(["ant", "bee", "cat"])

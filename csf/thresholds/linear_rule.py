@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
 from csf._common.validation import check_choice, check_weights
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
-from csf.thresholding._kernels import decide_affine, decide_matrix
+from csf.thresholds._kernels import decide_affine, decide_matrix
 
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric

@@ -5,8 +5,8 @@ import pytest
 
 from csf.evaluate.trials import Trial
 from csf.metrics import get_confusion_metric
-from csf.thresholding.class_choice import Candidate, ClassStore, assess_class, choose_class
-from csf.thresholding.linear_rule import confusion_of, cross_fitted
+from csf.thresholds.class_choice import Candidate, ClassStore, assess_class, choose_class
+from csf.thresholds.linear_rule import confusion_of, cross_fitted
 
 N = 300
 TRUTH = np.repeat([0, 1, 2], [200, 70, 30])

@@ -12,7 +12,7 @@ from oracles.frank_wolfe_of_classes import (
 )
 
 from csf.metrics import get_confusion_metric
-from csf.thresholding.linear_rule import tune_rule
+from csf.thresholds.linear_rule import tune_rule
 
 MATRICES = range(len(XCOLUMNS_EXPECTED))
 METRIC = get_confusion_metric("f1_macro")

@@ -1,15 +1,8 @@
 """Thresholds on a score: the error profile at every threshold, and classifiers that choose the best one."""
 
-from csf.thresholding.consistent import (
-    Bisection,
-    BisectionPlugIn,
-    FrankWolfePlugIn,
-    Mixture,
-    RandomizedFrankWolfePlugIn,
-    bisection,
-    frank_wolfe,
-)
-from csf.thresholding.curve import (
+from csf.search.plugin import BisectionPlugIn, FrankWolfePlugIn, PlugInClassifier, RandomizedFrankWolfePlugIn
+from csf.thresholds.consistent import Bisection, Mixture, bisection, frank_wolfe
+from csf.thresholds.curve import (
     Cut,
     ThresholdCurve,
     cost_threshold,
@@ -18,10 +11,9 @@ from csf.thresholding.curve import (
     sweep_several,
     threshold_curve,
 )
-from csf.thresholding.linear_rule import LinearRule
-from csf.thresholding.plugin import PlugInClassifier
-from csf.thresholding.prevalence import Prevalence, curve_at_prevalence, estimate_prevalence, fold_probabilities
-from csf.thresholding.tuned import (
+from csf.thresholds.linear_rule import LinearRule
+from csf.thresholds.prevalence import Prevalence, curve_at_prevalence, estimate_prevalence, fold_probabilities
+from csf.thresholds.tuned import (
     CatBoostMetric,
     EvalMetric,
     TunedScorer,

@@ -7,7 +7,7 @@ import pytest
 
 from csf.evaluate.trials import Trial
 from csf.metrics import get_confusion_metric
-from csf.thresholding.class_choice import ClassStore
+from csf.thresholds.class_choice import ClassStore
 
 RNG = np.random.default_rng(0)
 TRUTH = np.repeat([0, 1, 2], [30, 20, 10])

@@ -1,35 +1,31 @@
-"""Plug-in classifiers of the papers: bisection and Frank-Wolfe on probabilities."""
+"""Thresholds on probabilities by the methods of the papers: bisection and Frank-Wolfe."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from csf._common.messages import warn
-from csf._common.typing import Array, Estimator, Label, RandomState_, Samples
+from csf._common.typing import Array
 from csf._common.validation import check_count, check_number
 from csf.metrics import LinearFractional, get_metric
 from csf.metrics.concave import Concave
 from csf.metrics.profile import ErrorProfile
-from csf.thresholding.curve import Cut, cost_threshold
-from csf.thresholding.plugin import ProbabilityThresholdClassifier
+from csf.thresholds.curve import Cut, cost_threshold
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.thresholding.curve import Cut, ThresholdCurve
+    from csf.thresholds.curve import Cut, ThresholdCurve
 
 __all__ = [
     "Bisection",
-    "BisectionPlugIn",
-    "FrankWolfePlugIn",
     "Mixture",
-    "RandomizedFrankWolfePlugIn",
     "bisection",
+    "check_linear_fractional",
     "check_tangents",
     "frank_wolfe",
 ]
@@ -112,7 +108,7 @@ def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: flo
     >>> result.cut.value, result.cut.threshold
     (0.75, 0.417)
     """
-    ratio = _check_metric(metric)
+    ratio = check_linear_fractional(metric)
     check_number(tol, "tol", positive=True)
     lower, upper = ratio.range(curve.pos)
     level, best, steps = lower, None, []
@@ -134,7 +130,7 @@ def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: flo
     return Bisection(best, max(upper, best.value), levels, thresholds, values)
 
 
-def _check_metric(metric: str | Metric) -> LinearFractional:
+def check_linear_fractional(metric: str | Metric) -> LinearFractional:
     found = get_metric(metric)
     if not isinstance(found, LinearFractional):
         raise TypeError(
@@ -142,90 +138,6 @@ def _check_metric(metric: str | Metric) -> LinearFractional:
             "PlugInClassifier, which takes any metric, or FrankWolfePlugIn for one that is concave in the rates"
         )
     return found
-
-
-class BisectionPlugIn(ProbabilityThresholdClassifier):
-    """Classifier with the threshold that bisection finds for a linear-fractional metric.
-
-    The threshold follows from probabilities and the metric's costs; labels are only counted. With good
-    probabilities this is less noisy than the best threshold of `PlugInClassifier`, with bad ones it is worse.
-
-    Parameters
-    ----------
-    base : estimator
-        Classifier with ``predict_proba``; any score will do with ``calibration``.
-    metric : str or LinearFractional, default="f1"
-        What to maximise.
-    tol : float, default=1e-9
-        Width of the final bracket of levels, in units of the metric.
-    cv : int, float, splitter, iterable of splits, "prefit" or None, default=5
-        As for `PlugInClassifier`.
-    calibration : {None, "sigmoid", "isotonic"}, default=None
-        Map from scores to probabilities, fitted on the pooled out-of-fold scores.
-    pos_label : label, default=None
-        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
-    n_jobs : int, default=None
-        Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the hold-out when ``cv`` is a float.
-
-    Attributes
-    ----------
-    bisection_ : Bisection
-        The steps on the pooled out-of-fold probabilities.
-    threshold_, threshold_std_, best_score_ : float
-        As for `PlugInClassifier`.
-    curve_, fold_curves_, fold_thresholds_, profile_, estimator_, calibrator_, classes_, pos_label_
-        As for `PlugInClassifier`.
-
-    References
-    ----------
-    .. [1] H. Narasimhan, H. Ramaswamy, A. Saha, S. Agarwal, "Consistent multiclass algorithms for complex
-       performance measures", ICML 2015.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_classification
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> X, y = make_classification(1000, weights=[0.9], class_sep=0.7, random_state=0)
-    >>> plugin = BisectionPlugIn(LogisticRegression(), metric="f1").fit(X, y)
-    >>> plugin.threshold_, plugin.best_score_
-    (0.372, 0.742)
-    """
-
-    metric: str | LinearFractional
-    bisection_: Bisection
-
-    def __init__(
-        self,
-        base: Estimator,
-        metric: str | LinearFractional = "f1",
-        *,
-        tol: float = 1e-09,
-        cv: Any = 5,
-        calibration: Literal["sigmoid", "isotonic"] | None = None,
-        pos_label: Label = None,
-        n_jobs: int | None = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.base = base
-        self.metric = metric
-        self.tol = tol
-        self.cv = cv
-        self.calibration = calibration
-        self.pos_label = pos_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        _check_metric(self.metric)
-
-    def _choose(self, curve: ThresholdCurve) -> Cut:
-        self.bisection_ = bisection(curve, self.metric, tol=self.tol)
-        return self.bisection_.cut
-
-    def _best_cut(self, curve: ThresholdCurve) -> Cut:
-        return bisection(curve, self.metric, tol=self.tol).cut
 
 
 # ---------------------------------------------------------------- Frank-Wolfe
@@ -435,198 +347,3 @@ def _mixture(
     single = max(values, key=values.__getitem__)
     best_single = Cut(single, values[single], rules[single])
     return Mixture(np.array(thresholds), shares, value, profile, float(upper - value), best_single, n_iter)
-
-
-# ---------------------------------------------------------------- plug-in classifiers of Frank-Wolfe
-
-
-class FrankWolfePlugIn(ProbabilityThresholdClassifier):
-    """Classifier with the best single threshold that Frank-Wolfe meets for a metric concave in the two rates.
-
-    Parameters
-    ----------
-    base : estimator
-        Classifier with ``predict_proba``; any score will do with ``calibration``.
-    metric : str or Concave, default="gmean"
-        What to maximise: concave in the two rates and differentiable.
-    max_iter : int, default=100
-        Largest number of steps.
-    tol : float, default=1e-6
-        Gap at which to stop, in units of the metric.
-    cv : int, float, splitter, iterable of splits, "prefit" or None, default=5
-        As for `PlugInClassifier`.
-    calibration : {None, "sigmoid", "isotonic"}, default=None
-        Map from scores to probabilities, fitted on the pooled out-of-fold scores.
-    pos_label : label, default=None
-        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
-    n_jobs : int, default=None
-        Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the hold-out when ``cv`` is a float.
-
-    Attributes
-    ----------
-    mixture_ : Mixture
-        The mixture found on the pooled out-of-fold probabilities; its ``best_single`` is the rule used here.
-    n_iter_ : int
-        Number of thresholds that were computed for it.
-    threshold_, threshold_std_, best_score_ : float
-        As for `PlugInClassifier`.
-    curve_, fold_curves_, fold_thresholds_, profile_, estimator_, calibrator_, classes_, pos_label_
-        As for `PlugInClassifier`.
-
-    See Also
-    --------
-    RandomizedFrankWolfePlugIn : The same search, predicting with the mixture.
-
-    References
-    ----------
-    .. [1] H. Narasimhan, H. Ramaswamy, A. Saha, S. Agarwal, "Consistent multiclass algorithms for complex
-       performance measures", ICML 2015.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_classification
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> X, y = make_classification(1000, weights=[0.9], class_sep=0.7, random_state=0)
-    >>> plugin = FrankWolfePlugIn(LogisticRegression(), metric="gmean").fit(X, y)
-    >>> plugin.threshold_, plugin.best_score_
-    (0.102, 0.866)
-    """
-
-    metric: str | Concave
-    mixture_: Mixture
-    n_iter_: int
-
-    def __init__(
-        self,
-        base: Estimator,
-        metric: str | Concave = "gmean",
-        *,
-        max_iter: int = 100,
-        tol: float = 1e-06,
-        cv: Any = 5,
-        calibration: Literal["sigmoid", "isotonic"] | None = None,
-        pos_label: Label = None,
-        n_jobs: int | None = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.base = base
-        self.metric = metric
-        self.max_iter = max_iter
-        self.tol = tol
-        self.cv = cv
-        self.calibration = calibration
-        self.pos_label = pos_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        check_tangents(self.metric)
-
-    def _choose(self, curve: ThresholdCurve) -> Cut:
-        self.mixture_ = frank_wolfe(curve, self.metric, max_iter=self.max_iter, tol=self.tol)
-        self.n_iter_ = self.mixture_.n_iter
-        return self.mixture_.best_single
-
-    def _best_cut(self, curve: ThresholdCurve) -> Cut:
-        return frank_wolfe(curve, self.metric, max_iter=self.max_iter, tol=self.tol).best_single
-
-
-class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
-    """Classifier that draws one of the thresholds of a Frank-Wolfe mixture for every sample it predicts.
-
-    Same parameters and attributes as `FrankWolfePlugIn`, except as said below. It has no ``decision_function``: no
-    number decides the prediction.
-
-    Parameters
-    ----------
-    base : estimator
-        Classifier with ``predict_proba``; any score will do with ``calibration``.
-    metric : str or Concave, default="gmean"
-        What to maximise: concave in the two rates and differentiable.
-    max_iter : int, default=100
-        Largest number of steps.
-    tol : float, default=1e-6
-        Gap at which to stop, in units of the metric.
-    cv : int, float, splitter, iterable of splits, "prefit" or None, default=5
-        As for `PlugInClassifier`.
-    calibration : {None, "sigmoid", "isotonic"}, default=None
-        Map from scores to probabilities, fitted on the pooled out-of-fold scores.
-    pos_label : label, default=None
-        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
-    n_jobs : int, default=None
-        Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the hold-out when ``cv`` is a float, and of the draws: with an int every call of ``predict`` draws
-        the same thresholds, in the order of the samples.
-
-    Attributes
-    ----------
-    mixture_ : Mixture
-        Thresholds and their probabilities.
-    best_score_ : float
-        Metric of the expected error profile of the mixture on the pooled out-of-fold probabilities.
-    profile_ : ErrorProfile
-        That expected error profile.
-    threshold_ : float
-        Best single threshold; not the rule of this class.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_classification
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> X, y = make_classification(1000, weights=[0.9], class_sep=0.7, random_state=0)
-    >>> plugin = RandomizedFrankWolfePlugIn(LogisticRegression(), metric="gmean", random_state=0).fit(X, y)
-    >>> plugin.positive_probability(X[:4]), plugin.best_score_
-    (array([0., 1., 1., 0.]), 0.866)
-    """
-
-    def _choose(self, curve: ThresholdCurve) -> Cut:
-        cut = super()._choose(curve)
-        return replace(cut, value=self.mixture_.value, profile=self.mixture_.profile)
-
-    @property
-    def decision_function(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - hides the inherited one
-        """Not available: predictions are drawn."""
-        raise AttributeError(
-            f"{type(self).__name__} has no decision_function: its predictions are drawn; see positive_probability"
-        )
-
-    def positive_probability(self, X: Samples) -> Array:
-        """Probability with which each sample is predicted positive.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Total weight of the thresholds that the sample's score reaches; not a probability of its class.
-        """
-        score = self.positive_score(X)
-        return self.mixture_.positive_probability(score)
-
-    def predict(self, X: Samples) -> Array:
-        """Predict with a threshold drawn for each sample.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
-        probability = self.positive_probability(X)
-        draws = check_random_state(self.random_state).uniform(size=probability.shape[0])
-        return self._labels(draws < probability)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        return tags

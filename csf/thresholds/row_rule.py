@@ -14,9 +14,9 @@ from csf._common.sklearn import clone, last_step
 from csf._common.typing import Array, BoolArray, Estimator, Samples
 from csf.data.responses import response_method
 from csf.metrics.row_costs import CostTable, RowCosts
-from csf.thresholding.curve import ThresholdCurve, sweep
-from csf.thresholding.linear_rule import Calibrator, fit_calibrator
-from csf.thresholding.rule import ThresholdRule
+from csf.thresholds.curve import ThresholdCurve, sweep
+from csf.thresholds.linear_rule import Calibrator, fit_calibrator
+from csf.thresholds.rule import ThresholdRule
 
 __all__ = ["FARTHEST", "RowRule", "Tuned", "best_cut", "cost_curve", "gives_log_odds", "log_odds", "tune", "unweighted"]
 
