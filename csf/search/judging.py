@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from csf._common.typing import Array, IntArray
     from csf.data.folds import Fold
     from csf.data.responses import Response
-    from csf.evaluate.trials import CompleteFields, FailedFields, Outcome, Trial
+    from csf.evaluate.trials import CompleteFields, FailedFields, OutcomeFields, Trial
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
     from csf.search.training import FoldResult
@@ -125,7 +125,7 @@ def _found(answer: Response | FoldResult, threshold: float | None) -> BoolArray:
 
 def evaluate(
     metric: Metric, is_pos: BoolArray, lost: BoolArray, decided: BoolArray, score: Array | None, weight: Array | None
-) -> Outcome:
+) -> OutcomeFields:
     """Fields of a trial from decisions and scores (or ``None``) on one data set."""
     profile = ErrorProfile.from_masks(is_pos, decided & ~lost, sample_weight=weight)
     curve = None if score is None else sweep_several(is_pos, lost, score, weight)
@@ -134,7 +134,7 @@ def evaluate(
 
 
 def _fold_scores(
-    metric: Metric, folds: list[Fold], results: list[FoldResult], pooled: Outcome
+    metric: Metric, folds: list[Fold], results: list[FoldResult], pooled: OutcomeFields
 ) -> tuple[float | None, ...]:
     """Metric of each fold at the pooled threshold; a single fold is all that was pooled."""
     if len(folds) == 1:
@@ -152,7 +152,7 @@ def _fold_score(metric: Metric, fold: Fold, result: FoldResult, threshold: float
     return metric.of(ErrorProfile.from_masks(is_pos, predicted, sample_weight=fold.weight_test))
 
 
-def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorProfile, Hull]]) -> Outcome:
+def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorProfile, Hull]]) -> OutcomeFields:
     """What the bounds read where they read the training parts: the mean over folds."""
     sizes = np.array([f.train.size if f.weight_train is None else f.weight_train.sum() for f in folds], dtype=float)
     shares = sizes / sizes.sum()

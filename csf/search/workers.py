@@ -491,9 +491,11 @@ class LocalTrainer(WaveTrainer):
     def _judged(self, results: Iterator[FoldResult], trial: Trial) -> TrainedTrial:
         """What the trainings of one trial say together."""
         folds = [next(results) for _ in self.folds]
-        fields, said = self.judge.judge(self.folds, folds, trial)
-        failed = _everywhere(folds) if said is None else None
-        return TrainedTrial(fields, [each.state for each in folds], [each.fit_time for each in folds], said, failed)
+        fields, predictions = self.judge.judge(self.folds, folds, trial)
+        failed = _everywhere(folds) if predictions is None else None
+        return TrainedTrial(
+            fields, [each.state for each in folds], [each.fit_time for each in folds], predictions, failed
+        )
 
 
 def _everywhere(folds: list[FoldResult]) -> FailedEverywhere | None:
