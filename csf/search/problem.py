@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
     from csf.search.config import Pace, SearchConfig
-    from csf.search.workers import Judge
+    from csf.search.judging import Judge
     from csf.trainers.base import Trainer, Training
 
 __all__ = [

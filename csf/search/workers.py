@@ -26,7 +26,6 @@ from csf.search.training import (
     FailedEverywhere,
     FoldResult,
     FoldTask,
-    HeldOutPredictions,
     Part,
     TrainedTrial,
     WaveTrainer,
@@ -34,14 +33,13 @@ from csf.search.training import (
 )
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, IntArray
     from csf.data.folds import Fold
     from csf.evaluate.trials import Trial
+    from csf.search.judging import Judge
     from csf.trainers.base import Trainer
 
 __all__ = [
     "Cluster",
-    "Judge",
     "LocalTrainer",
     "Workers",
     "threads_for",
@@ -425,18 +423,6 @@ def _numbered(number: int, task: FoldTask, part: Part) -> tuple[int, FoldResult]
 
 
 # ---------------------------------------------------------------- batches of trials
-
-
-class Judge(Protocol):
-    """Says what the trainings of a trial on all folds come to; ``tune`` is whether it reads scores."""
-
-    tune: bool
-
-    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> Any: ...
-
-    def judge(
-        self, folds: list[Fold], results: list[FoldResult], trial: Trial
-    ) -> tuple[Any, HeldOutPredictions | None]: ...
 
 
 class LocalTrainer(WaveTrainer):
