@@ -146,15 +146,15 @@ class EngineTrainer(WaveTrainer):
             return self._failed(errors[0], times, raise_errors)
         trainings = [each for each in trained if not isinstance(each, Exception)]
         try:
-            fields, said = self._said([training.model for training in trainings])
+            fields, predictions = self._fields([training.model for training in trainings])
         except ValueError as error:  # scores that are none
             return self._failed(error, times, raise_errors)
         gaps = [training.gap for training in trainings if training.gap is not None]
         fields["duality_gap"] = max(gaps) if len(gaps) == len(trainings) else None
         fields["fit_time"], fields["score_time"] = seconds, time.perf_counter() - start
-        return TrainedTrial(fields, [training.state for training in trainings], times, said)
+        return TrainedTrial(fields, [training.state for training in trainings], times, predictions)
 
-    def _said(self, models: list[Any]) -> tuple[CompleteFields, HeldOutPredictions | None]:
+    def _fields(self, models: list[Any]) -> tuple[CompleteFields, HeldOutPredictions | None]:
         """Fields of a trial from the counts of its held-out scores, and these scores where they are collected."""
         scored: Scored = self.engine.scores(models)
         score = edges = None

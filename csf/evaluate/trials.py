@@ -24,7 +24,7 @@ __all__ = [
     "FailedFields",
     "MATRICES",
     "Matrix",
-    "Outcome",
+    "OutcomeFields",
     "Trial",
     "best_trial",
     "check_history",
@@ -217,7 +217,7 @@ class Trial:
             raise ValueError(f"this is not the record of a trial: {error!r}") from error
 
 
-class Outcome(TypedDict):
+class OutcomeFields(TypedDict):
     """Fields of a `Trial` that say what its model does on one data set; see there."""
 
     profile: ErrorProfile
@@ -232,7 +232,7 @@ class Outcome(TypedDict):
 
 
 @final
-class CompleteFields(Outcome, total=False):
+class CompleteFields(OutcomeFields, total=False):
     """Fields of a complete `Trial`; see there."""
 
     fold_scores: tuple[float | None, ...]
@@ -376,7 +376,9 @@ def check_share(profile: ErrorProfile, pos: float) -> None:
         )
 
 
-def outcome(metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: _Cut | None = None) -> Outcome:
+def outcome(
+    metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: _Cut | None = None
+) -> OutcomeFields:
     """Fields of a complete `Trial` whose model was evaluated on one data set.
 
     Parameters
@@ -392,7 +394,7 @@ def outcome(metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, 
 
     Returns
     -------
-    Outcome
+    OutcomeFields
         Everything but times and folds.
     """
     chosen = profile if cut is None else cut.profile

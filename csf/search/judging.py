@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from csf._common.messages import warn
 from csf._common.typing import BoolArray
+from csf.data.folds import pool_held_out
 from csf.evaluate import ScoreStore
 from csf.evaluate.trials import known_hull, outcome
 from csf.metrics.hull import Hull
@@ -22,45 +24,49 @@ if TYPE_CHECKING:
     from csf._common.typing import Array, IntArray
     from csf.data.folds import Fold
     from csf.data.responses import Response
-    from csf.evaluate.trials import CompleteFields, FailedFields, Outcome, Trial
+    from csf.evaluate.trials import FailedFields, OutcomeFields, Trial
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
     from csf.search.training import FoldResult
 
 __all__ = [
     "ClassJudge",
+    "Judge",
     "ThresholdJudge",
     "evaluate",
     "failed_fields",
     "pooled",
-    "pooled_outcome",
     "times_of",
     "warn_of_one_side",
 ]
 
-# ---------------------------------------------------------------- two classes
+# ---------------------------------------------------------------- what judges share
 
 
-class ThresholdJudge:
-    """Judges trials of two classes, or of several beside a null class, whose score has a threshold."""
+class Judge(ABC):
+    """Says what the trainings of a trial on all folds come to; ``tune`` is whether it reads scores."""
 
-    def __init__(self, metric: Metric, *, tune: bool) -> None:
-        self.metric, self.tune = metric, tune
+    tune: bool
 
-    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> ScoreStore:
+    @abstractmethod
+    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> Any:
         """Store of held-out scores."""
-        return ScoreStore(truth > 0, weight, samples=samples, max_bytes=max_bytes)
 
     def judge(
         self, folds: list[Fold], results: list[FoldResult], trial: Trial
     ) -> tuple[Any, HeldOutPredictions | None]:
-        """Fields of the trial, and what it says about the entries."""
-        fields = pooled_outcome(self.metric, folds, results, tune=self.tune)
-        if "error" in fields:
-            return fields, None
-        score = pooled([each.score for each in results]) if self.tune else None
-        decided, lost = (pooled([getattr(each, name) for each in results]) for name in ("decided", "lost"))
-        return fields, HeldOutPredictions(score, decided, lost)
+        """Fields of the trial, and what it predicts for the entries; ``None`` where a training failed."""
+        failed = failed_fields(results)
+        if failed is not None:
+            return failed, None
+        fields, predictions = self._judged(folds, results, trial)
+        return {**fields, **times_of(results)}, predictions
+
+    @abstractmethod
+    def _judged(
+        self, folds: list[Fold], results: list[FoldResult], trial: Trial
+    ) -> tuple[dict[str, Any], HeldOutPredictions]:
+        """Fields but times, and predictions, where no training failed."""
 
 
 def failed_fields(results: list[FoldResult]) -> FailedFields | None:
@@ -82,35 +88,40 @@ def times_of(results: list[FoldResult]) -> dict[str, Any]:
     }
 
 
-def pooled_outcome(
-    metric: Metric, folds: list[Fold], results: list[FoldResult], *, tune: bool
-) -> CompleteFields | FailedFields:
-    """Fields of a trial from the pooled held-out predictions of all folds."""
-    failed = failed_fields(results)
-    if failed is not None:
-        return failed
-    # The metric is no mean over folds: what all of them hold out is judged together, with one threshold.
-    judged = evaluate(
-        metric,
-        pooled([fold.y_test for fold in folds]) > 0,
-        pooled([result.lost for result in results]),
-        pooled([result.decided for result in results]),
-        pooled([result.score for result in results]) if tune else None,
-        None if folds[0].weight_test is None else pooled([fold.weight_test for fold in folds]),
-    )
-    fields: Any = {**judged, "fold_scores": _fold_scores(metric, folds, results, judged), **times_of(results)}
-    guides = [result.train_outcome for result in results if result.train_outcome is not None]
-    if guides:
-        # Strategies and bounds read the training parts; threshold and score stay those of held-out data.
-        trained = _train_outcome(metric, folds, guides)
-        fields["profile"], fields["hull"] = trained["profile"], trained["hull"]
-        fields["value"], fields["attained"] = trained["value"], trained["attained"]
-    return fields
-
-
 def pooled(parts: list[Any]) -> Any:
     """What the folds give, one after the other; a single fold is taken as it is."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+# ---------------------------------------------------------------- two classes
+
+
+class ThresholdJudge(Judge):
+    """Judges trials of two classes, or of several beside a null class, whose score has a threshold."""
+
+    def __init__(self, metric: Metric, *, tune: bool) -> None:
+        self.metric, self.tune = metric, tune
+
+    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> ScoreStore:
+        """Store of held-out scores."""
+        return ScoreStore(truth > 0, weight, samples=samples, max_bytes=max_bytes)
+
+    def _judged(
+        self, folds: list[Fold], results: list[FoldResult], trial: Trial
+    ) -> tuple[dict[str, Any], HeldOutPredictions]:
+        metric = self.metric
+        truth, weight, _ = pool_held_out(folds)
+        decided, lost = (pooled([getattr(each, name) for each in results]) for name in ("decided", "lost"))
+        score = pooled([each.score for each in results]) if self.tune else None
+        # The metric is no mean over folds: what all of them hold out is judged together, with one threshold.
+        judged = evaluate(metric, truth > 0, lost, decided, score, weight)
+        fields: dict[str, Any] = {**judged, "fold_scores": _fold_scores(metric, folds, results, judged)}
+        guides = [result.train_outcome for result in results if result.train_outcome is not None]
+        if guides:
+            # Strategies and bounds read the training parts; threshold and score stay those of held-out data.
+            trained = _train_outcome(metric, folds, guides)
+            fields |= {name: trained[name] for name in ("profile", "hull", "value", "attained")}
+        return fields, HeldOutPredictions(score, decided, lost)
 
 
 def _found(answer: Response | FoldResult, threshold: float | None) -> BoolArray:
@@ -125,7 +136,7 @@ def _found(answer: Response | FoldResult, threshold: float | None) -> BoolArray:
 
 def evaluate(
     metric: Metric, is_pos: BoolArray, lost: BoolArray, decided: BoolArray, score: Array | None, weight: Array | None
-) -> Outcome:
+) -> OutcomeFields:
     """Fields of a trial from decisions and scores (or ``None``) on one data set."""
     profile = ErrorProfile.from_masks(is_pos, decided & ~lost, sample_weight=weight)
     curve = None if score is None else sweep_several(is_pos, lost, score, weight)
@@ -134,7 +145,7 @@ def evaluate(
 
 
 def _fold_scores(
-    metric: Metric, folds: list[Fold], results: list[FoldResult], pooled: Outcome
+    metric: Metric, folds: list[Fold], results: list[FoldResult], pooled: OutcomeFields
 ) -> tuple[float | None, ...]:
     """Metric of each fold at the pooled threshold; a single fold is all that was pooled."""
     if len(folds) == 1:
@@ -152,7 +163,7 @@ def _fold_score(metric: Metric, fold: Fold, result: FoldResult, threshold: float
     return metric.of(ErrorProfile.from_masks(is_pos, predicted, sample_weight=fold.weight_test))
 
 
-def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorProfile, Hull]]) -> Outcome:
+def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorProfile, Hull]]) -> OutcomeFields:
     """What the bounds read where they read the training parts: the mean over folds."""
     sizes = np.array([f.train.size if f.weight_train is None else f.weight_train.sum() for f in folds], dtype=float)
     shares = sizes / sizes.sum()
@@ -182,7 +193,7 @@ def warn_of_one_side(metric: Metric, winner: Trial, answer: Response) -> None:
 # ---------------------------------------------------------------- several classes
 
 
-class ClassJudge:
+class ClassJudge(Judge):
     """Judges trials of classes that are all alike; ``margins`` says that scores are no probabilities."""
 
     def __init__(self, metric: ConfusionMetric, n_classes: int, *, margins: bool, tune: bool) -> None:
@@ -195,13 +206,9 @@ class ClassJudge:
         )
         return self._store
 
-    def judge(
+    def _judged(
         self, folds: list[Fold], results: list[FoldResult], trial: Trial
-    ) -> tuple[Any, HeldOutPredictions | None]:
-        """Fields of the trial, and what it says about the entries."""
-        failed = failed_fields(results)
-        if failed is not None:
-            return failed, None
+    ) -> tuple[dict[str, Any], HeldOutPredictions]:
         store, decided = self._store, pooled([result.decided for result in results])
         own, tuned, judged, score, codes = self._confusion(decided), None, None, None, None
         if self.tune:
@@ -210,11 +217,8 @@ class ClassJudge:
             rule = tune_rule(proba, store.truth, self.metric, weight=store.weight)
             codes = cross_fitted(proba, store.truth, self.metric, store.parts(score), weight=store.weight)
             tuned, judged = self._confusion(rule.decide(proba)), self._confusion(codes)
-        fields = {
-            **judged_fields(self.metric, own, tuned, judged),
-            "fold_scores": tuple(self._fold_score(fold, result) for fold, result in zip(folds, results)),
-            **times_of(results),
-        }
+        of_folds = tuple(self._fold_score(fold, result) for fold, result in zip(folds, results))
+        fields = {**judged_fields(self.metric, own, tuned, judged), "fold_scores": of_folds}
         return fields, HeldOutPredictions(score, decided, codes)
 
     def _confusion(self, decided: IntArray) -> Array:

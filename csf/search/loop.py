@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SearchLoop"]
 
 
-class _Untold(NamedTuple):
+class _Unrecorded(NamedTuple):
     """A finished trial on its way into its study, what later ones start from, and the store of scores."""
 
     setting: int
@@ -76,7 +76,7 @@ class SearchLoop:
     def __post_init__(self) -> None:
         self._memory = Memory(self.trainer.startables)
         self._failures = Failures(self.n_settings or len(self.studies))
-        self._untold: _Untold | None = None
+        self._unrecorded: _Unrecorded | None = None
 
     @property
     def store(self) -> ScoreStore | None:
@@ -85,7 +85,7 @@ class SearchLoop:
 
     def run(self) -> str | None:
         """Run all studies to their ends; why the search ended where that is not what the studies say."""
-        progress = Progress(total=self._most_trials(), done=self._n_told(), shown=bool(self.verbose))
+        progress = Progress(total=self._most_trials(), done=self._n_finished(), shown=bool(self.verbose))
         resumed = False
         try:
             with progress, self.trainer:
@@ -101,8 +101,8 @@ class SearchLoop:
                 progress.finish()
         except KeyboardInterrupt:
             # Ctrl-C asks for what there is, not for an error: hours of trials must not be lost.
-            if self._untold is not None:
-                self._record(self._untold)
+            if self._unrecorded is not None:
+                self._record(self._unrecorded)
             # Before all is resumed, the file knows more than this search does.
             if resumed:
                 self._save()
@@ -188,8 +188,8 @@ class SearchLoop:
                 raise nothing_worked(told, ended=True) from trained.failed.error
             progress.step(self._best)
             if self.forecast is not None:
-                left, starts = self._most_trials() - self._n_told(), self.trainer.startables[setting][0].family
-                self.forecast.hear(trained.fit_times, left=left, is_like_first=starts is None)
+                left, starts = self._most_trials() - self._n_finished(), self.trainer.startables[setting][0].family
+                self.forecast.add_trial(trained.fit_times, left=left, is_like_first=starts is None)
             for callback in self.callbacks:
                 stop |= bool(callback(self.studies[setting], trial))
             if stop:
@@ -200,15 +200,15 @@ class SearchLoop:
 
     def _tell(self, setting: int, trial: Trial, trained: TrainedTrial) -> Trial:
         # Kept until it is recorded: Ctrl-C may come at any point from here on.
-        self._untold = _Untold(setting, trial.number, trained)
+        self._unrecorded = _Unrecorded(setting, trial.number, trained)
         if "error" in trained.fields:
             everywhere = trained.failed is not None
             self._failures.add(trial, trained.fields["error"], setting=setting, everywhere=everywhere)
-        return self._record(self._untold)
+        return self._record(self._unrecorded)
 
-    def _record(self, untold: _Untold) -> Trial:
+    def _record(self, unrecorded: _Unrecorded) -> Trial:
         """Record a trial with all that it says, even where Ctrl-C comes in between and this is called again."""
-        setting, number, trained = untold
+        setting, number, trained = unrecorded
         fields = trained.fields
         if 0 < len(self._trial(setting, number).fold_scores) < len(trained.fit_times):
             # Its first folds were told before.
@@ -224,24 +224,24 @@ class SearchLoop:
         self._memory.add(setting, trial, trained.states)
         if trial.state == "complete":
             self._keep(setting, trial, trained)
-        self._untold = None
+        self._unrecorded = None
         return trial
 
     def _keep(self, setting: int, trial: Trial, trained: TrainedTrial) -> None:
-        if self.store is not None and trained.said is not None:
-            self.store.add_trial((setting, trial.number), trial, *trained.said)
+        if self.store is not None and trained.predictions is not None:
+            self.store.add_trial((setting, trial.number), trial, *trained.predictions)
 
     def _most_trials(self) -> int:
         return sum(len(study.trials) if study.dropped else study.most_trials for study in self.studies)
 
-    def _n_told(self) -> int:
+    def _n_finished(self) -> int:
         return sum(trial.state != "pending" for study in self.studies for trial in study.trials)
 
     def _n_complete(self) -> int:
         return sum(trial.state == "complete" for study in self.studies for trial in study.trials)
 
     def _is_whole(self) -> bool:
-        """Whether the store has heard all complete trials: half of a search is none to go on with."""
+        """Whether the store has all complete trials: half of a search is none to go on with."""
         return self.store is None or len(self.store) + self.store.n_dropped >= self._n_complete()
 
     def _best(self) -> str:

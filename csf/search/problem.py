@@ -72,8 +72,8 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
     from csf.search.config import Model, Pace, SearchConfig
+    from csf.search.judging import Judge
     from csf.search.strategies import Strategy
-    from csf.search.workers import Judge
     from csf.trainers.base import Trainer, Training
 
 __all__ = [
@@ -650,9 +650,9 @@ class ClassProblem:
         (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], [FAST])
         (trial,) = study.ask_batch()
         result = FoldResult(decided=scores.argmax(axis=1), score=scores)
-        fields, said = judge.judge([Fold(task, everything, everything)], [result], trial)
-        assert said is not None, "nothing was trained that could fail"
-        store.add_trial((0, trial.number), study.record(trial, **fields), *said)
+        fields, predictions = judge.judge([Fold(task, everything, everything)], [result], trial)
+        assert predictions is not None, "nothing was trained that could fail"
+        store.add_trial((0, trial.number), study.record(trial, **fields), *predictions)
         stopped = "the base was fitted before: only its decision was tuned"
         found = conclude_classes(untrained(config, [study], store, stopped))
         return found, found.rule_with(base, self.labels)

@@ -107,9 +107,9 @@ class Forecast:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._last = clock, clock()
-        self._n_heard, self._is_said = 0, False
+        self._n_trials, self._is_logged = 0, False
 
-    def hear(self, fold_seconds: list[float], *, left: int, is_like_first: bool) -> None:
+    def add_trial(self, fold_seconds: list[float], *, left: int, is_like_first: bool) -> None:
         """Say how many seconds the rest takes at most, where they are many.
 
         Parameters
@@ -123,10 +123,10 @@ class Forecast:
         """
         now = self._clock()
         trial, self._last = now - self._last, now
-        self._n_heard += 1
+        self._n_trials += 1
         rest = left * trial + LAST * max(fold_seconds, default=0.0)
-        if not self._is_said and rest > _SHORT and (is_like_first or self._n_heard > 1):
-            self._is_said = True
+        if not self._is_logged and rest > _SHORT and (is_like_first or self._n_trials > 1):
+            self._is_logged = True
             _LOGGER.warning(
                 "the search takes %.0f s more at most: %d trials like the last one of %.0f s, and the last training; "
                 "time_limit= ends it in time, n_jobs= shares it among processors, a smaller n_trials= shortens it, and "

@@ -536,7 +536,7 @@ class Study(History):
             profile = cut.profile
         told = self.record(trial, **outcome(self.metric, profile, hull=known_hull(profile, curve), cut=cut))
         if is_pos is not None:
-            self._hear(
+            self._keep_predictions(
                 told, is_pos, weight, np.asarray(y_pred) == pos_label if y_score is None else np.asarray(y_score)
             )
         return told
@@ -595,7 +595,7 @@ class Study(History):
 
     # ---------------------------------------------------------------- what to expect on new data
 
-    def _hear(self, trial: Trial, is_pos: BoolArray, weight: Array | None, said: Array) -> None:
+    def _keep_predictions(self, trial: Trial, is_pos: BoolArray, weight: Array | None, predicted: Array) -> None:
         """Keep what a complete trial was told with: scores where it has a threshold, else decisions."""
         if self._truth is None:
             self._truth, self._held_out = (is_pos, weight), ScoreStore(is_pos, weight)
@@ -604,7 +604,7 @@ class Study(History):
         if not (np.array_equal(is_pos, truth) and same_weight):
             self._held_out = None  # of other samples, nothing can be drawn together
         if self._held_out is not None:
-            self._held_out.add_trial((0, trial.number), trial, said, said)
+            self._held_out.add_trial((0, trial.number), trial, predicted, predicted)
 
     @property
     def assessment(self) -> Assessment | None:

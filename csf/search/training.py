@@ -84,14 +84,14 @@ class FailedEverywhere(NamedTuple):
 class TrainedTrial:
     """What the trainings of one trial on all folds gave; ``failed`` where these failed in one way on all of them.
 
-    ``states`` has what later trainings start from, one entry a fold, ``None`` where it is known already; ``said`` is
-    ``None`` for failed trials, and where held-out scores stay where they are.
+    ``states`` has what later trainings start from, one entry a fold, ``None`` where it is known already; ``predictions``
+    is ``None`` for failed trials, and where held-out scores stay where they are.
     """
 
     fields: CompleteFields | FailedFields
     states: Sequence[object]
     fit_times: list[float]
-    said: HeldOutPredictions | None = None
+    predictions: HeldOutPredictions | None = None
     failed: FailedEverywhere | None = None
 
 
@@ -229,18 +229,18 @@ def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: b
     """What a trained model says about a part, if that can be: numpy would stretch what is too short."""
     answer = trainer.predict(training, part, tune=tune)
     n_samples = (fold.test if part == "test" else fold.train).shape[0]
-    said: list[tuple[str, Any, tuple[int, ...]]] = [("decisions", answer.decided, (n_samples,))]
+    given: list[tuple[str, Any, tuple[int, ...]]] = [("decisions", answer.decided, (n_samples,))]
     if tune:
-        said.append(("scores", answer.score, (n_samples,) if fold.n_alike is None else (n_samples, fold.n_alike)))
+        given.append(("scores", answer.score, (n_samples,) if fold.n_alike is None else (n_samples, fold.n_alike)))
     name = type(getattr(trainer, "base", trainer)).__name__
-    for what, values, shape in said:
+    for what, values, shape in given:
         if np.shape(values) != shape:
             raise ValueError(
                 f"the base {name} gave {what} of shape {np.shape(values)} for {n_samples} samples, not {shape}"
             )
     if tune:
         # Infinite scores can be cut; those of several classes are compared with each other.
-        missing = np.isnan(said[1][1]) if fold.n_alike is None else ~np.isfinite(said[1][1]).all(axis=1)
+        missing = np.isnan(given[1][1]) if fold.n_alike is None else ~np.isfinite(given[1][1]).all(axis=1)
         if missing.any():
             kind = "NaN" if fold.n_alike is None else "NaN or infinite"
             raise ValueError(f"the base {name} gave {kind} scores for {int(missing.sum())} of {n_samples} samples")

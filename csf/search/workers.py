@@ -27,7 +27,6 @@ from csf.search.training import (
     FailedEverywhere,
     FoldResult,
     FoldTask,
-    HeldOutPredictions,
     Part,
     TrainedTrial,
     WaveTrainer,
@@ -35,14 +34,13 @@ from csf.search.training import (
 )
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, IntArray
     from csf.data.folds import Fold
     from csf.evaluate.trials import Trial
+    from csf.search.judging import Judge
     from csf.trainers.base import Trainer
 
 __all__ = [
     "Cluster",
-    "Judge",
     "LocalTrainer",
     "Workers",
     "threads_for",
@@ -428,18 +426,6 @@ def _numbered(number: int, task: FoldTask, part: Part) -> tuple[int, FoldResult]
 # ---------------------------------------------------------------- batches of trials
 
 
-class Judge(Protocol):
-    """Says what the trainings of a trial on all folds come to; ``tune`` is whether it reads scores."""
-
-    tune: bool
-
-    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> Any: ...
-
-    def judge(
-        self, folds: list[Fold], results: list[FoldResult], trial: Trial
-    ) -> tuple[Any, HeldOutPredictions | None]: ...
-
-
 class LocalTrainer(WaveTrainer):
     """Trains on folds in memory, by the workers that joblib is set to.
 
@@ -503,12 +489,12 @@ class LocalTrainer(WaveTrainer):
         known, count = self._known(work), len(work.starts)
         folds = [*known, *(next(results) for _ in range(count - len(known)))]
         self._begun[work.setting, work.trial.number] = folds if count < len(self.folds) else []
-        fields, said = self.judge.judge(self.folds[:count], folds, work.trial)
-        failed = _everywhere(folds) if said is None else None
-        if said is not None and count < len(self.folds):
-            said = said.at(_places([fold.test for fold in self.folds], count))
+        fields, predictions = self.judge.judge(self.folds[:count], folds, work.trial)
+        failed = _everywhere(folds) if predictions is None else None
+        if predictions is not None and count < len(self.folds):
+            predictions = predictions.at(_places([fold.test for fold in self.folds], count))
         states = [None if at < len(known) else each.state for at, each in enumerate(folds)]
-        return TrainedTrial(fields, states, [each.fit_time for each in folds], said, failed)
+        return TrainedTrial(fields, states, [each.fit_time for each in folds], predictions, failed)
 
 
 def _places(tests: list[IntArray], count: int) -> IntArray:

@@ -153,8 +153,8 @@ class ClassStore(EntryStore[ClassRow]):
     @cached_property
     def drawn(self) -> tuple[Units, IntArray]:
         """What is drawn, samples for which all trials predict the same as one, and the entries of these."""
-        said = [self.content(row.score) if row.score is not None else row.decided for row in self]
-        return grouped(self, [_mixed(said)])
+        predicted = [self.content(row.score) if row.score is not None else row.decided for row in self]
+        return grouped(self, [_mixed(predicted)])
 
     def put(self, row: ClassRow) -> None:
         """Keep a row as it is."""

@@ -19,8 +19,9 @@ from csf._common.typing import Array, BoolArray, Costs, Estimator
 from csf.data.costs import WEIGHTINGS
 from csf.data.folds import Fold, Task, bound_share, make_folds
 from csf.data.responses import natural_threshold, respond
-from csf.search.judging import pooled_outcome
-from csf.search.training import lost_samples, run_fold
+from csf.evaluate.trials import Trial
+from csf.search.judging import ThresholdJudge
+from csf.search.training import FoldResult, lost_samples, run_fold
 from csf.trainers import make_trainers
 
 if TYPE_CHECKING:
@@ -142,10 +143,10 @@ class TrainingCache:
                 result.raise_error()
             # What is chosen is judged by held-out samples alone, whatever guides the strategy.
             held_out = [replace(result, train_outcome=None) for result in results]
-            own, tuned = (dict(pooled_outcome(self.metric, self.folds, held_out, tune=tune)) for tune in (False, True))
+            own, tuned = (self._judged(held_out, costs, tune=tune) for tune in (False, True))
             guides = None
             if self.on_train:
-                fields = dict(pooled_outcome(self.metric, self.folds, results, tune=False))
+                fields = self._judged(results, costs, tune=False)
                 guides = {name: fields[name] for name in _GUIDES}
             score, lost = (np.concatenate([getattr(r, name) for r in results]) for name in ("score", "lost"))
             seconds = time.perf_counter() - start
@@ -154,6 +155,11 @@ class TrainingCache:
             if key[1:] in _ANCHORS:
                 self._states[key] = [result.state for result in results]
         return self._trained[key]
+
+    def _judged(self, results: list[FoldResult], costs: Costs, *, tune: bool) -> dict[str, Any]:
+        """Fields of the trial that trainings on all folds come to."""
+        fields, _ = ThresholdJudge(self.metric, tune=tune).judge(self.folds, results, Trial(0, None, costs))
+        return dict(fields)
 
     def _starts(self, setting: int, costs: Costs) -> tuple[list[Trained], Sequence[Sequence[Any]]]:
         """Trainings to start from, the nearest first, and their states for each fold."""

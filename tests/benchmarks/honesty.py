@@ -11,8 +11,8 @@
   simulated scores;
 - ``splits``: the same on real sets of 10 000 samples and more;
 - ``gain``: how often equal costs are kept where no trial is better;
-- ``ceiling``: how often ``upper_bound_`` covers the best value of a dense grid of levels, and by how much it is above;
-- ``plain_ceiling``: the same for the plain call.
+- ``bound``: how often ``upper_bound_`` covers the best value of a dense grid of levels, and by how much it is above;
+- ``plain_bound``: the same for the plain call.
 """
 
 import argparse
@@ -260,7 +260,7 @@ def gain(n_draws):
             }
 
 
-def ceiling(n_draws):
+def bound(n_draws):
     """Rows of the topic: ``n_draws`` levels of the dense grid."""
     sets, kinds = all_sets(12_000), [(name, k) for name in ("cone", "support", "grid") for k in (4, 7, 10)]
     for metric in ("f1", "f2", "jaccard", "gmean"):
@@ -271,10 +271,10 @@ def ceiling(n_draws):
                 for strategy, k in told:
                     search = paper_search(base, metric, strategy, n_trials=k, refit=False).fit(X, y)
                     told[strategy, k].append((search.upper_bound_ - best, search.bound_margin_))
-            yield from (_row_of_ceiling(metric, base_name, *kind, found) for kind, found in told.items())
+            yield from (_row_of_bound(metric, base_name, *kind, found) for kind, found in told.items())
 
 
-def plain_ceiling(n_draws):
+def plain_bound(n_draws):
     """Rows of the topic: the plain call, against ``n_draws`` levels for each of its seven values of C."""
     for metric in ("f1", "gmean"):
         for base_name in ("LinearSVC", "logistic"):
@@ -285,14 +285,14 @@ def plain_ceiling(n_draws):
                 dense = CostSearch(BASES[base_name], metric, "grid", n_trials=n_draws, threshold="tune", **options)
                 best = _best_of_sweep(dense.fit(X, y))
                 told.append((search.upper_bound_ - best, search.bound_margin_))
-            yield _row_of_ceiling(metric, base_name, "plain call", 42, told)
+            yield _row_of_bound(metric, base_name, "plain call", 42, told)
 
 
 def _best_of_sweep(dense):
     return max(trial.attained for trial in dense.trials_ if trial.attained is not None)
 
 
-def _row_of_ceiling(metric, base, strategy, k, told):
+def _row_of_bound(metric, base, strategy, k, told):
     above, margin = np.array(told).T
     return {
         "metric": metric,
@@ -307,7 +307,7 @@ def _row_of_ceiling(metric, base, strategy, k, told):
     }
 
 
-_ALL = (score, refits, halves, cost, constraints, splits, gain, ceiling, plain_ceiling)
+_ALL = (score, refits, halves, cost, constraints, splits, gain, bound, plain_bound)
 TOPICS = {topic.__name__: topic for topic in _ALL}
 
 

@@ -34,7 +34,7 @@ def ticking(*times):
 def test_what_is_left_is_said_once_where_it_is_long(times, left, is_like_first, said, caplog):
     told = ticking(*times)
     for seconds in said:
-        told.hear([1.0, 2.0], left=left, is_like_first=is_like_first)
+        told.add_trial([1.0, 2.0], left=left, is_like_first=is_like_first)
         lines = [record.getMessage() for record in caplog.records if record.name == "csf"]
         caplog.clear()
         assert [line.startswith(f"the search takes {seconds} s more at most") for line in lines] == [True] * (
@@ -45,7 +45,7 @@ def test_what_is_left_is_said_once_where_it_is_long(times, left, is_like_first, 
 
 
 def test_a_last_training_that_is_long_is_said_too(caplog):
-    ticking(0.0, 500.0).hear([100.0, 90.0], left=0, is_like_first=True)
+    ticking(0.0, 500.0).add_trial([100.0, 90.0], left=0, is_like_first=True)
     assert "takes 150 s more at most" in caplog.text
 
 

@@ -14,13 +14,13 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from csf import ErrorProfile
+from csf import ErrorProfile, Trial
 from csf.data.costs import cost_sample_weight
 from csf.data.folds import Task, bound_share, make_folds
 from csf.data.responses import Response, respond
 from csf.metrics import Constrained, FBeta, GMean, Recall, WeightedAccuracy, get_constraint
 from csf.metrics.hull import Hull
-from csf.search.judging import evaluate, pooled_outcome, warn_of_one_side
+from csf.search.judging import ThresholdJudge, evaluate, warn_of_one_side
 from csf.search.training import FoldResult, run_fold
 from csf.trainers import Training
 
@@ -58,6 +58,12 @@ def results_of(folds, *, tune, base=None, on_train=False, raise_errors=True, cos
 
 def folds_of(weight=None, splits=SPLITS):
     return make_folds(Task(X, Y, weight), splits)
+
+
+def pooled_outcome(metric, folds, results, *, tune):
+    fields, predictions = ThresholdJudge(metric, tune=tune).judge(folds, results, Trial(0, 0.5, (1.5, 0.5)))
+    assert (predictions is None) is ("error" in fields)
+    return fields
 
 
 class Broken(LinearSVC):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csf.thresholding import _kernels as kernels
+from csf.thresholds import _kernels as kernels
 
 
 def run(kernel, arguments, python):

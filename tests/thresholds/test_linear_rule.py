@@ -6,7 +6,7 @@ from sklearn.metrics import confusion_matrix
 
 from csf.metrics import ConfusionFunction, CostMatrix, MicroF, get_confusion_metric
 from csf.thresholding import LinearRule
-from csf.thresholding import _kernels as kernels
+from csf.thresholds import _kernels as kernels
 from csf.thresholds.linear_rule import confusion_of, cross_fitted, tune_rule
 
 ITERATED = ("f1_macro", "f2_macro", "gmean", "mcc", "cohen_kappa", "quadratic_kappa")

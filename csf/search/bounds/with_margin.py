@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 # Standard errors of the margin after one trial, and how they fall with the number of trials: chosen so that a dense
-# sweep of levels stays below the bound in 95 % of searches with 4 to 42 trials (`tests.benchmarks honesty ceiling`).
+# sweep of levels stays below the bound in 95 % of searches with 4 to 42 trials (`tests.benchmarks honesty bound`).
 _ERRORS, _FALL = 2.4, 0.25
 
 
