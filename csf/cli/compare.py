@@ -170,7 +170,7 @@ def _counted(setup, counter):
 
 
 def _run_one(problem, setup, method, train, test, counter):
-    """Metric and constrained rate on the held-out part, seconds and fits of one method."""
+    """Metric with its interval and constrained rate on the held-out part, seconds and fits of one method."""
     with open(counter, "wb"):
         pass
     start = time.perf_counter()
@@ -179,8 +179,9 @@ def _run_one(problem, setup, method, train, test, counter):
     # A search fits the steps before the classifier once for all trials.
     searched = isinstance(model, CostSearch)
     fits = model.n_trials_ * model.n_splits_ + 1 if searched else os.path.getsize(counter)
-    value, rate = problem.value_and_rate(test, model.predict(test.X))
-    return value, np.nan if rate is None else rate, seconds, fits
+    decided = model.predict(test.X)
+    value, rate = problem.value_and_rate(test, decided)
+    return value, *problem.interval(test, decided), np.nan if rate is None else rate, seconds, fits
 
 
 def _compared(records, test_size, reference):
@@ -193,16 +194,22 @@ def _compared(records, test_size, reference):
     factor = np.sqrt(1 / n_splits + test_size / (1 - test_size))
     outcomes = []
     for name, (values, *others) in columns.items():
-        gain, (rate, seconds, fits) = values - compared, (float(column.mean()) for column in others)
+        gain, (low, high, rate, seconds, fits) = values - compared, (float(column.mean()) for column in others)
         error = float(gain.std(ddof=1) * factor) if n_splits > 1 else np.nan
-        outcomes.append(Comparison(name, values, float(gain.mean()), error, rate=rate, fits=fits, seconds=seconds))
+        told = {"rate": rate, "fits": fits, "seconds": seconds}
+        # Test parts of several splits overlap: an interval of their mean is none.
+        told |= {"interval": (low, high)} if n_splits == 1 and not np.isnan(low) else {}
+        outcomes.append(Comparison(name, values, float(gain.mean()), error, **told))
     return outcomes
 
 
 def _table(problem, outcomes):
     rows = []
     for outcome in outcomes:
-        row = [outcome.method, format_mean(outcome.values.mean(), _spread(outcome.values))]
+        value = format_mean(outcome.values.mean(), _spread(outcome.values))
+        if outcome.interval is not None:
+            value += f" [{outcome.interval[0]:.4f}, {outcome.interval[1]:.4f}]"
+        row = [outcome.method, value]
         row += [] if problem.constraint is None else [format_number(outcome.rate)]
         row += ["-" if outcome.method == problem.reference else format_mean(outcome.difference, outcome.error, "+.4f")]
         rows.append([*row, f"{outcome.fits:.4g}", format_number(outcome.seconds, ".2f")])
@@ -214,6 +221,8 @@ def _spread(values):
 
 
 def _legend(n_splits, reference):
+    if n_splits == 1:
+        return f"One split; difference: to the {reference}. In brackets: exact 90 % interval, where the metric has one."
     return (
         f"Means over {n_splits} splits ± standard deviation; difference: paired, to the {reference},\n"
         "± standard error corrected for overlapping splits; fits of the base and seconds: per split."

@@ -39,6 +39,7 @@ from csf.search.class_study import ClassStudy
 from csf.search.config import AUTO, SearchConfig, shared_pace, steps_of, strategy_of
 from csf.search.problem import ClassProblem, ThresholdProblem, planned_models, serves_classes
 from csf.search.strategies import Ladder
+from csf.show.held_out import exact_interval
 from csf.show.report import check_page
 from csf.thresholds.linear_rule import confusion_of
 from csf.trainers import seeded
@@ -336,6 +337,12 @@ class Problem:
             return value, None
         profile = ErrorProfile.from_masks(part.codes == 1, decided == 1, sample_weight=part.weight)
         return value, self.constraint.quantity.of(profile)
+
+    def interval(self, part: Part, decided: IntArray) -> tuple[float, float]:
+        """Exact 90 % interval of the metric; NaN where there is none."""
+        if part.weight is not None:
+            return np.nan, np.nan
+        return exact_interval(self.metric, part.codes, decided, 0) or (np.nan, np.nan)
 
     def setup(self, train: Part) -> Setup:
         """What all methods share that are trained on a part; the inner splits are made once."""

@@ -305,7 +305,13 @@ class FittedSearch(AssessedMixin):
         if not low <= pos <= high:
             warn(
                 f"the share of positives has moved from {pos:.3g} to {share:.3g} ({confidence:.0%} interval "
-                f"[{low:.3g}, {high:.3g}]): at_prevalence({share:.3g}) moves the threshold to it"
+                f"[{low:.3g}, {high:.3g}]), "
+                + (
+                    f"and at_prevalence({share:.3g}) moves the threshold to it"
+                    if 0.0 < low < high < 1.0
+                    else "as far as it goes: samples of one class probably look otherwise than before, which no share "
+                    "explains. Train on newer samples"
+                )
             )
         return share
 

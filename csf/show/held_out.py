@@ -20,14 +20,14 @@ from csf.metrics.confusion import ConfusionMetric
 from csf.metrics.constraints import Constraint
 from csf.metrics.labels import LabelMetric, get_label_metric
 from csf.metrics.row_costs import RowCosts
-from csf.metrics.shares import Share, share_of
+from csf.metrics.shares import share_of
 from csf.show._shared import is_class_search, is_label_search, is_row_search
 from csf.thresholds.linear_rule import counts_of
 
 if TYPE_CHECKING:
     from csf.search import CostSearch
 
-__all__ = ["HeldOut", "Judged", "held_out", "judge", "judge_classes", "judge_labels", "judge_rows"]
+__all__ = ["HeldOut", "Judged", "exact_interval", "held_out", "judge", "judge_classes", "judge_labels", "judge_rows"]
 
 
 def digits(value: float | None, spec: str = ".3f") -> str:
@@ -271,29 +271,34 @@ def judge(
         pos, fn, fp = (float(weights @ mask / weights.sum()) for mask in _errors(null_class, truth, predicted))
         return float(constraint.violation(fn, fp, pos=pos))
 
-    def cells(predicted: Array) -> dict[str, int]:
-        is_pos, missed, wrong = _errors(null_class, truth, predicted)
-        fn, fp, pos = (int(each.sum()) for each in (missed, wrong, is_pos))
-        return {"tp": pos - fn, "fn": fn, "fp": fp, "tn": truth.size - pos - fp}
-
     judged = _judged(of, misses, truth, answers, weight)
-    return judged if weight is not None else _with_exact(share_of(metric), judged, answers, cells, promised)
+    ends = {name: exact_interval(metric, truth, each, null_class, promised=promised) for name, each in answers.items()}
+    return judged if weight is not None else _with_exact(judged, ends)
 
 
-def _with_exact(
-    share: Share | None,
-    judged: list[Judged],
-    answers: Mapping[str, Array],
-    cells: Callable[[Array], dict[str, int]],
+def exact_interval(
+    metric: Metric | ConfusionMetric,
+    truth: Array,
+    predicted: Array,
+    null_class: Label = None,
+    *,
     promised: bool = False,
-) -> list[Judged]:
-    """The same with exact intervals, where the metric is a share."""
+) -> tuple[float, float] | None:
+    """Exact 90 % interval of a metric on predicted labels; ``None`` where it is no share of samples."""
+    share = share_of(metric)
     if share is None:
-        return judged
-    return [
-        replace(each, interval=share.interval(*share.counts(**cells(predicted)), LEVEL, exact=promised), exact=True)
-        for each, predicted in zip(judged, answers.values())
-    ]
+        return None
+    if isinstance(metric, ConfusionMetric):
+        right = int((truth == predicted).sum())
+        cells = {"tp": right, "fn": truth.size - right, "fp": 0, "tn": 0}
+    else:
+        pos, fn, fp = (int(each.sum()) for each in _errors(null_class, truth, predicted))
+        cells = {"tp": pos - fn, "fn": fn, "fp": fp, "tn": truth.size - pos - fp}
+    return share.interval(*share.counts(**cells), LEVEL, exact=promised)
+
+
+def _with_exact(judged: list[Judged], ends: Mapping[str, tuple[float, float] | None]) -> list[Judged]:
+    return [each if (own := ends[each.name]) is None else replace(each, interval=own, exact=True) for each in judged]
 
 
 def _errors(null_class: Label, truth: Array, predicted: Array) -> tuple[BoolArray, BoolArray, BoolArray]:
@@ -319,12 +324,9 @@ def judge_classes(
             odd = np.setdiff1d(predicted, classes).tolist()
             raise ValueError(f"{name!r} predicts the labels {odd}, the search knows {classes.tolist()}")
 
-    def cells(predicted: Array) -> dict[str, int]:
-        right = int((truth == predicted).sum())
-        return {"tp": right, "fn": truth.size - right, "fp": 0, "tn": 0}
-
     judged = _judged(of, lambda *_: 0.0, truth, answers, weight)
-    return judged if weight is not None else _with_exact(share_of(metric), judged, answers, cells)
+    ends = {name: exact_interval(metric, truth, predicted) for name, predicted in answers.items()}
+    return judged if weight is not None else _with_exact(judged, ends)
 
 
 def judge_rows(

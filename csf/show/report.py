@@ -316,6 +316,8 @@ class Comparison:
         Mean of the constrained rate; NaN without a constraint.
     fits, seconds : float
         Mean number of trainings of the base, and mean time, per split.
+    interval : tuple of float, default=None
+        Exact 90 % interval of the metric, of a single split.
 
     Examples
     --------
@@ -330,6 +332,7 @@ class Comparison:
     rate: float
     fits: float
     seconds: float
+    interval: tuple[float, float] | None = None
 
 
 def write_comparison(

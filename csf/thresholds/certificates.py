@@ -50,7 +50,7 @@ _FAR = 1 << 20
 # Share of the capital that a bet puts at risk at most: one heavy loss may not end it.
 _LARGEST_STAKE = 0.95
 # Shares of it among which the searched samples choose.
-_STAKES = _LARGEST_STAKE * np.array([1.0, 0.84, 0.63, 0.42, 0.26, 0.16, 0.1, 0.06, 0.03, 0.015])
+_STAKES = np.array([0.99, 0.95, 0.8, 0.6, 0.4, 0.25, 0.15, 0.1, 0.06, 0.03, 0.015])
 # Relative difference of two amounts that rounding may leave of equal ones.
 _SAME = 1e-9
 

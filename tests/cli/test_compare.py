@@ -161,3 +161,13 @@ def test_searches_share_the_time_that_is_left(ok, monkeypatch):
     assert len(seen) == 2 * len(STRATEGIES)
     assert 30 < seen[0] < 1000 / len(seen)
     assert seen[-1] > 2 * seen[0]
+
+
+def test_one_split_has_exact_intervals(ok):
+    text = ok("compare", "iris:1", "--splits", 1, "--trials", 2, "--cv", 3, "--param", "C=1")
+    assert "In brackets: exact 90 % interval" in text
+    values = re.findall(r"\| (0\.\d{4}|1\.0000) \[(\d\.\d{4}), (\d\.\d{4})\]", text)
+    assert values
+    assert all(float(low) <= float(value) <= float(high) for value, low, high in values)
+    text = ok("compare", "iris:1", "--splits", 1, "--trials", 2, "--cv", 3, "--param", "C=1", "--metric", "gmean")
+    assert not re.search(r"\[\d\.\d{4}, ", text)

@@ -244,9 +244,15 @@ def test_the_share_of_positives_is_estimated_without_labels(data, search):
     share = search.prevalence(X[1500:])
     assert share == pytest.approx(y[1500:].mean(), abs=0.05)
     more = X[1500:][y[1500:] == 1]
-    with pytest.warns(UserWarning, match=r"the share of positives has moved from .* at_prevalence\(0\.\d+\) moves"):
+    with pytest.warns(UserWarning, match=r"the share of positives has moved from .* and at_prevalence\(0\.\d+\) moves"):
         moved = search.prevalence(np.concatenate([X[1500:], more, more]))
     assert search.at_prevalence(moved).best_threshold_ < search.best_threshold_
+
+
+def test_a_share_at_the_end_of_its_range_is_none(data, search):
+    X = data[0][data[1] == 1]
+    with pytest.warns(UserWarning, match="samples of one class probably look otherwise than before"):
+        assert search.prevalence(X + 5.0 * search.best_estimator_.coef_) > 0.99
 
 
 def test_no_probabilities_no_share(data):
