@@ -142,7 +142,8 @@ def _polynomials(metric: Metric, pos: float, degree: int) -> tuple[Array, Array]
     # value * bottom = top everywhere: the one combination of columns that is 0.
     numbers = np.linalg.svd(np.column_stack([terms, -value[:, None] * terms]))[2][-1]
     top, bottom = np.split(numbers / (terms @ numbers[terms.shape[1] :]).mean(), 2)
-    return tuple(np.where(np.abs(part) < _NOISE * np.abs(numbers).max(), 0.0, part) for part in (top, bottom))
+    noise = _NOISE * max(np.abs(top).max(), np.abs(bottom).max())
+    return np.where(np.abs(top) < noise, 0.0, top), np.where(np.abs(bottom) < noise, 0.0, bottom)
 
 
 def _terms(u: Array, v: Array, degree: int) -> Array:

@@ -461,9 +461,9 @@ class LocalTrainer(WaveTrainer):
         y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in folds)))
         weights = [fold.weight_test for fold in folds if fold.weight_test is not None]
         weight = np.concatenate(weights) if weights else None
-        self.store = judge.store(y, weight, samples=samples, max_bytes=max_bytes)
-        groups = folds[0].task.groups
-        self.store.draw_together(None if groups is None else groups[samples])
+        store, groups = judge.store(y, weight, samples=samples, max_bytes=max_bytes), folds[0].task.groups
+        store.draw_together(None if groups is None else groups[samples])
+        self.store = store
 
     def __enter__(self) -> Self:
         self._workers = Workers(self.startables, self.folds, self.n_jobs).__enter__()
