@@ -2,6 +2,6 @@
 
 from csf.show.checks import CHECKS, Finding, findings
 from csf.show.report import Comparison, write_comparison, write_report
-from csf.show.skore import ThresholdCheck
+from csf.show.threshold_check import ThresholdCheck
 
 __all__ = ["CHECKS", "Comparison", "Finding", "ThresholdCheck", "findings", "write_comparison", "write_report"]

@@ -35,6 +35,14 @@ def test_examples_print_what_is_shown(code, output, capsys, monkeypatch, tmp_pat
     assert capsys.readouterr().out == output
 
 
+def test_the_page_about_optuna_runs(capsys):
+    pytest.importorskip("optuna")
+    pytest.importorskip("lightgbm")
+    page = (ROOT / "notebooks/guide/optuna.md").read_text(encoding="utf-8")
+    exec(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[0], {})
+    assert "to expect from" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("marker", ["run", "test"])
 def test_each_set_up_command_is_one_line(marker):
     (block,) = re.findall(rf"<!-- ci: {marker} -->\n```sh\n(.*?)```", TEXT, flags=re.DOTALL)

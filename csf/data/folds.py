@@ -282,16 +282,14 @@ def group_folds(cv: Any, y: Array, groups: IntArray, *, random_state: RandomStat
     """Splits that keep groups together in place of a number of folds, a share, or the splits that csf chose."""
     if isinstance(cv, (float, np.floating)):
         return GroupShuffleSplit(1, test_size=cv, random_state=random_state)
-    n_folds = cv if isinstance(cv, (int, np.integer)) else getattr(cv, "cvargs", {}).get("n_splits", 5)
+    whole = isinstance(cv, (int, np.integer))
+    n_folds = int(cv) if whole else getattr(cv, "cvargs", {}).get("n_splits", 5)
+    repeats = 1 if whole else (len(cv) if isinstance(cv, list) else cv.get_n_splits()) // n_folds
     n_groups = np.unique(groups).size
     if n_folds > n_groups:
         raise ValueError(f"{n_folds} folds need as many groups, got {n_groups}; use fewer folds")
-    repeats = 1 if n_folds is cv else (len(cv) if isinstance(cv, list) else cv.get_n_splits()) // n_folds
-    rng = check_random_state(random_state)
-    folds = [
-        StratifiedGroupKFold(n_folds, shuffle=True, random_state=rng.randint(np.iinfo(np.int32).max))
-        for _ in range(repeats)
-    ]
+    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=repeats).tolist()
+    folds = [StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed) for seed in seeds]
     return [split for each in folds for split in each.split(y, y, groups)]
 
 

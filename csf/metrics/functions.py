@@ -14,23 +14,25 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from csf._common.sklearn import scorer_parts
-from csf._common.typing import Array
+from csf._common.typing import Array, Values
 from csf.metrics.base import Coefficients, LinearFractional, Metric
 from csf.metrics.confusion import ConfusionFunction, ConfusionMetric, OfTwoClasses
 
-__all__ = ["LabelFunction", "RatioOfLabels", "confusion_of_function", "metric_of_function"]
+__all__ = ["LabelFunction", "QuotientOfLabels", "RatioOfLabels", "confusion_of_function", "metric_of_function"]
 
 # Values of two functions that are the same but for rounding.
 _SAME = 1e-12
 # What is left of 0 where a system of equations is solved, in parts of its largest number.
 _NOISE = 1e-11
-# Denominators below this, in parts of the largest one, are 0 for some classifier: its value is then a convention.
+# Denominators below this, in parts of their mean, are 0 for some classifier: its value is then a convention.
 _EMPTY = 1e-9
 # Arguments of these names are scores, not labels.
 _SCORES = re.compile(r"score|prob|decision|logit", re.IGNORECASE)
 # Shares of errors and of positives at which functions are compared.
 _SHARES = (0.0, 0.07, 0.35, 0.8, 1.0)
 _POSITIVES = (0.03, 0.3, 0.6)
+# Those that say what polynomials a quotient is of, and how near to the function that is everywhere else.
+_INSIDE, _CLOSE = np.array([0.05, 0.2, 0.4, 0.65, 0.9]), 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,34 +93,77 @@ class RatioOfLabels(LinearFractional):
 
     def coefficients(self, pos: float) -> Coefficients:
         """The six numbers that give the function's values, see `LinearFractional.coefficients`."""
-        return _coefficients(self.metric, pos)
+        top, bottom = _polynomials(self.metric, pos, 1)
+        units = np.array([1.0, pos, 1.0 - pos])
+        return Coefficients(*(top / units).tolist(), *(bottom / units).tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class QuotientOfLabels(Metric):
+    """A function of labels that is a quotient of squares of the errors, such as the mean of two ratios, by its values.
+
+    Parameters
+    ----------
+    metric : OfTwoClasses
+        The function as a metric of error profiles; it is asked for single values, and where the quotient is 0 / 0.
+    """
+
+    metric: OfTwoClasses
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return self.metric.name
+
+    def range(self, pos: float) -> tuple[float, float]:
+        """From everything wrong to everything right, see `Metric.range`."""
+        return self.metric.range(pos)
+
+    def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
+        """Value of the function, see `Metric.value`."""
+        fn, fp = np.broadcast_arrays(np.asarray(fn, dtype=float), np.asarray(fp, dtype=float))
+        if fn.size == 1:
+            return self.metric.value(fn, fp, pos=pos)
+        top, bottom = _polynomials(self.metric, float(pos), 2)
+        terms = _terms(fn / pos, fp / (1.0 - pos), 2)
+        below = terms @ bottom
+        known = below > _EMPTY
+        value = np.divide(terms @ top, below, out=np.zeros(fn.shape), where=known)
+        if not known.all():
+            value[~known] = self.metric.value(fn[~known], fp[~known], pos=pos)
+        return value
 
 
 @lru_cache(maxsize=4096)
-def _coefficients(metric: Metric, pos: float) -> Coefficients:
-    """Six numbers of a ratio from its values inside the box of errors, with a denominator of mean 1."""
-    fn, fp = (each.ravel() for each in np.meshgrid(pos * np.array(_SHARES[1:4]), (1.0 - pos) * np.array(_SHARES[1:4])))
-    value = np.asarray(metric.value(fn, fp, pos=pos))
-    ones, units = np.ones(fn.size), np.array([1.0, pos, 1.0 - pos])  # errors in parts of their class
-    terms = np.column_stack([ones, fn, fp]) / units
-    # value * (d0 + d e) = n0 + n e, for all e: the one combination of columns that is 0.
+def _polynomials(metric: Metric, pos: float, degree: int) -> tuple[Array, Array]:
+    """Numerator and denominator by values inside the box of errors; the mean of the denominator is 1 there."""
+    u, v = (part.ravel() for part in np.meshgrid(_INSIDE, _INSIDE))
+    value, terms = np.asarray(metric.value(u * pos, v * (1.0 - pos), pos=pos)), _terms(u, v, degree)
+    # value * bottom = top everywhere: the one combination of columns that is 0.
     numbers = np.linalg.svd(np.column_stack([terms, -value[:, None] * terms]))[2][-1]
-    numbers = numbers / (terms @ numbers[3:]).mean()
-    numbers[np.abs(numbers) < _NOISE * np.abs(numbers).max()] = 0.0
-    return Coefficients(*(numbers / np.tile(units, 2)).tolist())
+    top, bottom = np.split(numbers / (terms @ numbers[terms.shape[1] :]).mean(), 2)
+    noise = _NOISE * max(np.abs(top).max(), np.abs(bottom).max())
+    return np.where(np.abs(top) < noise, 0.0, top), np.where(np.abs(bottom) < noise, 0.0, bottom)
 
 
-def _is_ratio(metric: OfTwoClasses) -> bool:
-    """Whether a metric is a ratio of affine functions at any share of positives, defined for every classifier."""
-    ratio = RatioOfLabels(metric)
-    for pos in _POSITIVES:
-        fn, fp = _errors(pos)
-        bottom = np.asarray(ratio.denominator(fn, fp, pos=pos))
-        if not (bottom > _EMPTY * bottom.max()).all():
-            return False
-        if np.abs(ratio.value(fn, fp, pos=pos) - metric.value(fn, fp, pos=pos)).max() > _SAME:
-            return False
-    return True
+def _terms(u: Array, v: Array, degree: int) -> Array:
+    """Powers of errors in parts of their class, up to a degree."""
+    terms = [np.ones(u.shape), u, v]
+    return np.stack(terms if degree == 1 else [*terms, u * u, u * v, v * v], axis=-1)
+
+
+def _read_off(given: OfTwoClasses) -> Metric:
+    """The function by a few of its values, where these say all of it; else the function itself."""
+    for metric in (RatioOfLabels(given), QuotientOfLabels(given)):
+        for pos in _POSITIVES:
+            fn, fp = _errors(pos)
+            if isinstance(metric, RatioOfLabels) and not (metric.denominator(fn, fp, pos=pos) > _EMPTY).all():
+                break
+            if np.abs(metric.value(fn, fp, pos=pos) - given.value(fn, fp, pos=pos)).max() > _CLOSE:
+                break
+        else:
+            return metric
+    return given
 
 
 def _errors(pos: float) -> tuple[Array, Array]:
@@ -147,7 +192,7 @@ def metric_of_function(function: Any, name: str, known: Iterable[Metric]) -> Met
             f"{name!r} rises where there are more errors of one kind, and a search for it would make them; maximise a "
             "metric that falls with both errors"
         )
-    return RatioOfLabels(given) if _is_ratio(given) else given
+    return _read_off(given)
 
 
 def confusion_of_function(function: Any, name: str, known: Iterable[ConfusionMetric]) -> ConfusionMetric:

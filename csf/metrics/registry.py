@@ -154,8 +154,8 @@ _AVERAGES = {
     "recalls, and 'gmean'",
     "micro": "Micro averages of all classes are 'accuracy'; where one class means nothing to find, give null_class=, "
     "and 'f1' is the micro average of the others",
-    "weighted": "Averages that weigh classes by their sizes are not searched; 'f1_macro' counts all classes alike and "
-    "'accuracy' all samples",
+    "weighted": "Averages that weigh classes by their sizes have no name here; give a scorer, "
+    "make_scorer(f1_score, average='weighted'). 'f1_macro' counts all classes alike and 'accuracy' all samples",
     "samples": "Averages over samples ('f1_samples') are for several labels of each sample, y of shape (n_samples, "
     "n_labels) with 0 and 1",
 }

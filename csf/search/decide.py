@@ -175,8 +175,9 @@ def decide(
     else:  # other scores than probabilities are calibrated
         are_probabilities = (X >= 0.0).all() and np.abs(X.sum(axis=1) - 1.0).max() <= _SUM
         base = (GivenProbabilities if are_probabilities else GivenScores)(known)
-    options: dict[str, Any] = {"constraint": constraint, "confidence": confidence, "calibration": calibration}
-    search = CostSearch(base, metric, cv="prefit", pos_label=pos_label, random_state=random_state, **options)
+    options: dict[str, Any] = {"metric": metric, "constraint": constraint, "confidence": confidence}
+    options |= {"calibration": calibration, "pos_label": pos_label, "random_state": random_state}
+    search = CostSearch(base, cv="prefit", **options)
     return Decision(search.fit(X, y, sample_weight, **({} if groups is None else {"groups": groups})))
 
 

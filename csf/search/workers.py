@@ -446,9 +446,9 @@ class LocalTrainer(WaveTrainer):
         self.judge, self.startables, self.folds = judge, trainers, folds
         self.on_train, self.n_jobs = on_train, n_jobs
         y, weight, samples = pool_held_out(folds)
-        self.store = judge.store(y, weight, samples=samples, max_bytes=max_bytes)
-        groups = folds[0].task.groups
-        self.store.draw_together(None if groups is None else groups[samples])
+        store, groups = judge.store(y, weight, samples=samples, max_bytes=max_bytes), folds[0].task.groups
+        store.draw_together(None if groups is None else groups[samples])
+        self.store = store
         # Of trials that were trained on the first folds alone, by setting and number.
         self._begun: dict[tuple[int, int], list[FoldResult]] = {}
 

@@ -23,7 +23,7 @@ from csf.metrics import (
     get_metric,
 )
 from csf.metrics.confusion import MCCOfClasses
-from csf.metrics.functions import RatioOfLabels
+from csf.metrics.functions import QuotientOfLabels, RatioOfLabels
 
 
 def profit(y_true, y_pred, sample_weight=None):
@@ -132,6 +132,27 @@ def test_means_over_rows_are_ratios_and_others_are_called():
     assert get_metric(tilted_mean).value(fn=0.05, fp=0.15, pos=0.25) == pytest.approx(0.8**0.7 * 0.8**0.3)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        partial(sk.f1_score, average="weighted", zero_division=0),
+        partial(sk.precision_score, average="macro", zero_division=0),
+        partial(sk.precision_score, zero_division=1),
+    ],
+)
+def test_means_of_ratios_are_read_off_a_few_values(function):
+    metric, rng = get_metric(function), np.random.default_rng(0)
+    assert isinstance(metric, QuotientOfLabels)
+    for n, n_pos in ((40, 3), (1000, 200), (5000, 60)):
+        tp, fp = rng.integers(0, n_pos + 1, 8), rng.integers(0, n - n_pos + 1, 8)
+        tp[:2], fp[:2] = [0, n_pos], [0, n - n_pos]
+        value = metric.value((n_pos - tp) / n, fp / n, pos=n_pos / n)
+        truth = np.arange(n) < n_pos
+        for each, hits, wrong in zip(value, tp, fp):
+            found = (np.arange(n) < hits) | ((np.arange(n) >= n_pos) & (np.arange(n) < n_pos + wrong))
+            assert each == pytest.approx(function(truth, found), abs=1e-10)
+
+
 def test_losses_of_scorers_count_with_their_sign():
     metric = get_metric(make_scorer(sk.zero_one_loss, greater_is_better=False))
     assert metric.value(fn=0.05, fp=0.15, pos=0.25) == pytest.approx(-0.2, abs=1e-12)
@@ -161,7 +182,7 @@ def test_a_search_for_a_function_is_the_search_for_its_name(two):
     assert pickle.loads(pickle.dumps(by_function)).predict(X).tolist() == by_name.predict(X).tolist()
 
 
-@pytest.mark.parametrize("metric", [profit, tilted_mean])
+@pytest.mark.parametrize("metric", [profit, tilted_mean, make_scorer(sk.f1_score, average="weighted")])
 def test_searches_for_ones_own_functions(metric, two):
     X, y = two
     search = CostSearch(LogisticRegression(), metric, n_trials=3, param_grid=None, cv=3, random_state=0).fit(X, y)

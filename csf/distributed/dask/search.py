@@ -228,7 +228,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     """
 
     base: Estimator = field(kw_only=False)
-    metric: str | Metric = field(default=SearchConfig.metric, kw_only=False)
+    metric: str | Metric | Callable[..., float] = field(default=SearchConfig.metric, kw_only=False)
     strategy: str | Strategy | Callable[..., Any] = field(default=SearchConfig.strategy, kw_only=False)
     n_trials: int = SearchConfig.n_trials
     param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = SearchConfig.param_grid
