@@ -15,7 +15,7 @@ from csf.distributed.counts import CountedCut, MemoryScores, counted_cut, own_de
 from csf.distributed.engine import Engine, FoldTotals, Job
 from csf.evaluate import ScoreStore
 from csf.evaluate.trials import known_hull, outcome
-from csf.search.config import FAST, SLOW, Pace, SearchConfig, chooser_of, steps_of
+from csf.search.config import FAST, SLOW, Model, Pace, SearchConfig, chooser_of, steps_of
 from csf.search.loop import SearchLoop
 from csf.search.outcome import Outcome, SearchOutcome, conclude, reason_of
 from csf.search.problem import make_studies, open_checkpoint
@@ -232,7 +232,7 @@ class EngineSearch:
             store=loop.store,
             stop_reason=stopped or reason_of(self.studies),
         )
-        return conclude(searched, chooser_of(config, [(0, self._pace)]), self.trainer.counted)
+        return conclude(searched, chooser_of(config, [Model(None, None, None, pace=self._pace)]), self.trainer.counted)
 
     @property
     def _pace(self) -> Pace:
