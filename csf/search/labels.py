@@ -350,9 +350,9 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
 
 def _of_each_label(config: SearchConfig) -> tuple[Any, Any]:
     """Base of each label and its grid, or those of several models by their names."""
-    found = [_of_one_label(model.base, model.param_grid) for model in config.models]
+    bases, grids = zip(*(_of_one_label(model.base, model.param_grid) for model in config.models))
     names = [model.name for model in config.models]
-    return found[0] if None in names else tuple(dict(zip(names, each)) for each in zip(*found))
+    return (bases[0], grids[0]) if None in names else (dict(zip(names, bases)), dict(zip(names, grids)))
 
 
 def _of_one_label(base: Estimator, grid: Any) -> tuple[Estimator, Any]:

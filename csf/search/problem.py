@@ -238,12 +238,13 @@ def seeded_models(models: list[Model], random_state: np.random.RandomState | Non
 
     Each reads its seeds from the same place; the one with the most of them says where the seed of splits is read.
     """
-    state, seeds = None if random_state is None else random_state.get_state(), {}
-    for at in sorted(range(len(models)), key=lambda at: len(unset_seeds(models[at].base))):
-        if random_state is not None:
-            random_state.set_state(state)
-        seeds[at] = models[at]._replace(base=seeded(models[at].base, random_state))
-    return [seeds[at] for at in range(len(models))]
+    if random_state is None:
+        return models
+    state, found = random_state.get_state(), []
+    for model in sorted(models, key=lambda model: len(unset_seeds(model.base))):
+        random_state.set_state(state)
+        found.append(model._replace(base=seeded(model.base, random_state)))
+    return sorted(found, key=lambda model: model.name or "")
 
 
 def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
