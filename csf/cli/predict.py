@@ -29,6 +29,7 @@ from csf.cli.data import Features, read_samples
 from csf.cli.problem import check_output
 from csf.cli.shared import CliError, require
 from csf.evaluate import Assessment, Chooser
+from csf.evaluate.choices import ModelMargin
 from csf.evaluate.trials import Trial
 from csf.metrics import confusion, constraints
 from csf.metrics.hull import Hull
@@ -63,8 +64,8 @@ _PLAIN = (
 
 def _trusted_types():
     """Full names of all types that a file may hold."""
-    parts = [Assessment, Choice, Chooser, CostSearch, ErrorProfile, Study, Trial, Guarantee, Hull, SearchConfig]
-    parts += [PlainTree, SearchOutcome, ThresholdRule]
+    parts = [Assessment, Choice, Chooser, CostSearch, ErrorProfile, Guarantee, Hull, ModelMargin, SearchConfig, Study]
+    parts += [PlainTree, SearchOutcome, ThresholdRule, Trial]
     # Of several classes that are all alike.
     parts += [Candidate, ClassCalibrator, ClassOutcome, ClassStudy, _Sigmoid]
     parts += [LinearRule, RuleOfClasses]

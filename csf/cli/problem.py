@@ -374,7 +374,7 @@ class Problem:
         found = [setting for each in models for setting in each.settings]
         text = f"{self.metric.name}{demand} of {options.base}, up to {trials} trials"
         if len(found) > 1:
-            steps = [step for each in models for step in steps_of(each.model.param_grid, each.settings, each.pace)]
+            steps = [step for each in models for step in steps_of(each.param_grid, each.settings, each.pace)]
             beyond = sum(step.beyond for step in steps)
             text += f" of each of {len(found) - beyond} settings"
             text += f" (and of {beyond} beyond them, as long as an end is best)" if beyond else ""

@@ -17,7 +17,7 @@ from csf.evaluate import ScoreStore, TrialKey
 from csf.evaluate.choices import decisions
 from csf.evaluate.trials import known_hull, outcome
 from csf.metrics.profile import ErrorProfile
-from csf.search.config import FAST, SLOW, Pace, SearchConfig, Step, chooser_of, steps_of
+from csf.search.config import FAST, SLOW, Model, Pace, SearchConfig, Step, chooser_of, steps_of
 from csf.search.loop import SearchLoop
 from csf.search.outcome import Outcome, SearchOutcome, conclude, reason_of
 from csf.search.problem import make_studies, open_checkpoint
@@ -267,7 +267,7 @@ class EngineSearch:
             store=loop.store,
             stop_reason="; ".join([stopped or reason_of(self.studies), *behind]),
         )
-        chooser = chooser_of(config, [(0, self._pace)])
+        chooser = chooser_of(config, [Model(None, None, None, pace=self._pace)])
         if sample is not None:
             chooser = replace(chooser, margin=None)
         return conclude(searched, chooser, self.trainer.counted)

@@ -205,7 +205,7 @@ class Step(NamedTuple):
     slow: bool = False
 
 
-def steps_of(param_grid: Any, settings: list[dict[str, Any]], pace: Pace = FAST) -> list[Step]:
+def steps_of(param_grid: Any, settings: Sequence[dict[str, Any]], pace: Pace = FAST) -> list[Step]:
     """What has to be known before each of the settings of `settings_of` is tried.
 
     Parameters
@@ -239,15 +239,15 @@ def steps_of(param_grid: Any, settings: list[dict[str, Any]], pace: Pace = FAST)
     ]
 
 
-def steps_of_models(models: Sequence[tuple[int, Any, list[dict[str, Any]], Pace]]) -> list[Step]:
-    """Those of several models, each with its first setting, its grid, its own settings and its pace."""
+def steps_of_models(models: Sequence[Model]) -> list[Step]:
+    """What has to be known before each of the settings of all models is tried."""
     steps = []
-    for number, (first, grid, settings, pace) in enumerate(models):
-        for at, step in enumerate(steps_of(grid, settings, pace)):
+    for number, model in enumerate(models):
+        for at, step in enumerate(steps_of(model.param_grid, model.settings, model.pace)):
             # Fewer rounds cost nothing, and are worth nothing where all of them are far behind.
-            before = 0 if at and pace.own is not None else step.before
-            shifted = None if before is None else first + before
-            steps.append(step._replace(before=shifted, model=number, slow=not pace.cheap))
+            before = 0 if at and len(models) > 1 and model.pace.own is not None else step.before
+            shifted = None if before is None else model.first + before
+            steps.append(step._replace(before=shifted, model=number, slow=not model.pace.cheap))
     return steps
 
 
@@ -310,10 +310,11 @@ def margin_of(threshold: str | None, pace: Pace) -> float | None:
     return pace.margin if threshold == "stable" else None
 
 
-def chooser_of(config: SearchConfig, models: Sequence[tuple[int, Pace]]) -> Chooser:
-    """How a search chooses among its trials; each model has its first setting and its pace."""
-    margins = [ModelMargin(at, pace.margin, None if pace.own is None else at + pace.own) for at, pace in models]
-    margin = margin_of(config.threshold, models[0][1])
+def chooser_of(config: SearchConfig, models: Sequence[Model]) -> Chooser:
+    """How a search of some models chooses among its trials."""
+    own = [None if model.pace.own is None else model.first + model.pace.own for model in models]
+    margins = [ModelMargin(model.first, model.pace.margin, at) for model, at in zip(models, own)]
+    margin = margin_of(config.threshold, models[0].pace)
     return Chooser(margin, config.min_gain, margins[0].own, tuple(margins) if len(margins) > 1 else ())
 
 
@@ -411,11 +412,22 @@ MODEL = "model"
 
 
 class Model(NamedTuple):
-    """A model that takes part in a search, its name where there are several, and what is searched of it."""
+    """A model that takes part in a search, with its name where there are several.
+
+    A plan adds its settings, the place of the ``first`` one among those of all models, and its pace.
+    """
 
     name: str | None
     base: Estimator
     param_grid: Any
+    settings: Sequence[dict[str, Any]] = ()
+    first: int = 0
+    pace: Pace = FAST
+
+    @property
+    def named_settings(self) -> Sequence[dict[str, Any]]:
+        """Its settings, with the name of the model where there are several."""
+        return self.settings if self.name is None else [{MODEL: self.name, **each} for each in self.settings]
 
 
 _CHOICES = {

@@ -434,7 +434,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         """
         params = super().get_params(deep)
         for name, model in (named_models(self.base) or ()) if deep else ():
-            params |= {name: model} | {f"{name}__{key}": value for key, value in model.get_params().items()}
+            inside = model.get_params() if hasattr(model, "get_params") and not isinstance(model, type) else {}
+            params |= {name: model} | {f"{name}__{key}": value for key, value in inside.items()}
         return params
 
     def set_params(self, **params: Any) -> CostSearch:

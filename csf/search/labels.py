@@ -22,7 +22,7 @@ from csf.evaluate import MAX_BYTES, mean_assessment, seed_of
 from csf.evaluate.choices import decisions
 from csf.evaluate.rows import LabelRows, RowDraws, assess_rows
 from csf.metrics.labels import LabelMetric, get_label_metric
-from csf.search.config import cv_of, pace_of, shared_pace, split_seed
+from csf.search.config import chooser_of, cv_of, pace_of, shared_pace, split_seed
 from csf.search.outcome import Outcome, SearchOutcome
 from csf.search.problem import Plan, ThresholdProblem, is_prefit
 from csf.search.progress import nothing_worked
@@ -274,7 +274,7 @@ class RowMeans(AllLabels):
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
         searched = plan.searched(config, store, stopped or "all settings are done")
-        margin = plan.chooser(config).margin
+        margin = chooser_of(config, plan.models).margin
         return conclude_rows(searched, n_labels=self.n_labels, beta=self.aim.beta, margin=margin)
 
 
@@ -350,9 +350,9 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
 
 def _of_each_label(config: SearchConfig) -> tuple[Any, Any]:
     """Base of each label and its grid, or those of several models by their names."""
-    found = [_of_one_label(model.base, model.param_grid) for model in config.models]
+    bases, grids = zip(*(_of_one_label(model.base, model.param_grid) for model in config.models))
     names = [model.name for model in config.models]
-    return found[0] if None in names else tuple(dict(zip(names, each)) for each in zip(*found))
+    return (bases[0], grids[0]) if None in names else (dict(zip(names, bases)), dict(zip(names, grids)))
 
 
 def _of_one_label(base: Estimator, grid: Any) -> tuple[Estimator, Any]:

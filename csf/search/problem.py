@@ -40,6 +40,7 @@ from csf.search.config import (
     FAST,
     MODEL,
     MULTIPLES,
+    Model,
     chooser_of,
     class_splits,
     cv_of,
@@ -68,10 +69,9 @@ if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.data.labels import Labels
     from csf.data.responses import Response
-    from csf.evaluate import Chooser
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
-    from csf.search.config import Model, Pace, SearchConfig
+    from csf.search.config import Pace, SearchConfig
     from csf.search.judging import Judge
     from csf.search.strategies import Strategy
     from csf.trainers.base import Trainer, Training
@@ -79,7 +79,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ClassProblem",
     "Plan",
-    "PlannedModel",
     "Problem",
     "ThresholdProblem",
     "TrainingSetup",
@@ -149,27 +148,11 @@ class TrainingSetup:
 
 
 @dataclass(frozen=True, eq=False)
-class PlannedModel:
-    """A model of a search with its seeds, the first of its settings among all, its own settings and its pace."""
-
-    model: Model
-    first: int
-    settings: list[dict[str, Any]]
-    pace: Pace
-
-    @property
-    def named(self) -> list[dict[str, Any]]:
-        """Its settings, with the name of the model where there are several."""
-        name = self.model.name
-        return self.settings if name is None else [{MODEL: name, **setting} for setting in self.settings]
-
-
-@dataclass(frozen=True, eq=False)
 class Plan:
     """What a search is going to do."""
 
     task: Task
-    models: list[PlannedModel]
+    models: list[Model]
     settings: list[dict[str, Any]]
     bases: list[Estimator]
     splits: list[tuple[IntArray, IntArray]]
@@ -178,10 +161,6 @@ class Plan:
     setup: TrainingSetup
     # Weights of the trainings of each setting, where they are not those of the task.
     weights: list[Array | None] | None = None
-
-    def chooser(self, config: SearchConfig) -> Chooser:
-        """How the winner is chosen."""
-        return chooser_of(config, [(each.first, each.pace) for each in self.models])
 
     def trainers(self) -> list[list[Trainer]]:
         """Trainers of all settings, one for each fold."""
@@ -218,7 +197,7 @@ class Plan:
     @property
     def _unsearched(self) -> list[str]:
         """What to say of models whose parameters nobody named and `settings_of` does not know."""
-        plain = [each.model.base for each in self.models if each.model.param_grid == AUTO and each.settings == [{}]]
+        plain = [each.base for each in self.models if each.param_grid == AUTO and each.settings == [{}]]
         return [f"param_grid='auto' knows no parameter of {last_name(base)} to search" for base in plain]
 
 
@@ -233,7 +212,7 @@ def make_plan(
     # Arguments of fit may stop boosters early, or keep the steps of a pipeline together.
     n_samples = None if task.fit_params else task.n_samples
     models = planned_models(config, problem, seeded_models(config.models, random_state), n_samples)
-    bases = [with_setting(each.model.base, setting) for each in models for setting in each.settings]
+    bases = [with_setting(each.base, setting) for each in models for setting in each.settings]
     y = task.strata
     cv = problem.cv(config, y, shared_pace([each.pace for each in models]), random_state=random_state)
     if task.groups is not None and (config.cv is None or isinstance(config.cv, Real)):
@@ -243,22 +222,23 @@ def make_plan(
     studies = problem.studies(config, folds, [each.pace for each in models for _ in each.settings])
     channel_of = partial(_channel_of, config, weighted=task.weight is not None)
     setup = TrainingSetup(channel_of, config.normalize, config.engine, prepared)
-    settings = [setting for each in models for setting in each.named]
+    settings = [setting for each in models for setting in each.named_settings]
     return Plan(task, models, settings, bases, splits, folds, studies, setup)
 
 
 def planned_models(
     config: SearchConfig, problem: Problem, models: Sequence[Model], n_samples: int | None
-) -> list[PlannedModel]:
+) -> list[Model]:
     """The models with what is searched of each; ``n_samples`` as for `settings_of`."""
-    found: list[PlannedModel] = []
+    found: list[Model] = []
     for model in models:
         settings = problem.settings(config, model, n_samples)
         pace = pace_of(model.base, config.engine, model.param_grid, settings)
         if _channel_of(config, model.base).kind == "none":
             why = f"{last_name(model.base)} takes no weights, so that other costs cannot reach it"
             pace = pace._replace(rungs=1, only_equal=why)
-        found.append(PlannedModel(model, sum(len(each.settings) for each in found), settings, pace))
+        first = sum(len(each.settings) for each in found)
+        found.append(model._replace(settings=settings, first=first, pace=pace))
     return found
 
 
@@ -280,12 +260,13 @@ def seeded_models(models: list[Model], random_state: np.random.RandomState | Non
 
     Each reads its seeds from the same place; the one with the most of them says where the seed of splits is read.
     """
-    state, seeds = None if random_state is None else random_state.get_state(), {}
-    for at in sorted(range(len(models)), key=lambda at: len(unset_seeds(models[at].base))):
-        if random_state is not None:
-            random_state.set_state(state)
-        seeds[at] = models[at]._replace(base=seeded(models[at].base, random_state))
-    return [seeds[at] for at in range(len(models))]
+    if random_state is None:
+        return models
+    state, found = random_state.get_state(), []
+    for model in sorted(models, key=lambda model: len(unset_seeds(model.base))):
+        random_state.set_state(state)
+        found.append(model._replace(base=seeded(model.base, random_state)))
+    return sorted(found, key=lambda model: model.name or "")
 
 
 def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
@@ -384,7 +365,7 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Judge
     stopped = "the base was fitted before: only its threshold was tuned"
     if len(judged) > 1:
         stopped = "the models were fitted before: only their thresholds were tuned, and the best of them was chosen"
-    found = conclude(untrained(config, studies, store, stopped), chooser_of(config, [(0, FAST)]))
+    found = conclude(untrained(config, studies, store, stopped), chooser_of(config, [Model(None, None, None)]))
     return found, judged[found.winner.setting]
 
 
@@ -513,11 +494,10 @@ class ThresholdProblem:
         """What decides which settings are trained at further costs; ``None`` for all of them."""
         if not self._races(config) or len(plan.studies) == 1:
             return None
-        models = [(each.first, each.model.param_grid, each.settings, each.pace) for each in plan.models]
-        names = [str(each.model.name) for each in plan.models] if len(models) > 1 else []
+        names = [str(each.name) for each in plan.models] if len(plan.models) > 1 else []
         # What bounds read of training parts is that of all folds.
         n_first = first_repeat(plan.splits) if names and config.bound_on == "validation" else 0
-        steps, n_first = steps_of_models(models), n_first if n_first < len(plan.splits) else 0
+        steps, n_first = steps_of_models(plan.models), n_first if n_first < len(plan.splits) else 0
         return Race(plan.studies, steps, store, config.aim, names=names, n_first=n_first)
 
     def judge(self, config: SearchConfig) -> Judge:
@@ -531,7 +511,7 @@ class ThresholdProblem:
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
-        return conclude(plan.searched(config, store, stopped), plan.chooser(config))
+        return conclude(plan.searched(config, store, stopped), chooser_of(config, plan.models))
 
     def rule(self, found: SearchOutcome, trainer: Trainer, training: Training) -> ThresholdRule:
         """What predicts with the winner, trained on everything."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 
+from csf._common.sklearn import named_models
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Samples
 from csf._common.validation import check_labels, check_samples, check_weights
 from csf.data.labels import read_codes
@@ -21,6 +22,7 @@ from csf.metrics.constraints import Constraint
 from csf.metrics.labels import LabelMetric, get_label_metric
 from csf.metrics.row_costs import RowCosts
 from csf.metrics.shares import share_of
+from csf.search.config import MODEL
 from csf.show._shared import is_class_search, is_label_search, is_row_search
 from csf.thresholds.linear_rule import counts_of
 
@@ -64,11 +66,18 @@ def parameters_of(search: CostSearch) -> str:
 
 
 def base_name(base: Estimator) -> str:
-    """Names of a base and its steps."""
+    """Names of a base and its steps; of several models each with its own name."""
+    if (models := named_models(base)) is not None:
+        return "; ".join(f"{name}: {base_name(each)}" for name, each in models)
     if isinstance(base, Pipeline):
         return ", ".join(base_name(step) for _, step in base.steps if step not in (None, "passthrough"))
     inner = getattr(base, "estimator", None)
     return type(base).__name__ + (f" of {base_name(inner)}" if hasattr(inner, "fit") else "")
+
+
+def winning_base(search: CostSearch) -> Estimator:
+    """The base, or that of the winner where several models were searched."""
+    return dict(named_models(search.base) or ()).get(search.best_params_.get(MODEL), search.base)
 
 
 def target_name(search: CostSearch) -> str:
@@ -104,7 +113,9 @@ def other_costs(search: CostSearch) -> str:
     """What else was tried beside equal costs, in words."""
     tried = {round(np.log(t.c_fn / t.c_fp), 9) for t in search.trials_ if t.state == "complete" and t.c_fn != t.c_fp}
     if not tried:
-        return f"no other costs were tried ({search.stop_reason_})"
+        own = search.studies_[search.trials_[search.best_index_].setting].stop_reason
+        why = search.stop_reason_ if named_models(search.base) is None else own or search.stop_reason_
+        return f"no other costs were tried ({why})"
     return f"{len(tried)} other ratios of costs were tried" if len(tried) > 1 else "1 other ratio of costs was tried"
 
 

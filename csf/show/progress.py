@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from csf._common.sklearn import named_models
 from csf._common.typing import Array
 from csf._common.validation import check_choice
 from csf.metrics import get_metric
 from csf.search.bounds import get_bound
 from csf.search.bounds.with_margin import bound_with_margin as ceiling
+from csf.search.config import MODEL
 from csf.show._shared import (
     BLUE,
     GREEN,
@@ -75,6 +77,8 @@ class ProgressDisplay(Display):
         What must hold besides.
     reference : float, default=None
         A value to compare with, such as the best of a dense sweep of levels.
+    models : dict of str to int, default={}
+        Of several models the number of the first trial, by what is written there.
 
     Attributes
     ----------
@@ -108,6 +112,7 @@ class ProgressDisplay(Display):
     span: tuple[float, float] = (0.0, 1.0)
     constraint: str | None = None
     reference: float | None = None
+    models: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def from_study(
@@ -201,7 +206,7 @@ class ProgressDisplay(Display):
             return [ceiling(seen, study.metric, pos=study.pos, bound=search.bound, store=store).value]
 
         data = _course(search.trials_, study, ["upper bound"], heights)
-        return cls(**data, reference=reference).plot(ax, **plot_kwargs)
+        return cls(**data, reference=reference, models=_begins(search)).plot(ax, **plot_kwargs)
 
     def plot(
         self,
@@ -251,6 +256,11 @@ class ProgressDisplay(Display):
         low, high = np.nanmin(heights), np.nanmax(heights)
         room = max(0.35 * (high - low), 0.01 * (self.span[1] - self.span[0]))
         self._frame(ax, max(low - room, self.span[0] - 0.02 * room), min(high + room, self.span[1] + 0.02 * room))
+        for text, first in self.models.items():
+            ax.axvline(first - 0.5, color=GREY, linewidth=0.6)
+            style = {"rotation": 90, "va": "bottom", "fontsize": 7, "color": GREY, "zorder": 4}
+            under = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+            ax.text(first - 0.4, 0.02, text, transform=ax.get_xaxis_transform(), bbox=under, **style)
         texts = [f"{text} {end:.3f}" for text, end in zip(texts, ends)]
         self.labels_ = right_labels(ax, self.n_trials[-1], ends, texts, colors)
         return self
@@ -281,6 +291,18 @@ def _course(
         **names_of(metric),
         "span": metric.range(study.pos),
     }
+
+
+def _begins(search: CostSearch) -> dict[str, int]:
+    """Number of the first trial of each of several models, by its name, with when it was dropped."""
+    found: dict[str, int] = {}
+    for name in dict(named_models(search.base) or ()):
+        own = np.flatnonzero(search.cv_results_[f"param_{MODEL}"] == name).tolist()
+        folds = max((len(search.trials_[at].fold_scores) for at in own), default=0)
+        dropped = own and search.cv_results_["dropped"][own].all()
+        when = f": dropped after {folds} of {search.n_splits_} folds" if dropped else ""
+        found |= {f"{name}{when}": own[0] + 1} if own else {}
+    return found
 
 
 # Colour and line style of each learner: neighbours differ in both.

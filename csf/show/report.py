@@ -19,8 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common import __version__
 from csf._common.files import replaced
+from csf._common.sklearn import named_models
 from csf._common.typing import Array, Axes, PathLike, Samples
 from csf.metrics import get_constraint
+from csf.search.config import MODEL
 from csf.show._shared import is_class_search, is_label_search, is_row_search, is_search
 from csf.show.checks import check_codes, findings, gain_over_equal
 from csf.show.cone import ConeDisplay
@@ -41,6 +43,7 @@ from csf.show.held_out import (
     spread,
     strategy_name,
     target_name,
+    winning_base,
 )
 from csf.show.progress import ProgressDisplay
 from csf.show.row_costs import answers_to_all, draw_costs
@@ -189,7 +192,27 @@ def _of_any(search, held, mute, lead):
         "constraint": get_constraint(search.constraint),
         "matrix": None if held is None else confusion(search, held),
         "trials": _shown_trials(search),
+        "models": _models(search),
     }
+
+
+def _trainings(search):
+    """Number of trainings on folds: of models that were dropped not on all."""
+    return sum(len(trial.fold_scores) or search.n_splits_ for trial in search.trials_)
+
+
+def _models(search):
+    """Of several models: name, steps, trials, largest number of folds, best value, and why it was dropped."""
+    rows = []
+    for name, base in named_models(search.base) or ():
+        at = [at for at, own in enumerate(search.cv_results_[f"param_{MODEL}"]) if own == name]
+        trials = [search.trials_[each] for each in at]
+        values = [trial.score for trial in trials if trial.score is not None]
+        reasons = [search.studies_[trial.setting].stop_reason or "" for trial in trials]
+        why = next((reason for reason in reasons if reason.startswith(f"{name} was dropped")), "")
+        n_folds = max((len(trial.fold_scores) for trial in trials), default=0)
+        rows.append((name, base_name(base), len(trials), n_folds, max(values, default=None), why))
+    return rows
 
 
 def _of_every(search, held, mute, lead):
@@ -228,7 +251,7 @@ def _estimates(search: CostSearch, held: HeldOut | None) -> list[tuple[str, floa
 
 
 def _winner(search: CostSearch) -> str:
-    return f"The winner is {', '.join(filter(None, [base_name(search.base), parameters_of(search)]))}"
+    return f"The winner is {', '.join(filter(None, [base_name(winning_base(search)), parameters_of(search)]))}"
 
 
 def _threshold_lead(search: CostSearch) -> str:
@@ -513,6 +536,7 @@ def templates() -> Any:
         keep_trailing_newline=True,
     )
     made.filters |= {"digits": digits, "short": short, "spread": spread, "base_name": base_name}
+    made.filters["trainings"] = _trainings
     made.filters |= {"strategy_name": strategy_name, "parameters_of": parameters_of, "target_name": target_name}
     return made
 

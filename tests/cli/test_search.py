@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 import csf.cli.search
 from csf import CostSearch, Trial
 from csf.cli.predict import load_model, required_trust
-from csf.cli.problem import POOLED, RIVALS, make_base
+from csf.cli.problem import BASES, POOLED, RIVALS, base_names, make_base
 from csf.cli.search import _SLOW, _valid, verdict
 from csf.cli.shared import Budget
 from csf.metrics import METRICS
@@ -694,3 +694,46 @@ def test_what_several_classes_do_not_have_is_refused(options, words, error_of, f
 
 def test_built_in_sets_have_all_their_classes(ok):
     assert "wine: 178 rows, 13 features, 3 classes (class_0 33.1 %" in ok("search", "wine", *OF_CLASSES, "--trials", 1)
+
+
+def test_several_bases_are_one_search(ok, tmp_path):
+    options = ["--base", "logistic,forest", "--trials", 1, "--no-rivals", "--quiet"]
+    ok("search", "iris:1", *options, "--json", tmp_path / "r.json", "--save", tmp_path / "m.skops")
+    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert {trial["params"]["model"] for trial in report["trials"]} == {"logistic", "random-forest"}
+    assert report["winner"]["params"]["model"] in ("logistic", "random-forest")
+    assert len(ok("predict", tmp_path / "m.skops", "iris").splitlines()) == 151
+
+
+def test_rivals_of_several_bases(ok):
+    text = ok("search", "iris:1", "--model", "logistic,sgd", "--trials", 1, "--cv", 2)
+    assert "maximising f1 of logistic,sgd, up to 1 trials of each of" in text
+    assert "| base as it is" in text
+    assert "| exact pooled threshold" in text
+
+
+def test_a_base_without_weights_says_so(ok):
+    text = ok("search", "iris:1", "--base", "nearest-neighbors", "--no-rivals")
+    assert "KNeighborsClassifier takes no weights, so that other costs cannot reach it" in text
+
+
+def test_groups_of_bases_are_those_that_are_installed(monkeypatch):
+    monkeypatch.setattr("csf.cli.problem.find_spec", lambda name: None)
+    assert base_names("auto") == ["logistic", "random-forest"]
+    assert set(base_names("all")) == set(BASES) - {"lightgbm", "xgboost"}
+    assert base_names("forest, sgd") == ["random-forest", "sgd"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "options", "message"),
+    [
+        ("search", ["--base", "logistic,forst"], "invalid choice: 'forst'"),
+        ("search", ["--base", "logistic,sgd", "--param", "C=1"], "--param is for one base"),
+        ("search", ["--base", "logistic,forest", "--rule", "r.json"], "--rule needs a linear base"),
+        ("compare", ["--base", "logistic,sgd"], "csf compare takes one base, got logistic,sgd"),
+    ],
+)
+def test_what_several_bases_cannot_have(run, verb, options, message):
+    code, _, err = run(verb, "iris:1", *options)
+    assert code == 2
+    assert message in err

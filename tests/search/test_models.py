@@ -197,6 +197,9 @@ def test_parameters_of_models_are_those_of_the_search():
     assert listed.base == [FOREST, LINEAR]
     with pytest.raises(ValueError, match="Invalid parameter"):
         search.set_params(nobody__C=1)
+    assert "forest" in repr(search)
+    assert "RandomForestClassifier" in search._repr_html_()
+    assert CostSearch([LinearSVC, 3]).get_params()["type"] is LinearSVC
     assert hasattr(search, "predict_proba")
     assert not hasattr(CostSearch([FOREST, LinearSVC()]), "predict_proba")
 
@@ -219,7 +222,7 @@ def test_one_that_fails_is_left_out():
 @pytest.mark.parametrize(
     "options",
     [
-        {"n_jobs": 2},
+        pytest.param({"n_jobs": 2}, marks=pytest.mark.slow),
         {"threshold": "tune"},
         {"threshold": None},
         {"strategy": "cone", "n_trials": 2},
@@ -246,8 +249,6 @@ def test_options(options):
         assert told(search) == told(CostSearch(models, random_state=0).fit(X, Y))
     if options.get("refit", True):
         assert set(search.predict(X).tolist()) <= {0, 1}
-    if options == {"refit": True}:
-        assert type(search.best_estimator_) is type(models[search.best_params_["model"]])
     low, high = search.score_interval_
     assert low <= search.corrected_score_ <= high
 
@@ -258,6 +259,7 @@ def test_sample_weights():
     assert set(search.cv_results_["param_model"]) == {"logisticregression", "randomforestclassifier"}
 
 
+@pytest.mark.slow
 def test_a_checkpoint_resumes_to_the_same(tmp_path):
     whole = CostSearch(THREE, random_state=0).fit(X, Y)
     for n_trials in (1, 3, 4, 6):

@@ -40,11 +40,13 @@ BASES = {
     "balanced": LinearSVC(class_weight="balanced"),
     "one-vs-rest": OneVsRestClassifier(LogisticRegression()),
     "bayes": GaussianNB(),
+    "several": [LogisticRegression(), DecisionTreeClassifier(max_depth=3, random_state=0)],
 }
 GRIDS = {"auto": "auto", "none": None}
 OWN = {
     "tree": {"max_depth": [2, 4]},
     "bayes": {"var_smoothing": [1e-9, 0.1]},
+    "several": {"logisticregression": {"C": [0.1, 1.0]}},
     "pipeline": {"logisticregression__C": [0.1, 1.0]},
     "one-vs-rest": {"estimator__C": [0.1, 1.0]},
 }

@@ -5,8 +5,13 @@ import itertools
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
 
-from csf import Study
+from csf import CostSearch, Study
 from csf.bounds import get_bound
 from csf.metrics import get_metric
 from csf.plots import ProgressDisplay, StreamDisplay
@@ -157,3 +162,13 @@ def test_bad_arguments_are_refused(results):
         StreamDisplay.from_results(results, against="hours")
     with pytest.raises(ValueError, match="there is no result to draw"):
         StreamDisplay.from_results({})
+
+
+def test_of_several_models_it_shows_where_each_begins_and_when_it_was_dropped():
+    X, y = make_classification(400, 5, n_redundant=0, weights=[0.8], class_sep=2.0, flip_y=0.02, random_state=0)
+    blind = make_pipeline(FunctionTransformer(np.zeros_like), DecisionTreeClassifier())
+    search = CostSearch({"good": LogisticRegression(), "blind": blind}, random_state=0).fit(X, y)
+    display = ProgressDisplay.from_estimator(search)
+    assert display.models == {"good": 2, "blind: dropped after 4 of 8 folds": 1}
+    assert set(display.models) <= {text.get_text() for text in display.ax_.texts}
+    assert ProgressDisplay.from_estimator(search, setting=0).models == {}

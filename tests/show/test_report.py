@@ -9,9 +9,14 @@ import pytest
 import scipy.sparse as sp
 from builders import paper_search
 from builders_of_reports import EVIL, KINDS, data, fitted, page_of
+from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix, f1_score, precision_score, recall_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
@@ -376,3 +381,16 @@ def test_the_best_method_is_named_and_doubted(tmp_path):
 def test_the_reference_has_to_be_there(tmp_path):
     with pytest.raises(ValueError, match="reference must be a method of outcomes, got 'other'"):
         write_comparison(tmp_path / "c.html", outcomes(), metric_name="f1", reference="other", facts={})
+
+
+def test_of_several_models_the_page_tells_who_was_dropped(tmp_path):
+    X, y = make_classification(400, 5, n_redundant=0, weights=[0.8], class_sep=2.0, flip_y=0.02, random_state=0)
+    blind = make_pipeline(FunctionTransformer(np.zeros_like), DecisionTreeClassifier())
+    search = CostSearch({"good": LogisticRegression(), "blind": blind}, random_state=0).fit(X, y)
+    write_report(search, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "The winner is LogisticRegression, model = good" in page
+    assert "blind was dropped after 4 folds: f1 0." in page
+    assert "good: LogisticRegression; blind: FunctionTransformer, DecisionTreeClassifier" in page
+    n_good = sum(model == "good" for model in search.cv_results_["param_model"])
+    assert re.search(f"Trainings</dt><dd>{8 * n_good + 4}<", page)

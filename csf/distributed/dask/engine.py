@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from csf._common.sklearn import clone
+from csf._common.sklearn import clone, named_models
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf._common.validation import check_labels, check_pos_label
 from csf.data.labels import Labels
@@ -329,6 +329,11 @@ def _training_rows(
 
 def base_kind(base: Estimator) -> DaskBase:
     """How a base is trained on Dask collections; a TypeError where it cannot be."""
+    if named_models(base) is not None:
+        raise TypeError(
+            f"base must be one classifier on Dask collections, got {base!r}; fit a search of each model with the same "
+            "cv and compare their corrected_score_, or load the data and use csf.CostSearch"
+        )
     if isinstance(base, LinearSVC | LogisticRegression):
         return LinearBase()
     kinds = (("xgboost.dask", "DaskXGBClassifier", XGBoostBase), ("lightgbm", "DaskLGBMClassifier", LightGBMBase))

@@ -449,6 +449,7 @@ def test_data_in_memory_are_sent_to_the_other_class(data):
     ("base", "error", "message"),
     [
         (DecisionTreeClassifier(), TypeError, "base must be LinearSVC, LogisticRegression"),
+        ([LinearSVC(), LogisticRegression()], TypeError, "base must be one classifier on Dask collections"),
         (LinearSVC(loss="hinge"), ValueError, "cannot be trained in parts"),
         (LogisticRegression(class_weight="balanced"), ValueError, "cannot be trained in parts"),
     ],

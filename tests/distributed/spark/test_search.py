@@ -522,6 +522,7 @@ def test_estimators_that_cannot_be_used(frame):
         (StandardScaler(), "StandardScaler takes no weights"),
         (Pipeline(stages=[]), "got a Pipeline without stages"),
         (LinearSVC(), "estimator must be a classifier of pyspark.ml"),
+        ([c.LinearSVC(), c.LogisticRegression()], "estimator must be a classifier of pyspark.ml"),
         (c.LogisticRegression(probabilityCol=""), "hides what the search reads"),
     ]
     for estimator, message in cases:
