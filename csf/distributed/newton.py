@@ -243,11 +243,24 @@ def _scaled(solving: Solving, scaling: Scaling) -> Solving:
     """The same training, whose questions are asked of raw rows."""
     question = next(solving)
     while True:
-        answer = yield scaling.question(question)
+        along = None if question.along is None else scaling.raw(question.along)
+        answer = yield replace(question, w=scaling.raw(question.w), along=along)
         try:
-            question = solving.send(scaling.answer(question, answer))
+            question = solving.send(_of_scaled(question, answer, scaling))
         except StopIteration as end:
             return replace(end.value, scaling=scaling)
+
+
+def _of_scaled(question: Question, answer: Answer, scaling: Scaling) -> Answer:
+    """What scaled rows answer, from what raw ones did."""
+    if question.along is not None:
+        return answer if question.shares is not None else (scaling.scaled(answer[0]),)
+    losses, pulls, matrix = answer
+    if matrix.ndim == 2:
+        whole = np.triu(matrix) + np.triu(matrix, 1).T
+        return losses, scaling.scaled(pulls), scaling.scaled(scaling.scaled(whole).T)
+    # A diagonal is only what directions are conditioned by.
+    return losses, scaling.scaled(pulls), np.append(scaling.slope**2 * matrix[:-1], matrix[-1])
 
 
 def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: int, starts: Sequence[Any]) -> Solving:

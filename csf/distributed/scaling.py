@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +16,6 @@ from csf._common.sklearn import clone
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, Estimator
-    from csf.distributed.newton import Answer, Question
 
 __all__ = [
     "Moments",
@@ -50,7 +49,8 @@ class Moments(NamedTuple):
     def of(cls, X: Any) -> Self:
         """Moments of rows."""
         if sparse.issparse(X):
-            (mean, variance), (low, high) = mean_variance_axis(X, axis=0), min_max_axis(X, axis=0)
+            columns: Any = mean_variance_axis(X, axis=0), min_max_axis(X, axis=0)
+            (mean, variance), (low, high) = columns
         else:
             mean, variance = X.mean(axis=0, dtype=np.float64), X.var(axis=0, dtype=np.float64)
             low, high = X.min(axis=0), X.max(axis=0)
@@ -84,7 +84,8 @@ class Scaling:
         step[step == 0.0] = 1.0
         # Two rows have the mean and the deviation of all, two others their ends, and two show what becomes of a value.
         usual, ends = moments.mean + np.outer([-1.0, 1.0], deviation), np.array([moments.low, moments.high])
-        shown, fitted = np.outer([0.0, 1.0], step), []
+        shown: Any = np.outer([0.0, 1.0], step)
+        fitted = []
         for scaler in map(clone, scalers):
             scaler.fit(usual if isinstance(scaler, StandardScaler) else ends)
             scaler.n_samples_seen_ = moments.n_rows
@@ -104,22 +105,7 @@ class Scaling:
         """Coefficients for raw features that say what some for scaled ones do."""
         return np.append(self.slope * w[:-1], w[-1] + self.shift @ w[:-1])
 
-    def question(self, asked: Question) -> Question:
-        """What is to be asked of raw rows."""
-        return replace(asked, w=self.raw(asked.w), along=None if asked.along is None else self.raw(asked.along))
-
-    def answer(self, asked: Question, sums: Answer) -> Answer:
-        """What raw rows answered, for scaled ones."""
-        if asked.along is not None:
-            return sums if asked.shares is not None else (self._scaled(sums[0]),)
-        losses, pulls, matrix = sums
-        if matrix.ndim == 2:
-            whole = np.triu(matrix) + np.triu(matrix, 1).T
-            return losses, self._scaled(pulls), self._scaled(self._scaled(whole).T)
-        # A diagonal is only what directions are conditioned by.
-        return losses, self._scaled(pulls), np.append(self.slope**2 * matrix[:-1], matrix[-1])
-
-    def _scaled(self, sums: Array) -> Array:
+    def scaled(self, sums: Array) -> Array:
         """Sums of raw rows, columns last, as those of scaled ones."""
         inner = self.slope * sums[..., :-1] + self.shift * sums[..., -1:]
         return np.concatenate([inner, sums[..., -1:]], axis=-1)

@@ -211,7 +211,8 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     shuffling rows in memory), ``null_class`` and ``weighting`` (partitions are trained on two classes),
     the choice of rounds for boosting (it would score all rows once more for each number of them),
     ``bound_on="train"`` (it would score all rows once more for each fold), other steps of pipelines and other bases
-    (they would have to be fitted on partitions too), and scikit-learn's callbacks. `report` takes samples in memory, as it shows them: give it computed ones.
+    (they would have to be fitted on partitions too), and scikit-learn's callbacks. `report` takes samples in memory, as
+    it shows them: give it computed ones.
 
     Examples
     --------
