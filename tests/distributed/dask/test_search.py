@@ -272,6 +272,24 @@ def test_the_gain_over_equal_costs_is_drawn_from_a_sample(data, sampled):
     assert search.best_score_ == search.trials_[search.best_index_].score
 
 
+def test_rows_of_a_key_are_in_one_fold(data):
+    """As the guide does it."""
+    X, y, _ = data
+    keys = np.random.default_rng(0).integers(0, 200, y.size).astype(str).astype(object)
+    dX, dy = frames(3, X, y)[:2]
+    customer = dd.from_pandas(pd.Series(keys), npartitions=3)
+
+    def fold_of(part):
+        return (pd.util.hash_array(part.to_numpy(), categorize=False) % 5).astype(np.int64)
+
+    folds = customer.map_partitions(fold_of, meta=("fold", "int64"))
+    assert pd.DataFrame({"key": keys, "fold": fold_of(pd.Series(keys))}).groupby("key")["fold"].nunique().max() == 1
+    search = DaskCostSearch(LinearSVC(), n_trials=1, param_grid=None).fit(dX, dy, folds=folds)
+    known = CostSearch(LinearSVC(), n_trials=1, param_grid=None, cv=PredefinedSplit(fold_of(pd.Series(keys)))).fit(X, y)
+    assert search.n_splits_ == 5
+    assert search.trials_[0].score == pytest.approx(known.trials_[0].score, abs=1e-3)
+
+
 SCALED = {
     "standard": make_pipeline(StandardScaler(), LogisticRegression(tol=1e-9)),
     "range": make_pipeline(MinMaxScaler(), StandardScaler(with_std=False), LinearSVC(tol=1e-6)),
