@@ -243,7 +243,7 @@ def test_settings_race_on_a_sample(data, sampled, monkeypatch):
     X, y, weight = data
     passes, reduced = [], DaskData.reduced
     monkeypatch.setattr(DaskData, "reduced", lambda own, *given: passes.append(own.thinned) or reduced(own, *given))
-    spent, found = [], []
+    spent, found = [], []  # one more pass draws the sample
     for threshold in ("tune", "stable"):
         passes.clear()
         found.append(
