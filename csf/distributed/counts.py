@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Bins",
     "CountedCut",
-    "EDGES",
     "MemoryScores",
     "PartScores",
     "PartedScores",
@@ -487,7 +486,7 @@ class MemoryScores(PartedScores):
 
 
 # Edges for each class in the first pass of counts, and in all of a later one.
-EDGES = 2048
+_EDGES = 2048
 # So many samples are listed score by score rather than counted in bins once more.
 _LISTED = 1 << 17
 
@@ -543,13 +542,7 @@ def own_decision(scored: Scored) -> CountedCut:
 
 
 def counted_cut(
-    scored: Scored,
-    metric: Metric,
-    *,
-    edges: Array | None = None,
-    n_edges: int = EDGES,
-    n_listed: int = _LISTED,
-    tol: float = 0.0,
+    scored: Scored, metric: Metric, *, n_edges: int = _EDGES, n_listed: int = _LISTED, tol: float = 0.0
 ) -> CountedCut:
     r"""Find the threshold that maximises a metric, from counts alone.
 
@@ -559,8 +552,6 @@ def counted_cut(
         Held-out scores.
     metric : Metric
         What is maximised; its ``constraint``, if any, counts.
-    edges : ndarray, default=None
-        Where bins begin in the first pass of counts, such as quantiles of a sample; ``None`` asks for quantiles.
     n_edges : int, default=2048
         Edges of bins for each class in the first pass of counts.
     n_listed : int, default=131072
@@ -598,10 +589,10 @@ def counted_cut(
     >>> found.n_passes, found.n_listed < 10**4, found.cut.value
     (3, True, 0.614)
     """
-    passes, edges = (2, scored.quantiles(n_edges)) if edges is None else (1, edges)
+    edges = scored.quantiles(n_edges)
     # Samples with a score of +inf are a bin of their own, and the model's own decision is the end of one.
     edges = np.unique(np.concatenate([edges[np.isfinite(edges)], [scored.own_cut, np.inf]]))
-    bins, listed = _filled(scored.counts(edges)), 0
+    bins, passes, listed = _filled(scored.counts(edges)), 2, 0
     while True:
         curve = _curve(bins)
         best = curve.best(metric, metric.constraint)

@@ -23,11 +23,8 @@ __all__ = [
     "Job",
     "MOST_COLLECTED",
     "MemoryEngine",
-    "N_SAMPLED",
     "check_folds",
     "hash_folds",
-    "hash_numbers",
-    "sampled_shares",
 ]
 
 # ---------------------------------------------------------------- the contract
@@ -35,8 +32,6 @@ __all__ = [
 
 # Rows in folds whose scores are collected at most: 4 MB a trial. Of more, luck decides little, and counts are enough.
 MOST_COLLECTED = 1 << 20
-# Rows, about, of a sample of them.
-N_SAMPLED = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,25 +293,13 @@ def hash_folds(part: int, n_rows: int, cv: int | float, seed: int = 0) -> IntArr
     >>> round(float((hash_folds(0, 10**5, 0.25) == 0).mean()), 2)
     0.25
     """
-    share = hash_numbers(part, n_rows, seed)
-    if isinstance(cv, float):
-        return np.where(share < cv, 0, -1)
-    return (share * cv).astype(np.int64)
-
-
-def hash_numbers(part: int, n_rows: int, seed: int) -> Array:
-    """Number in [0, 1) for each row of a part, by the part, the place in it and the seed alone."""
     with np.errstate(over="ignore"):
         key = _mixed(np.full(1, seed % 2**64, dtype=np.uint64)) ^ _mixed(np.full(1, part + 1, dtype=np.uint64))
         uniform = _mixed(_mixed(key) + np.arange(n_rows, dtype=np.uint64)) >> np.uint64(11)
-    return uniform.astype(np.float64) * 2.0**-53
-
-
-def sampled_shares(negatives: int, positives: int) -> tuple[float, float]:
-    """Shares of negatives and positives in a sample of `N_SAMPLED` rows: as many of both, or all of a rare class."""
-    half = N_SAMPLED // 2
-    kept_positives = min(positives, max(half, N_SAMPLED - negatives))
-    return min(1.0, (N_SAMPLED - kept_positives) / negatives), kept_positives / positives
+    share = uniform.astype(np.float64) * 2.0**-53
+    if isinstance(cv, float):
+        return np.where(share < cv, 0, -1)
+    return (share * cv).astype(np.int64)
 
 
 def _mixed(bits: Array) -> Array:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from csf._common.sklearn import last_step
 from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray
 from csf.solvers import Rows
 from csf.solvers.base import DIRECT, NOISE, conjugate_directions, newton_step
@@ -16,6 +17,7 @@ from csf.trainers.linear import LogisticTrainer, linear_kind
 
 if TYPE_CHECKING:
     from csf.distributed.engine import Job
+    from csf.distributed.scaling import Scaling
 
 __all__ = [
     "LinearModel",
@@ -131,10 +133,13 @@ class LinearModel:
     objective: float
     relative_gap: float
     n_iter: int
+    # What is done with rows before.
+    scaling: Scaling | None = None
 
     def scores(self, X: Any) -> Array:
         """Scores of some rows."""
-        return Rows(X, constant=self.constant).scores(self.w)
+        w = self.w if self.scaling is None else self.scaling.raw(self.w)
+        return Rows(X, constant=self.constant).scores(w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,9 +215,17 @@ def add_answers(parts: Sequence[list[Answer]]) -> list[Answer]:
 Solving: TypeAlias = Generator[Question, Answer, LinearModel]
 
 
-def solve_together(jobs: Sequence[Job], n_features: int, ask: Any) -> list[LinearModel]:
-    """Solve several problems on the same data, with one pass for a step of all of them."""
-    solving = [_solved(LinearProblem.of(job.base), job.fold, job.costs, n_features, job.starts) for job in jobs]
+def solve_together(
+    jobs: Sequence[Job], n_features: int, ask: Any, scalings: Sequence[Scaling] | None = None
+) -> list[LinearModel]:
+    """Solve several problems on the same data, with one pass for a step of all of them.
+
+    With ``scalings``, one for each job, these are problems on scaled features.
+    """
+    problems = [LinearProblem.of(last_step(job.base)[1]) for job in jobs]
+    solving = [_solved(each, job.fold, job.costs, n_features, job.starts) for each, job in zip(problems, jobs)]
+    if scalings is not None:
+        solving = [_scaled(each, scaling) for each, scaling in zip(solving, scalings, strict=True)]
     found: dict[int, LinearModel] = {}
     questions = {k: next(each) for k, each in enumerate(solving)}
     while questions:
@@ -224,6 +237,30 @@ def solve_together(jobs: Sequence[Job], n_features: int, ask: Any) -> list[Linea
             except StopIteration as end:
                 found[k] = end.value
     return [found[k] for k in range(len(jobs))]
+
+
+def _scaled(solving: Solving, scaling: Scaling) -> Solving:
+    """The same training, whose questions are asked of raw rows."""
+    question = next(solving)
+    while True:
+        along = None if question.along is None else scaling.raw(question.along)
+        answer = yield replace(question, w=scaling.raw(question.w), along=along)
+        try:
+            question = solving.send(_of_scaled(question, answer, scaling))
+        except StopIteration as end:
+            return replace(end.value, scaling=scaling)
+
+
+def _of_scaled(question: Question, answer: Answer, scaling: Scaling) -> Answer:
+    """What scaled rows answer, from what raw ones did."""
+    if question.along is not None:
+        return answer if question.shares is not None else (scaling.scaled(answer[0]),)
+    losses, pulls, matrix = answer
+    if matrix.ndim == 2:
+        whole = np.triu(matrix) + np.triu(matrix, 1).T
+        return losses, scaling.scaled(pulls), scaling.scaled(scaling.scaled(whole).T)
+    # A diagonal is only what directions are conditioned by.
+    return losses, scaling.scaled(pulls), np.append(scaling.slope**2 * matrix[:-1], matrix[-1])
 
 
 def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: int, starts: Sequence[Any]) -> Solving:

@@ -10,10 +10,10 @@ from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from csf._common.messages import warn
-from csf._common.typing import Array, Costs, Estimator
-from csf.distributed.counts import EDGES, CountedCut, MemoryScores, PartScores, Scored, counted_cut, own_decision
+from csf._common.typing import Costs, Estimator
+from csf.distributed.counts import CountedCut, MemoryScores, PartScores, Scored, counted_cut, own_decision
 from csf.distributed.engine import Engine, FoldTotals, Job
-from csf.evaluate import ScoreStore, TrialKey
+from csf.evaluate import ScoreRow, ScoreStore
 from csf.evaluate.choices import decisions
 from csf.evaluate.trials import known_hull, outcome
 from csf.metrics.profile import ErrorProfile
@@ -57,14 +57,10 @@ class SampledStore(ScoreStore):
         super().__init__(entries.is_pos, entries.weight)
         self.metric = metric
 
-    def add_trial(
-        self, key: TrialKey, trial: Trial, score: Array | None, decided: Array | None, lost: Array | None = None
-    ) -> None:
-        """See `ScoreStore.add_trial`."""
-        super().add_trial(key, trial, score, decided, lost)
-        row = self[key]
+    def put(self, row: ScoreRow) -> None:
+        """Keep a row with its value on these rows."""
         profile = ErrorProfile.from_masks(self.is_pos, decisions(row), sample_weight=self.weight)
-        self.put(replace(row, value=self.metric.of(profile)))
+        super().put(replace(row, value=self.metric.of(profile)))
 
 
 class EngineTrainer(WaveTrainer):
@@ -157,15 +153,10 @@ class EngineTrainer(WaveTrainer):
     def _fields(self, models: list[Any]) -> tuple[CompleteFields, HeldOutPredictions | None]:
         """Fields of a trial from the counts of its held-out scores, and these scores where they are collected."""
         scored: Scored = self.engine.scores(models)
-        score = edges = None
-        if self.entries is not None:
-            score = scored.collected()
-            collected = self.entries._replace(score=score)
-            if self.sampled:
-                edges = collected.quantiles(EDGES).edges()
-            else:
-                scored = MemoryScores([collected], self.n_folds, scored.own_cut)
-        found = counted_cut(scored, self.metric, edges=edges) if self.tune else own_decision(scored)
+        score = None if self.entries is None else scored.collected()
+        if self.entries is not None and not self.sampled:
+            scored = MemoryScores([self.entries._replace(score=score)], self.n_folds, scored.own_cut)
+        found = counted_cut(scored, self.metric) if self.tune else own_decision(scored)
         self.counted.append(found)
         hull = known_hull(found.own, found.curve)
         folds = [None if profile is None else self.metric.of(profile) for profile in found.fold_profiles]

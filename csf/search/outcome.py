@@ -302,8 +302,7 @@ def conclude(searched: Outcome, chooser: Chooser, counted: Sequence[Any] = ()) -
     _warn_of(won.trial, metric)
     if store is not None:
         key = won.trial.setting, won.trial.number
-        if won.threshold != won.trial.threshold:
-            store.put(replace(store[key], threshold=won.threshold, value=won.score))
+        store.put(replace(store[key], threshold=won.threshold, value=won.score))
     # One bound for all settings: it speaks of every classifier on these data, whatever its parameters. What the
     # training parts say has no scores here, and so no margin.
     judged = store if config.bound_on == "validation" else None

@@ -99,7 +99,7 @@ def _main(data, limit, n_trials, cv):
 
 
 class _Passes:
-    """Counts passes over the data, and the bytes of their results as the client gets them."""
+    """Counts passes over all rows, and the bytes of their results as the client gets them; not those over a sample."""
 
     def __init__(self, client):
         self.client, self.count, self.received = client, 0, 0
@@ -110,21 +110,27 @@ class _Passes:
 
         from csf.distributed.dask.collections import DaskData
 
-        self._reduced = reduced = DaskData.reduced
+        self._own = DaskData.reduced, DaskData.sampled
+        reduced, sampled = self._own
 
         def counted(data, of_part, of_results):
             result = reduced(data, of_part, of_results)
-            self.count += 1
-            self.received += sum(map(nbytes, serialize(result)[1]))
+            if data.thinned is None:
+                self.count += 1
+                self.received += sum(map(nbytes, serialize(result)[1]))
             return result
 
-        DaskData.reduced = counted
+        def drawn(data, of_part):
+            self.count += 1
+            return sampled(data, of_part)
+
+        DaskData.reduced, DaskData.sampled = counted, drawn
         return self
 
     def __exit__(self, *error):
         from csf.distributed.dask.collections import DaskData
 
-        DaskData.reduced = self._reduced
+        DaskData.reduced, DaskData.sampled = self._own
 
 
 def _worker_seconds(client):

@@ -20,6 +20,7 @@ from scipy import sparse
 from csf._common.typing import Array, IntArray, Label, Samples
 from csf.distributed.engine import FoldTotals, hash_folds
 from csf.distributed.newton import Part
+from csf.distributed.scaling import Moments
 
 __all__ = [
     "ChangedRows",
@@ -536,12 +537,14 @@ class Survey:
     """What the first pass found.
 
     ``table`` is a pandas frame with the ``weight`` and number of ``rows`` of each partition, fold and label;
-    ``marks`` are by what partitions are known again; ``checksum`` is that of everything, where it was asked for.
+    ``marks`` are by what partitions are known again; ``checksum`` is that of everything, where it was asked for;
+    ``moments`` are those of each fold, where the base needs them.
     """
 
     table: Any
     marks: dict[int, Mark]
     checksum: int
+    moments: dict[int, Moments]
 
     @property
     def labels(self) -> Array:
@@ -571,9 +574,9 @@ class Survey:
         return kept.groupby("part")["rows"].sum().reindex(range(n_parts), fill_value=0).tolist()
 
 
-def survey(data: DaskData, check_rows: Callable[[RawPart], None], *, checksum: bool) -> Survey:
-    """Make the first pass, with a check of the features; with ``checksum`` other data are recognised by them."""
-    return data.reduced(partial(_of_part, check_rows=check_rows, checksum=checksum), _merged)
+def survey(data: DaskData, moments: Callable[[RawPart], dict[int, Moments]], *, checksum: bool) -> Survey:
+    """Make the first pass, with moments of the features; with ``checksum`` other data are recognised by them."""
+    return data.reduced(partial(_of_part, moments=moments, checksum=checksum), _merged)
 
 
 def check_labels_given(part: RawPart) -> None:
@@ -587,7 +590,7 @@ def check_labels_given(part: RawPart) -> None:
         )
 
 
-def _of_part(part: RawPart, *, check_rows: Callable[[RawPart], None], checksum: bool) -> Survey:
+def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]], checksum: bool) -> Survey:
     import pandas
 
     n_rows, weight = part.y.shape[0], part.weight
@@ -604,8 +607,8 @@ def _of_part(part: RawPart, *, check_rows: Callable[[RawPart], None], checksum: 
     n_labels = len(set(cells["label"]))
     if n_labels > _MOST_LABELS:
         raise ValueError(f"y must hold two class labels, got {n_labels} different values in one partition")
-    check_rows(part)
-    return Survey(cells.assign(part=part.index), {part.index: part.mark}, _checksum(part) if checksum else 0)
+    known, told = moments(part), _checksum(part) if checksum else 0
+    return Survey(cells.assign(part=part.index), {part.index: part.mark}, told, known)
 
 
 def _checksum(part: RawPart) -> int:
@@ -629,4 +632,6 @@ def _merged(parts: Sequence[Survey]) -> Survey:
     # Empty partitions say nothing, not even which kind their labels are of.
     told = [part.table for part in parts if len(part.table)] or [parts[0].table]
     marks = dict(mark for part in parts for mark in part.marks.items())
-    return Survey(pandas.concat(told, ignore_index=True), marks, sum(part.checksum for part in parts) % 2**64)
+    folds = {fold for part in parts for fold in part.moments}
+    moments = {fold: Moments.merged([part.moments[fold] for part in parts if fold in part.moments]) for fold in folds}
+    return Survey(pandas.concat(told, ignore_index=True), marks, sum(part.checksum for part in parts) % 2**64, moments)

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from csf._common.sklearn import clone, named_models
+from csf._common.sklearn import clone, last_step, named_models
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf._common.validation import check_labels, check_pos_label
 from csf.data.labels import Labels
@@ -31,8 +31,9 @@ from csf.distributed.dask.collections import (
     survey,
     with_all_workers,
 )
-from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job, hash_numbers, sampled_shares
+from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job, hash_folds
 from csf.distributed.newton import Answer, LinearModel, LinearProblem, Question, add_answers, answers, solve_together
+from csf.distributed.scaling import Moments, Scaling, scalers_of
 from csf.solvers.base import DIRECT
 from csf.trainers.base import Training
 
@@ -76,9 +77,9 @@ class DaskBase(ABC):
     def check(self, base: Estimator) -> None:
         """Raise a ValueError where the base has parameters that cannot be served."""
 
-    def check_rows(self, part: RawPart) -> None:
-        """Raise a TypeError or ValueError where the features of a partition cannot be trained on."""
-        return
+    def moments(self, part: RawPart) -> dict[int, Moments]:
+        """What scalers learn of each fold of a partition; a TypeError or ValueError where it cannot be trained on."""
+        return {}
 
     @abstractmethod
     def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, pos_label: Label) -> list[Training | Exception]:
@@ -109,9 +110,15 @@ _MOST_BYTES = (1 << 26) // FAN_IN
 
 
 class LinearBase(DaskBase):
-    """Trains scikit-learn's linear models on sums over partitions, all folds in the same passes."""
+    """Trains scikit-learn's linear models on sums over partitions, all folds in the same passes.
+
+    They may be the last steps of pipelines of scalers (``scaled``), which learn their columns in the first pass.
+    """
 
     method = "decision_function"
+
+    def __init__(self, scaled: bool = False) -> None:
+        self.scaled = scaled
 
     def most_jobs(self, n_folds: int, n_features: int) -> int:
         """See `csf.distributed.Engine.most_jobs`."""
@@ -121,16 +128,17 @@ class LinearBase(DaskBase):
 
     def check(self, base: Estimator) -> None:
         """See `DaskBase.check`."""
-        LinearProblem.of(base)
+        LinearProblem.of(last_step(base)[1])
 
-    def check_rows(self, part: RawPart) -> None:
-        """See `DaskBase.check_rows`."""
+    def moments(self, part: RawPart) -> dict[int, Moments]:
+        """See `DaskBase.moments`."""
         try:
             X = matrix(part.X)
         except TypeError as error:
             raise TypeError(f"in partition {part.index} {error}") from None
         if np.isfinite(X.data if sparse.issparse(X) else X).all():
-            return
+            folds = np.unique(part.fold) if self.scaled else ()
+            return {int(fold): Moments.of(X[np.flatnonzero(part.fold == fold)]) for fold in folds}
         X = sparse.coo_array(X)
         at = np.argmin(np.isfinite(X.data))
         column = int(X.col[at])
@@ -147,12 +155,18 @@ class LinearBase(DaskBase):
         def ask(questions: list[Question]) -> list[Answer]:
             return data.reduced(partial(_answers, questions=questions, pos_label=pos_label), add_answers)
 
+        scalings = [self._scaling(job, data, found) for job in jobs] if self.scaled else None
         try:
-            models = solve_together(jobs, data.n_features, ask)
+            models = solve_together(jobs, data.n_features, ask, scalings)
         except ValueError as error:
             # Features or weights that are too large, for one job or for all.
             return [error for _ in jobs]
         return [Training(model, state=model.w, gap=model.relative_gap) for model in models]
+
+    def _scaling(self, job: Job, data: DaskData, found: Survey) -> Scaling:
+        known = Moments.merged([part for fold, part in found.moments.items() if fold != job.fold])
+        constant = LinearProblem.of(job.base[-1]).constant
+        return Scaling.of(scalers_of(job.base) or [], known, constant, data.feature_names)
 
     def scorer(self, model: LinearModel) -> Scorer:
         """See `DaskBase.scorer`."""
@@ -161,6 +175,10 @@ class LinearBase(DaskBase):
     def fitted(self, base: Estimator, model: LinearModel, names: Array | None) -> Estimator:
         """See `DaskBase.fitted`."""
         fitted = clone(base)
+        if model.scaling is not None:
+            steps = [*model.scaling.scalers, self.fitted(base[-1], replace(model, scaling=None), None)]
+            fitted.steps = [(name, step) for (name, _), step in zip(base.steps, steps)]
+            return fitted
         fitted.coef_ = model.w[None, :-1].copy()
         fitted.intercept_ = np.array([model.w[-1] * model.constant])
         fitted.classes_ = np.array([0, 1])
@@ -327,6 +345,10 @@ def _training_rows(
 # ---------------------------------------------------------------- the engine
 
 
+# Rows, about, of a sample.
+_SAMPLED = 1 << 18
+
+
 def base_kind(base: Estimator) -> DaskBase:
     """How a base is trained on Dask collections; a TypeError where it cannot be."""
     if named_models(base) is not None:
@@ -334,16 +356,18 @@ def base_kind(base: Estimator) -> DaskBase:
             f"base must be one classifier on Dask collections, got {base!r}; fit a search of each model with the same "
             "cv and compare their corrected_score_, or load the data and use csf.CostSearch"
         )
-    if isinstance(base, LinearSVC | LogisticRegression):
-        return LinearBase()
+    scaled = scalers_of(base) is not None
+    if isinstance(base[-1] if scaled else base, LinearSVC | LogisticRegression):
+        return LinearBase(scaled)
     kinds = (("xgboost.dask", "DaskXGBClassifier", XGBoostBase), ("lightgbm", "DaskLGBMClassifier", LightGBMBase))
     for module, name, kind in kinds:
         # Whoever made such an object has imported its library.
         if module in sys.modules and isinstance(base, getattr(sys.modules[module], name)):
             return kind(base)
     raise TypeError(
-        f"base must be LinearSVC, LogisticRegression, xgboost.dask.DaskXGBClassifier or lightgbm.DaskLGBMClassifier, "
-        f"got {base!r}; other classifiers need their data in memory: csf.CostSearch"
+        "base must be LinearSVC, LogisticRegression, a pipeline of StandardScaler, MinMaxScaler or MaxAbsScaler that "
+        "ends in one of them, xgboost.dask.DaskXGBClassifier or lightgbm.DaskLGBMClassifier, got "
+        f"{base!r}; other classifiers need their data in memory: csf.CostSearch"
     )
 
 
@@ -378,7 +402,7 @@ class DaskEngine(Engine):
     @cached_property
     def found(self) -> Survey:
         """What the first pass says."""
-        return survey(self.data, self.kind.check_rows, checksum=self._checksum)
+        return survey(self.data, self.kind.moments, checksum=self._checksum)
 
     @cached_property
     def _known(self) -> DaskData:
@@ -406,8 +430,10 @@ class DaskEngine(Engine):
         """A sample of the rows, kept by the workers, where they are too many for all scores to be collected."""
         if self.data.thinned is not None or self.totals().rows[:-1].sum() <= MOST_COLLECTED:
             return None
-        negatives, positives = self.found.count(np.array([self.labels.null, self.labels.positive])).tolist()
-        sample = _Sample(self.labels.positive, sampled_shares(negatives, positives), self.data.seed + 1)
+        counts = self.found.count(np.array([self.labels.null, self.labels.positive]))
+        # As many of both, or all of a rare class.
+        shares = np.minimum(np.maximum(_SAMPLED / 2, _SAMPLED - counts[::-1]) / counts, 1.0)
+        sample = _Sample(self.labels.positive, shares.tolist(), self.data.seed + 1)
         return self._known.sampled(sample)
 
     def sample(self) -> DaskEngine | None:
@@ -440,12 +466,13 @@ class _Sample:
     """Part of a partition: shares of the negatives and positives, with weights by which they stand for all."""
 
     pos_label: Label
-    shares: tuple[float, float]
+    shares: list[float]
     seed: int
 
     def __call__(self, part: RawPart) -> RawPart:
-        share = np.where(part.y == self.pos_label, *self.shares[::-1])
-        at = np.flatnonzero(hash_numbers(part.index, share.size, self.seed) < share)
+        is_pos = part.y == self.pos_label
+        kept = [hash_folds(part.index, is_pos.size, share, self.seed) == 0 for share in self.shares]
+        at, share = np.flatnonzero(np.where(is_pos, *kept[::-1])), np.where(is_pos, *self.shares[::-1])
         weight = (1.0 if part.weight is None else part.weight[at]) / share[at]
         return RawPart(part.index, part.rows(at), part.y[at], weight, part.fold[at])
 
@@ -468,6 +495,10 @@ class _DaskScores(PartedScores):
     def reduced(self, of_part: OfPart, of_results: OfResults) -> Any:
         """See `PartedScores.reduced`."""
         return self._data.reduced(partial(_asked, held=self._held, of_part=of_part), of_results)
+
+    def quantiles(self, size: int) -> Array:
+        """See `Scored.quantiles`."""
+        return super().quantiles(size) if self.few is self else self.few.quantiles(size)
 
     def collected(self) -> Array:
         """See `Scored.collected`."""

@@ -115,8 +115,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     base : estimator
         `sklearn.svm.LinearSVC` (squared hinge) or `sklearn.linear_model.LogisticRegression` (L2), whose objectives
         are minimised by Newton's method, a pass over the data for each step of all folds and settings, with the duality
-        gap as proof; `xgboost.dask.DaskXGBClassifier` or `lightgbm.DaskLGBMClassifier`, which need a cluster and its
-        memory.
+        gap as proof; a pipeline of `StandardScaler`, `MinMaxScaler` or `MaxAbsScaler` that ends in one of them, whose
+        scalers learn the training part of each fold in the first pass; `xgboost.dask.DaskXGBClassifier` or
+        `lightgbm.DaskLGBMClassifier`, which need a cluster and its memory.
     metric : str or Metric, default="f1"
         What is maximised, see `csf.CostSearch`.
     strategy : str, Strategy or callable, default="ladder"
@@ -209,9 +210,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     What `csf.CostSearch` has and this search has not: ``confidence`` (its stratified calibration part is drawn by
     shuffling rows in memory), ``null_class`` and ``weighting`` (partitions are trained on two classes),
     the choice of rounds for boosting (it would score all rows once more for each number of them),
-    ``bound_on="train"`` (it would score all rows once more for each fold), pipelines and other bases (steps such as a
-    scaler would have to be fitted on partitions too: scale the columns of the collections before), and
-    scikit-learn's callbacks. `report` takes samples in memory, as it shows them: give it computed ones.
+    ``bound_on="train"`` (it would score all rows once more for each fold), other steps of pipelines and other bases
+    (they would have to be fitted on partitions too), and scikit-learn's callbacks. `report` takes samples in memory, as
+    it shows them: give it computed ones.
 
     Examples
     --------

@@ -117,8 +117,8 @@ class SparkData:
     # None takes a hash of all columns of a row, so that equal rows are in one fold, and neither the order nor the
     # partitions matter.
     fold: str | None
-    # Of the hash; with a column, what its numbers stay below, where that is known.
-    n_folds: int | None
+    # Of the hash, or the share that it holds out; with a column, what its numbers stay below, where that is known.
+    n_folds: int | float | None
     seed: int
     # Of the names of the columns that are added.
     prefix: str
@@ -178,6 +178,9 @@ class SparkData:
     def _fold_column(self) -> Column:
         if self.fold is not None:
             return named_column(self.fold).cast("int")
+        if isinstance(self.n_folds, float):
+            held_out = F.pmod(self._hash(self.seed), F.lit(2**52)) < F.lit(self.n_folds * 2**52)
+            return F.when(held_out, F.lit(0)).otherwise(F.lit(-1))
         return F.pmod(self._hash(self.seed), F.lit(self.n_folds)).cast("int")
 
     def _hash(self, seed: int) -> Column:

@@ -13,7 +13,7 @@ from pyspark.ml.param.shared import HasParallelism, HasSeed
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, DefaultParamsWriter
 from pyspark.sql import DataFrame
 
-from csf._common.validation import check_count
+from csf._common.validation import check_count, check_fraction
 from csf.distributed import EngineSearch
 from csf.distributed.spark.engine import SparkBase, SparkEngine
 from csf.distributed.spark.frame import SparkData, last_stage, stages, with_threshold
@@ -43,7 +43,7 @@ __all__ = [
 
 
 # Parameters that are no plain values.
-_APART = ("estimator", "estimatorParamMaps")
+_APART = ("estimator", "estimatorParamMaps", "callbacks")
 
 
 class SearchWriter(DefaultParamsWriter):
@@ -133,6 +133,8 @@ SHARED = {
     "timeLimit": "time_limit",
     "seed": "random_state",
     "checkpoint": "checkpoint",
+    "callbacks": "callbacks",
+    "verbose": "verbose",
 }
 
 
@@ -161,6 +163,7 @@ class SearchParams(HasSeed, HasParallelism):
     nTrials = _param("nTrials", "largest number of levels for each parameter map", TypeConverters.toInt)
     threshold = _param("threshold", "'stable' or 'tune' finds a threshold; None keeps the classifier's own decision")
     numFolds = _param("numFolds", "number of folds, >= 2", TypeConverters.toInt)
+    trainRatio = _param("trainRatio", "share of the rows to train on, once, instead of folds", TypeConverters.toFloat)
     foldCol = _param(
         "foldCol", "column of fold numbers 0, 1, ...; -1 for rows that train only", TypeConverters.toString
     )
@@ -172,6 +175,8 @@ class SearchParams(HasSeed, HasParallelism):
     tol = _param("tol", "stop when the bound is within this of the best value", TypeConverters.toFloat)
     timeLimit = _param("timeLimit", "seconds after which no trial begins that would not end", TypeConverters.toFloat)
     checkpoint = _param("checkpoint", "file of the driver that keeps finished trials", TypeConverters.toString)
+    callbacks = _param("callbacks", "functions callback(study, trial) on the driver; a true result ends the search")
+    verbose = _param("verbose", "1 shows a progress bar", TypeConverters.toInt)
 
     getEstimator = _getter(estimator)
     getMetric = _getter(metric)
@@ -180,12 +185,15 @@ class SearchParams(HasSeed, HasParallelism):
     getNTrials = _getter(nTrials)
     getThreshold = _getter(threshold)
     getNumFolds = _getter(numFolds)
+    getTrainRatio = _getter(trainRatio)
     getNormalize = _getter(normalize)
     getMinGain = _getter(minGain)
     getBound = _getter(bound)
     getTol = _getter(tol)
     getTimeLimit = _getter(timeLimit)
     getCheckpoint = _getter(checkpoint)
+    getCallbacks = _getter(callbacks)
+    getVerbose = _getter(verbose)
 
     def getEstimatorParamMaps(self) -> list[dict[Param[Any], Any]]:
         """Parameters of the estimator that are searched."""
@@ -426,6 +434,9 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
     numFolds : int, default=5
         Number of folds. A row's fold is a hash of its content and ``seed``: equal rows are in one fold, the order and
         the partitions do not matter, and classes are not stratified.
+    trainRatio : float, default=None
+        Share of the rows to train on, in (0, 1); the others are held out, once. One training for each trial instead of
+        ``numFolds``, as `pyspark.ml.tuning.TrainValidationSplit` makes it.
     foldCol : str, default=None
         Column of fold numbers instead: 0, 1, ..., or -1 for rows that are never held out. They must be below
         ``numFolds`` where that is given.
@@ -451,6 +462,10 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
     checkpoint : str, default=None
         File of the driver that keeps finished trials; the same search on the same data resumes from it. A checksum of
         all rows distinguishes the data from others.
+    callbacks : list of callable, default=None
+        ``callback(study, trial)`` after each trial, on the driver; a true result ends the search. Not saved.
+    verbose : int, default=0
+        1 shows a progress bar.
 
     See Also
     --------
@@ -502,6 +517,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         nTrials: int = SearchConfig.n_trials,
         threshold: str | None = SearchConfig.threshold,
         numFolds: int = 5,
+        trainRatio: float | None = None,
         foldCol: str | None = None,
         labelCol: str | None = None,
         weightCol: str | None = None,
@@ -513,6 +529,8 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         seed: int = 0,
         parallelism: int = 1,
         checkpoint: str | None = None,
+        callbacks: list[Any] | None = None,
+        verbose: int = SearchConfig.verbose,
     ) -> None:
         super().__init__()
         # Spark tells what was given from defaults, which this signature has.
@@ -598,6 +616,10 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             raise TypeError(f"estimatorParamMaps must be a list of dicts as of ParamGridBuilder, got {maps!r}")
         check_count(self.getNumFolds(), "numFolds", minimum=2)
         check_count(self.getParallelism(), "parallelism")
+        if self.getTrainRatio() is not None:
+            check_fraction(self.getTrainRatio(), "trainRatio")
+            if self.getFoldCol() is not None or self.isSet(self.numFolds):
+                raise ValueError("trainRatio holds out one part, numFolds and foldCol several; give one of them")
 
     def _data(self, dataset: DataFrame) -> SparkData:
         label, fold, last = self.getLabelCol(), self.getFoldCol(), last_stage(self.getEstimator())
@@ -607,6 +629,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
                 f"{last.getOrDefault('labelCol')!r}; set one of them only"
             )
         known = self.getNumFolds() if fold is None or self.isSet(self.numFolds) else None
+        known = known if self.getTrainRatio() is None else 1.0 - self.getTrainRatio()
         return SparkData(dataset, label, self.getWeightCol(), fold, known, self.getSeed(), self.uid)
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import suppress
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -42,6 +43,28 @@ def in_memory(name):
     if name == "xgboost":
         return pytest.importorskip("xgboost").XGBClassifier(n_estimators=15, max_depth=3, n_jobs=1)
     return pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=15, max_depth=3, verbose=-1, n_jobs=1)
+
+
+def test_a_sample_is_made_again_where_its_worker_is_lost(client, data, monkeypatch):
+    """The rows of a race are kept by the workers: those that are lost are drawn again, the same ones."""
+    X, y, weight = data
+    monkeypatch.setattr("csf.distributed.dask.engine.MOST_COLLECTED", 0)
+    monkeypatch.setattr("csf.distributed.dask.engine._SAMPLED", 1200)
+    options = {"cv": 3, "random_state": 0, "param_grid": {"C": [1e-4, 1.0]}}
+    given = [da.from_array(a, chunks=(600, *a.shape[1:])) for a in (X, y, weight)]
+    with dask.config.set(scheduler="synchronous"):
+        alone = DaskCostSearch(LinearSVC(), **options).fit(*given)
+    processes = list(client.run(os.getpid).values())
+
+    def callback(study, trial):
+        if processes:
+            os.kill(processes.pop(), signal.SIGKILL)
+            processes.clear()
+
+    search = DaskCostSearch(LinearSVC(), callbacks=[callback], **options).fit(*given)
+    assert [trial.score for trial in search.trials_] == pytest.approx([trial.score for trial in alone.trials_])
+    assert search.corrected_score_ == pytest.approx(alone.corrected_score_)
+    client.wait_for_workers(2)
 
 
 @pytest.mark.parametrize("kind", ["arrays", "frames"])

@@ -21,6 +21,8 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import PredefinedSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -218,7 +220,7 @@ def test_more_rows_than_are_collected_are_counted(both, monkeypatch):
 def sampled(monkeypatch):
     """A sample takes the place of all rows wherever one is possible."""
     monkeypatch.setattr("csf.distributed.dask.engine.MOST_COLLECTED", 0)
-    monkeypatch.setattr("csf.distributed.engine.N_SAMPLED", 1200)
+    monkeypatch.setattr("csf.distributed.dask.engine._SAMPLED", 1200)
 
 
 @pytest.mark.parametrize("kind", [pieces, frames])
@@ -241,7 +243,7 @@ def test_settings_race_on_a_sample(data, sampled, monkeypatch):
     X, y, weight = data
     passes, reduced = [], DaskData.reduced
     monkeypatch.setattr(DaskData, "reduced", lambda own, *given: passes.append(own.thinned) or reduced(own, *given))
-    spent, found = [], []
+    spent, found = [], []  # one more pass draws the sample
     for threshold in ("tune", "stable"):
         passes.clear()
         found.append(
@@ -268,6 +270,75 @@ def test_the_gain_over_equal_costs_is_drawn_from_a_sample(data, sampled):
     search = DaskCostSearch(LinearSVC(), cv=3, random_state=0, min_gain=1.5).fit(*pieces(3, X, y, weight))
     assert np.isfinite(search.gain_error_) or search.gain_ == 0.0
     assert search.best_score_ == search.trials_[search.best_index_].score
+
+
+def test_rows_of_a_key_are_in_one_fold(data):
+    """As the guide does it."""
+    X, y, _ = data
+    keys = np.random.default_rng(0).integers(0, 200, y.size).astype(str).astype(object)
+    dX, dy = frames(3, X, y)[:2]
+    customer = dd.from_pandas(pd.Series(keys), npartitions=3)
+
+    def fold_of(part):
+        return (pd.util.hash_array(part.to_numpy(), categorize=False) % 5).astype(np.int64)
+
+    folds = customer.map_partitions(fold_of, meta=("fold", "int64"))
+    assert pd.DataFrame({"key": keys, "fold": fold_of(pd.Series(keys))}).groupby("key")["fold"].nunique().max() == 1
+    search = DaskCostSearch(LinearSVC(), n_trials=1, param_grid=None).fit(dX, dy, folds=folds)
+    known = CostSearch(LinearSVC(), n_trials=1, param_grid=None, cv=PredefinedSplit(fold_of(pd.Series(keys)))).fit(X, y)
+    assert search.n_splits_ == 5
+    assert search.trials_[0].score == pytest.approx(known.trials_[0].score, abs=1e-3)
+
+
+SCALED = {
+    "standard": make_pipeline(StandardScaler(), LogisticRegression(tol=1e-9)),
+    "range": make_pipeline(MinMaxScaler(), StandardScaler(with_std=False), LinearSVC(tol=1e-6)),
+    "largest": make_pipeline(MaxAbsScaler(), LogisticRegression(tol=1e-9, fit_intercept=False)),
+}
+
+
+@pytest.mark.parametrize("kind", [pieces, frames])
+@pytest.mark.parametrize("base", SCALED)
+def test_scalers_learn_of_each_fold(data, base, kind):
+    """A pipeline trains on what its scalers make of the training part of each fold, as in memory."""
+    X, y, _ = data
+    X, fold = X * [1, 10, 0.1, 100, 1, 1] + [0, 5, 3, 2000, 0, 0], hash_folds(0, y.size, 3)
+    options = {"param_grid": None, "n_trials": 3, "random_state": 0}
+    whole = CostSearch(SCALED[base], cv=PredefinedSplit(fold), **options).fit(X, y)
+    dX, dy, _, dfold = kind(3, X, y, None, fold)
+    search = DaskCostSearch(SCALED[base], **options).fit(dX, dy, folds=dfold)
+    for mine, known in zip(search.trials_, whole.trials_, strict=True):
+        assert mine.costs == known.costs
+        assert (mine.score, mine.threshold) == pytest.approx((known.score, known.threshold), abs=1e-4)
+    fitted, known = search.best_estimator_, whole.best_estimator_
+    assert [name for name, _ in fitted.steps] == [name for name, _ in known.steps]
+    np.testing.assert_allclose(fitted[:-1].transform(dX.compute()), known[:-1].transform(X), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(fitted[-1].coef_, known[-1].coef_, atol=1e-3)
+    np.testing.assert_array_equal(search.predict(dX).compute(), search.to_local().predict(dX.compute()))
+    assert (search.predict(dX).compute() != whole.predict(X)).mean() <= 1e-3
+    assert getattr(fitted, "feature_names_in_", np.array(["f0"]))[0] == "f0"
+
+
+def test_scalers_of_sparse_partitions(data):
+    X, y, _ = data
+    parts = [sparse.csr_matrix(np.where(each > 0, each, 0.0)) for each in np.array_split(X, 3)]
+    meta = sparse.csr_matrix((0, 6))
+    dX = da.concatenate([da.from_delayed(dask.delayed(each), each.shape, meta=meta) for each in parts])
+    search = DaskCostSearch(SCALED["largest"], cv=2, n_trials=1, param_grid=None).fit(dX, *pieces(3, y))
+    np.testing.assert_array_equal(search.predict(dX).compute()[:1000], search.to_local().predict(parts[0]))
+    with pytest.raises(ValueError, match="sparse features would be dense where a scaler shifts them"):
+        search.set_params(base=SCALED["standard"]).fit(dX, *pieces(3, y))
+
+
+def test_many_features_are_scaled_too(data, monkeypatch):
+    """Where second derivatives are too many, directions are found by products with them."""
+    X, y, _ = data
+    monkeypatch.setattr("csf.distributed.newton.DIRECT", 3)
+    base, options = SCALED["standard"], {"cv": 2, "n_trials": 1, "param_grid": None}
+    found = DaskCostSearch(base, **options).fit(*pieces(3, 5 * X + 1, y))
+    monkeypatch.undo()
+    known = DaskCostSearch(base, **options).fit(*pieces(3, 5 * X + 1, y))
+    np.testing.assert_allclose(found.best_estimator_[-1].coef_, known.best_estimator_[-1].coef_, atol=1e-3)
 
 
 def test_settings_share_passes(data, monkeypatch):

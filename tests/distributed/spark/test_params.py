@@ -46,7 +46,7 @@ def test_parameters_are_set_by_name_and_copied():
     assert "nTrials: largest number" in search.explainParams()
     with pytest.raises(TypeError, match="nTrials"):
         SparkCostSearch(nTrials="many")
-    with pytest.raises(TypeError, match="has no parameter folds; it has bound, checkpoint, "):
+    with pytest.raises(TypeError, match="has no parameter folds; it has bound, callbacks, checkpoint, "):
         search.setParams(folds=3)
 
 

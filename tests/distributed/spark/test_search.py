@@ -291,6 +291,42 @@ def test_costs_have_to_gain_and_time_may_end(frame):
     assert model.gain is None
 
 
+def test_one_part_is_held_out_and_callbacks_hear_of_each_trial(frame, tmp_path, capsys):
+    from pyspark.ml.classification import NaiveBayes
+
+    heard = []
+    options = {"estimator": NaiveBayes(modelType="gaussian"), "trainRatio": 0.75, "verbose": 1}
+    search = SparkCostSearch(callbacks=[lambda study, trial: heard.append(trial.number) or len(heard) == 2], **options)
+    model = search.fit(frame)
+    assert heard == [0, 1]
+    assert (model.stopReason, model.numFolds, len(model.trials)) == ("a callback ended the search", 1, 2)
+    assert model.correctedScore is not None
+    assert "trial" in capsys.readouterr().err
+    data = SparkData(frame, "label", None, None, 0.25, 0, "t")
+    held_out = data.held_out().count()
+    assert 200 < held_out < 400
+    assert data.training_rows(0, (1.0, 1.0)).count() == 1200 - held_out
+    # What a file keeps is everything but the callbacks.
+    search.write().overwrite().save(str(tmp_path / "search"))
+    again = SparkCostSearch.load(str(tmp_path / "search"))
+    assert (again.getTrainRatio(), again.getVerbose(), again.getCallbacks()) == (0.75, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"trainRatio": 1.0}, "trainRatio must be"),
+        ({"trainRatio": 0.8, "numFolds": 3}, "trainRatio holds out one part, numFolds and foldCol several"),
+        ({"trainRatio": 0.8, "foldCol": "fold"}, "trainRatio holds out one part, numFolds and foldCol several"),
+    ],
+)
+def test_one_part_or_several_are_held_out(frame, options, message):
+    from pyspark.ml.classification import NaiveBayes
+
+    with pytest.raises(ValueError, match=message):
+        SparkCostSearch(estimator=NaiveBayes(), **options).fit(frame)
+
+
 def test_a_search_goes_on_from_its_file(framed, data, tmp_path, monkeypatch):
     from pyspark.ml.classification import NaiveBayes
 
