@@ -37,11 +37,13 @@ from csf.search import CostSearch, strategies
 from csf.search.class_study import ClassStudy
 from csf.search.config import SearchConfig
 from csf.search.outcome import ClassOutcome, SearchOutcome
+from csf.search.row_costs import RowOutcome, RowStudy
 from csf.search.selection import Choice
 from csf.search.study import Study
 from csf.thresholding.certificates import Guarantee
 from csf.thresholding.class_choice import Candidate
 from csf.thresholding.linear_rule import ClassCalibrator, LinearRule, RuleOfClasses, _Sigmoid
+from csf.thresholding.row_rule import RowRule, Tuned
 from csf.thresholding.rule import ThresholdRule
 
 __all__ = ["check_model_name", "load_model", "required_trust", "run", "save_model"]
@@ -67,7 +69,7 @@ def _trusted_types():
     parts += [PlainTree, SearchOutcome, ThresholdRule]
     # Of several classes that are all alike.
     parts += [Candidate, ClassCalibrator, ClassOutcome, ClassStudy, _Sigmoid]
-    parts += [LinearRule, RuleOfClasses]
+    parts += [LinearRule, RuleOfClasses, RowOutcome, RowRule, RowStudy, Tuned]
     for module in (metrics, constraints, strategies, confusion):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
     parts += strategies.STRATEGIES.values()
