@@ -34,6 +34,7 @@ from csf.cli.shared import (
 )
 from csf.metrics.registry import aim_of
 from csf.search import CostSearch
+from csf.search.class_study import powers_of
 from csf.search.strategies import STRATEGIES, get_strategy
 from csf.show.report import Comparison, write_comparison
 
@@ -115,6 +116,8 @@ def _methods(problem):
         try:
             if problem.several:
                 problem.study(name)
+            elif problem.by_row:
+                powers_of(name, problem.options.trials)
             else:
                 get_strategy(name).check_metric(aim_of(problem))
         except (TypeError, ValueError) as error:

@@ -20,6 +20,7 @@ from csf.cli.shared import CliError
 from csf.cli.tables import SUFFIXES
 from csf.data.costs import NORMALIZATIONS
 from csf.metrics import CONFUSION_METRICS, METRICS
+from csf.metrics.row_costs import OUTCOMES
 from csf.search.bounds import BOUNDS
 from csf.search.config import SearchConfig
 from csf.search.strategies import STRATEGIES
@@ -295,6 +296,9 @@ def _add_problem_options(command):
         help="positive class; all others are joined; without it metrics of several classes take all",
     )
     group.add_argument("--sample-weight", metavar="COL", help="column of sample weights")
+    for name, what in OUTCOMES.items():
+        text = f"cost of {what} in each row: a number, or a column"
+        group.add_argument(f"--{name}-cost", metavar="COST", help=text)
     group.add_argument("--drop", action="append", default=[], metavar="COL", help="leave out a column (repeatable)")
     group.add_argument("--test-size", type=_share, default=0.25, metavar="SHARE", help="share held out (0.25)")
     group.add_argument("--seed", type=_count(0), default=0, metavar="N", help="seed of splits and bases (0)")

@@ -38,11 +38,13 @@ from csf.search import CostSearch, strategies
 from csf.search.class_study import ClassStudy
 from csf.search.config import SearchConfig
 from csf.search.outcome import ClassOutcome, SearchOutcome
+from csf.search.row_costs import RowOutcome, RowStudy
 from csf.search.selection import Choice
 from csf.search.study import Study
 from csf.thresholds.certificates import Guarantee
 from csf.thresholds.class_choice import Candidate
 from csf.thresholds.linear_rule import ClassCalibrator, LinearRule, RuleOfClasses, _Sigmoid
+from csf.thresholds.row_rule import RowRule, Tuned
 from csf.thresholds.rule import ThresholdRule
 
 __all__ = ["check_model_name", "load_model", "required_trust", "run", "save_model"]
@@ -68,7 +70,7 @@ def _trusted_types():
     parts += [PlainTree, SearchOutcome, ThresholdRule, Trial]
     # Of several classes that are all alike.
     parts += [Candidate, ClassCalibrator, ClassOutcome, ClassStudy, _Sigmoid]
-    parts += [LinearRule, RuleOfClasses]
+    parts += [LinearRule, RuleOfClasses, RowOutcome, RowRule, RowStudy, Tuned]
     for module in (metrics, constraints, strategies, confusion):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
     parts += strategies.STRATEGIES.values()

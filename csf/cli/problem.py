@@ -34,10 +34,12 @@ from csf.cli.shared import CliError, check_figure, require
 from csf.data.folds import resolve_splits
 from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
+from csf.metrics.row_costs import OUTCOMES, RowCosts, row_costs
 from csf.search import CostSearch
 from csf.search.class_study import ClassStudy
 from csf.search.config import AUTO, SearchConfig, shared_pace, steps_of, strategy_of
 from csf.search.problem import ClassProblem, ThresholdProblem, planned_models, serves_classes
+from csf.search.row_costs import RowProblem
 from csf.search.strategies import Ladder
 from csf.show.held_out import exact_interval
 from csf.show.report import check_page
@@ -186,6 +188,8 @@ class Setup:
 
 def value_of(metric: Any, codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None) -> float:
     """Metric of decisions; of two classes code 1 is the positive one."""
+    if isinstance(metric, RowCosts):  # parameters of what knows no costs are chosen by it
+        metric = get_metric("accuracy")
     if isinstance(metric, ConfusionMetric):
         return float(metric.value(confusion_of(codes, decided, n_classes, weight)))
     return metric.of(ErrorProfile.from_masks(codes == 1, decided == 1, sample_weight=weight))
@@ -309,14 +313,20 @@ class Problem:
         return self.data.pos_label is None
 
     @property
+    def by_row(self) -> bool:
+        """Whether each row has costs of its own."""
+        return isinstance(self.metric, RowCosts)
+
+    @property
     def rivals(self) -> dict[str, Callable[..., Any]]:
         """What fits simpler methods, by their names."""
-        return CLASS_RIVALS if self.several else RIVALS
+        rivals = CLASS_RIVALS if self.several else RIVALS
+        return {name: rivals[name] for name in list(rivals)[:2]} if self.by_row else rivals
 
     @property
     def reference(self) -> str:
         """The rival that the search is compared with."""
-        return PLAIN if self.several else POOLED
+        return PLAIN if self.several or self.by_row else POOLED
 
     @property
     def measured(self) -> list[str]:
@@ -332,6 +342,8 @@ class Problem:
 
     def value_and_rate(self, part: Part, decided: IntArray) -> tuple[float, float | None]:
         """Metric and constrained rate (None without a constraint) of decisions."""
+        if self.by_row:
+            return self.metric.score(part.codes, decided, part.X, sample_weight=part.weight), None
         value = value_of(self.metric, part.codes, decided, self.data.labels.classes.size, part.weight)
         if self.constraint is None:
             return value, None
@@ -434,8 +446,9 @@ def make_search(setup: Setup, options: Namespace, strategy: str, **extra: Any) -
 
 def load_problem(options: Namespace) -> Problem:
     """Read the data and check what the command line says about them."""
-    metric, constraint = get_metric(options.metric), get_constraint(options.constraint)
-    several = serves_classes(options.metric)
+    costs, constraint = _costs_of(options), get_constraint(options.constraint)
+    metric = get_metric(options.metric) if costs is None else costs
+    several = costs is None and serves_classes(options.metric)
     columns = ReadOptions(options.target, options.positive, options.sample_weight, tuple(options.drop), several)
     data = read_dataset(options.data, columns)
     names = base_names(options.base)
@@ -448,6 +461,9 @@ def load_problem(options: Namespace) -> Problem:
     grid = parse_grid(options.param, bases[names[0]])
     asked: dict[str, Any] = {name: vars(options).get(name) for name in ("constraint", "confidence", "tol", "cv")}
     config = SearchConfig(base=base, metric=options.metric, param_grid=grid or AUTO, **asked)
+    if costs is not None:
+        kind, _ = RowProblem.read(replace(config, pos_label=data.pos_label), costs, data.X, data.y, {})
+        return Problem(data, base, grid, costs, constraint, options, kind, config)
     if data.pos_label is not None:
         return Problem(data, base, grid, metric, constraint, options, ThresholdProblem(data.labels), config)
     # What several classes cannot have is said before anything else.
@@ -456,6 +472,14 @@ def load_problem(options: Namespace) -> Problem:
     if "strategy" in options:
         problem.study(options.strategy)
     return problem
+
+
+def _costs_of(options: Namespace) -> RowCosts | None:
+    """Costs of rows, where some are asked for; numbers or names of columns."""
+    texts = {name: getattr(options, f"{name}_cost") for name in OUTCOMES}
+    given = {name: _literal(text) for name, text in texts.items() if text is not None}
+    costs = row_costs(options.metric) or (RowCosts() if given else None)
+    return None if costs is None else replace(costs, **given)
 
 
 def check_outputs(options: Namespace, *paths: str | None) -> None:

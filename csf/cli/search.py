@@ -38,9 +38,11 @@ from csf.cli.shared import (
     require,
     shows_progress,
 )
+from csf.show._shared import is_class_search, is_row_search
 from csf.show.checks import findings
 from csf.show.held_out import Judged, held_out, other_costs, short
 from csf.show.report import write_report
+from csf.show.row_costs import answers_to_all
 from csf.show.rules import linear_rule, table_rule
 from csf.thresholds.linear_rule import counts_of
 
@@ -78,7 +80,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         problem, setup, train, budget.share(1.0 if test is None or options.no_rivals else _SEARCH)
     )
     interrupted = search.stop_reason_ == "interrupted"
-    winner = class_winner if problem.several else _winner_text
+    winner = class_winner if problem.several else _row_winner if problem.by_row else _winner_text
     say(f"{_trials_table(search, problem)}\n\n{winner(search, problem)}\n")
     results, answers, held = [], {}, None
     if test is not None:
@@ -162,7 +164,8 @@ def _columns(search, problem):
     """Columns of the table of trials: by their titles, what a trial has there."""
     name, table = problem.metric.name, search.cv_results_
     varied = [key for key in search.best_params_ if len({trial.setting for trial in search.trials_}) > 1]
-    costs, found = _class_columns(table) if problem.several else _cost_columns(search, problem)
+    several = problem.several or problem.by_row
+    costs, found = _class_columns(table) if several else _cost_columns(search, problem)
     return {
         "": lambda at, trial: "*" if at == search.best_index_ else "",
         **costs,
@@ -229,6 +232,17 @@ def _winner_text(search, problem):
         rate = problem.constraint.quantity.name
         verdict = "holds" if search.feasible_ else "does NOT hold; the bound is that of models where it does"
         lines.append(f"  out-of-fold {rate} {search.constraint_value_:.4f}: {problem.constraint} {verdict}")
+    return "\n".join(lines)
+
+
+def _row_winner(search, problem):
+    answers = answers_to_all(search)
+    own, before = answers.pop("each row by its own costs"), min(answers, key=answers.__getitem__)
+    lines = [
+        f"* each row by its own costs ({search.row_rule_}): {own:.4g} per row, {before}: {answers[before]:.4g}",
+        *_value_lines(search, problem),
+        f"  the dearest 1 % of the rows carry {search.dearest_share_:.0%} of all that is at stake",
+    ]
     return "\n".join(lines)
 
 
@@ -424,6 +438,7 @@ _MOST_CLASSES = 12
 def _class_columns(table):
     """Class weights of the trials, and what they reach with a rule."""
     titles = {"rule": "tuned_value", "rule, cross-fitted": "judged_value"}
+    titles = {title: key for title, key in titles.items() if key in table}
     found = {title: lambda at, trial, key=key: format_number(table[key][at]) for title, key in titles.items()}
     return {"power s": lambda at, trial: format_number(trial.t, ".4g")}, found
 
@@ -499,7 +514,7 @@ def verdict(metric_name: str, search: CostSearch, judged: list[Judged], referenc
     if unequal := _unequal(search, own, rival):
         return f"{text}\nno comparison with the {reference}: {unequal}"
     text += f"\ndifference to the {reference}: {rival.difference:+.4f} {_range(rival.difference_interval, '+.4f')}"
-    words = _words_of_classes if hasattr(search, "class_costs_") else _words
+    words = _words_of_classes if is_class_search(search) or is_row_search(search) else _words
     return f"{text}\n{words(search, *rival.difference_interval)}"
 
 

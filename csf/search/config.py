@@ -88,7 +88,7 @@ ROUNDS = [1.0, 0.5, 0.25]
 # Folds, and the rarest class below which they are repeated.
 _FOLDS, _FEW = 5, 500
 # More samples than this are trained on once in each fold, where trainings are not cheap.
-_MANY = 20_000
+MANY = 20_000
 
 
 class Pace(NamedTuple):
@@ -373,7 +373,7 @@ def open_cv(y: Array, pace: Pace, *, random_state: np.random.RandomState | None)
             f"the rarer class has {rarest} samples only: scores, threshold, intervals and bound rest on these few, and "
             f"each of {rarest} folds holds out a single one. Nothing of it is reliable; get more samples of that class"
         )
-    repeats = pace.repeats if rarest < _FEW and (pace.cheap or y.shape[0] <= _MANY) else 1
+    repeats = pace.repeats if rarest < _FEW and (pace.cheap or y.shape[0] <= MANY) else 1
     folds = min(_FOLDS if repeats == 1 else pace.folds, rarest)
     seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
     return RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=split_seed(seed))

@@ -17,7 +17,7 @@ from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, respond, res
 from csf.evaluate import MAX_BYTES, seed_of
 from csf.metrics.row_costs import CostTable, RowCosts
 from csf.search.class_study import ClassStudy, powers_of
-from csf.search.config import AUTO, FAST, settings_of
+from csf.search.config import FAST, MANY, settings_of
 from csf.search.judging import failed_fields, pooled, times_of
 from csf.search.outcome import CandidateOutcome, Outcome, trial_table, warn_of_open_gap
 from csf.search.problem import ThresholdProblem, untrained
@@ -44,7 +44,7 @@ _REFUSED = {
     "constraint": (None, "rates of errors are those of one threshold, and each row has its own"),
     "confidence": (None, "it is about constraints"),
     "null_class": (None, "costs are those of two classes"),
-    "min_gain": (None, "the base as it is stays unless others gain half a standard deviation over it"),
+    "min_gain": (None, "the base as it is stays unless others save more than a standard deviation over it"),
     "tol": (None, "there is no upper bound"),
     "threshold": ("stable", "the costs of a row decide"),
     "weighting": ("class", "rows have weights of their own"),
@@ -126,8 +126,9 @@ class RowProblem(ThresholdProblem):
         return cls(labels, costs.remembering(given), table, not given), codes
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
-        """Settings of a model's parameters, where they are given; C and rounds decide little about costs."""
-        return settings_of(None if model.param_grid == AUTO else model.param_grid, model.base)
+        """Settings of a model's parameters, its own first: given ones, else rounds of boosters of few samples."""
+        few = n_samples if n_samples is not None and n_samples <= MANY else None
+        return settings_of(model.param_grid, model.base, config.engine, multiples=(1.0,), n_samples=few)
 
     def studies(self, config: SearchConfig, folds: list[Fold], paces: Sequence[Pace]) -> list[Any]:
         """One study for each setting, without trials."""

@@ -46,7 +46,7 @@ def draw_costs(ax: Axes, search: CostSearch) -> None:
     for (name, cost), dashes in zip(list(answers_to_all(search).items())[:3], (":", "-.", "--")):
         ax.axhline(cost, color=GREY, linestyle=dashes, linewidth=1, label=name)
     ax.set(xlabel="threshold of log-odds + log(gain / loss)", ylabel="mean cost of a row, out-of-fold")
-    ax.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    ax.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
     tidy(ax)
 
 

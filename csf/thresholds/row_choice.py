@@ -146,7 +146,7 @@ class RowChoice:
         """What decisions save that cost so much in each sample; 0 unless it is more than the margin."""
         each = own - paid
         saved = float(each @ counts)
-        # Half a standard deviation over bootstrap draws of the samples.
+        # In standard deviations over bootstrap draws of the samples.
         return saved if saved > Margins.ROW_COSTS * np.sqrt(counts @ each**2) else 0.0
 
     def _best(self, candidates: Sequence[RowCandidate], counts: Array) -> RowCandidate:

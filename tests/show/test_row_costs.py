@@ -69,7 +69,7 @@ def test_what_has_no_meaning_is_refused(search):
 
 
 # A published example, the 750 patients of the package dcurves and their risk "cancerpredmarker": patients, and cancers
-# among them, below the first threshold, between each two, and from the last one on; and the net benefit published there.
+# among them, below the first threshold, between each two, and from the last one on; and the published net benefit.
 THRESHOLDS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35]
 PATIENTS = [(334, 9), (136, 9), (70, 5), (37, 7), (29, 3), (33, 10), (18, 5), (93, 57)]
 PUBLISHED = [0.10554386, 0.08740741, 0.07921569, 0.06733333, 0.064, 0.05466667, 0.05015385]
