@@ -84,8 +84,8 @@ class FailedEverywhere(NamedTuple):
 class TrainedTrial:
     """What the trainings of one trial on all folds gave; ``failed`` where these failed in one way on all of them.
 
-    ``states`` has what later trainings start from, one entry a fold, ``None`` where it is known already; ``predictions``
-    is ``None`` for failed trials, and where held-out scores stay where they are.
+    ``states`` has what later trainings start from, one entry a fold, ``None`` where it is known already.
+    ``predictions`` is ``None`` for failed trials, and where held-out scores stay where they are.
     """
 
     fields: CompleteFields | FailedFields

@@ -34,6 +34,7 @@ from csf.search.training import (
 )
 
 if TYPE_CHECKING:
+    from csf._common.typing import IntArray
     from csf.data.folds import Fold
     from csf.evaluate.trials import Trial
     from csf.search.judging import Judge

@@ -347,7 +347,10 @@ def judge_rows(
 
     def of(truth: Array, predicted: Array) -> _Values:
         paid = np.where(predicted == positive, truth[:, 1], truth[:, 0])
-        return lambda weights: np.atleast_1d(costs.value(weights @ paid, *(weights @ truth).T, weights.sum(axis=1)))
+        none, every = truth.T
+        return lambda weights: np.atleast_1d(
+            costs.value(weights @ paid, weights @ none, weights @ every, weights.sum(axis=1))
+        )
 
     return _judged(of, lambda *_: 0.0, truth, answers, weight)
 
