@@ -272,6 +272,19 @@ def test_the_gain_over_equal_costs_is_drawn_from_a_sample(data, sampled):
     assert search.best_score_ == search.trials_[search.best_index_].score
 
 
+def test_a_search_with_a_sample_goes_on_from_its_file(data, sampled, tmp_path):
+    given, options = pieces(3, *data), {"cv": 3, "random_state": 0, "param_grid": {"C": [1e-4, 1.0]}}
+    whole = DaskCostSearch(LinearSVC(), **options).fit(*given)
+    search = DaskCostSearch(LinearSVC(), checkpoint=tmp_path / "search.json", **options)
+    first = search.set_params(callbacks=[lambda study, trial: True]).fit(*given)
+    assert first.n_trials_ == 1 < whole.n_trials_
+    again = search.set_params(callbacks=None).fit(*given)
+    assert [(t.costs, t.score, t.threshold) for t in again.trials_] == [
+        (t.costs, t.score, t.threshold) for t in whole.trials_
+    ]
+    assert (again.corrected_score_, again.best_threshold_) == (whole.corrected_score_, whole.best_threshold_)
+
+
 def test_rows_of_a_key_are_in_one_fold(data):
     """As the guide does it."""
     X, y, _ = data
