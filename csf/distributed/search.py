@@ -282,7 +282,7 @@ class EngineSearch:
         left = race.left()
         self.bases, self.settings = [self.bases[at] for at in left], [self.settings[at] for at in left]
         tried = sum(bool(study.trials) for study in studies)
-        told = f"{tried - len(left)} settings that were behind on a sample of {totals.rows.sum()} rows were left out"
+        told = f"a sample of {totals.rows.sum()} rows left {len(left)} of {tried} settings in the race"
         return [Step() for _ in left], [told] if len(left) < tried else []
 
     def _race(self, steps: list[Step]) -> Race | None:
