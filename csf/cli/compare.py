@@ -194,10 +194,10 @@ def _compared(records, test_size, reference):
     for name, (values, *others) in columns.items():
         gain, (low, high, rate, seconds, fits) = values - compared, (float(column.mean()) for column in others)
         error = float(gain.std(ddof=1) * factor) if n_splits > 1 else np.nan
+        # Test parts of several splits overlap: a mean of their intervals is none.
+        interval = (low, high) if n_splits == 1 and not np.isnan(low) else None
         told = {"rate": rate, "fits": fits, "seconds": seconds}
-        # Test parts of several splits overlap: an interval of their mean is none.
-        told |= {"interval": (low, high)} if n_splits == 1 and not np.isnan(low) else {}
-        outcomes.append(Comparison(name, values, float(gain.mean()), error, **told))
+        outcomes.append(Comparison(name, values, float(gain.mean()), error, **told, interval=interval))
     return outcomes
 
 
