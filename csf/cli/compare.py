@@ -199,17 +199,10 @@ def _compared(records, test_size, reference):
     for name, (values, *others) in columns.items():
         gain, (low, high, rate, seconds, fits) = values - compared, (float(column.mean()) for column in others)
         error = float(gain.std(ddof=1) * factor) if n_splits > 1 else np.nan
-<<<<<<< HEAD
         # Test parts of several splits overlap: an interval of their mean is none.
         ends = (low, high) if n_splits == 1 and not np.isnan(low) else None
         mean = float(gain.mean())
         outcomes.append(Comparison(name, values, mean, error, rate=rate, fits=fits, seconds=seconds, interval=ends))
-=======
-        # Test parts of several splits overlap: a mean of their intervals is none.
-        interval = (low, high) if n_splits == 1 and not np.isnan(low) else None
-        told = {"rate": rate, "fits": fits, "seconds": seconds}
-        outcomes.append(Comparison(name, values, float(gain.mean()), error, **told, interval=interval))
->>>>>>> share
     return outcomes
 
 
