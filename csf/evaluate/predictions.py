@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.stats import norm, t
 
-from csf._common.validation import check_fraction, check_labels, check_weights
+from csf._common.validation import check_class_weights, check_fraction, check_labels, check_weights
 from csf.data.folds import read_groups
 from csf.data.labels import read_classes, read_labels
 from csf.evaluate.assessment import interval as percentiles
@@ -179,7 +179,8 @@ class _Predictions:
         several = pos_label is None and check_labels(y)[1].size > 2
         labels, code = read_classes(y) if several else read_labels(y, pos_label=pos_label)
         metric = get_confusion_metric(metric) if several else get_metric(metric)
-        store: Any = EntryStore(code, check_weights(sample_weight, code.size))
+        weight = check_weights(sample_weight, code.size) if several else check_class_weights(sample_weight, code > 0)
+        store: Any = EntryStore(code, weight)
         shape, is_plain = (labels.classes.size,) * (1 + len(predictions)), store.importance is None
         for name, pred in predictions.items():
             code = code * shape[0] + _codes(labels, np.asarray(pred), code.size, name)
@@ -240,7 +241,7 @@ class _Predictions:
 
 def _widening(n_units: int, level: float) -> float:
     """By how much an interval is wider for a variance that is known from few units."""
-    units = max(n_units, 2)
+    units, level = max(n_units, 2), max(level, 1e-6)
     return float(t.isf(0.5 - 0.5 * level, units - 1) / norm.isf(0.5 - 0.5 * level) * np.sqrt(units / (units - 1.0)))
 
 

@@ -138,12 +138,15 @@ class EntryStore(Generic[R]):
 
     @property
     def importance(self) -> Array | None:
-        """Weight of one copy of each entry; ``None`` where all weigh the same."""
+        """Weight of one copy of each entry up to a factor; ``None`` where all weigh the same."""
         if self.weight is None:
             return None
         each = self.copies[self.samples]
         weight = np.divide(self.weight, each, out=np.zeros(each.size), where=each > 0)
-        return None if (weight[each > 0] == weight[each > 0][:1]).all() else weight
+        if (weight[each > 0] == weight[each > 0][:1]).all():
+            return None
+        # A power of two: nothing is rounded, and squares of it stay numbers.
+        return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
 
     def draw_together(self, groups: IntArray | None) -> None:
         """Take the entries of each group for one sample; ``None`` leaves the rows alone.

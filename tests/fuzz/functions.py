@@ -9,6 +9,7 @@ from fuzz.target import data, function
 from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import LinearSVC
 
+import csf
 from csf import ErrorProfile, Study, metrics, strategies, streams, structural, testing, thresholding
 from csf.bounds import BOUNDS
 from csf.data.folds import resolve_splits
@@ -56,6 +57,32 @@ def call_threshold_curve(*, y_true, y_score, sample_weight, pos_label, metric, c
     sane(np.diff(curve.thresholds) < 0, f"thresholds do not fall: {curve.thresholds}")
     in_range(cut.value, metric, curve.pos, "value")
     sane(curve.at(cut.threshold) == cut.profile, f"{cut} is another rule: {curve.at(cut.threshold)}")
+
+
+def scores(rng, *names):
+    """Arguments of what takes scores, or predictions, of no classifier."""
+    X, y, weight = data(rng)
+    groups = np.arange(y.size) // 2
+    full = {"y": y, "score": X[:, 0], "metric": "f1", "groups": groups, "sample_weight": weight, "pos_label": 1}
+    full |= dict.fromkeys(("pred", "pred_a"), (X[:, 0] > 0.0).astype(int)) | {"pred_b": y[::-1], "level": 0.9}
+    return {name: full[name] for name in (*names, "y", "metric", "groups", "sample_weight", "pos_label")}
+
+
+def call_decide(*, y, score, **options):
+    decision = csf.decide(y, score, **options)
+    sane(not np.isnan(decision.threshold), "threshold is NaN")
+    sane(np.isnan(decision.value) or decision.interval[0] <= decision.value <= decision.interval[1], "value outside")
+    sane(decision.predict(score).shape == np.shape(y), "one label for each score")
+
+
+def call_interval(*, y, pred, **options):
+    low, high = csf.interval(y, pred, **options)
+    sane(low <= high, f"{low} > {high}")
+
+
+def call_difference(*, y, pred_a, pred_b, **options):
+    found = csf.difference(y, pred_a, pred_b, **options)
+    sane(found.low <= found.value <= found.high, f"{found}")
 
 
 def call_bisection(*, metric, tol, proba, target, sample_weight):
@@ -490,6 +517,13 @@ FUNCTIONS = [
         thresholding.lightgbm_metric,
         lambda rng: truth(rng, y_pred=..., pos_label=..., metric="f1", constraint=None),
         call_tuned,
+    ),
+    function(csf.decide, lambda rng: scores(rng, "score"), call_decide),
+    function(csf.interval, lambda rng: scores(rng, "pred", "level"), call_interval),
+    function(
+        csf.difference,
+        lambda rng: scores(rng, "pred_a", "pred_b", "level"),
+        call_difference,
     ),
     function(thresholding.bisection, lambda rng: proba(rng, metric="f1", tol=1e-9), call_bisection),
     function(thresholding.frank_wolfe, lambda rng: proba(rng, metric="gmean", tol=1e-6, max_iter=20), call_frank_wolfe),
