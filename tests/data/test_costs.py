@@ -29,6 +29,7 @@ from csf.data.costs import (
     one_vs_rest_channel,
     problem_costs,
     problem_probabilities,
+    takes_weights,
 )
 
 cost = st.floats(1e-6, 10.0)
@@ -508,3 +509,13 @@ def test_certain_problems_stay_certain():
     np.testing.assert_array_equal(after == 0.0, before == 0.0)
     assert (after[:, 0] >= before[:, 0]).all()
     assert (after[:, 1:] <= before[:, 1:]).all()
+
+
+def test_a_channel_of_a_base_without_weights_trains_it_as_it_is():
+    X, y = np.arange(12.0)[:, None], np.arange(12) % 2
+    channel = CostChannel("none", "")
+    assert (takes_weights(KNeighborsClassifier()), takes_weights(LinearSVC())) == (False, True)
+    assert channel.inside("any") is channel
+    assert (channel.is_own, channel.carries_samples) == (False, False)
+    own, plain = channel.fit(KNeighborsClassifier(3), X, y, (2.0, 2.0)), KNeighborsClassifier(3).fit(X, y)
+    np.testing.assert_array_equal(own.predict_proba(X), plain.predict_proba(X))

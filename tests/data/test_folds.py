@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.model_selection import GroupKFold, KFold, RepeatedStratifiedKFold, ShuffleSplit, StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from csf.data.folds import Fold, Task, bound_share, make_folds, resolve_splits
+from csf.data.folds import Fold, Task, bound_share, first_repeat, make_folds, resolve_splits
 from csf.data.labels import Labels
 from csf.data.responses import Features
 
@@ -267,3 +267,15 @@ def test_garbage_of_splitters_is_refused(split, error, text):
 
     with pytest.raises(error, match=text):
         resolve_splits(Splitter(), np.zeros((10, 1)), np.arange(10) % 2)
+
+
+def test_the_first_folds_that_hold_out_each_sample_once():
+    def splits(*tests):
+        return [(np.array([0]), np.array(test)) for test in tests]
+
+    assert first_repeat(splits([0, 1], [2, 3], [0, 2], [1, 3])) == 2
+    assert first_repeat(splits([0, 1, 2, 3], [0, 1], [2, 3])) == 1
+    # Shares that are drawn again, one repetition, and a single part.
+    assert first_repeat(splits([0, 1], [1, 2], [0, 3])) == 3
+    assert first_repeat(splits([0, 1], [2, 3])) == 2
+    assert first_repeat(splits([0, 1])) == 1
