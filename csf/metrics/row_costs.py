@@ -316,7 +316,7 @@ def _of_column(X: Samples, source: str | Column, title: str) -> Array:
             f"{title} is no column of X, which has {known}. Give a frame that has the column, its place as "
             f"csf.metrics.Column(place), or the costs themselves as {title.partition('=')[0]}_cost="
         )
-    values = safe_indexing(X, source if isinstance(source, str) else source.place, axis=1)
+    values: Any = safe_indexing(X, source if isinstance(source, str) else source.place, axis=1)
     return values.toarray().ravel() if issparse(values) else np.asarray(values)
 
 

@@ -159,7 +159,7 @@ class RowRule(ThresholdRule):
                 "row by its own costs, which costs less; under metadata routing ask for them by set_predict_request"
             )
             found, z = self._log_odds(X, None)
-            return found, z - self.alone + self.threshold
+            return found, z - self.alone + self.cut
         table = self.row_costs.table(X, **self.given)
         found, z = self._log_odds(X, table)
         return found, Tuned().scores(z, table.shift)
