@@ -352,6 +352,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
 
     # What scikit-learn's metadata routing may be asked for, by `set_fit_request` and its kind.
     __metadata_request__fit = __metadata_request__predict = __metadata_request__score = dict.fromkeys(COSTS)
+    __metadata_request__predict_proba = dict.fromkeys(COSTS)
 
     @called_elsewhere(
         scoring="metric=, a name such as 'f1' or a csf.metrics.Metric",
@@ -720,13 +721,15 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         return self._predicting.curve(X, y, sample_weight)
 
     @available_if(base_has("predict_proba"))
-    def predict_proba(self, X: Samples) -> Array:
+    def predict_proba(self, X: Samples, **costs: Any) -> Array:
         """Class probabilities with the costs taken out again.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
+        **costs : float or array-like of shape (n_samples,)
+            As for `predict`: needed where `fit` was given costs, and the winner was trained with weights of them.
 
         Returns
         -------
@@ -736,7 +739,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             costs), and scaled to sum 1. They estimate how likely each class is; ``predict`` puts its threshold where
             the metric is best, which is not where the most likely class changes.
         """
-        return self._predicting.predict_proba(X)
+        return self._with_costs(costs).predict_proba(X)
 
     def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         if predicted.ndim == 2:

@@ -24,7 +24,7 @@ from csf.search.problem import ThresholdProblem, untrained
 from csf.search.progress import nothing_worked
 from csf.search.training import FoldResult, HeldOutPredictions
 from csf.thresholds.row_choice import RowChoice, RowStore
-from csf.thresholds.row_rule import RowRule, Tuned, best_cut, cost_curve, gives_log_odds
+from csf.thresholds.row_rule import RowRule, Tuned, best_cut, cost_curve, gives_log_odds, log_odds
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -106,8 +106,6 @@ class RowProblem(ThresholdProblem):
 
     costs: RowCosts
     table: CostTable
-    # Whether X has the costs, so that models can have learnt them.
-    of_samples: bool
 
     @classmethod
     def read(
@@ -123,7 +121,7 @@ class RowProblem(ThresholdProblem):
         labels, codes = read_labels(y, pos_label=config.pos_label)
         table = costs.table(X, **given)
         costs.check_stakes(table, codes > 0)
-        return cls(labels, costs.remembering(given), table, not given), codes
+        return cls(labels, costs.remembering(given), table), codes
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
         """Settings of a model's parameters, its own first: given ones, else rounds of boosters of few samples."""
@@ -137,13 +135,12 @@ class RowProblem(ThresholdProblem):
     def weighed(self, config: SearchConfig, plan: Plan) -> Plan:
         """The plan with trainings of each model's own setting that weigh rows by powers of what they cost.
 
-        Only costs that X has can be taken out of what such a model says. Bases without a fast solver are trained so
-        where a strategy object asks for it.
+        Bases without a fast solver are trained so where a strategy object asks for it.
         """
         more = [
             (each.first, power)
             for each in plan.models
-            if self.of_samples and plan.setup.channel_of(plan.bases[each.first]).carries_samples
+            if plan.setup.channel_of(plan.bases[each.first]).carries_samples
             for power in self._powers(config, each.pace)
         ]
         return replace(
@@ -268,13 +265,13 @@ class RowOutcome(CandidateOutcome):
 
     @property
     def held_out_odds(self) -> Array:
-        """Log-odds of the held-out entries by the winner."""
-        return self.tuned.log_odds(RowChoice(self.store).score(self.key))
+        """Log-odds of the held-out entries by the winner as it was trained."""
+        return log_odds(self.store[self.key].score, self.store.method)
 
     @property
     def held_out_scores(self) -> Array:
         """The winner's scores of the held-out entries that the threshold is for."""
-        return Tuned().scores(self.held_out_odds, self.store.shift)
+        return self.tuned.scores(RowChoice(self.store).score(self.key), self.store.shift)
 
     def curve(self) -> ThresholdCurve:
         """All thresholds of the winner's held-out scores, rows weighed by what the wrong answer costs."""
@@ -313,7 +310,7 @@ def conclude(searched: Outcome) -> RowOutcome:
         **searched.shared,
         candidate=(key, kind),
         tuned=tuned,
-        alone=best_cut(tuned.log_odds(score), store.truth, store.table, store.weight),
+        alone=best_cut(log_odds(store[key].score, store.method), store.truth, store.table, store.weight),
         score=float(value),
         dearest_share=_dearest_share(store),
     )

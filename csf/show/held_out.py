@@ -346,10 +346,10 @@ def judge_rows(
     """As `judge`, by costs of rows; ``truth`` is what the negative and the positive answer to each row cost."""
 
     def of(truth: Array, predicted: Array) -> _Values:
-        paid = np.where(predicted == positive, truth[:, 1], truth[:, 0])
-        none, every = truth.T
+        negative, positive_answer = truth.T
+        paid = np.where(predicted == positive, positive_answer, negative)
         return lambda weights: np.atleast_1d(
-            costs.value(weights @ paid, weights @ none, weights @ every, weights.sum(axis=1))
+            costs.value(weights @ paid, weights @ negative, weights @ positive_answer, weights.sum(axis=1))
         )
 
     return _judged(of, lambda *_: 0.0, truth, answers, weight)

@@ -135,7 +135,7 @@ class RowRule(ThresholdRule):
     decision : Tuned
         What decides.
     alone : float
-        Threshold of the log-odds alone, where costs are not known.
+        Threshold of the log-odds of the classifier alone, where costs are not known.
     power : float, default=0.0
         The training weighed rows by this power of what they cost.
     given : mapping, default={}
@@ -158,8 +158,8 @@ class RowRule(ThresholdRule):
                 f"decides, {expit(self.alone):.4g}, the best one by cost on held-out data. Give {names} to decide each "
                 "row by its own costs, which costs less; under metadata routing ask for them by set_predict_request"
             )
-            found, z = self._log_odds(X, None)
-            return found, z - self.alone + (self.threshold or 0.0)
+            found, score = super().scored(X)
+            return found, log_odds(score, self.method) - self.alone + self.cut
         table = self.row_costs.table(X, **self.given)
         found, z = self._log_odds(X, table)
         return found, Tuned().scores(z, table.shift)
@@ -171,6 +171,7 @@ class RowRule(ThresholdRule):
         return found, self.decision.log_odds(score if table is None else unweighted(score, table.shift, self.power))
 
     def predict_proba(self, X: Samples) -> Array:
-        """Probabilities of the sorted labels, which know nothing of costs."""
-        proba = expit(self._log_odds(X, self.row_costs.table(X) if self.power else None)[1])
+        """Probabilities of the sorted labels, which know nothing of costs; weights of the training are taken out."""
+        table = self.row_costs.table(X, **self.given) if self.power else None
+        proba = expit(self._log_odds(X, table)[1])
         return self._ordered(np.where(self.known == self.known_null, 1.0 - proba[:, None], proba[:, None]))

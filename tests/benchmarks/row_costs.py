@@ -122,11 +122,8 @@ def empulse(base, X, y, costs):
 
     model = (CSLogitClassifier if isinstance(base[-1], LogisticRegression) else CSBoostClassifier)()
     before = clone(base[0]).fit(X)
-    fit = {
-        name: costs[name].reshape(-1, 1) if isinstance(base[-1], LogisticRegression) else costs[name] for name in NAMES
-    }
-    model.fit(before.transform(X), y, **fit)
-    return lambda X, costs: elkan_of(model.predict_proba(before.transform(X))[:, 1], costs)
+    model.fit(before.transform(X), y, **costs)
+    return lambda X, costs: model.predict_proba(before.transform(X))[:, 1] >= 0.5
 
 
 def elkan_of(p, costs):
