@@ -417,7 +417,9 @@ def _terms(metric: Any, search: Any) -> dict[str, tuple[float, float]]:
 def _known(labels: Array) -> BoolArray:
     """Which labels are there."""
     if labels.dtype == object:
-        return np.array([label is not None and label == label for label in labels], dtype=bool)
+        # NaN is not equal to itself, and whether pandas.NA is, is missing as well.
+        same = [label is not None and label == label for label in labels]
+        return np.array([isinstance(each, bool | np.bool_) and bool(each) for each in same], dtype=bool)
     return labels == labels
 
 

@@ -143,6 +143,21 @@ def test_labels_that_are_not_known_yet_are_left_out(search):
     assert first.n_samples == whole.n_samples + 1
 
 
+@pytest.mark.parametrize("kind", [object, "string", "Int64", "float"])
+def test_labels_of_frames_may_be_missing(data, kind):
+    pandas = pytest.importorskip("pandas")
+    X, y = data[0][:600], data[1][:600]
+    labels = np.array(["no", "yes"])[y] if kind in (object, "string") else y
+    positive = "yes" if kind in (object, "string") else None
+    search = CostSearch(LogisticRegression(), pos_label=positive, **QUICK).fit(X, labels)
+    monitor, late = search.monitor("f1 >= 0.3"), pandas.Series(labels.tolist(), dtype=kind)
+    late[::4] = None
+    monitor.update(late, search.predict(X))
+    assert monitor.n_samples == 450
+    kept = np.arange(600) % 4 > 0
+    assert monitor.value == pytest.approx(f1_score(labels[kept], search.predict(X[kept]), pos_label=positive or 1))
+
+
 def test_labels_of_alerts_alone_show_precision(search):
     y, found = batch(np.random.default_rng(5), 4000, 0.1, 0.05, 0.08)
     alerts = found > 0
