@@ -136,7 +136,9 @@ class RowProblem(ThresholdProblem):
 
         Bases without a fast solver are trained so where a strategy object asks for it.
         """
-        most = 3 if plan.pace is FAST or not isinstance(config.strategy, str) else 1
+        given = not isinstance(config.strategy, str)
+        # Of many samples the root is left out, for the time of its training.
+        most = (3 if given or plan.task.n_samples <= MANY else 2) if given or plan.pace is FAST else 1
         powers = powers_of(config.strategy, min(config.n_trials, most))[1:]
         if not (powers and plan.setup.channel.carries_samples):
             return plan
