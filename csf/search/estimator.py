@@ -105,7 +105,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         or an object; of several classes ``"f1_macro"``, ``"balanced_accuracy"``, ``"mcc"``, ``"quadratic_kappa"``, ...
         (``csf.metrics.CONFUSION_METRICS``) or a `csf.metrics.ConfusionMetric`; of several labels a sample an average
         such as ``"f1_macro"``, see Notes. A function ``f(y_true, y_pred, sample_weight=...)`` or a scorer of one is
-        given codes: 1 for the positive class and 0, or the places in ``classes_``, see `csf.metrics.get_metric`.
+        given codes: 1 for the positive class and 0, or the places in ``classes_``, see `csf.metrics.get_metric`. Costs
+        of each row are a `csf.metrics.RowCosts`, or ``"savings"``, ``"cost"`` or ``"benefit"`` with costs given to
+        `fit`.
     strategy : str, Strategy or callable, default="ladder"
         Where to train next: ``"ladder"`` (equal costs, then ratios up to the one that balances the classes),
         ``"cone"``, ``"grid"``, ... (``csf.strategies.STRATEGIES``), an object, or a function
@@ -225,6 +227,15 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     confusion_ : ndarray of shape (n_classes, n_classes)
         Of several classes: what the rule decides about the held-out samples, as shares of all; rows are true and
         columns predicted classes.
+    row_rule_ : str
+        With costs of each row: ``"plain"`` where the probabilities of the winner decide as they are, else what was
+        tuned: ``"sigmoid"``, ``"isotonic"`` or ``"swept"``. ``best_t_`` is then the power of the costs that weighed the
+        training, and ``best_threshold_`` that of the log-odds plus log(gain / loss), see `csf.metrics.RowCosts`.
+    row_costs_ : RowCosts
+        With costs of each row: these, with the numbers that `fit` was given.
+    threshold_without_costs_, dearest_share_ : float
+        With costs of each row: the threshold on the winner's probability where costs are not known, and the share of
+        all that is at stake that the dearest 1 % of the rows carry.
     best_params_ : dict
         Setting of ``param_grid`` that won; of several models with its ``"model"``.
     best_index_ : int

@@ -141,7 +141,7 @@ class RowProblem(ThresholdProblem):
             (each.first, power)
             for each in plan.models
             if plan.setup.channel_of(plan.bases[each.first]).carries_samples
-            for power in self._powers(config, each.pace)
+            for power in self._powers(config, each.pace, plan.task.n_samples)
         ]
         return replace(
             plan,
@@ -151,9 +151,11 @@ class RowProblem(ThresholdProblem):
             weights=[plan.task.weight] * len(plan.bases) + [self._weight(plan.task, power) for _, power in more],
         )
 
-    def _powers(self, config: SearchConfig, pace: Pace) -> list[float]:
+    def _powers(self, config: SearchConfig, pace: Pace, n_samples: int) -> list[float]:
         """Powers of what rows cost besides 0."""
-        most = 3 if pace is FAST or not isinstance(config.strategy, str) else 1
+        given = not isinstance(config.strategy, str)
+        # Of many samples the root is left out, for the time of its training.
+        most = (3 if given or n_samples <= MANY else 2) if given or pace is FAST else 1
         return powers_of(config.strategy, min(config.n_trials, most))[1:]
 
     def _weight(self, task: Task, power: float) -> Array:
