@@ -81,6 +81,8 @@ class ConeDisplay(Display):
         Their settings.
     failed : ndarray of shape (n_failed,), default=()
         Levels of failed trials.
+    ratios : ndarray of shape (n_ticks, 2), default=()
+        Ticks of the upper axis: levels, and the ratio of costs at each.
     winner : int, default=None
         Index of the winner in ``t``.
     winner_value : float, default=None
@@ -101,8 +103,6 @@ class ConeDisplay(Display):
         Level that the constrained rate misses. All heights are then values of this rate, not of the metric.
     claim : str, default="not expected"
         What is said of the shaded area.
-    ratios : ndarray of shape (n_ticks, 2), default=()
-        Ticks of the upper axis: levels, and the ratio of costs at each.
 
     Attributes
     ----------

@@ -113,8 +113,9 @@ def other_costs(search: CostSearch) -> str:
     """What else was tried beside equal costs, in words."""
     tried = {round(np.log(t.c_fn / t.c_fp), 9) for t in search.trials_ if t.state == "complete" and t.c_fn != t.c_fp}
     if not tried:
-        own = search.studies_[search.trials_[search.best_index_].setting].stop_reason
-        why = search.stop_reason_ if named_models(search.base) is None else own or search.stop_reason_
+        why = search.stop_reason_
+        if named_models(search.base) is not None:
+            why = search.studies_[search.trials_[search.best_index_].setting].stop_reason or why
         return f"no other costs were tried ({why})"
     return f"{len(tried)} other ratios of costs were tried" if len(tried) > 1 else "1 other ratio of costs was tried"
 

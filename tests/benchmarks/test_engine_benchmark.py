@@ -21,6 +21,8 @@ TOPICS = [
     "honesty",
     "l1",
     "memory",
+    "models",
+    "monitor",
     "online",
     "overhead",
 ]
@@ -29,6 +31,7 @@ TOPICS += [
     "prevalence",
     "price",
     "published",
+    "row_costs",
     "scale",
     "several_classes",
     "spade",

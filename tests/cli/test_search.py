@@ -683,7 +683,10 @@ def test_one_class_can_be_searched_by_a_metric_of_several(ok, flowers):
     [
         (("--metric", "f1"), "search all classes by a metric such as --metric f1_macro"),
         (("--metric", "f1_macro", "--constraint", "recall >= 0.5"), "is not for several classes: rates of errors"),
-        (("--metric", "f1_macro", "--strategy", "cone"), "several classes are searched by 'ladder' or 'grid'"),
+        (
+            ("--metric", "f1_macro", "--strategy", "cone"),
+            "several classes, and costs of rows, are searched by 'ladder' or 'grid'",
+        ),
         (("--metric", "f1_macro", "--tol", 0.1), "there is no upper bound for several classes"),
         (("--metric", "f1_macro", "--rule", "rule.json"), "--rule is for two classes"),
     ],

@@ -26,7 +26,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch, ErrorProfile
-from csf.metrics import Constraint, FBeta, GMean, get_constraint, get_metric
+from csf.metrics import Constraint, FBeta, get_constraint, get_metric
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what searches warn of has tests of its own
 
@@ -453,7 +453,6 @@ class Untouched(LogisticRegression):
 
 REFUSED = [
     ({"confidence": 0.8}, "constraint"),
-    ({"confidence": 0.8, "constraint": Constraint(GMean(), ">=", 0.5)}, "gmean >= 0.5"),
     ({"confidence": 0.8, "constraint": "precision >= 0.3", "threshold": None}, "threshold"),
     ({"confidence": 0.8, "constraint": "precision >= 0.3", "refit": False}, "refit"),
     ({"confidence": 0.8, "constraint": "precision >= 0.3", "cv": "splits"}, "cv"),
