@@ -78,6 +78,12 @@ class Decision:
 
     search: CostSearch
 
+    def __repr__(self) -> str:
+        how = "rule" if hasattr(self.search, "rule_") else f"threshold={self.threshold:.4g}"
+        low, high = self.interval
+        told = "" if self.certificate is None else f", certified={self.certificate.holds}"
+        return f"Decision({how}, value={self.value:.4g}, interval=({low:.4g}, {high:.4g}){told})"
+
     @property
     def threshold(self) -> float:
         """Predict positive where the score is at least this; three and more classes have a `rule`."""
