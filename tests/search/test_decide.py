@@ -36,15 +36,6 @@ def told(search):
         ({}, {"groups": np.arange(600) // 4}),
     ],
 )
-def test_a_decision_shows_its_threshold_and_what_it_is_worth():
-    rng = np.random.default_rng(0)
-    y = np.arange(300) < 90
-    found = csf.decide(y, rng.normal(size=300) + 2 * y, "f1", constraint="recall >= 0.2", confidence=0.8)
-    low, high = found.interval
-    expected = f"Decision(threshold={found.threshold:.4g}, value={found.value:.4g}, interval=({low:.4g}, {high:.4g})"
-    assert repr(found) == f"{expected}, certified=True)"
-
-
 def test_it_is_the_prefit_search_bit_for_bit(options, fit):
     search = CostSearch(MODEL, cv="prefit", **options).fit(X[300:], TRUTH, **fit)
     sign = -1 if options.get("pos_label") == 0 else 1
@@ -134,3 +125,12 @@ def test_new_scores_are_checked_too():
         decision.predict(PROBA)
     with pytest.raises(ValueError, match="NaN"):
         decision.predict([np.nan])
+
+
+def test_a_decision_shows_its_threshold_and_what_it_is_worth():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) < 90
+    found = csf.decide(y, rng.normal(size=300) + 2 * y, "f1", constraint="recall >= 0.2", confidence=0.8)
+    low, high = found.interval
+    expected = f"Decision(threshold={found.threshold:.4g}, value={found.value:.4g}, interval=({low:.4g}, {high:.4g})"
+    assert repr(found) == f"{expected}, certified=True)"
