@@ -59,11 +59,11 @@ def _banded(ax: Axes, x: Array, values: Array, drawn: Array, name: str) -> None:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetBenefitDisplay(Display):
-    """Net benefit against the threshold probability: the decision curve of medicine [1]_.
+    """Net benefit against the threshold probability: the decision curve of medicine.
 
     It is recommended to use `from_predictions` to create a display. All parameters are stored as attributes. Who acts
     from a probability t on takes a false positive to cost t / (1 - t) of what a true positive is worth: the net benefit
-    is the share of true positives minus that rate times the share of false positives.
+    is the share of true positives minus that rate times the share of false positives [1]_.
 
     Parameters
     ----------
