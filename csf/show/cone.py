@@ -495,6 +495,8 @@ class ConeDisplay(Display):
         """The bound, and what is said of the area above it."""
         left, right = ax.get_xlim()
         far_left = self.winner is not None and _share(ax, self.t[self.winner]) > 0.5
+        if self.envelope[0] != self.envelope[-1]:  # where cones leave more room
+            far_left = bool(self.envelope[0] > self.envelope[-1])
         far, ha, inward = (left, "left", 5) if far_left else (right, "right", -5)
         high = self.best_possible > bottom + 0.9 * (top - bottom)
         style = {"ha": ha, "va": "top" if high else "bottom", "offset": (inward, -3 if high else 3)}
