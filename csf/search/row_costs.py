@@ -18,7 +18,7 @@ from csf.evaluate import MAX_BYTES, seed_of
 from csf.metrics.row_costs import CostTable, RowCosts
 from csf.search.class_study import ClassStudy, powers_of
 from csf.search.config import FAST, MANY, settings_of
-from csf.search.judging import failed_fields, pooled, times_of
+from csf.search.judging import Judge, pooled
 from csf.search.outcome import CandidateOutcome, Outcome, trial_table, warn_of_open_gap
 from csf.search.problem import ThresholdProblem, untrained
 from csf.search.progress import nothing_worked
@@ -71,7 +71,7 @@ class RowStudy(ClassStudy):
         """Nothing: the scores of the file say what a trial is worth."""
 
 
-class RowJudge:
+class RowJudge(Judge):
     """Judges trials by what their decisions cost."""
 
     tune = True
@@ -86,18 +86,15 @@ class RowJudge:
         self._store = RowStore(truth > 0, weight, costs, table, samples=samples, **options)
         return self._store
 
-    def judge(self, folds: list[Fold], results: list[FoldResult], trial: Trial) -> tuple[Any, Any]:
-        """Fields of the trial, and what it says about the entries."""
-        failed = failed_fields(results)
-        if failed is not None:
-            return failed, None
+    def _judged(
+        self, folds: list[Fold], results: list[FoldResult], trial: Trial
+    ) -> tuple[dict[str, Any], HeldOutPredictions]:
         store, score = self._store, pooled([result.score for result in results])
         decided = store.decisions(store.unweighted(score, trial.t or 0.0), store.kinds[0])
         value = float(store.value(store.paid(decided), store.copies))
         parts = np.split(decided, np.cumsum([fold.test.size for fold in folds])[:-1])
         of_folds = [self.problem.value_in(fold, part) for fold, part in zip(folds, parts)]
-        fields = {"value": value, "score": value, "fold_scores": tuple(of_folds), **times_of(results)}
-        return fields, HeldOutPredictions(score, None)
+        return {"value": value, "score": value, "fold_scores": tuple(of_folds)}, HeldOutPredictions(score, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +189,9 @@ class RowProblem(ThresholdProblem):
             answer = respond(model.base, task.X, null, tune=True, methods=(method or "",))
             study = RowStudy(self.costs, 0.0)
             (trial,) = study.ask_batch()
-            fields, said = judge.judge([fold], [FoldResult(score=answer.score)], trial)
-            store.add_trial((at, trial.number), study.record(trial, setting=at, **fields), *said)
+            fields, _ = judge.judge([fold], [FoldResult(score=answer.score)], trial)
+            assert answer.score is not None, "it was asked for scores"
+            store.add_trial((at, trial.number), study.record(trial, setting=at, **fields), answer.score)
             found.append((study, (model.base, known, self.labels.decode(known) if coded else known)))
         studies, bases = zip(*found)
         stopped = "the base was fitted before: only its decision was tuned"
