@@ -39,7 +39,7 @@ def test_the_page_about_optuna_runs(capsys):
     pytest.importorskip("optuna")
     pytest.importorskip("lightgbm")
     page = (ROOT / "notebooks/guide/optuna.md").read_text(encoding="utf-8")
-    exec(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[0], {})
+    exec(re.findall(r"```py\n(.*?)```", page, flags=re.DOTALL)[0], {})
     assert "to expect from" in capsys.readouterr().out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 
     from csf._common.typing import Array, IntArray, Label
     from csf.data.labels import Labels
-    from csf.metrics.base import Metric
-    from csf.metrics.confusion import ConfusionMetric
+    from csf.metrics.registry import MetricLike
     from csf.metrics.shares import Share
 
 __all__ = ["Difference", "difference", "interval"]
@@ -45,7 +43,7 @@ class Difference(NamedTuple):
 def interval(
     y: ArrayLike,
     pred: ArrayLike,
-    metric: str | Metric | ConfusionMetric | Callable[..., float] = "f1",
+    metric: MetricLike = "f1",
     *,
     level: float = 0.9,
     groups: ArrayLike | None = None,
@@ -109,7 +107,7 @@ def difference(
     y: ArrayLike,
     pred_a: ArrayLike,
     pred_b: ArrayLike,
-    metric: str | Metric | ConfusionMetric | Callable[..., float] = "f1",
+    metric: MetricLike = "f1",
     *,
     level: float = 0.9,
     groups: ArrayLike | None = None,

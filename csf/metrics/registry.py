@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import scorer_parts
@@ -40,7 +40,7 @@ from csf.metrics.confusion import (
 )
 from csf.metrics.constraints import Constrained, Precision, Recall, Specificity, get_constraint
 from csf.metrics.functions import confusion_of_function, metric_of_function
-from csf.metrics.row_costs import row_costs
+from csf.metrics.row_costs import RowCosts, row_costs
 
 __all__ = [
     "ALIASES",
@@ -69,6 +69,9 @@ __all__ = [
     "get_confusion_metric",
     "get_metric",
 ]
+
+# What is accepted where a search is told what to maximise. Costs of rows are refused where there are no rows of X.
+MetricLike: TypeAlias = str | Metric | ConfusionMetric | RowCosts | Callable[..., float]
 
 METRICS: dict[str, Callable[[], Metric]] = {
     "f1": partial(FBeta, 1.0),
@@ -162,7 +165,7 @@ _AVERAGES = {
 _F_OF_CLASSES = re.compile(F_BETA.pattern + "_(macro|micro)")
 
 
-def get_metric(metric: str | Metric | ConfusionMetric | Callable[..., float]) -> Metric:
+def get_metric(metric: MetricLike) -> Metric:
     """Metric object of a name, or the object itself.
 
     Parameters
@@ -221,7 +224,7 @@ def get_metric(metric: str | Metric | ConfusionMetric | Callable[..., float]) ->
     return found if isinstance(found, Metric) else OfTwoClasses(found)
 
 
-def get_confusion_metric(metric: str | Metric | ConfusionMetric | Callable[..., float]) -> ConfusionMetric:
+def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
     """Metric of any number of classes, of a name or of an object.
 
     Parameters
@@ -379,7 +382,7 @@ def _unchanged(name: str) -> str:
     return ""
 
 
-def aim(metric: str | Metric | Callable[..., float], constraint: Any) -> Metric:
+def aim(metric: MetricLike, constraint: Any) -> Metric:
     """The metric itself where there is no constraint."""
     metric, constraint = get_metric(metric), get_constraint(constraint)
     return metric if constraint is None else Constrained(metric, constraint)

@@ -40,6 +40,7 @@ from csf.trainers.linear import linear_kind
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
+    from csf.metrics.registry import MetricLike
     from csf.search.study import Bound
 
 __all__ = [
@@ -448,7 +449,7 @@ class SearchConfig:
     """
 
     base: Estimator = None
-    metric: str | Metric | Callable[..., float] = "f1"
+    metric: MetricLike = "f1"
     strategy: Any = "ladder"
     n_trials: int = 10
     param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = AUTO

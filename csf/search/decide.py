@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,8 +16,8 @@ from csf.search.config import SearchConfig
 from csf.search.estimator import CostSearch
 
 if TYPE_CHECKING:
-    from csf.metrics import ConfusionMetric, Metric
     from csf.metrics.constraints import Constraint
+    from csf.metrics.registry import MetricLike
     from csf.thresholds.certificates import Guarantee
     from csf.thresholds.curve import ThresholdCurve
     from csf.thresholds.linear_rule import LinearRule
@@ -126,7 +125,7 @@ class Decision:
 def decide(
     y: ArrayLike,
     score: ArrayLike,
-    metric: str | Metric | ConfusionMetric | Callable[..., float] = SearchConfig.metric,
+    metric: MetricLike = SearchConfig.metric,
     *,
     constraint: str | Constraint | None = SearchConfig.constraint,
     confidence: float | None = SearchConfig.confidence,

@@ -48,8 +48,8 @@ from csf.thresholds.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
-    from csf.metrics.base import Metric
     from csf.metrics.constraints import Constraint
+    from csf.metrics.registry import MetricLike
     from csf.search.strategies.base import Strategy
     from csf.search.study import Bound
     from csf.thresholds.curve import ThresholdCurve
@@ -373,7 +373,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     def __init__(
         self,
         base: Estimator,
-        metric: str | Metric | Callable[..., float] = SearchConfig.metric,
+        metric: MetricLike = SearchConfig.metric,
         strategy: str | Strategy | Callable[..., Any] = SearchConfig.strategy,
         *,
         n_trials: int = SearchConfig.n_trials,

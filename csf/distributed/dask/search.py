@@ -32,8 +32,8 @@ from csf.thresholds.rule import ThresholdRule, base_has
 from csf.trainers import seeded
 
 if TYPE_CHECKING:
-    from csf.metrics.base import Metric
     from csf.metrics.constraints import Constraint
+    from csf.metrics.registry import MetricLike
     from csf.search.strategies.base import Strategy
     from csf.search.study import Bound
 
@@ -229,7 +229,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     """
 
     base: Estimator = field(kw_only=False)
-    metric: str | Metric | Callable[..., float] = field(default=SearchConfig.metric, kw_only=False)
+    metric: MetricLike = field(default=SearchConfig.metric, kw_only=False)
     strategy: str | Strategy | Callable[..., Any] = field(default=SearchConfig.strategy, kw_only=False)
     n_trials: int = SearchConfig.n_trials
     param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = SearchConfig.param_grid
