@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -27,7 +27,8 @@ __all__ = [
     "Bounded",
     "Display",
     "Excess",
-    "Told",
+    "Palette",
+    "StudyLike",
     "draw_bounds",
     "label",
     "place",
@@ -44,8 +45,8 @@ NOT_OF_CLASSES = (
 )
 
 
-class Told(Protocol):
-    """A study: trials of one metric on one data set."""
+class StudyLike(Protocol):
+    """Trials of one metric on one data set: a `csf.Study`, or one of a search."""
 
     metric: Metric
     strategy: Any
@@ -78,7 +79,7 @@ def is_label_search(part: object) -> TypeGuard[Any]:
     return hasattr(part, "searches_")
 
 
-def study_of(search: CostSearch, setting: int | None = None) -> Told:
+def study_of(search: CostSearch, setting: int | None = None) -> StudyLike:
     """Study of a fitted search: that of the winner, or of one setting of its ``param_grid``."""
     if hasattr(search, "tell"):
         raise TypeError("a Study is drawn by from_study, not by from_estimator")
@@ -108,10 +109,34 @@ def study_of(search: CostSearch, setting: int | None = None) -> Told:
 Bounded: TypeAlias = str | type
 Excess: TypeAlias = float | str | Callable[..., float]
 
-# Okabe and Ito's palette, and greys.
+# Okabe and Ito's colours, and greys.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY = "#CC79A7", "#56B4E9"
 INK, GREY, PALE = "#222222", "#6B6B6B", "#D9D9D9"
+
+
+class Palette(NamedTuple):
+    """Colours that have to stand out from the page."""
+
+    ink: str = INK
+    grey: str = GREY
+    pale: str = PALE
+    paper: str = "#FFFFFF"
+    blue: str = BLUE
+    vermillion: str = VERMILLION
+    green: str = GREEN
+
+    @classmethod
+    def of(cls, ax: Axes) -> Palette:
+        """The palette of light pages, or of dark ones where the axes are dark."""
+        from matplotlib.colors import to_hex, to_rgb
+
+        red, green, blue = to_rgb(ax.get_facecolor())
+        if 0.299 * red + 0.587 * green + 0.114 * blue > 0.4:
+            return cls()
+        paper = to_hex(ax.get_facecolor())
+        return cls("#E6E8EA", "#9AA1A9", "#3A4046", paper, SKY, "#FF8F4D", "#2FC79B")
+
 
 TITLES = {
     "support": "support lines",
@@ -169,15 +194,17 @@ def label(
     text: str,
     xy: tuple[float, float],
     *,
-    color: str = INK,
+    color: str | None = None,
     offset: tuple[float, float] = (0, 0),
     ha: str = "left",
     va: str = "center",
     **text_kw: Any,
 ) -> Annotation:
     """Text next to a point of the data, offset in points, on a veil that keeps it readable."""
-    veil = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
-    style = {"color": color, "fontsize": 9, "ha": ha, "va": va, "bbox": veil, "annotation_clip": False, "zorder": 6}
+    page = Palette.of(ax)
+    veil = {"facecolor": page.paper, "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
+    style = {"color": color or page.ink, "fontsize": 9, "ha": ha, "va": va, "bbox": veil}
+    style |= {"annotation_clip": False, "zorder": 6}
     return ax.annotate(text, xy, xytext=offset, textcoords="offset points", **(style | text_kw))
 
 
@@ -187,11 +214,8 @@ def place(
     """Label of a point that hides as few other points and labels as possible, with a line to its point."""
     from matplotlib.text import Text
 
-    figure = ax.figure.figure  # that of a subfigure, too
-    layout = figure.get_layout_engine()
-    if layout is not None:  # brings the axes to where they will be
-        layout.execute(figure)
-    arrow = {"arrowstyle": "-", "color": INK, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 4}
+    lay_out(ax)
+    arrow = {"arrowstyle": "-", "color": Palette.of(ax).ink, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 4}
     note = label(ax, text, xy, arrowprops=arrow, **text_kw)
     pixels = ax.transData.transform(points)
     boxes = [extent(other) for other in others]
@@ -202,15 +226,29 @@ def place(
         note.set_horizontalalignment(side)
         note.get_window_extent()
         box = Text.get_window_extent(note).padded(3)
-        hidden = sum(box.contains(x, y) for x, y in pixels) + 6 * sum(box.overlaps(other) for other in boxes)
+        hidden = sum(box.contains(x, y) for x, y in pixels) + 30 * sum(box.overlaps(other) for other in boxes)
         sides = inside.x0 <= box.x0 and box.x1 <= inside.x1
-        return hidden + 20 * (not sides) + 20 * (not (inside.y0 <= box.y0 and box.y1 <= inside.y1))
+        far = (abs(place[0]) + abs(place[1])) / 50.0
+        heights = inside.y0 <= box.y0 and box.y1 <= inside.y1
+        return hidden + 100 * (not sides) + 100 * (not heights) + far
 
     steps = [
-        (dx, dy, "left" if dx > 0 else "right") for dy in (-26, -44, 28, -64, 46, -90) for dx in (12, -12, 50, -50)
+        (dx, dy, "center" if not dx else "left" if dx > 0 else "right")
+        for dy in (-26, -44, 20, 28, -64, 46, -90, 64, -120)
+        for dx in (12, -12, 0, 50, -50, 100, -100)
     ]
     badness(min(steps, key=badness))
     return note
+
+
+def lay_out(ax: Axes) -> None:
+    """Bring the axes to where they will be."""
+    figure = ax.figure.figure  # that of a subfigure, too
+    layout = figure.get_layout_engine()
+    if layout is None:
+        return
+    for _ in range(2):  # labels beside the axes move these, and are moved by them
+        layout.execute(figure)
 
 
 def extent(note: Annotation) -> Bbox:
@@ -222,22 +260,34 @@ def extent(note: Annotation) -> Bbox:
 
 
 def right_labels(
-    ax: Axes, x: float, heights: Sequence[float], texts: list[str], colors: list[str], *, gap: float = 12
+    ax: Axes, ends: Sequence[tuple[float, float]], texts: Sequence[str], colors: Sequence[str], *, size: float = 9
 ) -> list[Annotation]:
-    """Labels at the right ends of lines, pushed apart until none hides another by ``gap`` points."""
-    scale = 72.0 / ax.figure.dpi
-    wanted = ax.transData.transform([(x, height) for height in heights])[:, 1] * scale
-    order = np.argsort(wanted, kind="stable")
-    spread = wanted[order].copy()
-    for i in range(1, spread.size):
-        spread[i] = max(spread[i], spread[i - 1] + gap)
-    # Centre the pile on what it names.
-    spread -= np.mean(spread - wanted[order])
-    notes = {}
-    for at, y in zip(order.tolist(), spread):
-        offset = (6, y - wanted[at])
-        notes[at] = label(ax, texts[at], (x, heights[at]), color=colors[at], offset=offset, bbox=None)
-    return [notes[at] for at in range(len(texts))]
+    """Labels to the right of the axes, each as high as the end of its line or close to it, and joined to that."""
+    from sklearn.isotonic import isotonic_regression
+
+    low, high = ax.get_ylim()
+    heights = np.array([(y - low) / (high - low) for _, y in ends])
+    order = np.argsort(heights, kind="stable")
+    # The least moves that leave each label a line of its own.
+    lay_out(ax)
+    box = ax.get_window_extent()
+    points = 72.0 / ax.figure.figure.dpi
+    steps = np.arange(order.size) * 1.3 * size / (box.height * points)
+    spread = np.empty(order.size)
+    spread[order] = isotonic_regression(heights[order] - steps) + steps
+    notes = []
+    for end, text, color, height in zip(ends, texts, colors, spread.tolist()):
+        line = {"arrowstyle": "-", "color": color, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 2, "relpos": (0, 0.5)}
+        style: dict[str, Any] = {"fontsize": size, "va": "center", "annotation_clip": False, "arrowprops": line}
+        at = 1.0 + 10.0 / (box.width * points), height
+        notes.append(ax.annotate(text, end, xytext=at, textcoords="axes fraction", color=color, **style))
+    return notes
+
+
+def along(x: Array, y: Array) -> Array:
+    """Points along a line, close enough for a label to keep off it."""
+    at, places = np.linspace(0, len(x) - 1, 12 * len(x)), np.arange(len(x))
+    return np.column_stack([np.interp(at, places, x), np.interp(at, places, y)])
 
 
 def bound_title(bound: Bounded) -> str:
@@ -259,8 +309,9 @@ def draw_bounds(
 
 def draw_winner(ax: Axes, x: float, y: float, feasible: bool) -> Line2D:
     """The dot of a winner, hollow where it misses the constraint."""
-    style: dict[str, Any] = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": INK}
-    style |= {"linestyle": "none", "zorder": 5} | ({} if feasible else {"markerfacecolor": "white"})
+    page = Palette.of(ax)
+    style: dict[str, Any] = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": page.ink}
+    style |= {"linestyle": "none", "zorder": 5} | ({} if feasible else {"markerfacecolor": page.paper})
     (dot,) = ax.plot([x], [y], **style)
     return dot
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from csf.evaluate.trials import Trial
     from csf.metrics.base import Metric
     from csf.search import CostSearch
-    from csf.show._shared import Told
+    from csf.show._shared import StudyLike
 
 __all__ = ["BoundComparisonDisplay", "ErrorProfileDisplay"]
 
@@ -93,7 +93,7 @@ class BoundComparisonDisplay:
     @classmethod
     def from_study(
         cls,
-        study: Told,
+        study: StudyLike,
         *,
         bounds: Sequence[Bounded] | None = None,
         eps: Excess = "evidence",
@@ -306,7 +306,7 @@ class ErrorProfileDisplay(Display):
     @classmethod
     def from_study(
         cls,
-        study: Told,
+        study: StudyLike,
         *,
         eps: Excess = "evidence",
         ax: Axes | None = None,
@@ -371,8 +371,8 @@ class ErrorProfileDisplay(Display):
         study = study_of(search, setting)
         if setting is not None or eps != "evidence":
             return cls.from_study(study, eps=eps, ax=ax, **plot_kwargs)
-        trial, ceiling = search.trials_[search.best_index_], search.upper_bound_
-        return cls(**profile_data(study, eps=eps, winner=trial, ceiling=ceiling)).plot(ax, **plot_kwargs)
+        trial, upper_bound = search.trials_[search.best_index_], search.upper_bound_
+        return cls(**profile_data(study, eps=eps, winner=trial, upper_bound=upper_bound)).plot(ax, **plot_kwargs)
 
     def plot(
         self,
@@ -495,7 +495,7 @@ _SHARE, _LEAST = 0.45, 0.01
 
 
 def profile_data(
-    study: Told, *, eps: Excess, winner: Trial | None = None, ceiling: float | None = None
+    study: StudyLike, *, eps: Excess, winner: Trial | None = None, upper_bound: float | None = None
 ) -> dict[str, Any]:
     """Arrays of an `ErrorProfileDisplay`, see `ErrorProfileDisplay.from_study`."""
     told = sorted((t for t in study.trials if t.state == "complete"), key=lambda trial: trial.number)
@@ -523,7 +523,7 @@ def profile_data(
         "grid_fn": grid_fn,
         "grid_fp": grid_fp,
         "values": metric.value(*np.meshgrid(grid_fn, grid_fp), pos=pos),
-        "best_possible": bound.best_possible() if ceiling is None else ceiling,
+        "best_possible": bound.best_possible() if upper_bound is None else upper_bound,
         "pos": pos,
         "winner": at,
         "feasible": winner.feasible,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,24 +15,25 @@ from csf.metrics import LinearFractional
 from csf.metrics.profile import ErrorProfile
 from csf.search.bounds import get_bound
 from csf.search.bounds.cone import Cone, ConeBound
+from csf.search.config import MODEL
 from csf.search.strategies.base import level_of_costs
 from csf.show._shared import (
-    BLUE,
-    GREY,
-    INK,
-    PALE,
-    VERMILLION,
     Bounded,
     Display,
     Excess,
+    Palette,
+    along,
     draw_winner,
     label,
+    lay_out,
     names_of,
     place,
+    right_labels,
     study_of,
     styled,
     tidy,
 )
+from csf.show.held_out import parameter_names, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from csf.evaluate.trials import Trial
     from csf.metrics.base import Metric
     from csf.search import CostSearch
-    from csf.show._shared import Told
+    from csf.show._shared import StudyLike
 
 __all__ = ["ConeDisplay"]
 
@@ -79,14 +81,18 @@ class ConeDisplay(Display):
         Trials of other settings of the base, ``(t, attained)``.
     groups : ndarray of int, shape (n_others,), default=()
         Their settings.
+    names : dict of int to str, default={}
+        What is written at the ends of their lines, and at the end of that of the winner.
+    own_setting : int, default=0
+        Setting of the trials in ``t``.
     failed : ndarray of shape (n_failed,), default=()
         Levels of failed trials.
     ratios : ndarray of shape (n_ticks, 2), default=()
         Ticks of the upper axis: levels, and the ratio of costs at each.
     winner : int, default=None
         Index of the winner in ``t``.
-    winner_value : float, default=None
-        Metric of the winner at the threshold that was chosen; ``None`` means its ``attained``.
+    expected : float, default=None
+        Metric of the winner to expect on new data.
     feasible : bool, default=True
         Whether the winner satisfies the constraint, if there is one.
     span : tuple of float, default=(0.0, 1.0)
@@ -101,8 +107,10 @@ class ConeDisplay(Display):
         What must hold besides.
     demand : float, default=None
         Level that the constrained rate misses. All heights are then values of this rate, not of the metric.
-    claim : str, default="not expected"
+    claim : str, default="ruled out"
         What is said of the shaded area.
+    caption : str, default=""
+        What dots and areas are, for the title.
 
     Attributes
     ----------
@@ -116,7 +124,7 @@ class ConeDisplay(Display):
         Own decisions of the trials, and their best thresholds.
     others_ : list of matplotlib Line2D
         Trials of other settings, a line each.
-    cuts_ : matplotlib LineCollection
+    stems_ : matplotlib LineCollection
         What the best threshold of each trial adds to it.
     envelope_line_, bound_line_ : matplotlib Line2D or None
         Upper envelope and bound; where no trial satisfies the constraint ``None`` and the demand.
@@ -144,10 +152,12 @@ class ConeDisplay(Display):
     best_possible: float
     others: Any = ()  # any array-like; stored as arrays, as the two that follow
     groups: Any = ()
+    names: dict[int, str] = field(default_factory=dict)
+    own_setting: int = 0
     failed: Any = ()
     ratios: Any = ()
     winner: int | None = None
-    winner_value: float | None = None
+    expected: float | None = None
     feasible: bool = True
     span: tuple[float, float] = (0.0, 1.0)
     diagonal: bool = True
@@ -155,7 +165,8 @@ class ConeDisplay(Display):
     metric_name: str = "metric"
     constraint: str | None = None
     demand: float | None = None
-    claim: str = "not expected"
+    claim: str = "ruled out"
+    caption: str = ""
 
     def __post_init__(self) -> None:
         self.others = np.asarray(self.others, dtype=float).reshape(-1, 2)
@@ -171,7 +182,7 @@ class ConeDisplay(Display):
         pos: float,
         bound: Bounded | None = None,
         eps: Excess = "evidence",
-        ceiling: float | None = None,
+        upper_bound: float | None = None,
         ratio: bool = False,
         ax: Axes | None = None,
         **plot_kwargs: Any,
@@ -193,7 +204,7 @@ class ConeDisplay(Display):
         eps : float, callable or "evidence", default="evidence"
             Excess of the trained models, see `csf.bounds.Bound`. With the paper's 0 the best value possible may lie
             below values that are already there.
-        ceiling : float, default=None
+        upper_bound : float, default=None
             Height of the dashed line; ``None`` means the best value possible by the bound.
         ratio : bool, default=False
             Draw over the ratio of costs, not over the level. Costs that no level has are drawn so in any case, unless
@@ -215,13 +226,13 @@ class ConeDisplay(Display):
         TypeError
             If the bound does not serve the metric.
         """
-        data = cone_data(trials, metric, pos=pos, bound=bound, eps=eps, ceiling=ceiling, ratio=ratio)
+        data = cone_data(trials, metric, pos=pos, bound=bound, eps=eps, upper_bound=upper_bound, ratio=ratio)
         return cls(**data).plot(ax, **plot_kwargs)
 
     @classmethod
     def from_study(
         cls,
-        study: Told,
+        study: StudyLike,
         *,
         bound: Bounded | None = None,
         eps: Excess = "evidence",
@@ -288,13 +299,13 @@ class ConeDisplay(Display):
             eps=eps,
             others=[trial for other in search.studies_ if other is not study for trial in other.trials],
             # One bound in texts, files and plots.
-            ceiling=search.upper_bound_ if eps == "evidence" else None,
+            upper_bound=search.upper_bound_ if eps == "evidence" else None,
             margin=search.bound_margin_ if eps == "evidence" else 0.0,
             winner=winner,
         )
-        # On the training part nobody cut anything.
-        value = search.best_score_ if search.bound_on == "validation" else None
-        return cls(**data, winner_value=value).plot(ax, **plot_kwargs)
+        names = {"names": setting_names(search), "own_setting": winner.setting}
+        expected = getattr(search, "corrected_score_", None)  # which older files lack
+        return cls(**data, **names, expected=expected).plot(ax, **plot_kwargs)
 
     def plot(
         self,
@@ -325,7 +336,7 @@ class ConeDisplay(Display):
         ConeDisplay
             ``self``.
         """
-        ax = self._begin(ax)
+        ax = self._begin(ax, (6.4, 4.6))
         bottom, top = self.bottom if bottom is None else bottom, self.top if top is None else top
         self._draw_area(ax, bottom, cone_kwargs, envelope_kwargs)
         self._draw_trials(ax, point_kwargs, bottom)
@@ -358,33 +369,36 @@ class ConeDisplay(Display):
         from matplotlib.collections import PolyCollection
         from matplotlib.lines import Line2D
 
+        page = Palette.of(ax)
         self.union_ = self.envelope_line_ = self.bound_line_ = self.diagonal_line_ = None
         # Overlapping cones darken towards the same grey, whatever their number.
-        alpha = 1.0 - 0.45 ** (1.0 / max(len(self.cones), 1))
-        style = styled(PolyCollection, cone_kwargs, facecolor=GREY, edgecolor="white", alpha=alpha, zorder=1)
+        alpha = 1.0 - 0.7 ** (1.0 / max(len(self.cones), 1))
+        style = styled(PolyCollection, cone_kwargs, facecolor=page.grey, edgecolor="none", alpha=alpha, zorder=1)
         self.cones_ = PolyCollection(self.cones, **style)
         ax.add_collection(self.cones_)
+        style = {"facecolor": "none", "edgecolor": page.grey, "linewidth": 0.6, "alpha": 0.55, "zorder": 1.2}
+        ax.add_collection(PolyCollection(self.cones, **style))
         if self._is_curve:
-            ax.add_collection(self._lifts())
+            ax.add_collection(self._lifts(page.grey))
+        dashed: dict[str, Any] = {"color": page.vermillion, "linewidth": 1.4, "linestyle": (0, (5, 2.5)), "zorder": 3}
         if self.demand is not None:
-            style = {"color": VERMILLION, "linewidth": 1.2, "linestyle": "--", "zorder": 3}
-            (self.bound_line_,) = ax.plot(self._sides(), [self.demand] * 2, **style)
+            (self.bound_line_,) = ax.plot(self._sides(), [self.demand] * 2, **dashed)
         if self.diagonal and bottom <= self.span[0]:
-            style = {"color": INK, "linewidth": 0.9, "linestyle": ":", "zorder": 2}
+            style = {"color": page.grey, "linewidth": 0.9, "linestyle": ":", "zorder": 2}
             (self.diagonal_line_,) = ax.plot(self.span, self.span, **style)
         if not self.levels.size:
             return
-        style = styled(PolyCollection, cone_kwargs, facecolor=PALE, edgecolor="none", zorder=0)
+        style = styled(PolyCollection, cone_kwargs, facecolor=page.pale, edgecolor="none", alpha=0.4, zorder=0)
         levels, envelope = self.levels, self.envelope
         if self.ratio:  # as far as the axes go
             levels, envelope = np.array(self._sides()), envelope[[0, -1]]
         self.union_ = ax.fill_between(levels, envelope, self.span[1], **style)
-        style = styled(Line2D, envelope_kwargs, color=INK, linewidth=1.0, zorder=2)
+        # Without cones the edge is the bound itself.
+        style = styled(Line2D, envelope_kwargs, color=page.ink, linewidth=0.0 if self.ratio else 1.2, zorder=2)
         (self.envelope_line_,) = ax.plot(levels, envelope, **style)
-        style = {"color": VERMILLION, "linewidth": 1.2, "linestyle": "--", "zorder": 3}
-        (self.bound_line_,) = ax.plot(self._sides(), [self.best_possible] * 2, **style)
+        (self.bound_line_,) = ax.plot(self._sides(), [self.best_possible] * 2, **dashed)
 
-    def _lifts(self) -> LineCollection:
+    def _lifts(self, color: str) -> LineCollection:
         """Lines from the best trial at each level to the tip of its cone."""
         from matplotlib.collections import LineCollection
 
@@ -392,49 +406,42 @@ class ConeDisplay(Display):
         tips = [cone[np.argmin(cone[:, 1])] for cone in self.cones if len(cone)]
         below = [trials[np.isclose(trials[:, 0], tip[0])] for tip in tips]
         lines = [[(tip[0], np.nanmax(each[:, 1])), tip] for tip, each in zip(tips, below) if len(each)]
-        return LineCollection(lines, color=GREY, linewidth=0.8, linestyle=":", zorder=1.5)
+        return LineCollection(lines, color=color, linewidth=0.8, linestyle=":", zorder=1.5)
 
     def _draw_trials(self, ax: Axes, point_kwargs: Any, bottom: float) -> None:
-        """Trials with their best cuts, those of other settings, the winner, and failures on the axis."""
+        """Trials with their best thresholds, those of other settings, the winner, and failures on the axis."""
         from matplotlib.collections import LineCollection
         from matplotlib.lines import Line2D
 
+        page = Palette.of(ax)
         self.others_ = []
         for group in np.unique(self.groups):
             x, y = self.others[self.groups == group].T
             order = np.argsort(x, kind="stable")
-            style = {"color": "#A9B8C4", "linewidth": 0.8, "marker": "o", "markersize": 2.5}
+            style = {"color": page.grey, "alpha": 0.6, "linewidth": 0.8, "marker": "o", "markersize": 2.5}
             self.others_ += ax.plot(x[order], y[order], zorder=2.5, **style)
         t, value, attained = self.t, self.value, self.attained
         stems = np.stack([np.column_stack([t, value]), np.column_stack([t, attained])], axis=1)
-        self.cuts_ = LineCollection(list(stems), color=BLUE, linewidth=1.0, zorder=3)
-        ax.add_collection(self.cuts_)
+        self.stems_ = LineCollection(list(stems), color=page.blue, linewidth=1.0, zorder=3)
+        ax.add_collection(self.stems_)
         order = np.argsort(t, kind="stable")
-        style = {"color": BLUE, "marker": "_", "markersize": 6, "zorder": 3.5}
+        style = {"color": page.blue, "marker": "_", "markersize": 6, "zorder": 3.5}
         style |= {"linestyle": "-" if self._is_curve else "none", "linewidth": 1.6}
         (self.tops_,) = ax.plot(t[order], attained[order], **style)
-        own: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 4.5, "linestyle": "none", "zorder": 4}
-        style = styled(Line2D, point_kwargs, **own, **({} if self.feasible else {"markerfacecolor": "white"}))
+        own: dict[str, Any] = {"color": page.blue, "marker": "o", "markersize": 5, "linestyle": "none", "zorder": 4}
+        style = styled(Line2D, point_kwargs, **own, **({} if self.feasible else {"markerfacecolor": page.paper}))
         (self.points_,) = ax.plot(t, value, **style)
         self.winner_ = self.failed_ = None
         if self.winner is not None:
-            x, y = float(t[self.winner]), self._winner_height()
-            # A cut that holds on other draws is not the best one of these samples: the dot of the trial is above it.
-            ax.plot([x, x], [y, attained[self.winner]], color=INK, linewidth=1.2, zorder=4.5)
-            self.winner_ = draw_winner(ax, x, y, self.feasible)
+            self.winner_ = draw_winner(ax, float(t[self.winner]), float(attained[self.winner]), self.feasible)
         if len(self.failed):
-            style = {"color": INK, "marker": "x", "markersize": 6, "linestyle": "none", "zorder": 5, "clip_on": False}
-            (self.failed_,) = ax.plot(self.failed, np.full(len(self.failed), bottom), **style)
+            style = {"color": page.ink, "marker": "x", "markersize": 6, "linestyle": "none", "zorder": 5}
+            (self.failed_,) = ax.plot(self.failed, np.full(len(self.failed), bottom), clip_on=False, **style)
 
     @property
     def _is_curve(self) -> bool:
         """Whether the trials stand for what other costs give at the best threshold."""
         return self.feasible and bool(np.array_equal(self.value, self.attained, equal_nan=True))
-
-    def _winner_height(self) -> float:
-        if self.winner_value is None or not self.feasible:
-            return float(self.attained[self.winner])
-        return self.winner_value
 
     def _sides(self) -> tuple[float, float]:
         """Where the area begins and ends."""
@@ -450,11 +457,16 @@ class ConeDisplay(Display):
         y_room = 0.02 * (top - bottom)
         ax.set(ylim=(bottom - (y_room if bottom == lo else 0.0), top + (y_room if top == hi else 0.0)))
         under = f" with {self.constraint}" if self.constraint is not None and self.feasible else ""
-        ax.set_ylabel(self.metric_name + under)
+        at = " at the best threshold" if self.caption and self._is_curve else ""
+        ax.set_ylabel(f"{self.metric_name}{under}{at}")
         if self.ratio:
             from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-            ax.set(xscale="log", xlim=self._sides(), xlabel="cost of a false negative / cost of a false positive")
+            # As levels have it: equal costs at the right, or what is closest to them.
+            sides = self._sides()
+            if abs(np.log(sides[0])) < abs(np.log(sides[1])):
+                sides = sides[::-1]
+            ax.set(xscale="log", xlim=sides, xlabel=RATIO)
             ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=9))
             ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             ax.xaxis.set_minor_formatter(NullFormatter())
@@ -466,15 +478,23 @@ class ConeDisplay(Display):
             levels, ratios = self.ratios.T
             above = ax.secondary_xaxis("top")
             above.set_xticks(levels, [f"{ratio:g}" for ratio in ratios])
-            above.set_xlabel("cost of a false negative / cost of a false positive")
+            above.set_xlabel(RATIO)
 
     def _write(self, ax: Axes, bottom: float, top: float) -> list[Annotation]:
         """Names, each next to what it names."""
-        left, right = ax.get_xlim()
-        labels = []
+        page = Palette.of(ax)
+        if self.caption:
+            lay_out(ax)
+            width = ax.get_window_extent().width * 72.0 / ax.figure.figure.dpi
+            lines = [textwrap.fill(line, max(int(width / 3.75), 30)) for line in self.caption.splitlines()]
+            ax.set_title("\n".join(lines), loc="left", fontsize=8, color=page.grey, linespacing=1.35, pad=8)
+        labels = self._line_labels(ax)
+        left = ax.get_xlim()[0]
         if not self.feasible:
-            text, demand = f"infeasible: no trial satisfies {self.constraint}", self.demand or 0.0
-            labels.append(label(ax, text, (left, demand), va="top", offset=(8, -4), color=VERMILLION))
+            demand = self.demand or 0.0
+            low = demand < bottom + 0.12 * (top - bottom)
+            style = {"va": "bottom" if low else "top", "offset": (8, 4 if low else -4), "color": page.vermillion}
+            labels.append(label(ax, f"asked for: {self.constraint}", (left, demand), **style))
         else:
             labels += self._bound_labels(ax, bottom, top)
         if self.diagonal and bottom <= self.span[0]:
@@ -483,46 +503,96 @@ class ConeDisplay(Display):
             labels.append(label(ax, f"t = {self.metric_name}", (s, s), offset=(2, -2), bbox=None, **style))
         if len(self.failed):
             labels.append(label(ax, "failed", (self.failed[0], bottom), offset=(5, 7)))
-        if len(self.others_):
-            text = f"grey: {len(self.others_)} other settings of the classifier"
-            corner: dict[str, Any] = {"ha": "right", "va": "bottom", "offset": (-4, 3), "color": GREY, "fontsize": 8}
-            labels.append(label(ax, text, (right, bottom), **corner))
         if self.winner is not None:
             labels.append(self._winner_label(ax, labels))
         return labels
 
+    def _line_labels(self, ax: Axes) -> list[Annotation]:
+        """The parameters of each setting at the right end of its line; of many settings those of the best lines."""
+        page = Palette.of(ax)
+        lines = {self.own_setting: np.column_stack([self.t, self.attained])}
+        lines |= {int(group): self.others[self.groups == group] for group in np.unique(self.groups)}
+        lines = {setting: line[np.isfinite(line[:, 1])] for setting, line in lines.items() if setting in self.names}
+        # The winner's line first, then the others from the best one on.
+        order = sorted(
+            (setting for setting, line in lines.items() if len(line)),
+            key=lambda setting: (setting != self.own_setting, -lines[setting][:, 1].max()),
+        )
+        if len(order) < 2:
+            return []
+        left, right = ax.get_xlim()
+        rightward = np.sign(right - left)
+        ends = [lines[setting][np.argmax(lines[setting][:, 0] * rightward)] for setting in order]
+        texts = [self.names[setting] for setting in order[:_MOST_NAMES]]
+        if len(order) > _MOST_NAMES:
+            texts[-1] += f"  (and {len(order) - _MOST_NAMES} more)"
+        colors = [page.blue if setting == self.own_setting else page.grey for setting in order]
+        notes = right_labels(ax, [(x, y) for x, y in ends[:_MOST_NAMES]], texts, colors, size=8)
+        notes[0].set_fontweight("bold")
+        return notes
+
     def _bound_labels(self, ax: Axes, bottom: float, top: float) -> list[Annotation]:
         """The bound, and what is said of the area above it."""
-        left, right = ax.get_xlim()
+        page, (left, right) = Palette.of(ax), ax.get_xlim()
         far_left = self.winner is not None and _share(ax, self.t[self.winner]) > 0.5
         if self.envelope[0] != self.envelope[-1]:  # where cones leave more room
             far_left = bool(self.envelope[0] > self.envelope[-1])
         far, ha, inward = (left, "left", 5) if far_left else (right, "right", -5)
-        high = self.best_possible > bottom + 0.9 * (top - bottom)
-        style = {"ha": ha, "va": "top" if high else "bottom", "offset": (inward, -3 if high else 3)}
-        text = f"upper bound {self.best_possible:.3f}"
-        labels = [label(ax, text, (far, min(self.best_possible, top)), color=VERMILLION, **style)]
-        middle = np.sqrt(left * right) if self.ratio else 0.5 * (left + right)
-        room = top - max(float(np.interp(middle, self.levels, self.envelope)), self.best_possible)
-        if room > 0.15 * (top - bottom):
-            labels.append(label(ax, self.claim, (middle, top - 0.4 * room), ha="center"))
-        return labels
+        # Below the line where there is room above the trials.
+        seen = np.nanmax(np.concatenate([self.attained, self.others[:, 1]]))
+        below = self.best_possible - seen > 0.08 * (top - bottom)
+        style = {"ha": ha, "va": "top" if below else "bottom", "offset": (inward, -3 if below else 3)}
+        text = f"upper bound {self.best_possible:.3f} for any costs"
+        labels = [label(ax, text, (far, min(self.best_possible, top)), color=page.vermillion, **style)]
+        place = self._widest_place(ax)
+        return labels if place is None else [*labels, label(ax, self.claim, place, ha="center", bbox=None)]
+
+    def _widest_place(self, ax: Axes) -> tuple[float, float] | None:
+        """Where words have most room in the shaded area; ``None`` where there is hardly any."""
+        from shapely import affinity, box
+        from shapely.geometry import Polygon
+        from shapely.ops import polylabel
+
+        assert self.union_ is not None, "asked for where there is an area"
+        # In units of letters, which are higher than wide.
+        letter = np.array([0.5, 1.2]) * 9 * ax.figure.figure.dpi / 72.0
+        edge = ax.transData.transform(self.union_.get_paths()[0].vertices) / letter
+        window = np.concatenate(ax.get_window_extent().get_points() / np.concatenate([letter, letter]).reshape(2, 2))
+        shown = Polygon(edge).buffer(0).intersection(box(*window))
+        # A line of words is as high as a letter and as wide as all of them.
+        flat = np.array([len(self.claim) / 2.0, 1.0])
+        parts = [part for part in getattr(shown, "geoms", [shown]) if part.geom_type == "Polygon" and part.area > 0]
+        squeezed = [affinity.scale(part, 1.0 / flat[0], 1.0, origin=(0, 0)) for part in parts]
+        if not squeezed:
+            return None
+        largest = max(squeezed, key=lambda part: part.area)
+        # The middle of an even band, else where it is widest.
+        widest, middle = polylabel(largest, tolerance=0.1), largest.centroid
+        room = largest.exterior.distance(widest)
+        if room < 0.9:
+            return None
+        if not largest.contains(middle) or largest.exterior.distance(middle) < 0.9 * room:
+            middle = widest
+        x, y = ax.transData.inverted().transform(np.array([middle.x * flat[0], middle.y]) * letter)
+        return float(x), float(y)
 
     def _winner_label(self, ax: Axes, others: list[Annotation]) -> Annotation:
-        t, value = float(self.t[self.winner]), self._winner_height()
-        # What is drawn of the trials as points: their stems, or the line over the ratios of costs.
+        t, value = float(self.t[self.winner]), float(self.attained[self.winner])
+        order = np.argsort(self.t, kind="stable")
+        # What is drawn of the trials as points: their stems and lines.
         seen = [np.column_stack([self.t, h]) for h in np.linspace(self.value, self.attained, 9)]
-        if self._is_curve:
-            order = np.argsort(self.t, kind="stable")
-            at, places = np.linspace(0, order.size - 1, 12 * order.size), np.arange(order.size)
-            x = np.interp(at, places, self.t[order])
-            seen.append(np.column_stack([x, np.interp(at, places, self.attained[order])]))
-        points = np.concatenate([*seen, self.others])
+        seen += [along(self.t[order], self.attained[order])] if self._is_curve else []
+        seen += [along(*map(np.asarray, line.get_data())) for line in self.others_]
+        if self.feasible:  # the area and the line below it are no place for it, either
+            heights = np.linspace(self.best_possible, ax.get_ylim()[1], 9)
+            x = np.geomspace(*self._sides(), 40) if self.ratio else np.linspace(*self._sides(), 40)
+            seen += [np.column_stack([x, np.full(40, height)]) for height in heights]
+        points = np.concatenate(seen)
         name = "winner" if self.feasible else "closest"
         at = f"costs {t:.3g} : 1" if self.ratio else f"t = {t:.2f}"
-        text = f"{name}: {at}\n{self.metric_name} = {value:.3f}"
-        if self.attained[self.winner] - value >= 0.0005:
-            text += " at the threshold in use"
+        text = f"{name}: {self.metric_name} {value:.3f} at {at}"
+        if self.expected is not None and self.feasible and np.isfinite(self.expected):
+            text += f"\n{self.expected:.3f} to expect on new data"
         return place(ax, text, (t, value), points=points[np.isfinite(points).all(axis=1)], others=others)
 
 
@@ -534,6 +604,14 @@ def _share(ax: Axes, x: float) -> float:
 # ---------------------------------------------------------------- what is shown
 
 
+RATIO = "cost of a false negative / cost of a false positive"
+# Lines that are named.
+_MOST_NAMES = 9
+# What the pictures say of themselves.
+_DOTS = "A dot is a trial: the model trained with one ratio of costs, tested out-of-fold."
+_CONES = "It rules out the grey cone above it: no model with costs near these is expected there."
+_AREA = "Together the trials rule out the grey area: no costs are expected to reach it."
+_MISSED = "No trial satisfies {}. Each dot is one trial, at the threshold that comes closest."
 # Levels at which a bound is drawn; the apexes of the cones come on top.
 GRID = 257
 
@@ -547,7 +625,7 @@ def cone_data(
     eps: Excess = "evidence",
     others: Sequence[Trial] = (),
     ratio: bool = False,
-    ceiling: float | None = None,
+    upper_bound: float | None = None,
     margin: float = 0.0,
     winner: Trial | None = None,
 ) -> dict[str, Any]:
@@ -585,11 +663,12 @@ def cone_data(
     if not winner.feasible:
         return data | _missed(told, others, metric, ratio)
     if bound is not None:
-        return data | _asked_area(told, metric, data, pos=pos, bound=bound, eps=eps, ceiling=ceiling)
+        return data | _asked_area(told, metric, data, pos=pos, bound=bound, eps=eps, upper_bound=upper_bound)
+    data["caption"] = f"{_DOTS}\n{_AREA}"
     if tuned:
         data["value"] = data["attained"]  # what a model decides by itself says nothing of a curve over costs
     data["ratios"] = _ratios(metric, pos) if data["diagonal"] else ()
-    return data | _drawn_area([*told, *others], metric, data, pos=pos, eps=eps, ceiling=ceiling, margin=margin)
+    return data | _drawn_area([*told, *others], metric, data, pos=pos, eps=eps, upper_bound=upper_bound, margin=margin)
 
 
 def _missed(told: Sequence[Trial], others: Sequence[Trial], metric: Metric, ratio: bool) -> dict[str, Any]:
@@ -608,6 +687,7 @@ def _missed(told: Sequence[Trial], others: Sequence[Trial], metric: Metric, rati
         "diagonal": False,
         "metric_name": metric.constraint.quantity.name,
         "demand": metric.constraint.level,
+        "caption": _MISSED.format(metric.constraint),
     }
 
 
@@ -627,6 +707,29 @@ def own_value(trial: Trial, metric: Metric) -> float:
     return trial.value
 
 
+def setting_names(search: CostSearch) -> dict[int, str]:
+    """The parameters in which the settings of a search differ, as texts by the settings' numbers."""
+    params = dict(zip((trial.setting for trial in search.trials_), search.cv_results_["params"]))
+    every = dict.fromkeys(key for each in params.values() for key in each if key != "t")
+    keys = [key for key in every if len({repr(each.get(key)) for each in params.values()}) > 1]
+    # Of several models each has parameters of its own.
+    short_keys = {key: key.rpartition("__")[2] for key in keys} if MODEL in keys else parameter_names(keys)
+
+    def text(each: dict[str, Any]) -> str:
+        parts = [
+            short(each[key]) if key == MODEL else f"{short_keys[key]} = {_rounded(each[key])}"
+            for key in keys
+            if key in each
+        ]
+        return short(", ".join(parts), 32)
+
+    return {setting: text(each) for setting, each in params.items()} if keys else {}
+
+
+def _rounded(value: Any) -> str:
+    return format(value, ".3g") if isinstance(value, float) else short(value, 20)
+
+
 def _places(trials: Sequence[Trial], ratio: bool) -> Array:
     """Where trials stand on the axis: at their level, or at the ratio of their costs."""
     return np.array([trial.c_fn / trial.c_fp if ratio else trial.t for trial in trials], dtype=float)
@@ -643,7 +746,7 @@ def _with_levels(trials: Sequence[Trial], metric: Metric, pos: float) -> list[Tr
 
 
 # Ratios of costs that are marked, and how close marks may be as a share of the axis.
-_MARKED, _APART = (0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0), 0.06
+_MARKED, _APART = (0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0), 0.08
 
 
 def _ratios(metric: Metric, pos: float) -> list[tuple[float, float]]:
@@ -660,7 +763,7 @@ def _ratios(metric: Metric, pos: float) -> list[tuple[float, float]]:
     return found
 
 
-def _asked_area(told, metric, data, *, pos, bound, eps, ceiling):
+def _asked_area(told, metric, data, *, pos, bound, eps, upper_bound):
     """What a bound that was asked for rules out for exact learners, whatever was seen there."""
     limit = get_bound(bound)(told, metric, pos=pos, eps=eps)
     lo, hi = data["span"]
@@ -671,19 +774,19 @@ def _asked_area(told, metric, data, *, pos, bound, eps, ceiling):
         "cones": [corners(region) for region in regions],
         "levels": levels,
         "envelope": np.clip(limit.upper_bound(levels), lo, hi),
-        "best_possible": limit.best_possible() if ceiling is None else ceiling,
+        "best_possible": limit.best_possible() if upper_bound is None else upper_bound,
         "claim": "ruled out for exact learners",
     }
 
 
-def _drawn_area(trials, metric, data, *, pos, eps, ceiling, margin):
+def _drawn_area(trials, metric, data, *, pos, eps, upper_bound, margin):
     """What all trials speak against: values above the bound, and cones that hold nothing which is shown."""
     lo, hi = data["span"]
-    if ceiling is None:
-        ceiling = get_bound("support")(trials, metric, pos=pos, eps=eps).best_possible()
+    if upper_bound is None:
+        upper_bound = get_bound("support")(trials, metric, pos=pos, eps=eps).best_possible()
     seen = np.concatenate([np.column_stack([data["t"], data["attained"]]), data["others"]])
     seen = seen[~np.isnan(seen[:, 1])]
-    top = min(max(ceiling, seen[:, 1].max()), hi)
+    top = min(max(upper_bound, seen[:, 1].max()), hi)
     if data["ratio"]:
         ends = np.array([np.min(data["t"]), np.max(data["t"])])
         return {"cones": [], "levels": ends, "envelope": np.array([top, top]), "best_possible": top}
@@ -701,7 +804,7 @@ def _drawn_area(trials, metric, data, *, pos, eps, ceiling, margin):
         "levels": levels,
         "envelope": np.clip(limit.upper_bound(levels), lo, hi),
         "best_possible": top,
-        "claim": "ruled out by the trials",
+        "caption": data["caption"].replace(_AREA, _CONES),
     }
 
 

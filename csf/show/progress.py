@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from csf.learners.streams import PrequentialResult
     from csf.metrics.base import Metric
     from csf.search import CostSearch
-    from csf.show._shared import Told
+    from csf.show._shared import StudyLike
 
 __all__ = ["ProgressDisplay", "StreamDisplay"]
 
@@ -117,7 +117,7 @@ class ProgressDisplay(Display):
     @classmethod
     def from_study(
         cls,
-        study: Told,
+        study: StudyLike,
         *,
         bounds: Sequence[Bounded] | None = None,
         eps: Excess = "evidence",
@@ -262,7 +262,7 @@ class ProgressDisplay(Display):
             under = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
             ax.text(first - 0.4, 0.02, text, transform=ax.get_xaxis_transform(), bbox=under, **style)
         texts = [f"{text} {end:.3f}" for text, end in zip(texts, ends)]
-        self.labels_ = right_labels(ax, self.n_trials[-1], ends, texts, colors)
+        self.labels_ = right_labels(ax, [(self.n_trials[-1], end) for end in ends], texts, colors)
         return self
 
     def _frame(self, ax, low, high):
@@ -275,7 +275,7 @@ class ProgressDisplay(Display):
 
 
 def _course(
-    trials: Sequence[Trial], study: Told, names: list[str], heights: Callable[[Sequence[Trial]], list[float]]
+    trials: Sequence[Trial], study: StudyLike, names: list[str], heights: Callable[[Sequence[Trial]], list[float]]
 ) -> dict[str, Any]:
     """Arguments of a `ProgressDisplay` for trials in the order in which they were made."""
     if all(trial.attained is None for trial in trials):
@@ -452,4 +452,6 @@ class StreamDisplay(Display):
         self.ax_.set_xlim(right=right)
         ends = [end for _, end in shown]
         texts = [f"{line.get_label()} {end:.3f}" for line, end in shown]
-        return right_labels(self.ax_, right, ends, texts, [str(line.get_color()) for line, _ in shown])
+        return right_labels(
+            self.ax_, [(right, end) for end in ends], texts, [str(line.get_color()) for line, _ in shown]
+        )

@@ -79,7 +79,7 @@ def test_tuned_trials_show_their_best_threshold(search):
 
 def test_with_a_bound_of_ones_own_tuned_trials_show_their_own_decisions_too(search):
     display = ConeDisplay.from_estimator(search, bound="envelope")
-    ends = np.array([segment[1] for segment in display.cuts_.get_segments()])
+    ends = np.array([segment[1] for segment in display.stems_.get_segments()])
     np.testing.assert_array_equal(ends, [[t.t, t.attained] for t in complete(search.trials_)])
     np.testing.assert_array_equal(display.points_.get_ydata(), [t.value for t in complete(search.trials_)])
     assert (display.attained >= display.value).all()
@@ -148,12 +148,16 @@ def test_the_plain_call_is_drawn_over_levels_with_its_other_settings(data):
     assert len(display.others) == len(others)
     assert len(display.others_) == len({trial.setting for trial in others}) > 0
     level = 1.0 if winner.t is None else winner.t
-    np.testing.assert_allclose(display.winner_.get_data(), [[level], [search.best_score_]])
+    # one measure for all: the mark is the winner's dot
+    np.testing.assert_allclose(display.winner_.get_data(), [[level], [winner.attained]])
     text = display.labels_[-1].get_text()
-    assert f"winner: t = {level:.2f}" in text
-    # the stable cut is not the best one of these samples: words and a line say why the mark is below its trial
-    assert winner.attained - search.best_score_ > 0.0005
-    assert text.endswith(" at the threshold in use")
+    assert f"winner: f1 {winner.attained:.3f} at t = {level:.2f}" in text
+    assert text.endswith(f"{search.corrected_score_:.3f} to expect on new data")
+    # each line has its C at its end, the winner's first
+    named = [note.get_text() for note in display.labels_ if note.get_text().startswith("C = ")]
+    assert len(named) == len(display.others_) + 1
+    assert named[0] == f"C = {search.best_params_['C']:.3g}"
+    assert "trial" in display.ax_.get_title("left")
     own = ConeDisplay.from_estimator(search, setting=0)
     assert own.others_ == []
     assert own.best_possible == search.studies_[0].upper_bound

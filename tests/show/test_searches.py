@@ -175,9 +175,9 @@ def test_the_cones_of_an_infeasible_search(infeasible):
     assert display.union_ is None
     assert display.cones == []
     said = "\n".join(texts(display))
-    assert "infeasible: no trial satisfies precision >= 0.99" in said
-    assert f"precision = {infeasible.constraint_value_:.3f}" in said
-    assert "closest" in said
+    assert "asked for: precision >= 0.99" in said
+    assert "No trial satisfies precision >= 0.99" in display.ax_.get_title("left")
+    assert f"closest: precision {infeasible.constraint_value_:.3f}" in said
     assert "winner" not in said
 
 
