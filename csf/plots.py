@@ -1,6 +1,7 @@
 """Displays: data computed once, drawn as often as you like. matplotlib is imported by ``plot`` alone."""
 
 from csf.show.bounds import BoundComparisonDisplay, ErrorProfileDisplay
+from csf.show.capacity import CapacityDisplay
 from csf.show.cone import ConeDisplay
 from csf.show.monitor import MonitorDisplay
 from csf.show.progress import ProgressDisplay, StreamDisplay
@@ -9,6 +10,7 @@ from csf.show.threshold_curve import ThresholdCurveDisplay
 
 __all__ = [
     "BoundComparisonDisplay",
+    "CapacityDisplay",
     "ConeDisplay",
     "ErrorProfileDisplay",
     "MonitorDisplay",

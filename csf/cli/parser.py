@@ -212,6 +212,12 @@ def _add_predict(commands):
     command = add_command(commands, "predict", text, predict.run, operands="MODEL DATA", epilog=epilog)
     _add_model(command, "rows to predict, in the format of the training data")
     command.add_argument("-o", "--output", metavar="FILE", help="CSV file to write (standard output)")
+    command.add_argument(
+        "--at-most",
+        type=_capacity,
+        metavar="K",
+        help="predict no more rows positive than K, the best ones; a number of rows, or a share in (0, 1)",
+    )
     command.set_defaults(quiet=False)
 
 
@@ -404,6 +410,11 @@ def _count(minimum):
     return _number(int, lambda n: n >= minimum, f"a whole number >= {minimum}")
 
 
+_capacity = _number(
+    lambda text: int(text) if text.isdigit() else float(text),
+    lambda k: isinstance(k, int) or 0 < k < 1,
+    "a number of rows, or a share of them in (0, 1)",
+)
 _share = _number(float, lambda x: 0 <= x < 1, "a share in [0, 1)")
 _probability = _number(float, lambda x: 0 < x < 1, "a probability in (0, 1)")
 _audit = _number(float, lambda x: 0 <= x <= 1, "a share in [0, 1]")

@@ -253,7 +253,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     check_output(options.output)
     search, features = load_model(options.model, options.trust)
     X = read_samples(options.data, features)
-    labels, columns = search.predict(X), _columns(search, X)
+    labels, columns = search.predict(X, at_most=options.at_most), _columns(search, X)
     with _opened(options.output) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["prediction", *columns])

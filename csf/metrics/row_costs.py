@@ -85,6 +85,10 @@ class CostTable:
         certain = np.where((gain >= 0.0) & (loss <= 0.0) & (gain > loss), np.inf, -np.inf)
         return np.where(weighs, shift, certain)
 
+    def expected_gain(self, proba: Array) -> Array:
+        """What the answer "positive" saves in each row on average, beside "negative"; rows have probabilities."""
+        return proba * self.gain - (1.0 - proba) * self.loss
+
     def answers(self, is_pos: BoolArray) -> tuple[Array, Array]:
         """What the answers "negative" and "positive" cost in each row."""
         return np.where(is_pos, self.fn, self.tn), np.where(is_pos, self.tp, self.fp)

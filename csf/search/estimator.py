@@ -42,6 +42,7 @@ from csf.search.problem import (
 from csf.search.progress import Deadline, Forecast
 from csf.search.row_costs import RowProblem
 from csf.search.workers import LocalTrainer, threads_for
+from csf.thresholds.capacity import Capacity, Ranked, capacity_of, predict_within
 from csf.thresholds.linear_rule import no_threshold
 from csf.thresholds.row_rule import RowRule
 from csf.thresholds.rule import ThresholdClassifier, base_has
@@ -617,13 +618,19 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         """``best_estimator_``, under its name in the classifiers of `csf.thresholding`."""
         return self.best_estimator_
 
-    def predict(self, X: Samples, **costs: Any) -> Array:
+    def predict(self, X: Samples, at_most: float | None = None, **costs: Any) -> Array:
         """Labels by the winner and its threshold, or by the costs of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
+        at_most : int or float, default=None
+            Largest number of samples that are predicted positive, an int >= 0, or their share of these samples, a float
+            in (0, 1), rounded down. Of those that are predicted positive without it the ones with the largest expected
+            gain stay, where errors have costs in each row, else those with the largest scores. The order of the samples
+            does not matter: equals at the border are taken in an order that follows from their features alone, and
+            prefers none of them.
         **costs : float or array-like of shape (n_samples,)
             ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost`` of these samples, where `fit` was given some. Without
             them one threshold on the probability decides, with a warning.
@@ -633,7 +640,53 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         ndarray of shape (n_samples,) or (n_samples, n_labels)
             Labels, as in ``classes_``; of several labels a sample 1 for those that are found, else 0.
         """
-        return self._with_costs(costs).predict(X)
+        rule = self._with_costs(costs)
+        return rule.predict(X) if at_most is None else predict_within(rule, X, at_most)
+
+    def at_capacity(self, at_most: float) -> Capacity:
+        """What `predict` is worth with ``at_most``, from the held-out scores.
+
+        Parameters
+        ----------
+        at_most : float
+            Share of the rows that can be acted on, in (0, 1): 50 calls a day for 1000 customers are 0.05.
+
+        Returns
+        -------
+        Capacity
+            The ``value`` of the metric to expect and its ``interval``, the ``threshold``, the share of rows that are
+            ``acted_on``, and what share of all that could be gained is ``captured``.
+
+        Raises
+        ------
+        ValueError
+            If there are several classes or labels, or the held-out scores have not been kept.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> X, y = make_classification(2000, weights=[0.9], random_state=0)
+        >>> search = CostSearch(LogisticRegression(), param_grid=None, n_trials=1).fit(X, y)
+        >>> search.at_capacity(0.05).captured < search.at_capacity(0.1).captured
+        True
+        """
+        ranked = self._ranked()
+        return capacity_of(ranked, at_most, self.assess(), self._luck)
+
+    def _ranked(self, **options: Any) -> Ranked:
+        """The held-out entries as the winner ranks them."""
+        found = self._of_one_search()
+        if self.classes_.size != 2 or hasattr(self, "label_names_"):
+            raise ValueError(
+                f"y has the classes or labels {self.classes_.tolist()}, and capacities are those of two classes; "
+                "search one of them against the rest"
+            )
+        return found.ranked(**options)
+
+    @property
+    def _luck(self) -> float:
+        """What choosing trial and threshold added to the value of the winner."""
+        return self.best_score_ - self.corrected_score_
 
     def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **costs: Any) -> float:
         """Value of ``metric`` (not the accuracy) on new data, as scikit-learn's searches do.

@@ -25,6 +25,7 @@ from csf.search.bounds.with_margin import bound_with_margin
 from csf.search.progress import nothing_worked
 from csf.search.selection import choose
 from csf.search.strategies.base import level_of_costs
+from csf.thresholds.capacity import Ranked, rank_by_score
 from csf.thresholds.class_choice import Candidate, assess_class, choose_class
 from csf.thresholds.curve import Cut, ThresholdCurve, sweep_several
 from csf.thresholds.linear_rule import LinearRule, RuleOfClasses, confusion_of, no_threshold, tune_rule
@@ -283,6 +284,13 @@ class SearchOutcome(Outcome):
         # Draws of a sample say what the choice added, and counts of all rows what was attained.
         more = self.score - self.row.value if store.sampled else 0.0
         return replace(found, corrected_score=found.corrected_score + more)
+
+    def ranked(self) -> Ranked:
+        """The held-out entries by their scores."""
+        row, store = self.row, self.store
+        if store is None or row.score is None or self.threshold is None:
+            raise ValueError("threshold=None keeps the base's own decisions, which nothing ranks; use 'stable'")
+        return rank_by_score(store, row.score, self.threshold, self.metric)
 
     @property
     def row(self) -> ScoreRow:

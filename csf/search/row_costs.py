@@ -23,6 +23,7 @@ from csf.search.outcome import CandidateOutcome, Outcome, trial_table, warn_of_o
 from csf.search.problem import ThresholdProblem, untrained
 from csf.search.progress import nothing_worked
 from csf.search.training import FoldResult, HeldOutPredictions
+from csf.thresholds.capacity import Ranked, rank_by_costs
 from csf.thresholds.row_choice import RowChoice, RowStore
 from csf.thresholds.row_rule import RowRule, Tuned, best_cut, cost_curve, gives_log_odds, log_odds
 
@@ -277,6 +278,15 @@ class RowOutcome(CandidateOutcome):
         """All thresholds of the winner's held-out scores, rows weighed by what the wrong answer costs."""
         store = self.store
         return cost_curve(self.held_out_scores, store.truth, store.table, store.weight)
+
+    def ranked(self, *, by_gain: bool = True) -> Ranked:
+        """The held-out entries by what acting on each saves on average, or by their probabilities alone."""
+        if self.store is None:
+            raise ValueError("the held-out scores of this search were not kept")
+        if not by_gain:
+            return rank_by_costs(self.store, self.held_out_odds, self.alone)
+        z = self.store.beyond(RowChoice(self.store).score(self.key), self.tuned.kind)
+        return rank_by_costs(self.store, self.store.table.expected_gain(expit(z)), 0.0)
 
     def moved(self, shares: Any, rule: Any) -> NoReturn:
         """An error: what rows cost within the classes need not stay."""

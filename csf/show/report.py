@@ -24,6 +24,7 @@ from csf._common.typing import Array, Axes, PathLike, Samples
 from csf.metrics import get_constraint
 from csf.search.config import MODEL
 from csf.show._shared import is_class_search, is_label_search, is_row_search, is_search
+from csf.show.capacity import CapacityDisplay
 from csf.show.checks import check_codes, findings, gain_over_equal
 from csf.show.cone import ConeDisplay
 from csf.show.held_out import (
@@ -171,6 +172,7 @@ def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) ->
         "money": answers_to_all(search),
         "n_rows": int(search.class_count_.sum()),
         "curve": figure("costs", lambda ax: draw_costs(ax, search)),
+        "capacity": figure("capacity", lambda ax: CapacityDisplay.from_estimator(search, ax=ax)),
     }
 
 
@@ -293,6 +295,7 @@ def _figures(search: CostSearch, held: HeldOut | None) -> dict[str, Drawn]:
             "threshold",
             lambda ax: ThresholdCurveDisplay.from_estimator(search, *data, sample_weight=weight, name="", ax=ax),
         ),
+        "capacity": figure("capacity", lambda ax: CapacityDisplay.from_estimator(search, ax=ax)),
     }
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from csf.search import CostSearch
 
-__all__ = ["NetBenefitDisplay", "answers_to_all", "draw_costs"]
+__all__ = ["NetBenefitDisplay", "answers_to_all", "banded", "draw_costs"]
 
 _N_DRAWS = 200
 _LEVELS = (0.05, 0.95)
@@ -41,7 +41,7 @@ def draw_costs(ax: Axes, search: CostSearch) -> None:
     ends = np.quantile(score[np.isfinite(score)], [0.01, 0.99])
     at = np.linspace(min(ends[0], threshold), max(ends[1], threshold), 101)
     draws = [store.costs_at(score, at, counts) for counts in bootstrap_counts(store.copies, _N_DRAWS, 0)]
-    _banded(ax, at, store.costs_at(score, at, store.copies), np.concatenate(draws, axis=1), "each row by its own costs")
+    banded(ax, at, store.costs_at(score, at, store.copies), np.concatenate(draws, axis=1), "each row by its own costs")
     ax.axvline(threshold, color=ORANGE, linestyle="--", label="threshold in use")
     for (name, cost), dashes in zip(list(answers_to_all(search).items())[:3], (":", "-.", "--")):
         ax.axhline(cost, color=GREY, linestyle=dashes, linewidth=1, label=name)
@@ -50,7 +50,7 @@ def draw_costs(ax: Axes, search: CostSearch) -> None:
     tidy(ax)
 
 
-def _banded(ax: Axes, x: Array, values: Array, drawn: Array, name: str) -> None:
+def banded(ax: Axes, x: Array, values: Array, drawn: Array, name: str) -> None:
     """A line with the 90 % interval over draws, of a column for each."""
     low, high = np.quantile(drawn, _LEVELS, axis=1)
     ax.fill_between(x, low, high, color=BLUE, alpha=0.15, linewidth=0, label="90 % interval")
@@ -167,7 +167,7 @@ class NetBenefitDisplay(Display):
             ``self``.
         """
         ax = self._begin(ax)
-        _banded(ax, self.thresholds, self.values, self.drawn, self.name)
+        banded(ax, self.thresholds, self.values, self.drawn, self.name)
         ax.plot(self.thresholds, self.treat_all, color=ORANGE, linestyle="--", label="treat all")
         ax.axhline(0.0, color=GREY, linestyle=":", label="treat none")
         most = max(self.values.max(), self.treat_all.max())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,11 @@ class RowStore(EntryStore[RowScores]):
         super().__init__(truth, weight, samples=samples, max_bytes=max_bytes)
         self.costs, self.table, self.method, self.likely = costs, table, method, likely
         self.answers, self.shift = table.answers(truth), table.shift
-        # What both answers cost in one copy of each sample, and its weight.
-        self.fixed = np.stack([self._of_samples(each) for each in (*self.answers, np.ones(truth.size))])
+
+    @cached_property
+    def fixed(self) -> Array:
+        """What both answers cost in one copy of each sample, and its weight."""
+        return np.stack([self._of_samples(each) for each in (*self.answers, np.ones(self.truth.size))])
 
     def add_trial(self, key: TrialKey, trial: Any, score: Array, *_: Any) -> None:
         """Keep what a complete trial predicts."""
@@ -87,10 +91,14 @@ class RowStore(EntryStore[RowScores]):
         return tune(kind, score, self.truth, self.table, weight)
 
     def decisions(self, score: Array, kind: str) -> BoolArray:
-        """Decisions about the entries, each by what was tuned on the entries of other samples."""
+        """Decisions about the entries, see `beyond`."""
+        return Tuned().decide(self.beyond(score, kind), self.shift)
+
+    def beyond(self, score: Array, kind: str) -> Array:
+        """Log-odds of the entries beyond the threshold, each by what was tuned on the entries of other samples."""
         if kind == "plain":
-            return Tuned().decide(score, self.shift)
-        decided, part_of = np.zeros(self.truth.size, dtype=bool), np.zeros(self.n_samples, dtype=np.int64)
+            return score
+        found, part_of = np.zeros(self.truth.size), np.zeros(self.n_samples, dtype=np.int64)
         near = np.clip(score, -FARTHEST, FARTHEST)
         parts = dealt(self.truth.astype(np.int64), self.samples, near, np.flatnonzero(self.copies > 0))
         # Halves of many samples say as much.
@@ -98,8 +106,9 @@ class RowStore(EntryStore[RowScores]):
         part_of[self.samples] = parts
         for part in range(parts.max() + 1):
             inside, rule = parts == part, self.tuned(score, kind, np.where(part_of == part, 0, self.copies))
-            decided[inside] = rule.decide(score[inside], self.shift[inside])
-        return decided
+            # Infinite ones of both have no difference.
+            found[inside] = np.clip(rule.log_odds(score[inside]), -FARTHEST, FARTHEST) - rule.threshold
+        return found
 
     def _of_samples(self, values: Array) -> Array:
         """Sums over the entries of one copy of each sample."""

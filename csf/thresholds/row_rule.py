@@ -150,9 +150,8 @@ class RowRule(ThresholdRule):
 
     def scored(self, X: Samples) -> tuple[Array, Array]:
         """The positive class, and the score that the threshold is for."""
-        missing = self.row_costs.needs(self.given)
-        if missing and all(each is None for each in self.given.values()):
-            names = ", ".join(f"{name}=" for name in missing)
+        if self._lacks_costs:
+            names = ", ".join(f"{name}=" for name in self.row_costs.needs(self.given))
             warn(
                 f"fit was given costs that are not given here ({names}): one threshold on the probability of a row "
                 f"decides, {expit(self.alone):.4g}, the best one by cost on held-out data. Give {names} to decide each "
@@ -163,6 +162,19 @@ class RowRule(ThresholdRule):
         table = self.row_costs.table(X, **self.given)
         found, z = self._log_odds(X, table)
         return found, Tuned().scores(z, table.shift)
+
+    def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
+        """Which rows are answered "positive", and what that saves on average in each of them."""
+        if self._lacks_costs:
+            return super().ranked(X)
+        table = self.row_costs.table(X, **self.given)
+        z = self._log_odds(X, table)[1]
+        return Tuned().scores(z, table.shift) >= self.cut, table.expected_gain(expit(z - self.cut))
+
+    @property
+    def _lacks_costs(self) -> bool:
+        """Whether rows come without the costs that `fit` was given."""
+        return bool(self.row_costs.needs(self.given)) and all(each is None for each in self.given.values())
 
     def _log_odds(self, X: Samples, table: CostTable | None) -> tuple[Array, Array]:
         """The positive class, and its log-odds, with the weights of the training taken out."""

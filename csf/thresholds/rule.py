@@ -242,6 +242,21 @@ class ThresholdRule:
             found, decided = self._named(answer.found), answer.decided
         return np.where(decided, found, self.null).astype(self.names.dtype, copy=False)
 
+    def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
+        """Which samples are found, and what ranks them where not all of these can be acted on; of two classes."""
+        if self.method is None:
+            raise ValueError(
+                f"at_most takes the rows with the largest scores, and {type(self.estimator).__name__} has none; search "
+                "a base with decision_function or predict_proba"
+            )
+        score = self.scored(X)[1]
+        return score >= self.cut, score
+
+    def labels(self, decided: Array) -> Array:
+        """The user's labels of decisions about two classes."""
+        (positive,) = self.names[self.names != self.null]
+        return np.where(decided, positive, self.null).astype(self.names.dtype, copy=False)
+
     def score_samples(self, X: Samples) -> Array:
         """The score that the threshold is for."""
         return self.scored(X)[1]

@@ -37,6 +37,10 @@ def test_search(ok, loans, tmp_path):
     labels = np.array([line.split(",")[0] for line in found.splitlines()[1:]])
     assert 0.3 < np.mean(labels == y.astype(str)) < 1.0
     assert X.shape[0] == labels.size
+    for limit, k in (("40", 40), ("0.1", 50)):
+        limited = ok("predict", files["model.skops"], loans, "--at-most", limit)
+        assert sum(line.startswith("1,") for line in limited.splitlines()) == k
+    assert "can be acted on" in files["report.html"].read_text(encoding="utf-8")
 
 
 def test_units_are_asked_for(ok, loans):
@@ -52,6 +56,10 @@ def test_compare(ok, loans):
 
 
 def test_errors(error_of, loans):
+    for limit in ("-1", "1.5", "many"):
+        assert "a number of rows, or a share of them in (0, 1)" in error_of(
+            "predict", "m.skops", loans, "--at-most", limit
+        )
     flags = ("search", loans, "--target", "target", "--fp-cost", 5)
     assert "fn_cost must be given" in error_of(*flags)
     assert "fn='amuont' of the metric is no column of X" in error_of(*flags, "--fn-cost", "amuont")

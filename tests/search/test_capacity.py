@@ -1,0 +1,149 @@
+"""Limited capacity as users ask for it, beside all that a search may be told."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from csf import CostSearch
+from csf.evaluate.choices import Margins
+from csf.metrics import RowCosts
+from tests.search.test_row_costs import COST, frame
+
+LINE = LogisticRegression()
+PIPELINE = make_pipeline(StandardScaler(), LINE)
+BOOSTER = HistGradientBoostingClassifier(max_iter=20, random_state=0)
+QUICK = {"cv": 3, "param_grid": None, "n_trials": 2}
+# What a search is told, and what its fit is.
+SEARCHES = {
+    "plain": ({}, {}),
+    "weights": ({}, {"sample_weight": np.tile([1.0, 2.5], 300)}),
+    "groups": ({}, {"groups": np.repeat(np.arange(200), 3)}),
+    "boosters": ({"base": BOOSTER}, {}),
+    "several models": ({"base": [LINE, BOOSTER]}, {}),
+    "a constraint": ({"metric": "recall", "constraint": "precision >= 0.5"}, {}),
+    "a certificate": ({"metric": "recall", "constraint": "precision >= 0.4", "confidence": 0.8}, {}),
+    "mean of folds": ({"refit": "folds"}, {}),
+    "fitted before": ({"cv": "prefit"}, {}),
+    "costs": ({"metric": COST}, {}),
+    "costs and groups": ({"metric": COST}, {"groups": np.repeat(np.arange(200), 3)}),
+    "costs, weights": ({"metric": COST, "base": BOOSTER}, {"sample_weight": np.tile([1.0, 2.0], 300)}),
+    "costs, models": ({"metric": COST, "base": [LINE, make_pipeline(StandardScaler(), BOOSTER)]}, {}),
+    "costs, fitted before": ({"metric": COST, "cv": "prefit"}, {"groups": np.repeat(np.arange(200), 3)}),
+}
+
+SLOW = dict.fromkeys(["weights", "boosters", "several models", "a certificate", "costs, models"], pytest.mark.slow)
+# The second one is positive.
+CODED = ("no", "yes"), (1, 0)
+
+
+def made(kind, coded, **more):
+    """A fitted search of one of the kinds, with labels as they are or other ones."""
+    options, given = SEARCHES[kind]
+    X, y = frame()
+    y = np.array(coded)[y]
+    options = {"base": PIPELINE, "pos_label": coded[1], **QUICK} | options | more
+    if options["cv"] == "prefit":
+        options["base"] = clone(options["base"]).fit(X, y)
+    return CostSearch(**options).fit(X, y, **given)
+
+
+@pytest.mark.filterwarnings("ignore:no threshold could be shown")
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=SLOW.get(kind, ())) for kind in SEARCHES])
+def test_laws_of_a_limit(kind):
+    coded = CODED[list(SEARCHES).index(kind) % 2]
+    search, X = made(kind, coded), frame(500, seed=1)[0]
+    every = search.predict(X) == coded[1]
+    order = np.random.default_rng(0).permutation(500)
+    for at_most, k in ((0, 0), (7, 7), (0.1, 50), (10**6, 10**6)):
+        found = search.predict(X, at_most=at_most) == coded[1]
+        assert found.sum() == min(k, every.sum())
+        assert not (found & ~every).any()
+        np.testing.assert_array_equal(search.predict(X.iloc[order], at_most=at_most) == coded[1], found[order])
+        worth = search._predicting.ranked(X)[1]
+        assert worth[found].min(initial=np.inf) >= worth[every & ~found].max(initial=-np.inf)
+    told = [search.at_capacity(share) for share in (0.02, 0.1, 0.999)]
+    assert told[0].captured < told[1].captured <= told[2].captured <= 1.0
+    assert told[0].threshold >= told[1].threshold >= told[2].threshold
+    for each in told:
+        assert each.acted_on <= each.at_most
+        assert each.interval[0] <= each.value <= each.interval[1]
+    # Without a limit it is what the search is worth.
+    assert told[2].value == pytest.approx(search.corrected_score_, abs=2e-3)
+    again = pickle.loads(pickle.dumps(search))
+    np.testing.assert_array_equal(again.predict(X, at_most=7), search.predict(X, at_most=7))
+
+
+def test_values_by_hand():
+    X, y = frame()
+    search = CostSearch(LINE, "f1", **QUICK).fit(X, y)
+    row = search.held_out_[search.trials_[search.best_index_].setting, search.trials_[search.best_index_].number]
+    store, luck = search.held_out_, search.best_score_ - search.corrected_score_
+    best = np.argsort(-row.score)[: store.is_pos.size // 20]
+    tp = store.is_pos[best].sum()
+    told = search.at_capacity(0.05)
+    assert told.value == pytest.approx(2 * tp / (best.size + store.is_pos.sum()) - luck)
+    assert told.captured == pytest.approx(tp / store.is_pos.sum())
+    assert told.threshold == row.score[best].min()
+    assert search.at_prevalence(0.1).at_capacity(0.05).captured > told.captured
+
+
+def test_values_of_costs_by_hand(monkeypatch):
+    monkeypatch.setattr(Margins, "ROW_COSTS", 5.0)
+    X, y = frame()
+    search = CostSearch(LINE, COST, param_grid=None, cv=3, n_trials=1).fit(X, y)
+    store, found = search.held_out_, search._outcome
+    assert search.row_rule_ == "plain"
+    p = 1 / (1 + np.exp(-found.held_out_odds))
+    gain = p * store.table.gain - (1 - p) * store.table.loss
+    best = np.argsort(-gain)[: gain.size // 20]
+    saved = (store.answers[0] - store.answers[1])[best].sum()
+    told = search.at_capacity(0.05)
+    assert told.captured == pytest.approx(saved / np.maximum(store.answers[0] - store.answers[1], 0).sum())
+    negative, positive = (each.sum() for each in store.answers)
+    value = 1 - (negative - saved) / min(negative, positive)
+    assert told.value == pytest.approx(value - search.best_score_ + search.corrected_score_)
+    assert told.threshold == pytest.approx(gain[best].min())
+
+
+def test_costs_that_are_given_when_predicting():
+    X, y = frame()
+    features, amount = X[["a", "b"]], X["amount"].to_numpy()
+    search = CostSearch(LINE, RowCosts(fp=5.0), **QUICK).fit(features, y, fn_cost=amount)
+    inside = CostSearch(LINE, RowCosts(fn="amount", fp=5.0), **QUICK)
+    assert search.predict(features, at_most=20, fn_cost=amount).sum() == 20
+    with pytest.warns(UserWarning, match="one threshold on the probability of a row"):
+        alone = search.predict(features, at_most=20) == 1
+    p = search.predict_proba(features, fn_cost=amount)[:, 1]
+    assert p[alone].min() >= p[~alone].max()
+    whole = make_pipeline(StandardScaler().set_output(transform="pandas"), CostSearch(LINE, **QUICK)).fit(X, y)
+    assert whole.predict(X, at_most=20).sum() == 20
+    with config_context(enable_metadata_routing=True):
+        inside.set_predict_request(at_most=True)
+        assert make_pipeline(inside).fit(X, y).predict(X, at_most=5).sum() == 5
+
+
+def test_what_is_refused():
+    X, y = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
+    classes = CostSearch(LINE, "f1_macro", **QUICK).fit(X, y)
+    null = CostSearch(OneVsRestClassifier(LINE), null_class=0, **QUICK).fit(X, y)
+    labels = CostSearch(LINE, "f1_macro", **QUICK).fit(X, np.column_stack([y == 0, y == 1]).astype(int))
+    for search in (classes, null, labels):
+        with pytest.raises(ValueError, match="at_most=3 is for two classes"):
+            search.predict(X, at_most=3)
+        with pytest.raises(ValueError, match=r"capacities are those of two classes|each label has a search"):
+            search.at_capacity(0.1)
+    own = CostSearch(LINE, threshold=None, **QUICK).fit(X, y == 0)
+    assert own.predict(X, at_most=3).sum() == 3
+    with pytest.raises(ValueError, match="keeps the base's own decisions"):
+        own.at_capacity(0.1)
+    with pytest.raises(TypeError, match="at_most must be a number in"):
+        CostSearch(LINE, **QUICK).fit(X, y == 0).at_capacity("few")
