@@ -145,14 +145,21 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
     if not getattr(columns, "is_unique", True):
         twice = columns[columns.duplicated()].unique().tolist()
         raise ValueError(f"X has several columns of the same name, {twice}; rename them, or drop all but one of each")
-    for name, value in {"y": y, **others}.items():
-        if _is_in_another_order(getattr(X, "index", None), getattr(value, "index", None)):
-            warn(
-                f"the index of {name} is that of X in another order, and rows are taken by position, as scikit-learn "
-                f"does. If the index says what belongs together, give {name}.loc[X.index], else {name}.to_numpy()"
-            )
+    warn_of_order(X=X, y=y, **others)
     alike = indexable(X, y)
     return canonical_csr(alike[0]), alike[1]
+
+
+def warn_of_order(**arguments: Any) -> None:
+    """Warn where the pandas index of an argument is that of the first one in another order."""
+    (first, whole), *others = arguments.items()
+    for name, value in others:
+        if _is_in_another_order(getattr(whole, "index", None), getattr(value, "index", None)):
+            warn(
+                f"the index of {name} is that of {first} in another order, and rows are taken by position, as "
+                f"scikit-learn does. If the index says what belongs together, give {name}.loc[{first}.index], else "
+                f"{name}.to_numpy()"
+            )
 
 
 def _is_in_another_order(index: Any, other: Any) -> bool:

@@ -272,6 +272,11 @@ def read_groups(groups: ArrayLike | None, n_samples: int) -> IntArray | None:
         raise ValueError(
             f"groups must have one entry for each of {n_samples} samples, such as the customer, got shape {given.shape}"
         )
+    missing = sum(group is None or group != group for group in given.tolist()) if given.dtype.kind in "Of" else 0
+    if missing:
+        raise ValueError(
+            f"groups contains NaN or None in {missing} of {n_samples} samples; name the group of each, or drop these"
+        )
     codes = np.unique(given.astype(str) if given.dtype.kind == "O" else given, return_inverse=True)[1]
     if codes.max() == 0:
         raise ValueError(f"groups holds {given.tolist()[0]!r} alone; at least two groups are needed")

@@ -225,7 +225,9 @@ class Monitor:
 
     def _rows(self, y: ArrayLike | None, pred: Array, cost: ArrayLike | None) -> tuple[Array, Array, Array, Array]:
         """What each labelled sample adds to the numerator and the denominator, its cell and its weight."""
-        truth = pred if y is None and self._needs_no_labels else np.asarray(y)
+        if y is None and not self._needs_no_labels:
+            raise ValueError(f"y=None is for metrics of predictions alone, and {self.metric.name} needs labels: give y")
+        truth = pred if y is None else np.asarray(y)
         if truth.ndim != 1 or truth.shape != pred.shape:
             raise ValueError(f"y and y_pred must be of one length, got shapes {truth.shape} and {pred.shape}")
         known = _known(truth)
@@ -234,7 +236,8 @@ class Monitor:
         for what, labels in (("y", truth), ("y_pred", pred)):
             if not np.isin(labels, classes).all():
                 odd = np.setdiff1d(labels, classes)[:5].tolist()
-                raise ValueError(f"{what} holds the labels {odd}, the search knows {classes.tolist()}")
+                way = "; give what search.predict(X) returns" if what == "y_pred" else ""
+                raise ValueError(f"{what} holds the labels {odd}, the search knows {classes.tolist()}{way}")
         # Of several classes that are all alike the right ones are "tp", see `csf.metrics.shares.Share`.
         right = truth == pred
         is_pos, found = (labels != null if null is not None else np.ones_like(right) for labels in (truth, pred))

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.stats import norm, t
 
-from csf._common.validation import check_class_weights, check_fraction, check_labels, check_weights
+from csf._common.validation import (
+    check_class_weights,
+    check_fraction,
+    check_labels,
+    check_weights,
+    warn_of_order,
+)
 from csf.data.folds import read_groups
 from csf.data.labels import read_classes, read_labels
 from csf.evaluate.assessment import interval as percentiles
@@ -99,7 +105,8 @@ def interval(
     if share is not None:
         return read.interval_of_share(share, check_fraction(level, "level"))
     (value,), errors = read.value, read.errors(level)
-    low, high = percentiles(errors[:, 0] + value, level)
+    lowest, highest = read.range
+    low, high = np.clip(percentiles(errors[:, 0] + value, level), lowest, highest).tolist()
     return min(low, value), max(high, value)
 
 
@@ -142,7 +149,9 @@ def difference(
     """
     read = _Predictions.read(y, {"pred_a": pred_a, "pred_b": pred_b}, metric, groups, sample_weight, pos_label)
     gain, errors = float(read.value[0] - read.value[1]), read.errors(level)
-    low, high = percentiles(errors[:, 0] - errors[:, 1] + gain, level)
+    lowest, highest = read.range
+    most = highest - lowest
+    low, high = np.clip(percentiles(errors[:, 0] - errors[:, 1] + gain, level), -most, most).tolist()
     return Difference(gain, min(low, gain), max(high, gain))
 
 
@@ -174,6 +183,7 @@ class _Predictions:
     @classmethod
     def read(cls, y, predictions, metric, groups, sample_weight, pos_label) -> Self:
         """Labels of a user; a ValueError where there are others than those of ``y``."""
+        warn_of_order(y=y, **predictions, groups=groups, sample_weight=sample_weight)
         several = pos_label is None and check_labels(y)[1].size > 2
         labels, code = read_classes(y) if several else read_labels(y, pos_label=pos_label)
         metric = get_confusion_metric(metric) if several else get_metric(metric)
@@ -197,6 +207,14 @@ class _Predictions:
     def value(self) -> Array:
         """Metric of each method."""
         return self._values((self.copies @ self.tables)[None])[0]
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Metric where everything is wrong, and where everything is right."""
+        n_classes = self.shape[0]
+        sizes = (self.copies @ self.tables).reshape(n_classes, -1).sum(axis=1)
+        wrong = (1.0 - np.eye(n_classes)) * sizes[:, None] / (n_classes - 1)
+        return self._value(wrong), self._value(np.diag(sizes))
 
     def _values(self, sums: Array) -> Array:
         """Metric of each method in tables (n_draws, n_cells), of shape (n_draws, n_methods)."""

@@ -629,6 +629,7 @@ class SearchConfig:
 def _check_base(base: Any) -> None:
     """Raise a TypeError for what is no classifier."""
     if isinstance(base, type) or not hasattr(base, "fit"):
-        raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {base!r}")
+        way = "; models have their names in a dict, base={'name': classifier}" if isinstance(base, tuple) else ""
+        raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {base!r}{way}")
     if isinstance(last_step(base)[1], RegressorMixin):
         raise TypeError(f"base must be a classifier, got {base!r}, a regressor; e.g. RidgeClassifier for Ridge")

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from csf._common.typing import Array, Label, PathLike, RandomState_, Samples
-from csf._common.validation import check_labels, floats
+from csf._common.messages import warn
+from csf._common.typing import Array, BoolArray, Label, PathLike, RandomState_, Samples
+from csf._common.validation import check_labels, floats, warn_of_order
 from csf.data.labels import read_labels
 from csf.search.config import SearchConfig
 from csf.search.estimator import CostSearch
@@ -26,6 +28,8 @@ __all__ = ["Decision", "GivenProbabilities", "GivenScores", "decide"]
 
 # Rows of probabilities sum to 1 up to the rounding of single precision and of printed digits.
 _SUM = 1e-3
+# Standard errors by which the area under a ROC curve is below 0.5 where scores are taken for reversed.
+_CLEARLY = 4.0
 
 
 class _Given(ClassifierMixin, BaseEstimator):
@@ -173,10 +177,13 @@ def decide(
     >>> decision.predict([0.4, 1.4])
     array([False,  True])
     """
+    warn_of_order(y=y, score=score, groups=groups, sample_weight=sample_weight)
     labels, known = check_labels(y)
     X = _scores(score, len(labels), known)
     if X.shape[1] == 1:
-        base = GivenScores(known, read_labels(y, pos_label=pos_label)[0].positive)
+        read, code = read_labels(y, pos_label=pos_label)
+        _warn_of_reversed(code > 0, X[:, 0])
+        base = GivenScores(known, read.positive)
     else:  # other scores than probabilities are calibrated
         are_probabilities = (X >= 0.0).all() and np.abs(X.sum(axis=1) - 1.0).max() <= _SUM
         base = (GivenProbabilities if are_probabilities else GivenScores)(known)
@@ -184,6 +191,17 @@ def decide(
     options |= {"calibration": calibration, "pos_label": pos_label, "random_state": random_state}
     search = CostSearch(base, cv="prefit", **options)
     return Decision(search.fit(X, y, sample_weight, **({} if groups is None else {"groups": groups})))
+
+
+def _warn_of_reversed(is_pos: BoolArray, score: Array) -> None:
+    """Warn where scores are smaller for positives, by more than chance makes them."""
+    n_pos, n_neg = int(is_pos.sum()), int((~is_pos).sum())
+    area = (rankdata(score)[is_pos].mean() - 0.5 * (n_pos + 1)) / n_neg
+    if area < 0.5 - _CLEARLY * np.sqrt((1.0 / n_pos + 1.0 / n_neg) / 12.0):
+        warn(
+            f"the scores of positives are smaller than those of negatives (area under the ROC curve {area:.2f}), and a "
+            "threshold predicts positive where scores are large; give -score, or the other pos_label"
+        )
 
 
 def _columns(score: ArrayLike, classes: Array) -> Array:

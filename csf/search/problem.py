@@ -355,6 +355,7 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Judge
     warn_of_trivial(metric, pos)
     store = ScoreStore(is_pos, task.weight)
     store.draw_together(task.groups)
+    _warn_of_one_unit(store)
     for at, each in enumerate(judged):
         study = Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=config.bound)
         study.trials = [Trial(number=0, t=None, costs=(1.0, 1.0))]
@@ -367,6 +368,17 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Judge
         stopped = "the models were fitted before: only their thresholds were tuned, and the best of them was chosen"
     found = conclude(untrained(config, studies, store, stopped), chooser_of(config, [Model(None, None, None)]))
     return found, judged[found.winner.setting]
+
+
+def _warn_of_one_unit(store: ScoreStore) -> None:
+    """Warn where no part of the samples can choose a threshold that another one judges."""
+    unit = "group" if store.has_groups else "sample"
+    for name, among in (("positives", store.is_pos), ("negatives", ~store.is_pos)):
+        if np.unique(store.samples[among]).size == 1:
+            warn(
+                f"the {name} are those of one {unit}: what to expect on new data cannot be estimated, and "
+                f"corrected_score_ and score_interval_ are NaN. Give {name} of several {unit}s"
+            )
 
 
 def _judged_base(base: Estimator, config: SearchConfig, task: Task) -> JudgedBase:

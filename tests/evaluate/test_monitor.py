@@ -235,6 +235,10 @@ def test_what_cannot_be_watched_is_refused(search):
         monitor.update([0, 7], [0, 1])
     with pytest.raises(ValueError, match="must be of one length"):
         monitor.update([0, 1, 1], [0, 1])
+    with pytest.raises(ValueError, match=r"y_pred holds the labels \[0\.2, 0\.7\].*what search.predict\(X\) returns"):
+        monitor.update([0, 1], [0.2, 0.7])
+    with pytest.raises(ValueError, match="y=None is for metrics of predictions alone, and f1 needs labels"):
+        monitor.update(None, [0, 1])
     labels = CostSearch(LogisticRegression(), "f1_macro", **QUICK)
     X, y = make_classification(300, random_state=0)
     with pytest.raises(ValueError, match=r"use searches_\[k\]\.monitor"):

@@ -1,6 +1,7 @@
 """Intervals of predicted labels and of the difference between two methods."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import beta
 from sklearn.metrics import f1_score
@@ -90,6 +91,19 @@ def test_differences_are_paired():
     assert close.high - close.low < 0.3 * np.diff(csf.interval(Y, A))
     same = csf.difference(Y, A, A)
     assert same.low < same.value == 0.0 < same.high
+
+
+def test_intervals_stay_within_what_a_metric_can_be():
+    few = np.arange(600) // 200
+    found = csf.difference(Y, Y, ~Y, "f1", groups=few)
+    assert (found.low, found.high) == (-1.0, 1.0)
+    low, high = csf.interval(Y, A, "f2", groups=few)
+    assert 0.0 <= low < high <= 1.0
+
+
+def test_an_index_in_another_order_is_told():
+    with pytest.warns(UserWarning, match="the index of pred is that of y in another order"):
+        csf.interval(pd.Series(Y), pd.Series(A).sample(frac=1, random_state=0))
 
 
 def test_several_classes():

@@ -221,6 +221,12 @@ def ignored_weights(y_true, y_pred, sample_weight=None):
     return sk.f1_score(y_true, y_pred)
 
 
+@pytest.mark.parametrize("function", EIGHT, ids=lambda f: f.__name__)
+def test_no_metric_hides_that_its_weights_are_left_out(function):
+    with pytest.raises(ValueError, match="leaves the weights out"):
+        get_metric(lambda y_true, y_pred, sample_weight=None: function(y_true, y_pred))
+
+
 def total(y_true, y_pred, sample_weight=None):
     return float((sample_weight * (y_true == y_pred)).sum())
 

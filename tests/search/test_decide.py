@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
@@ -89,7 +90,7 @@ def test_scores_of_few_values_have_a_threshold_between_them():
     ratings = np.clip(np.round(SCORE), -2, 2)
     decision = csf.decide(TRUTH, ratings)
     assert -2 < decision.threshold <= 2
-    assert csf.decide(TRUTH, [0.2, 0.9] * 300).search.best_score_ > 0.0
+    assert csf.decide(TRUTH, np.where(SCORE > -1.0, 0.9, 0.2)).search.best_score_ > 0.0
 
 
 PROBA = MODEL.predict_proba(X[300:])
@@ -112,11 +113,26 @@ PROBA = MODEL.predict_proba(X[300:])
         (TRUTH, SCORE, {"metric": "roc_auc"}, "judges the order of the scores"),
         (TRUTH, SCORE, {"confidence": 0.9}, "confidence=0.9 needs a constraint"),
         (TRUTH, SCORE, {"groups": [1]}, "inconsistent numbers of samples|groups"),
+        (TRUTH, SCORE, {"groups": np.where(TRUTH, np.nan, 1.0)}, r"groups contains NaN or None in \d+ of 600 samples"),
+        (TRUTH, SCORE, {"groups": np.where(TRUTH, None, "ann")}, "name the group of each, or drop these"),
     ],
 )
 def test_what_cannot_be_used(y, score, options, what):
     with pytest.raises(ValueError, match=what):
         csf.decide(y, score, **options)
+
+
+@pytest.mark.parametrize(
+    ("score", "options", "what"),
+    [
+        (-SCORE, {}, "the scores of positives are smaller than those of negatives .*give -score"),
+        (SCORE, {"groups": TRUTH}, "the (positives|negatives) are those of one group.*corrected_score_"),
+        (pd.Series(SCORE).sample(frac=1, random_state=0), {}, "the index of score is that of y in another order"),
+    ],
+)
+def test_what_is_probably_meant_otherwise_is_said(score, options, what):
+    with pytest.warns(UserWarning, match=what):
+        csf.decide(pd.Series(TRUTH), score, **options)
 
 
 def test_new_scores_are_checked_too():

@@ -166,6 +166,7 @@ def test_grids_by_the_names_of_models():
         ({}, {}, ValueError, "at least one"),
         ([LINEAR, Ridge()], {}, TypeError, "a regressor"),
         ([LINEAR, LogisticRegression], {}, TypeError, "a classifier object"),
+        ([("a", LINEAR), ("b", FOREST)], {}, TypeError, "models have their names in a dict"),
         ({"metric": LINEAR}, {}, ValueError, "names of models.*'metric'"),
         ({"a__b": LINEAR}, {}, ValueError, "names of models"),
         ({3: LINEAR}, {}, ValueError, "names of models.*got 3"),
