@@ -39,11 +39,15 @@ def _write_report(*given: object, **options: object) -> None:
     import_module("csf.report").write_report(*given, **options)
 
 
+def _summarise(search: object) -> object:
+    return import_module("csf.report").summarise(search)
+
+
 def _plot_monitor(monitor: object, ax: object) -> object:
     return import_module("csf.plots").MonitorDisplay.from_monitor(monitor).plot(ax)
 
 
-reporting.write_report, reporting.plot_monitor = _write_report, _plot_monitor
+reporting.write_report, reporting.summarise, reporting.plot_monitor = _write_report, _summarise, _plot_monitor
 
 
 def __getattr__(name: str) -> object:

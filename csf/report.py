@@ -2,6 +2,17 @@
 
 from csf.show.checks import CHECKS, Finding, findings
 from csf.show.report import Comparison, write_comparison, write_report
+from csf.show.summary import Summary, summarise
 from csf.show.threshold_check import ThresholdCheck
 
-__all__ = ["CHECKS", "Comparison", "Finding", "ThresholdCheck", "findings", "write_comparison", "write_report"]
+__all__ = [
+    "CHECKS",
+    "Comparison",
+    "Finding",
+    "Summary",
+    "ThresholdCheck",
+    "findings",
+    "summarise",
+    "write_comparison",
+    "write_report",
+]

@@ -1,4 +1,4 @@
-"""What writes the report of a fitted search, and draws a monitor.
+"""What writes the report of a fitted search, sums it up, and draws a monitor.
 
 Searches lie below plots and pages, and import neither: csf itself, which knows all packages, names them here.
 """
@@ -6,7 +6,8 @@ Searches lie below plots and pages, and import neither: csf itself, which knows 
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["plot_monitor", "write_report"]
+__all__ = ["plot_monitor", "summarise", "write_report"]
 
 write_report: Callable[..., None]
+summarise: Callable[..., Any]
 plot_monitor: Callable[..., Any]

@@ -51,6 +51,7 @@ __all__ = [
     "CallbackSupportMixin",
     "DocLinkMixin",
     "NoCallbackContext",
+    "SummaryMixin",
     "fit_request",
     "last_name",
     "last_step",
@@ -229,3 +230,21 @@ def fit_request(estimator: Estimator, argument: str) -> bool | str | None:
 def with_parameters(kind: type[Kind]) -> type[Kind]:
     """Decorator of an estimator whose annotated attributes are its parameters: ``__init__`` stores them, no more."""
     return dataclass(eq=False, repr=False, kw_only=True)(kind)
+
+
+class SummaryMixin:
+    """Notebooks show the ``summary`` of what is fitted above scikit-learn's diagram, and `print` points at it."""
+
+    def summary(self) -> Any:
+        """What was found."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        text = repr(self)
+        return f"{text}\n# fitted; search.summary() says what was found" if "best_score_" in vars(self) else text
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**options)  # pyright: ignore[reportAttributeAccessIssue]
+        if "text/html" in bundle and "best_score_" in vars(self):
+            bundle["text/html"] = f"{self.summary()._repr_html_()}{bundle['text/html']}"
+        return bundle

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common import reporting
 from csf._common.messages import warn
-from csf._common.sklearn import pass_on_features
+from csf._common.sklearn import SummaryMixin, pass_on_features
 from csf._common.typing import Array, PathLike, Samples
 from csf.evaluate import AssessedMixin, Monitor
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
@@ -37,7 +37,7 @@ def told_of_classes(labels: Labels) -> dict[str, Any]:
     return {"classes_": labels.classes, "null_class_": labels.null, "pos_label_": labels.positive}
 
 
-class FittedSearch(AssessedMixin):
+class FittedSearch(AssessedMixin, SummaryMixin):
     """Results of `csf.CostSearch` and `csf.dask.DaskCostSearch`, described there."""
 
     metric: Any
@@ -354,6 +354,33 @@ class FittedSearch(AssessedMixin):
         frame["feasible"] = [trial.state == "complete" and trial.feasible for trial in self.trials_]
         frame["winner"] = frame.index == self.best_index_
         return frame
+
+    def summary(self) -> Any:
+        """What you get, how sure it is, and what to do, in a dozen lines.
+
+        Returns
+        -------
+        csf.report.Summary
+            `print` shows it as text, a notebook as HTML.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the search is not fitted.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.svm import LinearSVC
+        >>> from csf.search import CostSearch
+        >>> X, y = load_digits(return_X_y=True)
+        >>> search = CostSearch(LinearSVC(), n_trials=3, param_grid=None, cv=3, random_state=0).fit(X, y == 8)
+        >>> value, what = search.summary().numbers[0]
+        >>> value == f"{search.corrected_score_:.3f}", what
+        (True, 'f1 to expect on new data')
+        """
+        check_is_fitted(self, "best_score_")
+        return reporting.summarise(self)
 
     def report(
         self,

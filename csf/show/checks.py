@@ -7,7 +7,7 @@ A check is a function of the fitted search and its held-out data that returns a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,12 +22,14 @@ from csf.show._shared import is_class_search, is_label_search, is_row_search
 from csf.show.held_out import metric_name, other_costs, short, spread
 
 if TYPE_CHECKING:
-    from csf.show.held_out import HeldOut
+    from csf.show.held_out import HeldOut, Judged
 
 __all__ = ["CHECKS", "Check", "Finding", "findings"]
 
 # Fewer samples of a class than this make every choice noisy; of one class among several, and how many are named.
 FEW, FEW_OF_CLASS, MOST_NAMED = 100, 25, 5
+# With so few positives the corrected score was too high on average over data sets.
+VERY_FEW = 30
 # So many positives for each other sample are asked about.
 FREQUENT = 2
 # A gap of the bound, as a share of the metric's range, that is nothing, and one that invites more trials.
@@ -237,6 +239,8 @@ def _few(search, held):
     advice = "Trust the interval more than the value."
     if 0 < search.n_splits_ <= 10:
         advice = "Repeat the folds: cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=5)."
+    if rarest <= VERY_FEW:
+        advice = f"With so few the value to expect was .025 too high on average. {advice}"
     text = f"The rarer side has {rarest} samples: score, class weights and threshold depend on few of them. {advice}"
     return text if rarest < FEW else None
 
@@ -306,35 +310,47 @@ def _optimistic(search, held):
     )
 
 
+def as_good_as(judged: Sequence[Judged]) -> Judged | None:
+    """The best rival on held-out data, if it may be as good as the search or is better; ``None`` where it is worse."""
+    fair = [each for each in judged[1:] if each.misses <= judged[0].misses]
+    best = max(fair, key=lambda other: other.value, default=None)
+    return best if best is not None and best.difference_interval[0] <= 0.0 else None
+
+
 @check("CSF009", "a simpler method is as good", several=True)
 def _rivals(search, held):
     judged = [] if held is None else held.judged
-    fair = [each for each in judged[1:] if each.misses <= judged[0].misses]
     said = [
         f"“{short(each.name)}” misses the constraint on these data, and is not compared."
         for each in judged[1:]
-        if each not in fair
+        if each.misses > judged[0].misses
     ]
-    if fair:
-        rival = max(fair, key=lambda other: other.value)
-        (low, high), promise = rival.difference_interval, getattr(search, "guarantee_", None)
-        too = ""
-        if promise is not None and promise.holds:
-            too = f" if it promises {promise.constraint} too, with confidence {promise.confidence:g}"
-        if low <= 0 <= high:
-            said.append(
-                f"The difference to “{short(rival.name)}” is {rival.difference:+.3f} ({spread((low, high), '+.3f')}) "
-                f"and may be chance: where simplicity counts, take the simpler one{too}."
-            )
-        elif high < 0:
-            said.append(f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: take it{too}.")
+    rival, promise = as_good_as(judged), getattr(search, "guarantee_", None)
+    if rival is None:
+        return " ".join(said)
+    too, (low, high) = "", rival.difference_interval
+    if promise is not None and promise.holds:
+        too = f" if it promises {promise.constraint} too, with confidence {promise.confidence:g}"
+    if high < 0:
+        said.append(f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: take it{too}.")
+    else:
+        said.append(
+            f"The difference to “{short(rival.name)}” is {rival.difference:+.3f} ({spread((low, high), '+.3f')}) "
+            f"and may be chance: where simplicity counts, take the simpler one{too}."
+        )
     return " ".join(said)
+
+
+def _doubted(search: Any) -> tuple[float, float] | None:
+    """The gain of the class weights and its standard error, where the gain may be chance."""
+    found = None if hasattr(search, "gain_") else gain_over_equal(search)
+    return None if found is None or found[0] > DOUBTED * found[1] else found
 
 
 @check("CSF003", "gain within noise")
 def _gain(search, held):
-    found = None if hasattr(search, "gain_") else gain_over_equal(search)
-    if found is None or found[0] > DOUBTED * found[1]:
+    found = _doubted(search)
+    if found is None or _is_matched(held):
         return None
     return (
         f"Out-of-fold, the class weights gain {found[0]:+.3f} over equal ones, standard error {found[1]:.3f}: "
@@ -342,10 +358,15 @@ def _gain(search, held):
     )
 
 
+def _is_matched(held: HeldOut | None) -> bool:
+    """Whether a simpler method will do: then advice to search more would contradict it."""
+    return held is not None and as_good_as(held.judged) is not None
+
+
 @check("CSF002", "winner at the edge of the grid", several=True)
 def _edges(search, held):
     said = []
-    for key, value in search.best_params_.items():
+    for key, value in ({} if _is_matched(held) else search.best_params_).items():
         tried = {each for each in search.cv_results_[f"param_{key}"].tolist() if _is_number(each)}
         if _is_number(value) and len(tried) > 2 and value in (min(tried), max(tried)):
             side = "smaller" if value == min(tried) else "larger"
@@ -362,7 +383,7 @@ def _room(search, held):
     study = search.studies_[0]
     low, high = study.metric.range(study.pos)
     room = search.gap_ / (high - low)
-    if room >= OPEN:
+    if room >= OPEN and not _is_matched(held) and _doubted(search) is None:
         return (
             f"The best value is {search.gap_:.3f} below the upper bound: other class weights gain no more than that "
             "in 19 of 20 searches, and mostly far less. More trials (n_trials) may find some of it."

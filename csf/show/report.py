@@ -25,7 +25,7 @@ from csf.metrics import get_constraint
 from csf.search.config import MODEL
 from csf.show._shared import is_class_search, is_label_search, is_row_search, is_search
 from csf.show.capacity import CapacityDisplay
-from csf.show.checks import check_codes, findings, gain_over_equal
+from csf.show.checks import check_codes, gain_over_equal
 from csf.show.cone import ConeDisplay
 from csf.show.held_out import (
     MOST_CLASSES,
@@ -37,17 +37,16 @@ from csf.show.held_out import (
     label_scores,
     matrix_of,
     metric_name,
-    other_costs,
     parameter_names,
     parameters_of,
     short,
     spread,
     strategy_name,
     target_name,
-    winning_base,
 )
 from csf.show.progress import ProgressDisplay
 from csf.show.row_costs import answers_to_all, draw_costs
+from csf.show.summary import estimates_of, summarise
 from csf.show.threshold_curve import ThresholdCurveDisplay
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ MOST_ROWS = 1000
 
 def search_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
     """What ``search.html.j2`` lays out."""
-    return _of_any(search, held, mute, _threshold_lead(search)) | {
+    return _of_any(search, held, mute) | {
         "gain": gain_over_equal(search),
         "figures": _figures(search, held),
     }
@@ -155,11 +154,8 @@ def search_data(search: CostSearch, held: HeldOut | None, mute: Collection[str])
 
 def class_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
     """What ``classes.html.j2`` lays out."""
-    power = search.trials_[search.best_index_].t
-    lead = "equal class weights" if power == 0.0 else f"class weights in proportion to share^-{power:.3g}"
-    own = "its own decision" if search.rule_.kind == "argmax" else "a tuned rule of its probabilities"
-    return _of_any(search, held, mute, f"{_winner(search)}, trained with {lead}, predicts by {own}.") | {
-        "power": power,
+    return _of_any(search, held, mute) | {
+        "power": search.trials_[search.best_index_].t,
         "rule": _rule(search),
         "out_of_fold": matrix_of(search, search.confusion_ * search.class_count_.sum()),
         "values": [search.cv_results_[name].tolist() for name in ("value", "tuned_value", "judged_value")],
@@ -168,7 +164,7 @@ def class_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) 
 
 def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
     """What ``rows.html.j2`` lays out."""
-    return _of_any(search, held, mute, f"{_winner(search)}, decides each row by its own costs.") | {
+    return _of_any(search, held, mute) | {
         "money": answers_to_all(search),
         "n_rows": int(search.class_count_.sum()),
         "curve": figure("costs", lambda ax: draw_costs(ax, search)),
@@ -179,8 +175,7 @@ def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) ->
 def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
     """What ``labels.html.j2`` lays out."""
     names = [short(name, 40) for name in search.label_names_.tolist()]
-    lowest = names[search.best_scores_.argmin()]
-    return _of_every(search, held, mute, f"One search for each of {len(names)} labels, lowest for “{lowest}”.") | {
+    return _of_every(search, held, mute) | {
         "searches": [(name, one, parameters_of(one)) for name, one in zip(names, search.searches_)],
         "metric_of_one": metric_name(search.searches_[0]),
         "each": None if held is None else label_scores(search, held),
@@ -188,9 +183,9 @@ def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) 
     }
 
 
-def _of_any(search, held, mute, lead):
+def _of_any(search, held, mute):
     """What all pages of one search show."""
-    return _of_every(search, held, mute, lead) | {
+    return _of_every(search, held, mute) | {
         "constraint": get_constraint(search.constraint),
         "matrix": None if held is None else confusion(search, held),
         "trials": _shown_trials(search),
@@ -217,60 +212,19 @@ def _models(search):
     return rows
 
 
-def _of_every(search, held, mute, lead):
+def _of_every(search, held, mute):
     """What all pages show."""
     params = search.get_params(deep=False)
     return {
-        "lead": lead,
+        "lead": "",
+        "summary": summarise(search, held, mute),
         "search": search,
         "metric": metric_name(search),
-        "estimates": _estimates(search, held),
-        "findings": findings(search, held, mute),
+        "estimates": estimates_of(search, held),
         "held": held,
         # Splits may be given as arrays of row numbers, which tell nobody anything.
         "arguments": [(key, short(" ".join(repr(value).split()), 300)) for key, value in params.items()],
     }
-
-
-def _held_estimate(held):
-    if held is None:
-        return []
-    own = held.judged[0]
-    return [("held-out", own.value, spread(own.interval), f"{held.y.shape[0]} samples unseen by fit")]
-
-
-def _estimates(search: CostSearch, held: HeldOut | None) -> list[tuple[str, float, str, str]]:
-    """Values of the winner, the one to trust most first: name, value, 90 % interval, and what the value is."""
-    rows: list[Any] = _held_estimate(held)
-    # Searches read from older files, and some configurations, know fewer of these.
-    corrected = getattr(search, "corrected_score_", np.nan)
-    if not np.isnan(corrected):
-        what = f"to expect on new data: out-of-fold, without what choosing among {search.n_trials_} trials adds"
-        rows.append(("cross-validated", corrected, spread(search.score_interval_), what))
-    what = "on the samples that chose trial and threshold: optimistic"
-    rows.append(("out-of-fold", search.best_score_, "", what))
-    return rows
-
-
-def _winner(search: CostSearch) -> str:
-    return f"The winner is {', '.join(filter(None, [base_name(winning_base(search)), parameters_of(search)]))}"
-
-
-def _threshold_lead(search: CostSearch) -> str:
-    """The winner in one sentence."""
-    c_fn, c_fp = search.best_cost_weights_
-    target, ratio = target_name(search), f"{max(c_fn / c_fp, c_fp / c_fn):.3g}"
-    if c_fn == c_fp:
-        trained = f"equal class weights ({other_costs(search)})"
-    elif c_fn > c_fp:
-        trained = f"class weights {ratio} : 1 (a missed {target} costs as much as {ratio} false positives)"
-    else:
-        trained = f"class weights 1 : {ratio} (a false positive costs {ratio} times as much as a missed {target})"
-    decides = "predicts by its own decision"
-    if search.best_threshold_ is not None and search.threshold is not None:
-        found = f"a class other than “{short(search.null_class_, 40)}”" if search.pos_label_ is None else target
-        decides = f"predicts {found} from a score of {search.best_threshold_:.4g} on"
-    return f"{_winner(search)}, trained with {trained}; {decides}."
 
 
 def _rule(search: CostSearch) -> dict[str, Any]:
@@ -539,7 +493,7 @@ def templates() -> Any:
         keep_trailing_newline=True,
     )
     made.filters |= {"digits": digits, "short": short, "spread": spread, "base_name": base_name}
-    made.filters["trainings"] = _trainings
+    made.filters |= {"trainings": _trainings, "zip": zip}
     made.filters |= {"strategy_name": strategy_name, "parameters_of": parameters_of, "target_name": target_name}
     return made
 
