@@ -221,9 +221,10 @@ def _winner_text(search, problem):
         f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
         f"{search.best_threshold_:.4g}",
         *_value_lines(search, problem),
-        f"  estimated upper bound for these parameters and folds: {search.upper_bound_:.4f} ({problem.options.bound}), "
-        f"gap {format_number(search.gap_)}",
+        f"  estimated upper bound for these parameters and folds: {search.upper_bound_:.4f} ({problem.options.bound})",
     ]
+    if search.gap_ >= 0.0:
+        lines.append(f"  other class weights gain at most {search.gap_:.4f} more, in 19 of 20 searches")
     promise = getattr(search, "guarantee_", None)
     if promise is not None:
         rates = ", ".join(f"{name} {rate:.4f}" for name, rate in promise.rates.items())

@@ -10,6 +10,7 @@
 - ``constraints``: how often ``confidence=0.9`` and the point estimate violate a constraint, and what that costs, on
   simulated scores;
 - ``splits``: the same on real sets of 10 000 samples and more;
+- ``intervals``: how often ``csf.interval`` covers the F1 of 20 populations, and where ten rows at a time go together;
 - ``gain``: how often equal costs are kept where no trial is better;
 - ``bound``: how often ``upper_bound_`` covers the best value of a dense grid of levels, and by how much it is above;
 - ``plain_bound``: the same for the plain call.
@@ -25,7 +26,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, ErrorProfile
+from csf import CostSearch, ErrorProfile, interval
 from csf.evaluate import ScoreStore, assess
 from csf.metrics import Constrained, FBeta, get_constraint, get_metric
 from csf.search.selection import GainRule
@@ -259,6 +260,36 @@ def gain(n_draws):
             }
 
 
+# Rows for each positive, and how far the log-odds of the rows of a group go together.
+_ROWS, _TOGETHER = 8, 0.8
+
+
+def population(rng, n_positives, f1, group):
+    """Truth and decisions with as many false positives as false negatives, in groups whose errors go together."""
+    tilt = np.repeat(_TOGETHER * rng.normal(size=_ROWS * n_positives // group), group) * (group > 1)
+    y = rng.random(tilt.size) < 1.0 / (1.0 + (_ROWS - 1) * np.exp(-0.5 * tilt))
+    right = 1.0 / (1.0 + np.exp(-(np.log(f1 / (1.0 - f1)) + tilt)))
+    found = np.where(y, rng.random(tilt.size) < right, rng.random(tilt.size) < (1.0 - right) / (_ROWS - 1))
+    return y, found, np.arange(tilt.size) // group
+
+
+def intervals(n_draws):
+    """Rows of the topic."""
+    for group in (1, 10):
+        for n_positives in (10, 20, 50, 100, 200):
+            for f1 in (0.3, 0.6, 0.9, 0.98):
+                y, found, _ = population(np.random.default_rng(0), 250_000, f1, group)
+                truth, told = FBeta().score(y, found), []
+                for seed in range(n_draws):
+                    y, found, groups = population(np.random.default_rng([seed, group]), n_positives, f1, group)
+                    if y.any():
+                        low, high = interval(y, found, groups=groups if group > 1 else None)
+                        told.append((low <= truth <= high, high - low))
+                held, width = np.mean(told, axis=0)
+                together = {"positives": n_positives, "F1": f"{truth:.2f}", "rows of a group": group}
+                yield {**together, "draws": len(told), "covers": f"{held:.1%}", "width": f"{width:.3f}"}
+
+
 def bound(n_draws):
     """Rows of the topic: ``n_draws`` levels of the dense grid."""
     sets, kinds = all_sets(12_000), [(name, k) for name in ("cone", "support", "grid") for k in (4, 7, 10)]
@@ -306,7 +337,7 @@ def _row_of_bound(metric, base, strategy, k, told):
     }
 
 
-_ALL = (score, refits, halves, cost, constraints, splits, gain, bound, plain_bound)
+_ALL = (score, refits, halves, cost, constraints, splits, intervals, gain, bound, plain_bound)
 TOPICS = {topic.__name__: topic for topic in _ALL}
 
 

@@ -68,7 +68,8 @@ def test_the_report_tells_the_data_the_trials_the_winner_and_the_rivals(ok):
     assert sum(line.startswith("| *") for line in trials) == 1
     assert re.search(r"\* costs c_fn = 1\.\d+, c_fp = 0\.\d+, C = 1; positive where the score is at least", text)
     assert re.search(r"out-of-fold f1 0\.\d{4}; all 3 trials", text)
-    assert re.search(r"bound for these parameters and folds: 0\.\d{4} \(support\), gap 0\.\d{4}", text)
+    assert re.search(r"bound for these parameters and folds: 0\.\d{4} \(support\)\n", text)
+    assert re.search(r"  other class weights gain at most 0\.\d{4} more, in 19 of 20 searches\n", text)
     assert re.search(r"to expect on new data: f1 0\.\d{4}, 90 % interval \[0\.\d{4}, 0\.\d{4}\]", text)
     assert list(methods_of(text)) == [
         "csf, cone",
