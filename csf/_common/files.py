@@ -7,7 +7,6 @@ import hashlib
 import json
 import lzma
 import os
-import re
 import secrets
 import stat
 import zlib
@@ -32,14 +31,6 @@ __all__ = [
     "write_record",
 ]
 
-try:
-    import fcntl
-except ImportError:  # not on Windows, where leftovers of killed runs stay
-    fcntl = None
-
-
-# File systems take names of up to 255 bytes; what is written beside a file needs a longer one.
-_LONGEST = 200
 # Why a device takes no more bytes of a file.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -49,124 +40,53 @@ def replaced(path: PathLike, mode: str = "w", **options: Any) -> Iterator[Any]:
     """Open a file that takes the place of ``path`` when the block has ended well.
 
     It is written beside ``path`` and moved there at the end. Whatever happens before (an error, a full disk, Ctrl-C,
-    the end of the process), ``path`` stays as it was. Links are followed, the permissions of a file that is replaced
-    stay, and what killed runs left beside this file is removed. What is not a file (a pipe, a device) is written as
-    it is.
+    the end of the process), ``path`` stays as it was. Links are followed, and the permissions of a file that is
+    replaced stay. What is not a file (a pipe, a device) is written as it is.
     """
     if mode == "w":
         options = {"encoding": "utf-8"} | options
     path = os.fsdecode(path)
     try:
-        with _replaced(path, mode, options) as file:
-            yield file
-    except OSError as error:
-        if error.errno not in _FULL or error.filename is not None:
-            raise
-        # Writing to an open file, which is what fails then, knows no name.
-        raise OSError(error.errno, error.strerror, path) from error
-
-
-@contextmanager
-def _replaced(path, mode, options):
-    known = _known(path)
+        known = os.stat(path)
+    except FileNotFoundError:
+        known = None
     if known is not None and not stat.S_ISREG(known.st_mode):
         with open(path, mode, **options) as file:  # a folder is refused here
             yield file
         return
+    if known is not None and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, "this file must not be written (its permissions say so)", path)
     target = os.path.realpath(path)
-    _remove_leftovers(target)
-    temporary = f"{_beside(target)}{secrets.token_hex(4)}.tmp"
+    temporary = os.path.join(os.path.dirname(target), f"csf-{secrets.token_hex(8)}.tmp")
     try:
-        with _claimed(temporary, path, known), open(temporary, mode, **options) as file:
+        with _written(temporary, mode, known, options) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-            if fcntl is None:  # Windows moves closed files only
-                file.close()
-            os.replace(temporary, target)
+        os.replace(temporary, target)
+    except OSError as error:
+        # Writing to an open file, which is what fails on a full disk, knows no name.
+        if error.filename == temporary or (error.filename is None and error.errno in _FULL):
+            raise OSError(error.errno, f"cannot write into its folder: {error.strerror}", path) from error
+        raise
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
 
 
-def _known(path):
-    """Status of the file that is there, or ``None``."""
-    try:
-        known = os.stat(path)
-    except FileNotFoundError:
-        return None
-    if stat.S_ISREG(known.st_mode) and not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, "this file must not be written (its permissions say so)", path)
-    return known
-
-
-def _beside(target):
-    """How the names of files begin that are written beside ``target``."""
-    folder, name = os.path.split(target)
-    if len(os.fsencode(name)) > _LONGEST:
-        name = hashlib.sha256(os.fsencode(name)).hexdigest()
-    return os.path.join(folder, f"{name}.")
-
-
 @contextmanager
-def _claimed(temporary, path, known):
-    """Make the file to write, with the permissions that it is to have, and hold a lock on it."""
-    while True:
-        try:
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if known is None else 0o600)
-        except OSError as error:
-            why = f"cannot write a new file into its folder: {error.strerror}"
-            raise OSError(error.errno, why, path) from error
-        try:
-            if fcntl is None:
-                break
-            _lock(handle, fcntl.LOCK_EX)
-            if os.path.exists(temporary):  # else it was taken for a leftover before it was locked
-                _keep_permissions(handle, known)
-                yield
-                return
-        finally:
-            os.close(handle)
-    yield
+def _written(temporary: str, mode: str, known: os.stat_result | None, options: dict[str, Any]) -> Iterator[Any]:
+    """Open a new file with the permissions of the known one, and have it on the disk when the block ends."""
 
+    def private(name: str, flags: int) -> int:
+        return os.open(name, flags | os.O_EXCL, 0o666 if known is None else 0o600)
 
-def _lock(handle: int, how: int) -> bool:
-    """Lock an open file; whether it worked. File systems that have no locks keep their leftovers."""
-    assert fcntl is not None  # callers ask before
-    try:
-        fcntl.flock(handle, how)
-    except OSError:
-        return False
-    return True
-
-
-def _keep_permissions(handle: int, known: os.stat_result | None) -> None:
-    if known is None:
-        return
-    with suppress(OSError):  # only its owner may give a file away
-        os.fchown(handle, known.st_uid, known.st_gid)
-    with suppress(OSError):
-        os.fchmod(handle, stat.S_IMODE(known.st_mode))
-
-
-def _remove_leftovers(target: str) -> None:
-    """Remove what killed runs left beside a file; who still writes holds a lock."""
-    folder, start = os.path.split(_beside(target))
-    pattern = re.compile(re.escape(start) + r"[0-9a-f]{8}\.tmp")
-    with suppress(OSError):
-        for name in filter(pattern.fullmatch, os.listdir(folder) if fcntl else ()):
-            _remove_unlocked(os.path.join(folder, name))
-
-
-def _remove_unlocked(path: str) -> None:
-    assert fcntl is not None  # nothing is listed without it
-    with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            if _lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                os.unlink(path)
-        finally:
-            os.close(handle)
+    with open(temporary, mode, opener=private, **options) as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+    if known is not None:
+        with suppress(OSError, AttributeError):  # only its owner may give a file away, and nobody on Windows
+            os.chown(temporary, known.st_uid, known.st_gid)
+        os.chmod(temporary, stat.S_IMODE(known.st_mode))
 
 
 def write_figure(path: PathLike, figure: Any) -> None:

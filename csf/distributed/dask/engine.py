@@ -29,7 +29,7 @@ from csf.distributed.dask.collections import (
     is_frame,
     matrix,
     survey,
-    with_all_workers,
+    watched_training,
 )
 from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job, hash_folds
 from csf.distributed.newton import Answer, LinearModel, LinearProblem, Question, add_answers, answers, solve_together
@@ -246,7 +246,7 @@ class BoostingBase(DaskBase):
         def train() -> Training:
             return Training(self._fit(clone(job.base), *_collections(job, data, found, pos_label)))
 
-        trained = with_all_workers(get_client(), train)
+        trained = watched_training(get_client(), train)
         if isinstance(trained, ChangedRows):
             raise trained
         return trained

@@ -194,10 +194,10 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     -----
     Weights, labels and fold numbers must have the partitions of the samples; arrays with known chunks are aligned. A
     pass reads each partition again, unless the collections were persisted, and must find the same rows in the same
-    order. Data that fit in memory took 10 to 84 times the processor time of `csf.CostSearch` here. Workers may be
-    lost: Dask computes their part again; where none is back after two minutes, it is a RuntimeError. The boosting
-    libraries need all workers until the end of a training: where one leaves, the training is
-    begun again with those that are there, five times at most, then it is a RuntimeError.
+    order. Data that fit in memory took 10 to 84 times the processor time of `csf.CostSearch` here. Where a worker is
+    lost, Dask computes its part again; where all are lost and none is back after two minutes, it is a RuntimeError. The
+    boosting libraries need all workers until the end of a training: where one leaves, it is a RuntimeError too. A
+    search with ``checkpoint`` goes on where it was when it is fitted again.
 
     Where the folds hold more than 2^20 rows, their scores stay in the partitions, and the exact best threshold of each
     trial comes from counts (`csf.distributed.counted_cut`); ``"stable"`` is ``"tune"`` then, as chance moves such a
