@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -236,14 +236,6 @@ class ScoreStore(EntryStore[ScoreRow]):
     def is_pos(self) -> BoolArray:
         """Truth of the entries."""
         return self.truth
-
-    def check(self, arrays: Sequence[Array | None]) -> None:
-        """A ValueError unless arrays of a file can be scores, decisions and lost entries."""
-        for array, kinds in zip(arrays, ("f", "b", "b"), strict=True):
-            if array is not None and (array.dtype.kind not in kinds or array.shape != self.truth.shape):
-                raise ValueError(f"scores have the shape {array.shape} and type {array.dtype}")
-        if arrays[0] is not None and np.isnan(arrays[0]).any():
-            raise ValueError("scores are missing")
 
     def add(
         self,

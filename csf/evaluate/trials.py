@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, final
 
 import numpy as np
 
-from csf._common.typing import Costs, PathLike
+from csf._common.typing import Costs
 from csf.metrics.base import rank
 from csf.metrics.hull import Hull
 from csf.metrics.profile import ErrorProfile
@@ -22,27 +20,19 @@ if TYPE_CHECKING:
 __all__ = [
     "CompleteFields",
     "FailedFields",
-    "MATRICES",
     "Matrix",
     "OutcomeFields",
     "Trial",
     "best_trial",
-    "check_history",
     "check_share",
     "first_line",
     "gap",
-    "is_close",
     "known_hull",
     "outcome",
     "same_costs",
 ]
 
-STATES = ("pending", "complete", "failed")
 Matrix = tuple[tuple[float, ...], ...]
-# Confusion matrices of trials of several classes.
-MATRICES = ("own", "tuned", "judged")
-# What other versions of numpy may add up differently.
-_ROUNDING = 1e-9
 
 
 class _Cut(Protocol):
@@ -199,7 +189,6 @@ class Trial:
             If the record is not that of a trial.
         """
         try:
-            _check_fields(record)
             record = dict(record)
             for name in ("profile", "chosen"):
                 if record[name] is not None:
@@ -209,7 +198,7 @@ class Trial:
             if record["threshold"] is not None:
                 record["threshold"] = float(record["threshold"])
             record["costs"], record["fold_scores"] = tuple(record["costs"]), tuple(record["fold_scores"])
-            for name in MATRICES:
+            for name in ("own", "tuned", "judged"):
                 if record[name] is not None:
                     record[name] = tuple(map(tuple, record[name]))
             return cls(**record)
@@ -248,117 +237,6 @@ class FailedFields(TypedDict):
     error: str
     fit_time: float
     score_time: float
-
-
-def _check_fields(record: dict[str, Any]) -> None:
-    """Raise an error for a record that no trial has."""
-    kinds = {
-        "one of pending, complete and failed": (_is_state, ("state",)),
-        "an integer >= 0": (_is_index, ("number", "setting")),
-        "a number >= 0": (lambda value: _is_number(value) and value >= 0, ("violation", "fit_time", "score_time")),
-        "a number or null": (_is_number_or_none, ("t", "value", "attained", "score", "rate", "duality_gap")),
-        "the text of a number or null": (_is_threshold, ("threshold",)),
-        "numbers or null": (lambda value: all(map(_is_number_or_none, value)), ("fold_scores",)),
-        "positive numbers": (lambda value: all(_is_number(each) and each > 0 for each in value), ("costs",)),
-        "a text or null": (lambda value: value is None or isinstance(value, str), ("error",)),
-    }
-    if set(record) != {f.name for f in fields(Trial)}:
-        raise ValueError(f"this is not the record of a trial: it has the entries {sorted(record)}")
-    for what, (fits, names) in kinds.items():
-        for name in names:
-            if not fits(record[name]):
-                raise ValueError(f"this is not the record of a trial: {name} must be {what}, got {record[name]!r}")
-
-
-def _is_state(value: Any) -> bool:
-    return isinstance(value, str) and value in STATES
-
-
-def _is_index(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 1 << 31
-
-
-def _is_number_or_none(value: Any) -> bool:
-    return value is None or _is_number(value)
-
-
-def _is_threshold(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not math.isnan(float(value)))
-
-
-def _is_number(value: Any) -> bool:
-    # Integers of any length are numbers of JSON.
-    return type(value) in (int, float) and abs(value) <= sys.float_info.max
-
-
-def check_history(trials: list[Trial], metric: Metric, *, pos: float, path: PathLike) -> list[Trial]:
-    """Trials of a file, unless they cannot be those of one study.
-
-    Parameters
-    ----------
-    trials : list of Trial
-        As read from a file.
-    metric : Metric
-        What the study maximises.
-    pos : float
-        Its share of positives.
-    path : path-like
-        The file, for errors.
-
-    Returns
-    -------
-    list of Trial
-        The same trials.
-
-    Raises
-    ------
-    ValueError
-        If numbers occur twice, levels have other costs, or errors belong to another share of positives.
-    """
-    try:
-        if len({trial.number for trial in trials}) < len(trials):
-            raise ValueError(f"trials must have numbers of their own, got {[trial.number for trial in trials]}")
-        for trial in trials:
-            if trial.state == "complete" and None in (trial.profile, trial.value, trial.score):
-                raise ValueError(f"trial {trial.number} is complete without profile, value or score")
-            if trial.profile is not None:
-                check_share(trial.profile, pos)
-            if trial.state == "complete":
-                _check_computed(trial, metric)
-            if trial.t is not None and not same_costs(trial.costs, metric.cost_weights(trial.t, pos=pos)):
-                raise ValueError(f"trial {trial.number} has costs {trial.costs}, but its level {trial.t} has others")
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged ({error}); it was left as it is") from error
-    return trials
-
-
-def _check_computed(trial: Trial, metric: Metric) -> None:
-    """Raise a ValueError unless a complete trial of a file says what its errors say: these alone are believed."""
-    profile, chosen, hull = trial.profile, trial.chosen, trial.hull
-    if profile is None or chosen is None or hull is None:
-        raise ValueError(f"trial {trial.number} is complete without profile, chosen or hull")
-    top = np.array([profile.pos, 1.0 - profile.pos])
-    if (hull.points < -_ROUNDING).any() or (hull.points > top + _ROUNDING).any():
-        raise ValueError(f"trial {trial.number} has a hull with shares outside [0, {top.tolist()}]")
-    own, cut = outcome(metric, profile, hull=hull), outcome(metric, chosen)
-    computed = {"value": own["value"], **{name: cut[name] for name in ("score", "rate", "violation")}}
-    known = [own["attained"], max(own["attained"], cut["attained"])]
-    computed["attained"] = min(known, key=lambda value: abs(value - (trial.attained or 0.0)))
-    for name, value in computed.items():
-        found = getattr(trial, name)
-        if (found is None) != (value is None) or (found is not None and not is_close(found, value)):
-            raise ValueError(f"trial {trial.number} has {name}={found!r}, but its errors give {value!r}")
-    # The errors within folds are not kept: as wide as the metric can be, and once more, for their other shares.
-    pos = profile.pos
-    worst, best = metric.of(ErrorProfile(pos, 1.0 - pos, pos)), metric.of(ErrorProfile(0.0, 0.0, pos))
-    for score in trial.fold_scores:
-        if score is not None and (score > 2 * best - worst or score < 2 * worst - best):
-            raise ValueError(f"trial {trial.number} has the score {score!r} in a fold, but the best one is {best!r}")
-
-
-def is_close(found: float, value: float) -> bool:
-    """Whether two numbers are the same up to what other versions of numpy may add up differently."""
-    return abs(found - value) <= _ROUNDING * max(1.0, abs(value))
 
 
 def same_costs(costs: Costs, others: Costs) -> bool:

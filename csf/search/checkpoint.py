@@ -179,28 +179,18 @@ class Memory:
         states = [[texts[id(entry)][1] for entry in starts.known] for starts in self._starts]
         return {"order": self.order, "states": states if size <= _LARGEST_STATES else None}
 
-    def restore(
-        self, record: dict[str, Any], trials: Mapping[tuple[int, int], Trial], *, scores_known: bool
-    ) -> list[list[int]]:
-        """Take over the states of a file, given by ``trials``, which are known to be those of this search.
+    def restore(self, record: dict[str, Any], *, scores_known: bool) -> list[list[int]]:
+        """Take over the states of a file.
 
         Setting and number of the trials that have to be trained once more, in this order, for want of their states or
-        of held-out scores. A ValueError or the like where the record is not one of these trials.
+        of held-out scores.
         """
         order = record["order"]
-        told = [key for key, trial in trials.items() if trial.state != "pending"]
-        if sorted(map(tuple, order)) != sorted(told):
-            raise ValueError(f"the order {order} is not one of the trials {told}")
         if record["states"] is None or not scores_known:
             return order
         for fold, (starts, entries) in enumerate(zip(self._starts, record["states"], strict=True)):
-            row = [startables[fold] for startables in self.startables]
-            known = {(trainer.family, trainer.position(trials[key].costs)) for key in told for trainer in row}
             for setting, position, state in entries:
-                family, position = row[setting].family, tuple(position)
-                if (family, position) not in known:
-                    raise ValueError(f"a state at {position}, where no trial was")
-                starts.add(family, position, decode(state))
+                starts.add(self.startables[setting][fold].family, tuple(position), decode(state))
         self._told = order, self._starts
         return []
 
@@ -234,20 +224,12 @@ def scores_to_record(store: Any, texts: dict[TrialKey, list[Any]]) -> list[Any] 
 
 
 def restore_scores(store: Any, record: list[Any] | None, trials: Mapping[TrialKey, Trial]) -> bool:
-    """Fill a store from a file, as it was when it got the trials; whether the file holds scores.
-
-    A ValueError or the like where they cannot be those of the trials.
-    """
+    """Fill a store from a file, as it was when it got the trials; whether the file holds scores."""
     if record is None:
         return False
     n_dropped, rows = record
-    complete = {key: trial for key, trial in trials.items() if trial.state == "complete"}
-    if type(n_dropped) is not int or n_dropped < 0 or len(rows) + n_dropped != len(complete):
-        raise ValueError(f"scores of {len(rows)} trials without {n_dropped!r} dropped ones, of {len(complete)}")
     for (setting, number), *parts in rows:
-        arrays = [decode(part) for part in parts]
-        store.check(arrays)
-        store.add_trial((setting, number), complete.pop((setting, number)), *arrays)
+        store.add_trial((setting, number), trials[setting, number], *map(decode, parts))
     store.n_dropped = n_dropped
     return True
 
@@ -308,12 +290,6 @@ class Checkpoint:
             told = zip(studies, content["studies"], strict=True)
             pairs = [(study, [Trial.from_dict(record) for record in records]) for study, records in told]
             kept = content["kept"]
-        for number, (study, trials) in enumerate(pairs):
-            study.check(trials, self.path)
-            if any(trial.setting != number for trial in trials if trial.state != "pending"):
-                raise ValueError(
-                    f"{self.path} is damaged (trials of setting {number} say another); it was left as it is"
-                )
         self.kept = kept
         for study, trials in pairs:
             study.trials = trials
@@ -329,7 +305,7 @@ class Checkpoint:
         trials = {(at, trial.number): trial for at, study in enumerate(studies) for trial in study.trials}
         with self._reading():
             scores_known = store is None or restore_scores(store, self.kept["scores"], trials)
-            return memory.restore(self.kept["memory"], trials, scores_known=scores_known), scores_known
+            return memory.restore(self.kept["memory"], scores_known=scores_known), scores_known
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from csf._common.typing import Array, Costs, PathLike
+from csf._common.typing import Array, Costs
 from csf._common.validation import check_count
-from csf.evaluate.trials import MATRICES, Matrix, Trial, is_close
+from csf.evaluate.trials import Matrix, Trial
 from csf.search.strategies import Grid, Ladder, get_strategy
 from csf.search.study import History
 
@@ -77,32 +77,6 @@ class ClassStudy(History):
     def record(self, trial: Trial | int, *, setting: int = 0, **results: Any) -> Trial:
         """Complete a pending trial."""
         return self._settle(trial, state="complete", setting=setting, **results)
-
-    def check(self, trials: list[Trial], path: PathLike) -> None:
-        """A ValueError unless trials of a file are some of this study, and say what their matrices say."""
-        try:
-            if len({trial.t for trial in trials}) < len(trials) or len({t.number for t in trials}) < len(trials):
-                raise ValueError("trials must have numbers and powers of their own")
-            for trial in trials:
-                if trial.t not in self._powers or not np.allclose(trial.costs, self.class_weights(trial.t)):
-                    raise ValueError(f"trial {trial.number} has the class weights {trial.costs} at power {trial.t}")
-                if trial.state == "complete":
-                    self._check_computed(trial)
-        except ValueError as error:
-            raise ValueError(f"{path} is damaged ({error}); it was left as it is") from error
-
-    def _check_computed(self, trial: Trial) -> None:
-        for name in MATRICES:
-            matrix = getattr(trial, name)
-            if matrix is None and name != "own":
-                continue
-            counted = np.asarray(matrix, dtype=float)
-            if counted.shape != (self.shares.size,) * 2 or (counted < 0.0).any() or not is_close(counted.sum(), 1.0):
-                raise ValueError(f"trial {trial.number} has no confusion matrix {name} of {self.shares.size} classes")
-        computed = judged_fields(self.metric, trial.own, trial.tuned, trial.judged)
-        for name, value in computed.items():
-            if name in ("value", "score") and not is_close(getattr(trial, name), value):
-                raise ValueError(f"trial {trial.number} has {name}={getattr(trial, name)!r}, but it comes to {value!r}")
 
 
 def judged_fields(metric: ConfusionMetric, own: Any, tuned: Any = None, judged: Any = None) -> dict[str, Any]:

@@ -68,9 +68,6 @@ class RowStudy(ClassStudy):
         self.stop_reason = None if batch else "all trainings were tried"
         return batch
 
-    def _check_computed(self, trial: Trial) -> None:
-        """Nothing: the scores of the file say what a trial is worth."""
-
 
 class RowJudge(Judge):
     """Judges trials by what their decisions cost."""

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 
 import numpy as np
@@ -25,7 +25,7 @@ from csf._common.validation import (
     check_weights,
 )
 from csf.evaluate import Assessment, ScoreStore, assess
-from csf.evaluate.trials import Trial, best_trial, check_history, check_share, gap, known_hull, outcome, same_costs
+from csf.evaluate.trials import Trial, best_trial, check_share, gap, known_hull, outcome, same_costs
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.search.bounds import upper_bound
@@ -42,10 +42,7 @@ __all__ = [
     "Bound",
     "History",
     "Study",
-    "StudyRecord",
     "checked_proposal",
-    "read_study",
-    "write_study",
 ]
 
 # ---------------------------------------------------------------- histories of trials
@@ -73,10 +70,6 @@ class History(ABC):
     @abstractmethod
     def record(self, trial: Trial | int, *, setting: int = 0, **results: Any) -> Trial:
         """Complete a pending trial."""
-
-    @abstractmethod
-    def check(self, trials: list[Trial], path: PathLike) -> None:
-        """A ValueError unless trials of a file can be those of this study."""
 
     def fail(self, trial: Trial | int, error: str | Exception, **results: Any) -> Trial:
         """Report that a trial's training failed; the search goes on without it.
@@ -217,89 +210,9 @@ FORMAT = "csf-study"
 VERSION = 3
 
 
-@dataclass(frozen=True, eq=False)
-class StudyRecord:
-    """What a file keeps of a study.
-
-    Parameters
-    ----------
-    metric, strategy : list of str
-        What they are called, and a hash of what they do, see `csf._common.identity.named`.
-    pos : float
-        Share of positives.
-    n_trials : int
-        Largest number of trials.
-    tol : float or None
-        Gap at which it ends.
-    trials : list of Trial
-        The trials.
-    """
-
-    metric: list[str]
-    strategy: list[str]
-    pos: float
-    n_trials: int
-    tol: Any
-    trials: list[Trial]
-
-    def check_made_with(self, metric: Metric, strategy: Strategy, path: PathLike) -> None:
-        """A ValueError where the study was written with another metric or strategy."""
-        now = {"metric": named(metric), "strategy": named(strategy)}
-        for name, then in (("metric", self.metric), ("strategy", self.strategy)):
-            if then != now[name]:
-                how = "with other parameters, other code or other values that its functions enclose"
-                other = now[name][0] if then[0] != now[name][0] else how
-                raise ValueError(f"{path} was made with {name} {then[0]}, not {other}")
-
-
-def write_study(path: PathLike, study: Any, strategy: Strategy) -> None:
-    """Write a study, with the strategy that it was given; see `csf.Study.save`."""
-    write_record(
-        path,
-        FORMAT,
-        VERSION,
-        {
-            "metric": named(study.metric),
-            "strategy": named(strategy),
-            "pos": study.pos,
-            "n_trials": study.n_trials,
-            "tol": study.tol,
-            "stop_reason": study.stop_reason,
-            "trials": [trial.to_dict() for trial in study.trials],
-        },
-    )
-
-
-def read_study(path: PathLike) -> StudyRecord:
-    """Read what a file keeps of a study.
-
-    Parameters
-    ----------
-    path : path-like
-        File written by `write_study`.
-
-    Returns
-    -------
-    StudyRecord
-        Its content.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged or not a study.
-    """
-    content = read_record(path, FORMAT, VERSION)
-    try:
-        return StudyRecord(
-            pos=check_fraction(content["pos"], "pos"),
-            n_trials=check_count(content["n_trials"], "n_trials"),
-            tol=content["tol"],
-            metric=list(content["metric"]),
-            strategy=list(content["strategy"]),
-            trials=[Trial.from_dict(record) for record in content["trials"]],
-        )
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{path} is damaged ({error!r}); it was left as it is") from error
+def _identity(metric: Metric, strategy: Strategy) -> dict[str, list[str]]:
+    """What a file says of metric and strategy, which are code."""
+    return {"metric": named(metric), "strategy": named(strategy)}
 
 
 # ---------------------------------------------------------------- studies
@@ -566,10 +479,6 @@ class Study(History):
         """How many trials there will be at most."""
         return self.strategy.most_trials(self.n_trials)
 
-    def check(self, trials: list[Trial], path: PathLike) -> None:
-        """See `csf.evaluate.trials.check_history`."""
-        check_history(trials, self.metric, pos=self.pos, path=path)
-
     # ---------------------------------------------------------------- results
 
     @property
@@ -643,7 +552,9 @@ class Study(History):
         path : path-like
             File to write.
         """
-        write_study(path, self, self._given)
+        content = {name: getattr(self, name) for name in ("pos", "n_trials", "tol", "stop_reason")}
+        content |= _identity(self.metric, self._given) | {"trials": [trial.to_dict() for trial in self.trials]}
+        write_record(path, FORMAT, VERSION, content)
 
     @classmethod
     def load(cls, path: PathLike, metric: str | Metric = "f1", strategy: StrategyLike = "cone", **options: Any) -> Self:
@@ -668,8 +579,18 @@ class Study(History):
         ValueError
             If the file is damaged, not a study, or was made with another metric or strategy.
         """
-        record = read_study(path)
-        study = cls(metric, strategy, pos=record.pos, **({"n_trials": record.n_trials, "tol": record.tol} | options))
-        record.check_made_with(study.metric, study._given, path)
-        study.trials = check_history(record.trials, study.metric, pos=record.pos, path=path)
+        content = read_record(path, FORMAT, VERSION)
+        try:
+            trials = [Trial.from_dict(record) for record in content["trials"]]
+            options = {name: content[name] for name in ("pos", "n_trials", "tol")} | options
+            known = {name: list(content[name]) for name in ("metric", "strategy")}
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is damaged ({error!r}); it was left as it is") from error
+        study = cls(metric, strategy, **options)
+        for name, now in _identity(study.metric, study._given).items():
+            if known[name] != now:
+                how = "with other parameters, other code or other values that its functions enclose"
+                other = now[0] if known[name][0] != now[0] else how
+                raise ValueError(f"{path} was made with {name} {known[name][0]}, not {other}")
+        study.trials = trials
         return study

@@ -101,20 +101,6 @@ class ClassStore(EntryStore[ClassRow]):
             )
         )
 
-    def check(self, arrays: Sequence[Array | None]) -> None:
-        """A ValueError unless arrays of a file can be scores, own and judged decisions."""
-        score, *decisions = arrays
-        size = self.truth.size
-        if score is not None and (score.dtype != np.float32 or score.shape != (size, self.n_classes)):
-            raise ValueError(f"scores have the shape {score.shape} and type {score.dtype}")
-        if score is not None and not np.isfinite(score).all():
-            raise ValueError("scores are missing")
-        for codes in decisions:
-            if codes is None and codes is not decisions[0]:
-                continue
-            if codes is None or codes.dtype.kind != "u" or codes.shape != (size,) or codes.max() >= self.n_classes:
-                raise ValueError("decisions are no codes of classes")
-
     def probabilities(self, score: Array, costs: Costs) -> Array:
         """What rules read: probabilities with the class weights taken out, or made of margins."""
         calibrator = self.calibrator(score)

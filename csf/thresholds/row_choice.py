@@ -70,12 +70,6 @@ class RowStore(EntryStore[RowScores]):
         """Keep what a complete trial predicts."""
         self.put(RowScores(key=key, score=score, value=trial.score, equal_costs=not trial.t, power=trial.t))
 
-    def check(self, arrays: Sequence[Array | None]) -> None:
-        """A ValueError unless arrays of a file can be scores."""
-        (score,) = arrays
-        if score is None or score.dtype.kind != "f" or score.shape != self.truth.shape or np.isnan(score).any():
-            raise ValueError("scores are missing, or not one for each entry")
-
     @property
     def kinds(self) -> tuple[str, ...]:
         """How scores can decide: the first one stays unless another gains the margin."""

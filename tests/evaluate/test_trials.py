@@ -62,27 +62,6 @@ def test_thresholds_survive_json_exactly(threshold):
     assert Trial.from_dict(json.loads(json.dumps(trial.to_dict(), allow_nan=False))).threshold == threshold
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        {},
-        [],
-        None,
-        {"profile": None},
-        told(0, 0.5, 0.1, 0.1, pos=0.3).to_dict() | {"state": "done"},
-        told(0, 0.5, 0.1, 0.1, pos=0.3).to_dict() | {"colour": "red"},
-        told(0, 0.5, 0.1, 0.1, pos=0.3).to_dict() | {"profile": {"fn": 0.1}},
-        told(0, 0.5, 0.1, 0.1, pos=0.3).to_dict() | {"profile": {"fn": 0.9, "fp": 0.1, "pos": 0.3}},
-        told(0, 0.5, 0.1, 0.1, pos=0.3).to_dict() | {"hull": [[0.1]]},
-        told(0, 0.5, 0.1, 0.1, pos=0.3).to_dict() | {"fold_scores": 3},
-    ],
-)
-def test_other_records_are_refused(record):
-    message = "this is not the record of a trial|must be a share|points must have shape"
-    with pytest.raises(ValueError, match=message):
-        Trial.from_dict(record)
-
-
 def test_trials_never_change_and_times_are_no_part_of_them():
     trial = told(0, 0.5, 0.1, 0.1, pos=0.3)
     assert replace(trial, fit_time=9.0) == trial

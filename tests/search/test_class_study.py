@@ -105,28 +105,3 @@ def test_records_come_back_from_a_file_as_they_were():
     assert Trial.from_dict(json.loads(json.dumps(trial.to_dict()))) == trial
     with pytest.raises(ValueError, match="not the record of a trial"):
         Trial.from_dict(trial.to_dict() | {"own": 3})
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"t": 0.3}, "trial 0 has the class weights .* at power 0.3"),
-        ({"costs": (1.0, 1.0, 2.0)}, "trial 0 has the class weights"),
-        ({"score": 0.99}, "trial 0 has score=0.99, but it comes to 0"),
-        ({"value": 0.99}, "trial 0 has value=0.99"),
-        ({"own": ((0.5, 0.5), (0.0, 0.0))}, "no confusion matrix own of 3 classes"),
-        ({"own": None}, "no confusion matrix own"),
-        ({"judged": tuple(map(tuple, 2.0 * JUDGED))}, "no confusion matrix judged"),
-        ({"tuned": tuple(map(tuple, np.eye(3) - [0, 0, 2]))}, "no confusion matrix tuned"),
-    ],
-)
-def test_trials_of_a_file_must_say_what_their_matrices_say(changes, message):
-    study().check([told()], "c.json")
-    with pytest.raises(ValueError, match=message) as caught:
-        study().check([replace(told(), **changes)], "c.json")
-    assert str(caught.value).startswith("c.json is damaged")
-
-
-def test_a_file_cannot_have_a_trial_twice():
-    with pytest.raises(ValueError, match="numbers and powers of their own"):
-        study().check([told(), told()], "c.json")

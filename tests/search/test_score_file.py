@@ -49,11 +49,3 @@ def test_a_store_comes_back_without_the_rows_that_it_dropped(trials, rows, kept)
     for row in again:
         np.testing.assert_array_equal(row.score, SCORES[row.key[1]])
         assert (row.threshold, row.value) == (0.5, trials[row.key].score)
-
-
-@pytest.mark.parametrize("n_dropped", [0, 2, -1, 1.0, None])
-def test_a_file_that_lost_count_is_refused(trials, n_dropped):
-    record = written(heard(trials, rows=2))
-    assert record[0] == 1
-    with pytest.raises(ValueError, match=rf"scores of 2 trials without {n_dropped} dropped ones, of 3"):
-        restore_scores(store_of(rows=2), [n_dropped, record[1]], trials)

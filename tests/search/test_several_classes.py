@@ -1,6 +1,5 @@
 """CostSearch where y has several classes that are all alike, as users call it."""
 
-import json
 import pickle
 import time
 from dataclasses import replace
@@ -631,32 +630,6 @@ def test_a_stopped_search_goes_on_to_the_same_winner(base, n_trials, tmp_path):
     assert resumed.best_index_ == whole.best_index_
     assert resumed.corrected_score_ == whole.corrected_score_
     np.testing.assert_array_equal(resumed.decision_function(X), whole.decision_function(X))
-
-
-def changed_file(path, change):
-    content = json.loads(path.read_text())
-    change(content["studies"][0])
-    path.write_text(json.dumps(content))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda trials: trials[0].update(score=0.99),
-        lambda trials: trials[0].update(own=None),
-        lambda trials: trials[0].update(costs=[1.0, 1.0]),
-        lambda trials: trials[1].update(t=0.0),
-        lambda trials: trials[0].pop("judged"),
-    ],
-)
-def test_a_damaged_file_is_refused_and_left_alone(change, tmp_path):
-    path = tmp_path / "c.json"
-    search(checkpoint=path).fit(X, Y)
-    changed_file(path, change)
-    before = path.read_bytes()
-    with pytest.raises(ValueError, match=r"c\.json .*it was left as it is"):
-        search(checkpoint=path).fit(X, Y)
-    assert path.read_bytes() == before
 
 
 def test_the_file_of_another_search_is_refused(tmp_path):
