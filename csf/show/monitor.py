@@ -19,6 +19,8 @@ __all__ = ["MonitorDisplay"]
 
 # Most names of batches at the axis.
 _MOST_NAMES = 5
+# Largest evidence that is shown, and one over the smallest one.
+_FARTHEST = 1e4
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -113,13 +115,12 @@ class MonitorDisplay(Display):
         label(ax, f"level {self.level:.3g}", (0, self.level), color=GREEN, offset=(0, 7))
         ax.set_ylabel(self.metric_name, color=BLUE)
         other: Any = ax.twinx()
-        other.plot(at, self.evidence, color=GREY, linewidth=1.2)
+        # It is decided at 1: what is far beyond, or far below, is drawn at the edge.
+        shown = np.clip(self.evidence, 1.0 / _FARTHEST, _FARTHEST)
+        other.plot(at, shown, color=GREY, linewidth=1.2)
         other.axhline(1.0, color=VERMILLION, linestyle=":", linewidth=1.2)
         other.set_yscale("log")
-        other.set_ylim(
-            min(0.03, float(np.min(self.evidence, initial=1.0)) / 2),
-            max(3.0, float(np.max(self.evidence, initial=1.0)) * 2),
-        )
+        other.set_ylim(min(0.03, np.min(shown, initial=1.0) / 2), max(3.0, np.max(shown, initial=1.0) * 2))
         other.set_ylabel("evidence (alarm at 1)", color=GREY)
         other.spines[["top"]].set_visible(False)
         if self.alarm in self.names:

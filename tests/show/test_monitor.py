@@ -40,3 +40,11 @@ def test_it_draws_where_it_is_told_and_before_any_batch(monitor):
     empty = monitor.search.monitor("f1 >= 0.4").plot()
     assert empty.alarm is None
     assert not np.size(empty.ax_.get_lines()[0].get_ydata())
+
+
+def test_evidence_beyond_all_doubt_leaves_the_line_of_the_alarm_in_sight(monitor):
+    display = monitor.plot()
+    display.evidence = np.geomspace(1.0, 1e180, 12)
+    axes = display.plot().figure_.axes
+    low, high = axes[-1].get_ylim()
+    assert low < 1.0 < high <= 1e5
