@@ -19,6 +19,7 @@ from csf.metrics.hull import Hull
 from csf.metrics.labels import LabelMetric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import *  # noqa: F403 - a new metric is listed in one file
+from csf.metrics.review import Review
 from csf.metrics.row_costs import Column, RowCosts
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "OfTwoClasses",
     "PredictedPositiveRate",
     "Rate",
+    "Review",
     "RowCosts",
     "get_constraint",
 ]

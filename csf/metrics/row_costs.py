@@ -89,6 +89,13 @@ class CostTable:
         """What the answer "positive" saves in each row on average, beside "negative"; rows have probabilities."""
         return proba * self.gain - (1.0 - proba) * self.loss
 
+    def cheapest(self, proba: Array, cost: float, error: float) -> tuple[BoolArray, BoolArray]:
+        """Where "negative" and "positive" cost least on average, with a review as a third answer."""
+        negative, positive = proba * self.gain, (1.0 - proba) * self.loss
+        review = cost + error * (negative + positive)
+        up = (positive <= np.minimum(negative, review)) & (self.shift > -np.inf)
+        return ~up & (negative <= review), up
+
     def answers(self, is_pos: BoolArray) -> tuple[Array, Array]:
         """What the answers "negative" and "positive" cost in each row."""
         return np.where(is_pos, self.fn, self.tn), np.where(is_pos, self.tp, self.fp)

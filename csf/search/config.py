@@ -31,6 +31,7 @@ from csf.data.costs import NORMALIZATIONS, WEIGHTINGS
 from csf.data.responses import response_method
 from csf.evaluate.choices import Chooser, Margins, ModelMargin
 from csf.metrics.registry import aim
+from csf.metrics.review import Review
 from csf.search.strategies import Ladder, Strategy, get_strategy
 from csf.search.strategies.fixed import OnlyEqualCosts
 from csf.thresholds.certificates import check_rates
@@ -456,6 +457,7 @@ class SearchConfig:
     constraint: Any = None
     confidence: float | None = None
     calibration: float = 0.3
+    review: Review | None = None
     threshold: Literal["stable", "tune"] | None = "stable"
     cv: Any = None
     refit: bool | Literal["folds"] = True
@@ -569,6 +571,16 @@ class SearchConfig:
                 f"{type(base).__name__}, which needs predict_proba. Use refit=True, or calibrate the base"
             )
 
+    def refuse_review(self, why: str) -> None:
+        """Raise a ValueError if a third answer is asked for where there is none."""
+        if self.review is not None:
+            raise ValueError(f"review={self.review!r} is for two classes with a threshold, and {why}; leave it out")
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether a part of the samples is held out for certificates."""
+        return self.confidence is not None or (self.review is not None and self.review.confidence is not None)
+
     def refuse_mean_of_folds(self, why: str) -> None:
         """Raise a ValueError if the mean of the models of all folds is asked for where there is none."""
         if self.averages_folds:
@@ -606,19 +618,25 @@ class SearchConfig:
                 )
 
     def _check_confidence(self) -> None:
-        if self.confidence is None:
+        if self.review is not None and not isinstance(self.review, Review):
+            raise TypeError(f"review must be a csf.metrics.Review or None, got {self.review!r}; write Review(cost=...)")
+        if not self.tunes:
+            self.refuse_review("threshold=None keeps the base's own decision")
+        if not self.calibrates:
             return
-        check_fraction(self.confidence, "confidence")
+        if self.confidence is not None:
+            check_fraction(self.confidence, "confidence")
         check_fraction(self.calibration, "calibration")
         missing = {
-            "a constraint, such as 'precision >= 0.8'": self.constraint is None,
+            "a constraint, such as 'precision >= 0.8'": self.confidence is not None and self.constraint is None,
             "a threshold, 'stable' or 'tune'": not self.tunes,
             "refit=True": not self.refit,
         }
         for what, absent in missing.items():
             if absent:
                 raise ValueError(f"confidence={self.confidence!r} needs {what}; give it, or leave out confidence")
-        check_rates(self.aim.constraint)
+        if self.confidence is not None:
+            check_rates(self.aim.constraint)
         if self.splits_are_given:
             raise ValueError(
                 "with confidence, a part of the samples is held out before they are split, so that cv cannot be splits "

@@ -44,6 +44,7 @@ from csf.search.row_costs import RowProblem
 from csf.search.workers import LocalTrainer, threads_for
 from csf.thresholds.capacity import Capacity, Ranked, capacity_of, predict_within
 from csf.thresholds.linear_rule import no_threshold
+from csf.thresholds.review import Bands, Reviewed, certified_bands, reviewed
 from csf.thresholds.row_rule import RowRule
 from csf.thresholds.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
@@ -51,6 +52,7 @@ from csf.trainers import Prepared
 if TYPE_CHECKING:
     from csf.metrics.constraints import Constraint
     from csf.metrics.registry import MetricLike
+    from csf.metrics.review import Review
     from csf.search.strategies.base import Strategy
     from csf.search.study import Bound
     from csf.thresholds.curve import ThresholdCurve
@@ -133,6 +135,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         until one passes, and where no threshold reaches the level all that pass are false.
     calibration : float, default=0.3
         That share, stratified.
+    review : Review, default=None
+        A third answer, to have a person look at a row, see `csf.metrics.Review`: `decide` then says "negative",
+        "review" or "positive", and ``review_`` what that is worth. `predict` keeps its two answers.
     threshold : {"stable", "tune", None}, default="stable"
         ``"tune"`` chooses the threshold of the score that maximises the metric. ``"stable"`` takes the mean of the best
         thresholds on bootstrap draws (of the shares found there: the ranking alone decides), and as the winner the
@@ -260,6 +265,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         Value of the (first) constrained rate there; with ``confidence`` on the calibration samples.
     guarantee_ : Guarantee
         With ``confidence``: the test.
+    review_ : csf.thresholds.review.Reviewed
+        With ``review``: ``value`` and ``interval`` after the reviews, the ``shares`` of rows that get each answer, how
+        many of these are ``wrong``, what one more review would save (``price``), and what was shown (``guarantees``).
     gain_, gain_by_luck_, gain_error_ : float
         With ``min_gain``: the value of the best trial minus that of the best one with equal costs; its mean and its
         standard error if no trial were better than these (NaN where not needed).
@@ -382,6 +390,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         constraint: str | Constraint | None = SearchConfig.constraint,
         confidence: float | None = SearchConfig.confidence,
         calibration: float = SearchConfig.calibration,
+        review: Review | None = SearchConfig.review,
         threshold: Literal["stable", "tune"] | None = SearchConfig.threshold,
         cv: Any = SearchConfig.cv,
         refit: bool | Literal["folds"] = SearchConfig.refit,
@@ -411,6 +420,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         self.constraint = constraint
         self.confidence = confidence
         self.calibration = calibration
+        self.review = review
         self.threshold = threshold
         self.cv = cv
         self.refit = refit
@@ -525,23 +535,31 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         given = {name: fit_params[name] for name in COSTS if fit_params.get(name) is not None}
         fit_params, costs = {name: each for name, each in fit_params.items() if name not in COSTS}, self._costs(given)
         if has_several_columns(y) and costs is None:
+            config.refuse_review("y has several labels a sample")
             self._publish_fit(*LabelSearch(self, config, X, y, sample_weight, fit_params).fit(deadline))
             return self
         problem, codes = read_problem(config, y) if costs is None else RowProblem.read(config, costs, X, y, given)
         labels = problem.labels
+        if labels.classes.size != 2:
+            config.refuse_review(f"y has {labels.classes.size}")
         groups = read_groups(fit_params.get("groups"), codes.shape[0])
-        task = Task(X, codes, problem.weights(sample_weight, codes), fit_params, labels, groups)
-        task, calibration = (task, None) if config.confidence is None else calibration_split(config, task)
+        task = Task(X, codes, problem.weights(sample_weight, codes), fit_params | given, labels, groups)
+        task, calibration = calibration_split(config, task) if config.calibrates else (task, None)
+        if isinstance(problem, RowProblem):
+            problem, task = problem.of_part(task)
         if is_prefit(config):
             (found, rule), refit_time = problem.prefit(config, task), 0.0
         else:
             found, rule, refit_time = self._searched(config, problem, task, prepared, deadline, max_bytes)
-        if calibration is not None:
+        if calibration is not None and config.confidence is not None:
             assert rule is not None, "confidence needs refit=True"
             # A constraint is one on two classes.
             found = certified(found, rule, calibration)  # pyright: ignore[reportArgumentType]
             rule = replace(rule, threshold=found.threshold)
         self._publish_fit(found, rule, refit_time, told_of_classes(labels) | {"class_count_": labels.count(codes)})
+        if calibration is not None and config.review is not None and config.review.confidence is not None:
+            given = {name: each for name, each in calibration.fit_params.items() if name in COSTS}
+            self._bands = certified_bands(self._bands, found, self._with_costs(given), calibration)
         return self
 
     def _costs(self, given: Mapping[str, Any]) -> RowCosts | None:
@@ -642,6 +660,58 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         """
         rule = self._with_costs(costs)
         return rule.predict(X) if at_most is None else predict_within(rule, X, at_most)
+
+    def decide(self, X: Samples, **costs: Any) -> Array:
+        """Which of three answers costs least on average, where the search was given a ``review``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        **costs : float or array-like of shape (n_samples,)
+            As for `predict`; `fit` was given some where they are needed.
+
+        Returns
+        -------
+        ndarray of str, shape (n_samples,)
+            ``"negative"``, ``"review"`` or ``"positive"``.
+
+        Raises
+        ------
+        ValueError
+            If the search has no ``review``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from csf.metrics import Review
+        >>> X, y = make_classification(2000, weights=[0.9], random_state=0)
+        >>> options = {"param_grid": None, "n_trials": 1}
+        >>> search = CostSearch(LogisticRegression(), review=Review(at_most=0.1), **options).fit(X, y)
+        >>> answers = search.decide(X)
+        >>> 0.05 < (answers == "review").mean() < 0.15
+        True
+        """
+        bands = self._banded
+        return bands.decide(self._with_costs(costs).leaning(X, bands.review, bands.price))
+
+    @property
+    def _banded(self) -> Bands:
+        """What gets each of three answers."""
+        self._of_one_search()
+        if not hasattr(self, "_bands"):
+            raise ValueError("this search was fitted without a third answer; give review=csf.metrics.Review(cost=...)")
+        return self._bands
+
+    @property
+    def review_(self) -> Reviewed:
+        """What the three answers are worth, from held-out scores; computed when it is first asked for."""
+        bands = self._banded
+        if "_reviewed" not in vars(self):
+            found, ranked = self._outcome, self._ranked()
+            answers = bands.decide(found.leaning(bands.review, bands.price))
+            self._reviewed = reviewed(bands, answers, ranked, self.assess(), self._luck)
+        return self._reviewed
 
     def at_capacity(self, at_most: float) -> Capacity:
         """What `predict` is worth with ``at_most``, from the held-out scores.

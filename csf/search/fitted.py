@@ -42,6 +42,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
     metric: Any
     constraint: Any
+    review_: Any
     searches_: list[Self]
     label_names_: Array
     best_scores_: Array
@@ -76,7 +77,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
     def _forget(self) -> None:
         """Drop all that an earlier fit found: a fit that fails leaves a search that is not fitted."""
-        own = ("_outcome", "_rule", "_assessment")
+        own = ("_outcome", "_rule", "_assessment", "_bands", "_reviewed")
         for name in [name for name in vars(self) if name in own or (name.endswith("_") and not name.startswith("_"))]:
             del vars(self)[name]
 
@@ -87,6 +88,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         if not isinstance(rule, (RuleOfClasses, NoneType)):
             # Where no threshold was tuned, that of the base's own decision.
             self.best_threshold_ = rule.threshold
+        if getattr(self, "review", None) is not None:
+            self._bands = found.bands(self.review)
 
     def _publish_fit(self, found: Any, rule: Any, seconds: float, about: Mapping[str, Any]) -> None:
         """Tell what a fit found, and ``about`` its classes; all at once, at the end."""
@@ -128,6 +131,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         if hasattr(lean, "held_out_"):
             # What a mean over problems would need are decisions on all samples.
             lean._assessment = replace(lean.assess(), judged=None)
+            if "_bands" in vars(self):
+                lean._reviewed = lean.review_
             del lean.held_out_
             lean._outcome = replace(lean._outcome, store=None)
         return lean
@@ -168,7 +173,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
                 "where each has its threshold"
             )
         moved = copy.copy(self)
-        for name in ("guarantee_", "held_out_", "_assessment"):
+        for name in ("guarantee_", "held_out_", "_assessment", "_reviewed"):
             vars(moved).pop(name, None)
         if isinstance(pos, Mapping) and not (hasattr(self, "class_costs_") or hasattr(self, "searches_")):
             shares = self._share_of_positives(shares)

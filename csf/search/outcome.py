@@ -30,6 +30,8 @@ from csf.thresholds.class_choice import Candidate, assess_class, choose_class
 from csf.thresholds.curve import Cut, ThresholdCurve, sweep_several
 from csf.thresholds.linear_rule import LinearRule, RuleOfClasses, confusion_of, no_threshold, tune_rule
 from csf.thresholds.prevalence import curve_at_prevalence
+from csf.thresholds.review import Bands, bands_of_score
+from csf.thresholds.rule import Leaning
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
+    from csf.metrics.review import Review
     from csf.search.config import SearchConfig
     from csf.search.selection import Choice
     from csf.thresholds.certificates import Guarantee
@@ -291,6 +294,19 @@ class SearchOutcome(Outcome):
         if store is None or row.score is None or self.threshold is None:
             raise ValueError("threshold=None keeps the base's own decisions, which nothing ranks; use 'stable'")
         return rank_by_score(store, row.score, self.threshold, self.metric)
+
+    def leaning(self, review: Review, price: float) -> Leaning:
+        """What speaks for each of three answers to the held-out entries."""
+        return Leaning.of_score(self.ranked().rank)
+
+    def bands(self, review: Review) -> Bands:
+        """Which scores get which of three answers."""
+        ranked, level = self.ranked(), self.metric
+        weight = ranked.weights(ranked.store.copies)
+        share = float(np.average(ranked.store.truth, weights=weight))
+        costs = level.cost_weights(level.clip_level(self.score, pos=share), pos=share)
+        bands = bands_of_score(review, ranked.rank, ranked.store.truth, weight, costs, ranked.least)
+        return bands.limited(self.leaning(review, 0.0), ranked.store.truth, weight)
 
     @property
     def row(self) -> ScoreRow:

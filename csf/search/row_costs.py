@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -15,7 +16,8 @@ from csf.data.folds import Fold
 from csf.data.labels import read_labels
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, respond, response_method
 from csf.evaluate import MAX_BYTES, seed_of
-from csf.metrics.row_costs import CostTable, RowCosts
+from csf.metrics.review import Review
+from csf.metrics.row_costs import COSTS, CostTable, RowCosts
 from csf.search.class_study import ClassStudy, powers_of
 from csf.search.config import FAST, MANY, settings_of
 from csf.search.judging import Judge, pooled
@@ -24,8 +26,10 @@ from csf.search.problem import ThresholdProblem, untrained
 from csf.search.progress import nothing_worked
 from csf.search.training import FoldResult, HeldOutPredictions
 from csf.thresholds.capacity import Ranked, rank_by_costs
+from csf.thresholds.review import Bands, bands_of_costs
 from csf.thresholds.row_choice import RowChoice, RowStore
-from csf.thresholds.row_rule import RowRule, Tuned, best_cut, cost_curve, gives_log_odds, log_odds
+from csf.thresholds.row_rule import RowRule, Tuned, best_cut, cost_curve, gives_log_odds, leaning_of, log_odds
+from csf.thresholds.rule import Leaning
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -117,6 +121,12 @@ class RowProblem(ThresholdProblem):
         table = costs.table(X, **given)
         costs.check_stakes(table, codes > 0)
         return cls(labels, costs.remembering(given), table), codes
+
+    def of_part(self, task: Task) -> tuple[Self, Task]:
+        """The problem of a task that may be a part of all samples, and the task without the costs given with it."""
+        given = {name: each for name, each in task.fit_params.items() if name in COSTS}
+        others = {name: each for name, each in task.fit_params.items() if name not in COSTS}
+        return replace(self, table=self.costs.table(task.X, **given)), replace(task, fit_params=others)
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
         """Settings of a model's parameters, its own first: given ones, else rounds of boosters of few samples."""
@@ -282,8 +292,22 @@ class RowOutcome(CandidateOutcome):
             raise ValueError("the held-out scores of this search were not kept")
         if not by_gain:
             return rank_by_costs(self.store, self.held_out_odds, self.alone)
-        z = self.store.beyond(RowChoice(self.store).score(self.key), self.tuned.kind)
-        return rank_by_costs(self.store, self.store.table.expected_gain(expit(z)), 0.0)
+        return rank_by_costs(self.store, self.store.table.expected_gain(expit(self._log_odds)), 0.0)
+
+    def leaning(self, review: Review, price: float) -> Leaning:
+        """Which of three answers to the held-out entries cost least on average."""
+        return leaning_of(self._log_odds, self.store.table, review, price)
+
+    @cached_property
+    def _log_odds(self) -> Array:
+        """Log-odds of the held-out entries beyond the threshold, see `RowStore.beyond`."""
+        return self.store.beyond(RowChoice(self.store).score(self.key), self.tuned.kind)
+
+    def bands(self, review: Review) -> Bands:
+        """Which rows get which of three answers."""
+        weight = self.ranked().weights(self.store.copies)
+        bands = bands_of_costs(review, partial(self.leaning, review), self.store.table, weight)
+        return bands.limited(self.leaning(review, bands.price), self.store.truth, weight)
 
     def moved(self, shares: Any, rule: Any) -> NoReturn:
         """An error: what rows cost within the classes need not stay."""

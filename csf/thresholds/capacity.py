@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.thresholds.row_choice import RowStore
 
-__all__ = ["Capacity", "Ranked", "capacity_of", "predict_within", "rank_by_costs", "rank_by_score", "values_at"]
+__all__ = [
+    "Capacity",
+    "Ranked",
+    "capacity_of",
+    "expected",
+    "predict_within",
+    "rank_by_costs",
+    "rank_by_score",
+    "values_at",
+]
 
 # Rounding of a share times a number of rows that is whole.
 _ROUNDING = 1e-9
@@ -41,7 +50,7 @@ def check_capacity(at_most: Any, n_rows: int) -> int:
         if at_most < 0:
             raise ValueError(f"at_most must be a number of rows >= 0 or a share of them in (0, 1), got {at_most!r}")
         return min(int(at_most), n_rows)
-    if not 0.0 < at_most < 1.0:
+    if not 0.0 < float(at_most) < 1.0:
         raise ValueError(
             f"at_most must be a share of the rows in (0, 1) or a number of them, an int, got {at_most!r}; leave it "
             "out where there is no limit"
@@ -136,6 +145,8 @@ class Ranked:
         ``value(sums, counts)``, of sums of shape (n_sums, n_shares) and of how often each sample is there.
     store : EntryStore
         What the entries are of.
+    in_costs : bool
+        Whether the first sum is in the units of costs.
     """
 
     rank: Array
@@ -143,6 +154,11 @@ class Ranked:
     gains: Array
     value: Callable[[Array, Array], Array]
     store: EntryStore[Any]
+    in_costs: bool
+
+    def weights(self, counts: Array) -> Array:
+        """Weight of each entry where each sample is there so often."""
+        return _weights(self.store, counts)
 
     @cached_property
     def _order(self) -> tuple[IntArray, IntArray]:
@@ -156,7 +172,7 @@ class Ranked:
 
         Of entries that rank the same, as many are acted on as the limit allows, whichever they are.
         """
-        weight, (order, ends) = _weights(self.store, counts), self._order
+        weight, (order, ends) = self.weights(counts), self._order
         acted = np.concatenate([[0.0], np.cumsum(weight[order])[ends] / weight.sum()])
         sums = [np.concatenate([[0.0], np.cumsum((gain * weight)[order])[ends]]) for gain in self.gains]
         places = np.searchsorted(acted[1:], at_most - _ROUNDING)
@@ -180,7 +196,7 @@ def rank_by_score(store: EntryStore[Any], score: Array, threshold: float, metric
         fn, fp, share = shares(np.maximum(pos - sums[0], 0.0), np.minimum(sums[1], neg), pos, neg)
         return metric.value(fn, fp, pos=float(share))
 
-    return Ranked(score, threshold, np.stack([store.truth, ~store.truth]).astype(float), value, store)
+    return Ranked(score, threshold, np.stack([store.truth, ~store.truth]).astype(float), value, store, False)
 
 
 def rank_by_costs(store: RowStore, rank: Array, least: float) -> Ranked:
@@ -190,19 +206,26 @@ def rank_by_costs(store: RowStore, rank: Array, least: float) -> Ranked:
         negative, positive, n_rows = store.fixed @ counts
         return store.costs.value(negative - sums[0], negative, positive, n_rows)
 
-    return Ranked(rank, least, (store.answers[0] - store.answers[1])[None], value, store)
+    return Ranked(rank, least, (store.answers[0] - store.answers[1])[None], value, store, True)
 
 
 def values_at(ranked: Ranked, at_most: Array, assessment: Assessment, luck: float) -> tuple[Array, Array]:
-    """Values to expect at shares of the rows, and their errors on draws of the samples, a column for each.
+    """Values to expect at shares of the rows, and their errors, see `expected`."""
+    return expected(
+        lambda counts: ranked.value(ranked.sums(at_most, counts)[0], counts), ranked.store, assessment, luck
+    )
 
-    ``luck`` is what choosing the winner added to its value: a limit does not take it away.
+
+def expected(
+    value: Callable[[Array], Array], store: EntryStore[Any], assessment: Assessment, luck: float
+) -> tuple[Array, Array]:
+    """Values to expect, and their errors on draws of the samples, a column for each.
+
+    ``value`` is told how often each sample is there; ``luck`` is what choosing the winner added to its value.
     """
-    store = ranked.store
     blocks = bootstrap_counts(store.copies, n_draws_of(store.copies), assessment.random_state)
-    draws = [ranked.value(ranked.sums(at_most, counts)[0], counts) for block in blocks for counts in block.T]
-    drawn, values = np.stack(draws, axis=1), ranked.value(ranked.sums(at_most, store.copies)[0], store.copies)
-    return values - luck, assessment.spread * (drawn - np.nanmean(drawn, axis=1, keepdims=True))
+    drawn = np.stack([value(counts) for block in blocks for counts in block.T], axis=1)
+    return value(store.copies) - luck, assessment.spread * (drawn - np.nanmean(drawn, axis=1, keepdims=True))
 
 
 def capacity_of(ranked: Ranked, at_most: float, assessment: Assessment, luck: float) -> Capacity:

@@ -13,12 +13,24 @@ from csf._common.messages import warn
 from csf._common.sklearn import clone, last_step
 from csf._common.typing import Array, BoolArray, Estimator, Samples
 from csf.data.responses import response_method
+from csf.metrics.review import Review
 from csf.metrics.row_costs import CostTable, RowCosts
 from csf.thresholds.curve import ThresholdCurve, sweep
 from csf.thresholds.linear_rule import Calibrator, fit_calibrator
-from csf.thresholds.rule import ThresholdRule
+from csf.thresholds.rule import Leaning, ThresholdRule
 
-__all__ = ["FARTHEST", "RowRule", "Tuned", "best_cut", "cost_curve", "gives_log_odds", "log_odds", "tune", "unweighted"]
+__all__ = [
+    "FARTHEST",
+    "RowRule",
+    "Tuned",
+    "best_cut",
+    "cost_curve",
+    "gives_log_odds",
+    "leaning_of",
+    "log_odds",
+    "tune",
+    "unweighted",
+]
 
 # Log-odds beyond which a calibration is not fitted; trees give probabilities of 0 and 1.
 FARTHEST = 40.0
@@ -121,6 +133,11 @@ def best_cut(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | 
     return cost_curve(score, is_pos, table, weight).best("accuracy").threshold
 
 
+def leaning_of(log_odds: Array, table: CostTable, review: Review, price: float) -> Leaning:
+    """Which of three answers to rows with these log-odds cost least on average."""
+    return Leaning(*table.cheapest(expit(log_odds), review.cost + price, review.error), log_odds)
+
+
 # ---------------------------------------------------------------- a fitted classifier with it
 
 
@@ -170,6 +187,11 @@ class RowRule(ThresholdRule):
         table = self.row_costs.table(X, **self.given)
         z = self._log_odds(X, table)[1]
         return Tuned().scores(z, table.shift) >= self.cut, table.expected_gain(expit(z - self.cut))
+
+    def leaning(self, X: Samples, review: Review, price: float) -> Leaning:
+        """Which answers cost least on average, and the log-odds."""
+        table = self.row_costs.table(X, **self.given)
+        return leaning_of(self._log_odds(X, table)[1] - self.cut, table, review, price)
 
     @property
     def _lacks_costs(self) -> bool:

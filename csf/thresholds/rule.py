@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,10 +33,12 @@ from csf.metrics.profile import ErrorProfile
 from csf.thresholds.curve import sweep_several
 
 if TYPE_CHECKING:
+    from csf.metrics.review import Review
     from csf.thresholds.curve import ThresholdCurve
     from csf.thresholds.linear_rule import Calibrator
 
 __all__ = [
+    "Leaning",
     "ThresholdClassifier",
     "ThresholdRule",
     "base_has",
@@ -148,6 +150,24 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
 # ---------------------------------------------------------------- a fitted classifier with a threshold
 
 
+class Leaning(NamedTuple):
+    """What speaks for each answer to some rows.
+
+    ``down`` and ``up`` are where "negative" and "positive" may be answered at all, by what answers cost on average, and
+    ``score`` is larger for rows that look positive.
+    """
+
+    down: BoolArray
+    up: BoolArray
+    score: Array
+
+    @classmethod
+    def of_score(cls, score: Array) -> Self:
+        """Rows in which a score decides alone."""
+        every = np.ones(score.size, dtype=bool)
+        return cls(every, every, score)
+
+
 @dataclass(frozen=True, eq=False)
 class ThresholdRule:
     """Predicts with a fitted classifier and a threshold on one of its scores.
@@ -251,6 +271,10 @@ class ThresholdRule:
             )
         score = self.scored(X)[1]
         return score >= self.cut, score
+
+    def leaning(self, X: Samples, review: Review, price: float) -> Leaning:
+        """What speaks for each of three answers."""
+        return Leaning.of_score(self.scored(X)[1])
 
     def labels(self, decided: Array) -> Array:
         """The user's labels of decisions about two classes."""
