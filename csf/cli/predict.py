@@ -44,6 +44,7 @@ from csf.search.study import Study
 from csf.thresholds.certificates import Guarantee
 from csf.thresholds.class_choice import Candidate
 from csf.thresholds.linear_rule import ClassCalibrator, LinearRule, RuleOfClasses, _Sigmoid
+from csf.thresholds.review import Bands, Reviewed
 from csf.thresholds.row_rule import RowRule, Tuned
 from csf.thresholds.rule import ThresholdRule
 
@@ -70,7 +71,7 @@ def _trusted_types():
     parts += [PlainTree, SearchOutcome, ThresholdRule, Trial]
     # Of several classes that are all alike.
     parts += [Candidate, ClassCalibrator, ClassOutcome, ClassStudy, _Sigmoid]
-    parts += [LinearRule, RuleOfClasses, RowOutcome, RowRule, RowStudy, Tuned]
+    parts += [LinearRule, RuleOfClasses, RowOutcome, RowRule, RowStudy, Tuned, Bands, Reviewed]
     for module in (metrics, constraints, strategies, confusion):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
     parts += strategies.STRATEGIES.values()
@@ -281,13 +282,14 @@ def _columns(search, X):
             answers["probability"] = search.predict_proba(X)
         names = search.classes_.tolist()
         return {f"{kind} {name}": column for kind, each in answers.items() for name, column in zip(names, each.T)}
+    decisions = {"decision": search.decide(X)} if search.review is not None else {}
     at = list(search.classes_).index(search.pos_label_)
     distance = search.decision_function(X)
     # "0.0 -" and not "-": a negative zero would look odd in a file.
     columns = {"score": distance if at == 1 else 0.0 - distance}
     if hasattr(search, "predict_proba"):
         columns["probability"] = search.predict_proba(X)[:, at]
-    return columns
+    return columns | decisions
 
 
 def _opened(path):

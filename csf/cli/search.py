@@ -38,7 +38,9 @@ from csf.cli.shared import (
     require,
     shows_progress,
 )
+from csf.metrics import Review
 from csf.show._shared import is_class_search, is_row_search
+from csf.show.capacity import reviewed_in_words
 from csf.show.checks import findings
 from csf.show.held_out import Judged, held_out, other_costs, short
 from csf.show.report import write_report
@@ -145,10 +147,15 @@ def _search(problem, setup, train, limit):
         time_limit=limit,
         checkpoint=options.checkpoint,
         confidence=options.confidence,
+        review=Review(options.review_cost, options.review_at_most) if _reviews(options) else None,
     )
     start = time.perf_counter()
     search.fit(train.X, train.y, sample_weight=train.weight)
     return search, time.perf_counter() - start
+
+
+def _reviews(options):
+    return options.review_cost > 0.0 or options.review_at_most is not None
 
 
 def _trials_table(search, problem):
@@ -253,6 +260,7 @@ def _value_lines(search, problem):
     return [
         f"  to expect on new data: {name} {search.corrected_score_:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
         f"  out-of-fold {name} {search.best_score_:.4f}; {search.stop_reason_}{_part(search, problem)}",
+        *([] if search.review is None else [f"  with reviews: {reviewed_in_words(search, name)}"]),
     ]
 
 
@@ -417,6 +425,7 @@ def _winner_record(search, problem):
         "corrected": search.corrected_score_,
         "score_interval": search.score_interval_,
         "stop_reason": search.stop_reason_,
+        **({} if search.review is None else {"review": asdict(search.review_)}),
         **(class_record(search) if problem.several else _threshold_record(search)),
     }
 

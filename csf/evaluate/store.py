@@ -148,6 +148,10 @@ class EntryStore(Generic[R]):
         # A power of two: nothing is rounded, and squares of it stay numbers.
         return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
 
+    def weights_in(self, counts: Array) -> Array:
+        """Weight of each entry where each sample is there so often."""
+        return counts[self.samples] * (1.0 if self.importance is None else self.importance)
+
     def draw_together(self, groups: IntArray | None) -> None:
         """Take the entries of each group for one sample; ``None`` leaves the rows alone.
 

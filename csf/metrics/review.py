@@ -25,7 +25,8 @@ class Review:
     cost : float, default=0.0
         Price of a review, >= 0. With a `RowCosts` as metric in its units. With other metrics in units of a false
         positive: a false negative then costs ``c_fn / c_fp`` of these, by the class costs of the metric at the value
-        that the search attained (for F1 = 0.6 they are 1.4 : 0.6).
+        that the search attained (for F1 = 0.6 they are 1.4 : 0.6), or with a constraint by those for which the
+        threshold in use is the best one.
     at_most : float, default=None
         Share of the rows that can be reviewed, in (0, 1). Rows for which a review saves least are then answered
         without one: the price rises until the share is kept on the held-out rows. New rows keep it on average.
@@ -35,11 +36,8 @@ class Review:
         Largest share of wrong answers among the rows that are answered "negative", and among those answered
         "positive", without a review; a dict such as ``{"negative": 0.01}`` limits one of them. More rows are reviewed
         for it, beyond ``at_most`` where need be. It holds on the held-out rows, and so on new ones about every second
-        time.
-    confidence : float, default=None
-        With at least this probability no limit is certified that is violated on new data, for each answer by itself;
-        the search holds out its ``calibration`` share for it, see `csf.CostSearch`. Where a limit cannot be shown, all
-        rows are reviewed that would have been answered so.
+        time; with ``confidence`` of the search it is certified, for each answer by itself, on the ``calibration``
+        share. Where a limit cannot be shown, all rows are reviewed that would have been answered so.
 
     References
     ----------
@@ -49,14 +47,13 @@ class Review:
     Examples
     --------
     >>> Review(cost=2.0, at_most=0.1)
-    Review(cost=2.0, at_most=0.1, error=0.0, wrong=None, confidence=None)
+    Review(cost=2.0, at_most=0.1, error=0.0, wrong=None)
     """
 
     cost: float = 0.0
     at_most: float | None = None
     error: float = 0.0
     wrong: float | Mapping[str, float] | None = None
-    confidence: float | None = None
 
     def __post_init__(self) -> None:
         check_number(self.cost, "cost of a review")
@@ -70,10 +67,6 @@ class Review:
             if answer not in ANSWERS[::2]:
                 raise ValueError(f"wrong limits the answers 'negative' and 'positive', got {answer!r}")
             check_fraction(limit, f"wrong of {answer!r}")
-        if self.confidence is not None:
-            check_fraction(self.confidence, "confidence of a review")
-            if self.wrong is None:
-                raise ValueError("confidence of a review needs a limit to be shown; give wrong=, such as wrong=0.01")
 
     @property
     def limits(self) -> dict[str, Any]:

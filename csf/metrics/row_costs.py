@@ -89,12 +89,10 @@ class CostTable:
         """What the answer "positive" saves in each row on average, beside "negative"; rows have probabilities."""
         return proba * self.gain - (1.0 - proba) * self.loss
 
-    def cheapest(self, proba: Array, cost: float, error: float) -> tuple[BoolArray, BoolArray]:
-        """Where "negative" and "positive" cost least on average, with a review as a third answer."""
+    def expected_costs(self, proba: Array, cost: float, error: float) -> tuple[Array, Array, Array]:
+        """What "negative", a review and "positive" cost on average in each row, beyond the right answer."""
         negative, positive = proba * self.gain, (1.0 - proba) * self.loss
-        review = cost + error * (negative + positive)
-        up = (positive <= np.minimum(negative, review)) & (self.shift > -np.inf)
-        return ~up & (negative <= review), up
+        return negative, cost + error * (negative + positive), positive
 
     def answers(self, is_pos: BoolArray) -> tuple[Array, Array]:
         """What the answers "negative" and "positive" cost in each row."""

@@ -571,15 +571,15 @@ class SearchConfig:
                 f"{type(base).__name__}, which needs predict_proba. Use refit=True, or calibrate the base"
             )
 
+    @property
+    def limits_answers(self) -> bool:
+        """Whether wrong answers without a review have a limit."""
+        return self.review is not None and bool(self.review.limits)
+
     def refuse_review(self, why: str) -> None:
         """Raise a ValueError if a third answer is asked for where there is none."""
         if self.review is not None:
             raise ValueError(f"review={self.review!r} is for two classes with a threshold, and {why}; leave it out")
-
-    @property
-    def calibrates(self) -> bool:
-        """Whether a part of the samples is held out for certificates."""
-        return self.confidence is not None or (self.review is not None and self.review.confidence is not None)
 
     def refuse_mean_of_folds(self, why: str) -> None:
         """Raise a ValueError if the mean of the models of all folds is asked for where there is none."""
@@ -622,20 +622,19 @@ class SearchConfig:
             raise TypeError(f"review must be a csf.metrics.Review or None, got {self.review!r}; write Review(cost=...)")
         if not self.tunes:
             self.refuse_review("threshold=None keeps the base's own decision")
-        if not self.calibrates:
+        if self.confidence is None:
             return
-        if self.confidence is not None:
-            check_fraction(self.confidence, "confidence")
+        check_fraction(self.confidence, "confidence")
         check_fraction(self.calibration, "calibration")
         missing = {
-            "a constraint, such as 'precision >= 0.8'": self.confidence is not None and self.constraint is None,
+            "a constraint, such as 'precision >= 0.8'": self.constraint is None and not self.limits_answers,
             "a threshold, 'stable' or 'tune'": not self.tunes,
             "refit=True": not self.refit,
         }
         for what, absent in missing.items():
             if absent:
                 raise ValueError(f"confidence={self.confidence!r} needs {what}; give it, or leave out confidence")
-        if self.confidence is not None:
+        if self.constraint is not None:
             check_rates(self.aim.constraint)
         if self.splits_are_given:
             raise ValueError(

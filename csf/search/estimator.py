@@ -44,7 +44,7 @@ from csf.search.row_costs import RowProblem
 from csf.search.workers import LocalTrainer, threads_for
 from csf.thresholds.capacity import Capacity, Ranked, capacity_of, predict_within
 from csf.thresholds.linear_rule import no_threshold
-from csf.thresholds.review import Bands, Reviewed, certified_bands, reviewed
+from csf.thresholds.review import Answered, Bands, Reviewed, reviewed
 from csf.thresholds.row_rule import RowRule
 from csf.thresholds.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
@@ -544,22 +544,25 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             config.refuse_review(f"y has {labels.classes.size}")
         groups = read_groups(fit_params.get("groups"), codes.shape[0])
         task = Task(X, codes, problem.weights(sample_weight, codes), fit_params | given, labels, groups)
-        task, calibration = calibration_split(config, task) if config.calibrates else (task, None)
+        task, calibration = (task, None) if config.confidence is None else calibration_split(config, task)
         if isinstance(problem, RowProblem):
             problem, task = problem.of_part(task)
         if is_prefit(config):
             (found, rule), refit_time = problem.prefit(config, task), 0.0
         else:
             found, rule, refit_time = self._searched(config, problem, task, prepared, deadline, max_bytes)
-        if calibration is not None and config.confidence is not None:
+        if calibration is not None and config.constraint is not None:
             assert rule is not None, "confidence needs refit=True"
             # A constraint is one on two classes.
             found = certified(found, rule, calibration)  # pyright: ignore[reportArgumentType]
             rule = replace(rule, threshold=found.threshold)
         self._publish_fit(found, rule, refit_time, told_of_classes(labels) | {"class_count_": labels.count(codes)})
-        if calibration is not None and config.review is not None and config.review.confidence is not None:
+        if calibration is not None and config.limits_answers:
             given = {name: each for name, each in calibration.fit_params.items() if name in COSTS}
-            self._bands = certified_bands(self._bands, found, self._with_costs(given), calibration)
+            bands = found.bands(config.review)
+            rows = self._with_costs(given).leaning(calibration.X, bands.review, bands.price)
+            own = Answered(rows, calibration.codes > 0, calibration.weight)
+            self._bands = bands.limited(found.answered(bands), own, config.confidence)
         return self
 
     def _costs(self, given: Mapping[str, Any]) -> RowCosts | None:

@@ -89,7 +89,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             # Where no threshold was tuned, that of the base's own decision.
             self.best_threshold_ = rule.threshold
         if getattr(self, "review", None) is not None:
-            self._bands = found.bands(self.review)
+            bands = found.bands(self.review)
+            self._bands = bands.limited(found.answered(bands))
 
     def _publish_fit(self, found: Any, rule: Any, seconds: float, about: Mapping[str, Any]) -> None:
         """Tell what a fit found, and ``about`` its classes; all at once, at the end."""

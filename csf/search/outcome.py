@@ -28,9 +28,16 @@ from csf.search.strategies.base import level_of_costs
 from csf.thresholds.capacity import Ranked, rank_by_score
 from csf.thresholds.class_choice import Candidate, assess_class, choose_class
 from csf.thresholds.curve import Cut, ThresholdCurve, sweep_several
-from csf.thresholds.linear_rule import LinearRule, RuleOfClasses, confusion_of, no_threshold, tune_rule
+from csf.thresholds.linear_rule import (
+    LinearRule,
+    RuleOfClasses,
+    confusion_of,
+    fit_calibrator,
+    no_threshold,
+    tune_rule,
+)
 from csf.thresholds.prevalence import curve_at_prevalence
-from csf.thresholds.review import Bands, bands_of_score
+from csf.thresholds.review import Answered, Bands, bands_of_score
 from csf.thresholds.rule import Leaning
 
 if TYPE_CHECKING:
@@ -301,12 +308,20 @@ class SearchOutcome(Outcome):
 
     def bands(self, review: Review) -> Bands:
         """Which scores get which of three answers."""
-        ranked, level = self.ranked(), self.metric
-        weight = ranked.weights(ranked.store.copies)
-        share = float(np.average(ranked.store.truth, weights=weight))
-        costs = level.cost_weights(level.clip_level(self.score, pos=share), pos=share)
-        bands = bands_of_score(review, ranked.rank, ranked.store.truth, weight, costs, ranked.least)
-        return bands.limited(self.leaning(review, 0.0), ranked.store.truth, weight)
+        ranked, metric = self.ranked(), self.metric
+        truth, weight = ranked.store.truth, ranked.store.weights_in(ranked.store.copies)
+        share = float(np.average(truth, weights=weight))
+        costs = metric.cost_weights(metric.clip_level(self.score, pos=share), pos=share)
+        if metric.constraint is not None:
+            # What both errors cost where the threshold that the constraint asks for is the best one.
+            proba = fit_calibrator("sigmoid", ranked.rank, truth, weight).predict(np.array([ranked.least]))[0]
+            costs = 1.0 - proba, proba
+        return bands_of_score(review, ranked.rank, truth, weight, costs, ranked.least)
+
+    def answered(self, bands: Bands) -> Answered:
+        """The held-out entries."""
+        assert self.store is not None, "they are ranked"
+        return Answered(self.leaning(bands.review, bands.price), self.store.truth, self.store.weight)
 
     @property
     def row(self) -> ScoreRow:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -26,7 +26,7 @@ from csf.search.problem import ThresholdProblem, untrained
 from csf.search.progress import nothing_worked
 from csf.search.training import FoldResult, HeldOutPredictions
 from csf.thresholds.capacity import Ranked, rank_by_costs
-from csf.thresholds.review import Bands, bands_of_costs
+from csf.thresholds.review import Answered, Bands, bands_of_costs
 from csf.thresholds.row_choice import RowChoice, RowStore
 from csf.thresholds.row_rule import RowRule, Tuned, best_cut, cost_curve, gives_log_odds, leaning_of, log_odds
 from csf.thresholds.rule import Leaning
@@ -112,7 +112,7 @@ class RowProblem(ThresholdProblem):
     ) -> tuple[Self, IntArray]:
         """The problem of some samples, and their codes; a ValueError for what has no meaning with costs of rows."""
         for name, (accepted, why) in _REFUSED.items():
-            if getattr(config, name) != accepted:
+            if getattr(config, name) != accepted and not (name == "confidence" and config.limits_answers):
                 raise ValueError(
                     f"{name}={getattr(config, name)!r} is not for costs of rows: {why}. Leave it out, at {accepted!r}"
                 )
@@ -305,9 +305,12 @@ class RowOutcome(CandidateOutcome):
 
     def bands(self, review: Review) -> Bands:
         """Which rows get which of three answers."""
-        weight = self.ranked().weights(self.store.copies)
-        bands = bands_of_costs(review, partial(self.leaning, review), self.store.table, weight)
-        return bands.limited(self.leaning(review, bands.price), self.store.truth, weight)
+        store = self.store
+        return bands_of_costs(review, expit(self._log_odds), store.table, store.weights_in(store.copies))
+
+    def answered(self, bands: Bands) -> Answered:
+        """The held-out entries."""
+        return Answered(self.leaning(bands.review, bands.price), self.store.truth, self.store.weight)
 
     def moved(self, shares: Any, rule: Any) -> NoReturn:
         """An error: what rows cost within the classes need not stay."""

@@ -1,4 +1,4 @@
-"""What a search is worth where only some rows can be acted on."""
+"""What a search is worth where only some rows can be acted on, and with a third answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array
 from csf._common.validation import floats
-from csf.show._shared import GREY, ORANGE, Display, is_row_search, tidy
+from csf.metrics.review import ANSWERS
+from csf.show._shared import BLUE, GREY, ORANGE, Display, is_row_search, tidy
 from csf.show.held_out import metric_name
 from csf.show.row_costs import banded
 from csf.thresholds.capacity import values_at
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from csf.search import CostSearch
 
-__all__ = ["CapacityDisplay"]
+__all__ = ["CapacityDisplay", "draw_review", "reviewed_in_words"]
 
 _N_SHARES = 60
 
@@ -126,3 +127,33 @@ class CapacityDisplay(Display):
         ax.legend(fontsize=8, frameon=False, loc="lower right")
         tidy(ax)
         return self
+
+
+# ---------------------------------------------------------------- three answers
+
+
+def reviewed_in_words(search: CostSearch, name: str) -> str:
+    """What three answers are worth."""
+    told, (low, high) = search.review_, search.review_.interval
+    sent = ", ".join(f"{told.shares[answer]:.1%} {answer} ({_wrong(told.wrong[answer])})" for answer in ANSWERS)
+    shown = "".join(f"; {guarantee}" for guarantee in told.guarantees.values())
+    return f"{name} {told.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]; {sent}{shown}"
+
+
+def _wrong(rate: float) -> str:
+    return "none" if np.isnan(rate) else f"{rate:.1%} wrong"
+
+
+def draw_review(ax: Axes, search: CostSearch) -> None:
+    """How many rows get each of three answers, by their held-out scores."""
+    bands, found, store = search._bands, search._outcome, search.held_out_
+    rows, weight = found.leaning(bands.review, bands.price), store.weights_in(store.copies)
+    answers, score = bands.decide(rows), rows.score
+    bins = np.linspace(*np.quantile(score[np.isfinite(score)], [0.002, 0.998]), 50)
+    n_rows = int(search.class_count_.sum()) / weight.sum()
+    for answer, colour in zip(ANSWERS, (GREY, ORANGE, BLUE)):
+        own, told = answers == answer, f"{search.review_.shares[answer]:.1%}, {_wrong(search.review_.wrong[answer])}"
+        ax.hist(score[own], bins, weights=n_rows * weight[own], color=colour, label=f"{answer}: {told}", alpha=0.7)
+    ax.set(xlabel="log-odds" if is_row_search(search) else "score", ylabel="rows")
+    ax.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3)
+    tidy(ax)

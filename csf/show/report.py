@@ -24,7 +24,7 @@ from csf._common.typing import Array, Axes, PathLike, Samples
 from csf.metrics import get_constraint
 from csf.search.config import MODEL
 from csf.show._shared import is_class_search, is_label_search, is_row_search, is_search
-from csf.show.capacity import CapacityDisplay
+from csf.show.capacity import CapacityDisplay, draw_review, reviewed_in_words
 from csf.show.checks import check_codes, gain_over_equal
 from csf.show.cone import ConeDisplay
 from csf.show.held_out import (
@@ -190,7 +190,13 @@ def _of_any(search, held, mute):
         "matrix": None if held is None else confusion(search, held),
         "trials": _shown_trials(search),
         "models": _models(search),
+        "review": None if search.review is None else _review(search),
     }
+
+
+def _review(search):
+    """What three answers are worth, in words, and their picture."""
+    return reviewed_in_words(search, metric_name(search)), figure("review", lambda ax: draw_review(ax, search))
 
 
 def _trainings(search):

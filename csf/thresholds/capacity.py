@@ -156,10 +156,6 @@ class Ranked:
     store: EntryStore[Any]
     in_costs: bool
 
-    def weights(self, counts: Array) -> Array:
-        """Weight of each entry where each sample is there so often."""
-        return _weights(self.store, counts)
-
     @cached_property
     def _order(self) -> tuple[IntArray, IntArray]:
         """Entries that pay, the best first, and the places of the last ones of equal rank."""
@@ -172,7 +168,7 @@ class Ranked:
 
         Of entries that rank the same, as many are acted on as the limit allows, whichever they are.
         """
-        weight, (order, ends) = self.weights(counts), self._order
+        weight, (order, ends) = self.store.weights_in(counts), self._order
         acted = np.concatenate([[0.0], np.cumsum(weight[order])[ends] / weight.sum()])
         sums = [np.concatenate([[0.0], np.cumsum((gain * weight)[order])[ends]]) for gain in self.gains]
         places = np.searchsorted(acted[1:], at_most - _ROUNDING)
@@ -180,16 +176,11 @@ class Ranked:
         return np.stack([np.interp(at_most, acted, each) for each in sums]), np.minimum(at_most, acted[-1]), lowest
 
 
-def _weights(store: EntryStore[Any], counts: Array) -> Array:
-    """Weight of each entry where each sample is there so often."""
-    return counts[store.samples] * (1.0 if store.importance is None else store.importance)
-
-
 def rank_by_score(store: EntryStore[Any], score: Array, threshold: float, metric: Metric) -> Ranked:
     """By a score with a threshold: what counts are the true and the false positives."""
 
     def value(sums: Array, counts: Array) -> Array:
-        weight = _weights(store, counts)
+        weight = store.weights_in(counts)
         pos, neg = weight @ store.truth, weight @ ~store.truth
         if min(pos, neg) <= 0.0:
             return np.full(sums.shape[1], np.nan)
@@ -233,7 +224,7 @@ def capacity_of(ranked: Ranked, at_most: float, assessment: Assessment, luck: fl
     at = np.array([check_fraction(at_most, "at_most")])
     (value,), (errors,) = values_at(ranked, at, assessment, luck)
     sums, (acted_on,), (threshold,) = ranked.sums(at, ranked.store.copies)
-    possible = np.maximum(ranked.gains[0], 0.0) @ _weights(ranked.store, ranked.store.copies)
+    possible = np.maximum(ranked.gains[0], 0.0) @ ranked.store.weights_in(ranked.store.copies)
     return Capacity(
         at_most=float(at_most),
         value=float(value),

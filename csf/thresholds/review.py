@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,10 +21,8 @@ from csf.thresholds.rule import Leaning
 if TYPE_CHECKING:
     from csf.metrics.row_costs import CostTable
 
-__all__ = ["Bands", "Reviewed", "bands_of_costs", "bands_of_score", "certified_bands", "reviewed"]
+__all__ = ["Answered", "Bands", "Reviewed", "bands_of_costs", "bands_of_score", "reviewed"]
 
-# Halvings of the interval of prices.
-_HALVINGS = 50
 # Thresholds of a score that are tried in pairs.
 _MOST_CUTS = 1024
 
@@ -57,72 +54,60 @@ class Bands:
         up, down = rows.up & (rows.score >= self.upper), rows.down & (rows.score < self.lower)
         return np.select([up, down], [ANSWERS[2], ANSWERS[0]], ANSWERS[1])
 
-    def limited(self, rows: Leaning, truth: BoolArray, weight: Array) -> Bands:
-        """Bands of held-out rows that are small enough to keep the limits on wrong answers there."""
-        answers, limits = self.decide(rows), self.review.limits
-        upper, lower = self.upper, self.lower
-        if "positive" in limits:
-            upper = _purest(rows.score, answers == "positive", ~truth, weight, limits["positive"])
-        if "negative" in limits:
-            # Below a score: the next number after the largest one.
-            lower = np.nextafter(
-                -_purest(-rows.score, answers == "negative", truth, weight, limits["negative"]), np.inf
-            )
-        return replace(self, upper=max(self.upper, upper), lower=min(self.lower, float(lower)))
+    def limited(
+        self, held_out: Answered, calibration: Answered | None = None, confidence: float | None = None
+    ) -> Bands:
+        """Bands small enough for the limits on wrong answers: on held-out rows, or certified on others besides."""
+        limits: dict[str, float] = {}
+        guarantees: dict[str, Guarantee] = {}
+        for answer, limit in self.review.limits.items():
+            known = held_out.scored(self, answer)
+            if not known.score.size:
+                continue
+            metric = aim("recall", Constraint(Precision(), ">=", 1.0 - limit))
+            if known.is_pos.all() and calibration is None:
+                continue
+            if calibration is None or confidence is None:
+                cut = known.curve().best(metric) if known.is_pos.any() else None
+                limits[answer] = cut.threshold if cut is not None and cut.feasible else np.inf
+                continue
+            test = certify(known, metric, confidence, calibration.scored(self, answer))
+            guarantees[answer] = test = replace(test, constraint=f"wrong answers {answer!r} <= {limit:g}")
+            if not test.holds:
+                warn(f"{test}; all rows that would have been answered {answer!r} are reviewed")
+            limits[answer] = test.threshold if test.holds else np.inf
+        # "negative" is below a score: the next number after the largest one.
+        lower = np.nextafter(-limits.get("negative", -np.inf), np.inf)
+        upper = max(self.upper, limits.get("positive", -np.inf))
+        return replace(self, lower=min(self.lower, float(lower)), upper=upper, guarantees=guarantees)
 
 
-def _purest(score: Array, answered: BoolArray, wrong: BoolArray, weight: Array, limit: float) -> float:
-    """Smallest score from which on the share of wrong ones among the rows that are answered so keeps a limit."""
-    inside = np.flatnonzero(answered & (weight > 0.0))
-    order = inside[np.argsort(-score[inside], kind="stable")]
-    ends = np.append(np.diff(score[order]) != 0.0, True)[: order.size]
-    share = np.cumsum((wrong * weight)[order]) / np.cumsum(weight[order])
-    kept = np.flatnonzero(ends & (share <= limit))
-    return float(score[order[kept[-1]]]) if kept.size else np.inf
+class Answered(NamedTuple):
+    """Rows with their truth."""
+
+    rows: Leaning
+    truth: BoolArray
+    weight: Array | None
+
+    def scored(self, bands: Bands, answer: str) -> Scored:
+        """Those that get an answer, the right ones for positives: a precision counts these."""
+        own, sign = bands.decide(self.rows) == answer, 1.0 if answer == "positive" else -1.0
+        weight = None if self.weight is None else self.weight[own]
+        return Scored(self.truth[own] == (sign > 0.0), sign * self.rows.score[own], weight)
 
 
-def certified_bands(bands: Bands, found: Any, rule: Any, task: Any) -> Bands:
-    """Bands whose limits hold on the samples of a task, which nothing was trained on or chosen by."""
-    review, ranked, truth = bands.review, found.ranked(), task.codes > 0
-    held_out, new = found.leaning(review, bands.price), rule.leaning(task.X, review, bands.price)
-    weight = None if task.weight is None else ranked.weights(ranked.store.copies)
-    lower, upper, guarantees = bands.lower, bands.upper, {}
-    for answer, limit in review.limits.items():
-        sign = 1.0 if answer == "positive" else -1.0
-        known, calibrated = (
-            # The right ones of the rows that are answered so are what a precision counts.
-            Scored(is_pos == (sign > 0.0), sign * rows.score, each, bands.decide(rows) != answer)
-            for is_pos, rows, each in ((ranked.store.truth, held_out, weight), (truth, new, task.weight))
-        )
-        if known.lost is None or known.lost.all():
-            continue
-        metric = aim("recall", Constraint(Precision(), ">=", 1.0 - limit))
-        test = certify(known, metric, review.confidence, calibrated)  # pyright: ignore[reportArgumentType] (it was asked for)
-        guarantees[answer] = test = replace(test, constraint=f"wrong answers {answer!r} <= {limit:g}")
-        if not test.holds:
-            warn(f"{test}; all rows that would have been answered {answer!r} are reviewed")
-        threshold = test.threshold if test.holds else np.inf
-        if sign > 0.0:
-            upper = max(upper, threshold)
-        else:
-            lower = min(lower, float(np.nextafter(-threshold, np.inf)))
-    return replace(bands, lower=lower, upper=upper, guarantees=guarantees)
-
-
-def bands_of_costs(review: Review, leaning: Callable[[float], Leaning], table: CostTable, weight: Array) -> Bands:
-    """Bands by the expected costs of each row, which ``leaning`` compares at a price of a place."""
-    bands, low, high = Bands(review=review), 0.0, float((abs(table.gain) + abs(table.loss)).max())
-
-    def is_kept(price: float) -> bool:
-        looked_at = bands.decide(leaning(price)) == "review"
-        return review.at_most is None or weight @ looked_at <= review.at_most * weight.sum()
-
-    if is_kept(0.0):
-        return bands
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if is_kept(middle) else (middle, high)
-    return replace(bands, price=high)
+def bands_of_costs(review: Review, proba: Array, table: CostTable, weight: Array) -> Bands:
+    """Bands by the expected costs of each row: where reviews are limited, those stay that save most."""
+    negative, looked_at, positive = table.expected_costs(proba, review.cost, review.error)
+    without = np.minimum(negative, positive)
+    saved = without - looked_at
+    order = np.argsort(-saved, kind="stable")
+    over = np.flatnonzero(np.cumsum(weight[order]) > (review.at_most or 1.0) * weight.sum())
+    if not over.size or saved[order[over[0]]] <= 0.0:
+        return Bands(review=review)
+    # A place costs what the first row would save that gets none; rounding gives it none either.
+    first = order[over[0]]
+    return Bands(review=review, price=float(saved[first] + TIE * without[first]))
 
 
 def bands_of_score(
@@ -141,17 +126,13 @@ def bands_of_score(
 
     missed, alarms, looked_at = before(weight * truth * costs[0]), before(weight * ~truth * costs[1]), before(weight)
     paid = review.error * (missed + alarms) + review.cost * costs[1] * looked_at
-    lower, upper = np.indices((tried.size, tried.size), sparse=True)
-    total = (missed - paid)[lower] + (paid - alarms)[upper]
-    allowed = (lower <= upper) & ((looked_at[upper] - looked_at[lower]) <= (review.at_most or 1.0) * looked_at[-1])
-    # Of equal ones that with the fewest reviews.
-    total = np.where(allowed, total + TIE * max(costs) * (looked_at[upper] - looked_at[lower]), np.inf)
+    reviews = looked_at[None] - looked_at[:, None]
+    # Of equal ones those with the fewest reviews.
+    total = (missed - paid)[:, None] + (paid - alarms)[None] + TIE * max(costs) * reviews
+    total[(reviews < 0.0) | (reviews > (review.at_most or 1.0) * looked_at[-1])] = np.inf
     first, last = edges[tried[list(np.unravel_index(np.argmin(total), total.shape))]].tolist()
-    return (
-        Bands(review=review, lower=threshold, upper=threshold)
-        if first == last
-        else Bands(review=review, lower=first, upper=last)
-    )
+    first, last = (threshold, threshold) if first == last else (first, last)
+    return Bands(review=review, lower=first, upper=last)
 
 
 # ---------------------------------------------------------------- what it is worth
@@ -188,7 +169,7 @@ class Reviewed:
 
 def reviewed(bands: Bands, answers: Array, ranked: Ranked, assessment: Assessment, luck: float) -> Reviewed:
     """What the answers to held-out entries are worth."""
-    review, truth, weight = bands.review, ranked.store.truth, ranked.weights(ranked.store.copies)
+    review, truth, weight = bands.review, ranked.store.truth, ranked.store.weights_in(ranked.store.copies)
     looked_at = answers == "review"
     # How often the answer in the end is "positive".
     found = np.where(looked_at, np.where(truth, 1.0 - review.error, review.error), answers == "positive")
@@ -197,7 +178,7 @@ def reviewed(bands: Bands, answers: Array, ranked: Ranked, assessment: Assessmen
         moved[0] -= review.cost * looked_at
 
     def value(counts: Array) -> Array:
-        return ranked.value((moved @ ranked.weights(counts))[:, None], counts)
+        return ranked.value((moved @ ranked.store.weights_in(counts))[:, None], counts)
 
     (middle,), (errors,) = expected(value, ranked.store, assessment, luck)
     wrong, shares = np.where(truth, 1.0 - found, found), {}

@@ -135,7 +135,10 @@ def best_cut(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | 
 
 def leaning_of(log_odds: Array, table: CostTable, review: Review, price: float) -> Leaning:
     """Which of three answers to rows with these log-odds cost least on average."""
-    return Leaning(*table.cheapest(expit(log_odds), review.cost + price, review.error), log_odds)
+    negative, looked_at, positive = table.expected_costs(expit(log_odds), review.cost + price, review.error)
+    # Where both answers cost the same it is "negative", as without reviews.
+    up = (positive <= np.minimum(negative, looked_at)) & (table.shift > -np.inf)
+    return Leaning(~up & (negative <= looked_at), up, np.clip(log_odds, -FARTHEST, FARTHEST))
 
 
 # ---------------------------------------------------------------- a fitted classifier with it

@@ -8,6 +8,7 @@ import pytest
 from tests.search.test_row_costs import frame
 
 pytest.importorskip("skops")
+REVIEWS = ("--review-cost", 0.5, "--review-at-most", 0.2)
 QUICK = ("--base", "logistic", "--cv", 3, "--fn-cost", "amount", "--fp-cost", 5, "--tp-cost", 1)
 
 
@@ -22,8 +23,9 @@ def loans(tmp_path_factory):
 def test_search(ok, loans, tmp_path):
     files = {name: tmp_path / name for name in ("all.json", "model.skops", "report.html")}
     flags = ("--json", files["all.json"], "--save", files["model.skops"], "--report", files["report.html"])
-    text = ok("search", loans, "--target", "target", *QUICK, *flags)
+    text = ok("search", loans, "--target", "target", *QUICK, *REVIEWS, *flags)
     assert "maximising savings" in text
+    assert "% review (0.0% wrong)" in text
     assert "each row by its own costs" in text
     assert "the dearest 1 % of the rows carry" in text
     assert "csf: savings" in text
@@ -31,8 +33,12 @@ def test_search(ok, loans, tmp_path):
     assert told["winner"]["score_interval"][0] < told["winner"]["corrected"] < told["winner"]["score_interval"][1]
     values = {each["method"]: each["value"] for each in told["held_out"]}
     assert values["csf, ladder"] > values["base as it is"]
-    assert "What is paid" in files["report.html"].read_text(encoding="utf-8")
+    assert 0.1 < told["winner"]["review"]["shares"]["review"] <= 0.2
+    page = files["report.html"].read_text(encoding="utf-8")
+    assert "What is paid" in page
+    assert "With reviews: savings" in page
     found = ok("predict", files["model.skops"], loans)
+    assert {line.split(",")[-1] for line in found.splitlines()} == {"decision", "negative", "review", "positive"}
     X, y = frame(500)
     labels = np.array([line.split(",")[0] for line in found.splitlines()[1:]])
     assert 0.3 < np.mean(labels == y.astype(str)) < 1.0

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from csf import CostSearch
 from csf.evaluate.choices import Margins
-from csf.metrics import RowCosts
+from csf.metrics import Review, RowCosts
 from tests.search.test_row_costs import COST, frame
 
 LINE = LogisticRegression()
@@ -50,7 +50,8 @@ def made(kind, coded, **more):
     options, given = SEARCHES[kind]
     X, y = frame()
     y = np.array(coded)[y]
-    options = {"base": PIPELINE, "pos_label": coded[1], **QUICK} | options | more
+    review = Review(cost=0.1, at_most=0.15, error=0.02)
+    options = {"base": PIPELINE, "pos_label": coded[1], "review": review, **QUICK} | options | more
     if options["cv"] == "prefit":
         options["base"] = clone(options["base"]).fit(X, y)
     return CostSearch(**options).fit(X, y, **given)
@@ -80,6 +81,30 @@ def test_laws_of_a_limit(kind):
     assert told[2].value == pytest.approx(search.corrected_score_, abs=2e-3)
     again = pickle.loads(pickle.dumps(search))
     np.testing.assert_array_equal(again.predict(X, at_most=7), search.predict(X, at_most=7))
+    laws_of_a_review(search, again, X, every)
+
+
+def laws_of_a_review(search, again, X, every):
+    told, answers = search.review_, search.decide(X)
+    order = np.random.default_rng(0).permutation(len(X))
+    np.testing.assert_array_equal(search.decide(X.iloc[order]), answers[order])
+    np.testing.assert_array_equal(again.decide(X), answers)
+    assert set(answers) <= {"negative", "review", "positive"}
+    assert told.shares["review"] <= 0.15 + 1e-12
+    assert 0.02 < (answers == "review").mean() < 0.3
+    assert sum(told.shares.values()) == pytest.approx(1.0)
+    assert told.wrong["review"] == pytest.approx(0.02)
+    assert told.interval[0] <= told.value <= told.interval[1]
+    if search.constraint is None:
+        assert told.value > search.corrected_score_
+    assert clone(search).review == search.review
+    if not hasattr(search, "row_costs_"):
+        moved = search.at_prevalence(0.1)
+        assert moved.review_.shares["positive"] < told.shares["positive"]
+    else:
+        # The answer "positive" is none that costs more than "negative" on average.
+        assert every[answers == "positive"].all()
+        assert not every[answers == "negative"].any()
 
 
 def test_values_by_hand():
@@ -147,3 +172,57 @@ def test_what_is_refused():
         own.at_capacity(0.1)
     with pytest.raises(TypeError, match="at_most must be a number in"):
         CostSearch(LINE, **QUICK).fit(X, y == 0).at_capacity("few")
+
+
+def test_value_of_reviews_by_hand():
+    X, y = frame()
+    weight = np.tile([1.0, 2.5, 0.5], 200)
+    review = Review(cost=0.4, error=0.1)
+    search = CostSearch(LINE, COST, review=review, param_grid=None, cv=3, n_trials=1).fit(X, y, sample_weight=weight)
+    store, found, told = search.held_out_, search._outcome, search.review_
+    answers = search._bands.decide(found.leaning(review, 0.0))
+    negative, positive = store.answers
+    right, wrong = (np.where(store.truth, a, b) for a, b in ((positive, negative), (negative, positive)))
+    each = np.select(
+        [answers == "negative", answers == "positive"], [negative, positive], 0.4 + 0.9 * right + 0.1 * wrong
+    )
+    paid = store.weight @ each
+    value = 1 - paid / min(store.weight @ negative, store.weight @ positive)
+    assert told.value == pytest.approx(value - search.best_score_ + search.corrected_score_)
+    own = answers == "negative"
+    assert told.wrong["negative"] == pytest.approx(store.weight[own] @ store.truth[own] / store.weight[own].sum())
+
+
+@pytest.mark.parametrize("metric", ["f1", RowCosts(fp=5.0)], ids=["f1", "costs"])
+def test_certified_bands(metric):
+    X, y = frame(2000)
+    features = X[["a", "b"]]
+    given = {} if metric == "f1" else {"fn_cost": X["amount"].to_numpy()}
+    review = Review(cost=0.2, wrong={"negative": 0.1})
+    search = CostSearch(LINE, metric, review=review, confidence=0.9, **QUICK).fit(features, y, **given)
+    told, new = search.review_, frame(20_000, seed=1)
+    assert told.guarantees["negative"].holds
+    assert told.guarantees["negative"].error <= 0.1
+    assert not hasattr(search, "guarantee_")
+    costs = {name: new[0]["amount"].to_numpy() for name in given}
+    answers = search.decide(new[0][["a", "b"]], **costs)
+    assert new[1][answers == "negative"].mean() < 0.1
+    none = CostSearch(LINE, metric, review=Review(cost=0.2, wrong={"positive": 0.001}), confidence=0.9, **QUICK)
+    with pytest.warns(UserWarning, match="wrong answers 'positive' <= 0.001 .*are reviewed"):
+        none.fit(features, y, **given)
+    assert "positive" not in set(none.decide(features, **given))
+
+
+def test_what_has_no_third_answer():
+    X, y = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
+    for target in (y, np.column_stack([y == 0, y == 1]).astype(int)):
+        with pytest.raises(ValueError, match="is for two classes with a threshold, and y has"):
+            CostSearch(LINE, "f1_macro", review=Review(cost=1.0), **QUICK).fit(X, target)
+    with pytest.raises(ValueError, match="threshold=None keeps the base's own decision"):
+        CostSearch(LINE, review=Review(cost=1.0), threshold=None).fit(X, y == 0)
+    with pytest.raises(TypeError, match=r"review must be a csf\.metrics\.Review or None, got 0\.1"):
+        CostSearch(LINE, review=0.1).fit(X, y == 0)
+    with pytest.raises(ValueError, match="fitted without a third answer"):
+        CostSearch(LINE, **QUICK).fit(X, y == 0).decide(X)
+    with pytest.raises(ValueError, match=r"confidence=0\.9 needs a constraint"):
+        CostSearch(LINE, review=Review(cost=1.0), confidence=0.9).fit(X, y == 0)
