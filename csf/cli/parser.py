@@ -174,7 +174,7 @@ def _add_search(commands):
     group.add_argument(
         "--confidence", type=_probability, metavar="P", help="probability with which the constraint holds on new data"
     )
-    text = "a third answer, to look at a row: its price, in the units of the costs or of a false positive"
+    text = "a third answer, to look at a row: its cost, in the units of the other costs or of a false positive"
     group.add_argument("--review-cost", type=_tolerance, default=0.0, metavar="COST", help=text)
     group.add_argument("--review-at-most", type=_probability, metavar="SHARE", help="share of the rows for it at most")
     group.add_argument("--checkpoint", metavar="FILE", help="keep finished trials; the same search resumes from it")

@@ -1,4 +1,4 @@
-"""A third answer beside "negative" and "positive": somebody looks at the row, at a price."""
+"""A third answer beside "negative" and "positive": somebody looks at the row, at a cost."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Review:
     Parameters
     ----------
     cost : float, default=0.0
-        Price of a review, >= 0. With a `RowCosts` as metric in its units. With other metrics in units of a false
+        What a review costs, >= 0. With a `RowCosts` as metric in its units. With other metrics in units of a false
         positive: a false negative then costs ``c_fn / c_fp`` of these, by the class costs of the metric at the value
         that the search attained (for F1 = 0.6 they are 1.4 : 0.6), or with a constraint by those for which the
         threshold in use is the best one.
     at_most : float, default=None
         Share of the rows that can be reviewed, in (0, 1). Rows for which a review saves least are then answered
-        without one: the price rises until the share is kept on the held-out rows. New rows keep it on average.
+        without one, so that the share is kept on the held-out rows. New rows keep it on average.
     error : float, default=0.0
         Share of the reviews that end in the wrong answer, in [0, 1).
     wrong : float or dict, default=None

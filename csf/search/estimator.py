@@ -267,7 +267,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         With ``confidence``: the test.
     review_ : csf.thresholds.review.Reviewed
         With ``review``: ``value`` and ``interval`` after the reviews, the ``shares`` of rows that get each answer, how
-        many of these are ``wrong``, what one more review would save (``price``), and what was shown (``guarantees``).
+        many of these are ``wrong``, what one more review would save (``extra_cost``), and what was shown
+        (``guarantees``).
     gain_, gain_by_luck_, gain_error_ : float
         With ``min_gain``: the value of the best trial minus that of the best one with equal costs; its mean and its
         standard error if no trial were better than these (NaN where not needed).
@@ -559,10 +560,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         self._publish_fit(found, rule, refit_time, told_of_classes(labels) | {"class_count_": labels.count(codes)})
         if calibration is not None and config.limits_answers:
             given = {name: each for name, each in calibration.fit_params.items() if name in COSTS}
-            bands = found.bands(config.review)
-            rows = self._with_costs(given).leaning(calibration.X, bands.review, bands.price)
+            known: Any = found
+            bands = known.bands(config.review)
+            rows = self._with_costs(given).leaning(calibration.X, bands.review, bands.extra_cost)
             own = Answered(rows, calibration.codes > 0, calibration.weight)
-            self._bands = bands.limited(found.answered(bands), own, config.confidence)
+            self._bands = bands.limited(known.answered(bands), own, config.confidence)
         return self
 
     def _costs(self, given: Mapping[str, Any]) -> RowCosts | None:
@@ -696,7 +698,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         True
         """
         bands = self._banded
-        return bands.decide(self._with_costs(costs).leaning(X, bands.review, bands.price))
+        return bands.decide(self._with_costs(costs).leaning(X, bands.review, bands.extra_cost))
 
     @property
     def _banded(self) -> Bands:
@@ -712,7 +714,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         bands = self._banded
         if "_reviewed" not in vars(self):
             found, ranked = self._outcome, self._ranked()
-            answers = bands.decide(found.leaning(bands.review, bands.price))
+            answers = bands.decide(found.leaning(bands.review, bands.extra_cost))
             self._reviewed = reviewed(bands, answers, ranked, self.assess(), self._luck)
         return self._reviewed
 

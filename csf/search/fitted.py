@@ -43,6 +43,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     metric: Any
     constraint: Any
     review_: Any
+    _reviewed: Any
     searches_: list[Self]
     label_names_: Array
     best_scores_: Array
@@ -88,8 +89,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         if not isinstance(rule, (RuleOfClasses, NoneType)):
             # Where no threshold was tuned, that of the base's own decision.
             self.best_threshold_ = rule.threshold
-        if getattr(self, "review", None) is not None:
-            bands = found.bands(self.review)
+        review = getattr(self, "review", None)
+        if review is not None:
+            bands = found.bands(review)
             self._bands = bands.limited(found.answered(bands))
 
     def _publish_fit(self, found: Any, rule: Any, seconds: float, about: Mapping[str, Any]) -> None:

@@ -302,8 +302,8 @@ class SearchOutcome(Outcome):
             raise ValueError("threshold=None keeps the base's own decisions, which nothing ranks; use 'stable'")
         return rank_by_score(store, row.score, self.threshold, self.metric)
 
-    def leaning(self, review: Review, price: float) -> Leaning:
-        """What speaks for each of three answers to the held-out entries."""
+    def leaning(self, review: Review, extra_cost: float) -> Leaning:
+        """The held-out entries by their scores, for three answers."""
         return Leaning.of_score(self.ranked().rank)
 
     def bands(self, review: Review) -> Bands:
@@ -314,14 +314,16 @@ class SearchOutcome(Outcome):
         costs = metric.cost_weights(metric.clip_level(self.score, pos=share), pos=share)
         if metric.constraint is not None:
             # What both errors cost where the threshold that the constraint asks for is the best one.
-            proba = fit_calibrator("sigmoid", ranked.rank, truth, weight).predict(np.array([ranked.least]))[0]
-            costs = 1.0 - proba, proba
+            proba = fit_calibrator("sigmoid", ranked.rank, truth, weight)
+            assert proba is not None, "one was asked for"
+            (share,) = proba.predict(np.array([ranked.least]))
+            costs = 1.0 - share, share
         return bands_of_score(review, ranked.rank, truth, weight, costs, ranked.least)
 
     def answered(self, bands: Bands) -> Answered:
         """The held-out entries."""
         assert self.store is not None, "they are ranked"
-        return Answered(self.leaning(bands.review, bands.price), self.store.truth, self.store.weight)
+        return Answered(self.leaning(bands.review, bands.extra_cost), self.store.truth, self.store.weight)
 
     @property
     def row(self) -> ScoreRow:

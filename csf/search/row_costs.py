@@ -294,9 +294,9 @@ class RowOutcome(CandidateOutcome):
             return rank_by_costs(self.store, self.held_out_odds, self.alone)
         return rank_by_costs(self.store, self.store.table.expected_gain(expit(self._log_odds)), 0.0)
 
-    def leaning(self, review: Review, price: float) -> Leaning:
+    def leaning(self, review: Review, extra_cost: float) -> Leaning:
         """Which of three answers to the held-out entries cost least on average."""
-        return leaning_of(self._log_odds, self.store.table, review, price)
+        return leaning_of(self._log_odds, self.store.table, review, extra_cost)
 
     @cached_property
     def _log_odds(self) -> Array:
@@ -310,7 +310,7 @@ class RowOutcome(CandidateOutcome):
 
     def answered(self, bands: Bands) -> Answered:
         """The held-out entries."""
-        return Answered(self.leaning(bands.review, bands.price), self.store.truth, self.store.weight)
+        return Answered(self.leaning(bands.review, bands.extra_cost), self.store.truth, self.store.weight)
 
     def moved(self, shares: Any, rule: Any) -> NoReturn:
         """An error: what rows cost within the classes need not stay."""

@@ -147,9 +147,10 @@ def _wrong(rate: float) -> str:
 def draw_review(ax: Axes, search: CostSearch) -> None:
     """How many rows get each of three answers, by their held-out scores."""
     bands, found, store = search._bands, search._outcome, search.held_out_
-    rows, weight = found.leaning(bands.review, bands.price), store.weights_in(store.copies)
+    rows, weight = found.leaning(bands.review, bands.extra_cost), store.weights_in(store.copies)
     answers, score = bands.decide(rows), rows.score
-    bins = np.linspace(*np.quantile(score[np.isfinite(score)], [0.002, 0.998]), 50)
+    low, high = np.quantile(score[np.isfinite(score)], [0.002, 0.998])
+    bins = np.linspace(low, high, 50)
     n_rows = int(search.class_count_.sum()) / weight.sum()
     for answer, colour in zip(ANSWERS, (GREY, ORANGE, BLUE)):
         own, told = answers == answer, f"{search.review_.shares[answer]:.1%}, {_wrong(search.review_.wrong[answer])}"

@@ -212,7 +212,7 @@ def expected(
 ) -> tuple[Array, Array]:
     """Values to expect, and their errors on draws of the samples, a column for each.
 
-    ``value`` is told how often each sample is there; ``luck`` is what choosing the winner added to its value.
+    ``value`` takes how often each sample is there; ``luck`` is what choosing the winner added to its value.
     """
     blocks = bootstrap_counts(store.copies, n_draws_of(store.copies), assessment.random_state)
     drawn = np.stack([value(counts) for block in blocks for counts in block.T], axis=1)

@@ -35,7 +35,7 @@ class Bands:
     ----------
     review : Review
         What a review costs.
-    price : float, default=0.0
+    extra_cost : float, default=0.0
         What a place among the reviewed rows costs besides, where errors have costs in each row and reviews are limited.
     lower, upper : float
         "negative" is answered below the first score and "positive" from the second one on, where costs allow it.
@@ -44,7 +44,7 @@ class Bands:
     """
 
     review: Review
-    price: float = 0.0
+    extra_cost: float = 0.0
     lower: float = np.inf
     upper: float = -np.inf
     guarantees: dict[str, Guarantee] = field(default_factory=dict)
@@ -107,7 +107,7 @@ def bands_of_costs(review: Review, proba: Array, table: CostTable, weight: Array
         return Bands(review=review)
     # A place costs what the first row would save that gets none; rounding gives it none either.
     first = order[over[0]]
-    return Bands(review=review, price=float(saved[first] + TIE * without[first]))
+    return Bands(review=review, extra_cost=float(saved[first] + TIE * without[first]))
 
 
 def bands_of_score(
@@ -153,7 +153,7 @@ class Reviewed:
         Share of the rows that get each answer.
     wrong : dict of str to float
         Share of wrong answers among these; NaN where no row gets the answer.
-    price : float
+    extra_cost : float
         With costs in each row what one more review would save: 0 where their limit leaves out none that pays.
     guarantees : dict of str to Guarantee
         What was shown of the limits on wrong answers, with ``confidence``.
@@ -163,7 +163,7 @@ class Reviewed:
     interval: tuple[float, float]
     shares: dict[str, float]
     wrong: dict[str, float]
-    price: float
+    extra_cost: float
     guarantees: dict[str, Guarantee] = field(default_factory=dict)
 
 
@@ -192,6 +192,6 @@ def reviewed(bands: Bands, answers: Array, ranked: Ranked, assessment: Assessmen
         interval=interval,
         shares={answer: share for answer, (share, _) in shares.items()},
         wrong={answer: rate for answer, (_, rate) in shares.items()},
-        price=bands.price,
+        extra_cost=bands.extra_cost,
         guarantees=bands.guarantees,
     )

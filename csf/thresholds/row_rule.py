@@ -133,9 +133,9 @@ def best_cut(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | 
     return cost_curve(score, is_pos, table, weight).best("accuracy").threshold
 
 
-def leaning_of(log_odds: Array, table: CostTable, review: Review, price: float) -> Leaning:
+def leaning_of(log_odds: Array, table: CostTable, review: Review, extra_cost: float) -> Leaning:
     """Which of three answers to rows with these log-odds cost least on average."""
-    negative, looked_at, positive = table.expected_costs(expit(log_odds), review.cost + price, review.error)
+    negative, looked_at, positive = table.expected_costs(expit(log_odds), review.cost + extra_cost, review.error)
     # Where both answers cost the same it is "negative", as without reviews.
     up = (positive <= np.minimum(negative, looked_at)) & (table.shift > -np.inf)
     return Leaning(~up & (negative <= looked_at), up, np.clip(log_odds, -FARTHEST, FARTHEST))
@@ -191,10 +191,10 @@ class RowRule(ThresholdRule):
         z = self._log_odds(X, table)[1]
         return Tuned().scores(z, table.shift) >= self.cut, table.expected_gain(expit(z - self.cut))
 
-    def leaning(self, X: Samples, review: Review, price: float) -> Leaning:
+    def leaning(self, X: Samples, review: Review, extra_cost: float) -> Leaning:
         """Which answers cost least on average, and the log-odds."""
         table = self.row_costs.table(X, **self.given)
-        return leaning_of(self._log_odds(X, table)[1] - self.cut, table, review, price)
+        return leaning_of(self._log_odds(X, table)[1] - self.cut, table, review, extra_cost)
 
     @property
     def _lacks_costs(self) -> bool:

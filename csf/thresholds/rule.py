@@ -151,7 +151,7 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
 
 
 class Leaning(NamedTuple):
-    """What speaks for each answer to some rows.
+    """Which answers rows may get, and a score.
 
     ``down`` and ``up`` are where "negative" and "positive" may be answered at all, by what answers cost on average, and
     ``score`` is larger for rows that look positive.
@@ -272,8 +272,8 @@ class ThresholdRule:
         score = self.scored(X)[1]
         return score >= self.cut, score
 
-    def leaning(self, X: Samples, review: Review, price: float) -> Leaning:
-        """What speaks for each of three answers."""
+    def leaning(self, X: Samples, review: Review, extra_cost: float) -> Leaning:
+        """The samples by their scores, for three answers."""
         return Leaning.of_score(self.scored(X)[1])
 
     def labels(self, decided: Array) -> Array:

@@ -76,7 +76,7 @@ def test_each_row_gets_the_answer_that_costs_least_on_average(rows, cost, error,
     p = expit(odds)
     review = Review(cost=cost, error=error, at_most=at_most)
     bands = bands_of_costs(review, p, table, np.ones(p.size))
-    answers = bands.decide(leaning_of(odds, table, review, bands.price))
+    answers = bands.decide(leaning_of(odds, table, review, bands.extra_cost))
     each = {
         "negative": p * fn,
         "positive": (1 - p) * fp,
