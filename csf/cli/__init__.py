@@ -10,6 +10,19 @@ __all__ = ["VERSION", "main"]
 
 VERSION = f"csf {__version__}"
 
+START = """\
+csf finds the class weights, C and the threshold that are best for F1 and other metrics.
+
+  csf search digits:3                                     try it on data of scikit-learn
+  csf search train.csv --target churn --positive yes      search, and say what to expect
+  csf search ... --save model.skops --report report.html  keep the model, and a page about it
+  csf predict model.skops new.csv -o scores.csv           labels and scores of new rows
+  csf monitor model.skops june.csv --target churn --state state.json   is it still right?
+  csf threshold scored.csv --target y --score p           the best threshold on scores you have
+  csf compare train.csv --target churn --positive yes     is it worth it on your data?
+
+csf search --help lists options, metrics and classifiers."""
+
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command.
@@ -31,9 +44,9 @@ def main(argv: list[str] | None = None) -> int:
     0
     """
     argv = sys.argv[1:] if argv is None else argv
-    if argv == ["--version"]:
+    if argv in ([], ["--version"]):
         # Before the parser, whose commands load all of csf.
-        print(VERSION)
+        print(VERSION if argv else START)
         return 0
 
     from csf.cli.parser import make_parser, run_command

@@ -132,7 +132,7 @@ DATA is one of
   a built-in set            {built_in()}
   csf-data:NAME[:LABEL]     a set NAME.npz in the folder of the environment variable CSF_DATA
 
-what is printed
+what --verbose prints
   trial          one pair of class weights, judged on held-out folds: c_fn of the positives (what a
                  false negative costs), c_fp of the negatives (what a false positive costs)
   own, tuned     metric of the model's own decisions, and at the best threshold on its score
@@ -370,7 +370,7 @@ def _add_shown(group, drawn):
     group.add_argument("--plot", metavar="FILE", help=f"draw {drawn} (.png, .pdf, ...)")
     group.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     loudness = group.add_mutually_exclusive_group()
-    loudness.add_argument("-v", "--verbose", action="store_true", help="show progress (as on a terminal)")
+    loudness.add_argument("-v", "--verbose", action="store_true", help="print all trials, methods and checks")
     loudness.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
 
 

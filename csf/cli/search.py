@@ -41,11 +41,11 @@ from csf.cli.shared import (
 from csf.metrics import Review
 from csf.show._shared import is_class_search, is_row_search
 from csf.show.capacity import reviewed_in_words
-from csf.show.checks import findings
-from csf.show.held_out import Judged, held_out, other_costs, short
+from csf.show.held_out import Judged, held_out, other_costs, short, spread
 from csf.show.report import write_report
 from csf.show.row_costs import answers_to_all
 from csf.show.rules import linear_rule, table_rule
+from csf.show.summary import summarise
 from csf.thresholds.linear_rule import counts_of
 
 if TYPE_CHECKING:
@@ -77,13 +77,16 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         raise CliError("--rule is for two classes; of several, --save the model, or write csf.export.class_rule")
     train, test, origin = _split(problem)
     setup = problem.setup(train)
-    say(f"{problem.describe()}\n{_plan(problem, train, test, origin, setup)}\n")
+    say(problem.describe())
+    details = say if options.verbose else _nothing
+    details(f"{_plan(problem, train, test, origin, setup)}\n")
     search, seconds = _search(
         problem, setup, train, budget.share(1.0 if test is None or options.no_rivals else _SEARCH)
     )
     interrupted = search.stop_reason_ == "interrupted"
     winner = class_winner if problem.several else _row_winner if problem.by_row else _winner_text
-    say(f"{_trials_table(search, problem)}\n\n{winner(search, problem)}\n")
+    told = winner(search, problem)
+    details(f"{_trials_table(search, problem)}\n\n{told}\n")
     results, answers, held = [], {}, None
     if test is not None:
         own, labels = _judged_own(problem, search, seconds, test)
@@ -92,20 +95,46 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
             expected = _expected_seconds(problem, setup, search, seconds)
         rivals, others, interrupted = _judge_rivals(problem, setup, train, test, expected, budget, interrupted)
         results, answers = [own, *rivals], {OWN: labels} | others
-        say(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
+        details(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
         if problem.several:
-            say(f"{confusion_table(search.classes_, test, labels)}\n")
+            details(f"{confusion_table(search.classes_, test, labels)}\n")
         held = held_out(search, test.X, test.y, test.weight, others, own=OWN)
         assert held is not None, "there are data"
-        say(f"{verdict(problem.metric.name, search, held.judged, problem.reference)}\n")
-    found = findings(search, held, options.mute)
-    say("".join(f"{_wrapped(*each)}\n" for each in found))
+        details(f"{verdict(problem.metric.name, search, held.judged, problem.reference)}\n")
+    summary = summarise(search, held, options.mute)
+    found = summary.findings
+    details("".join(f"{_wrapped(*each)}\n" for each in found))
+    if not options.verbose:
+        say("\n".join(_in_short(search, problem, summary, held, told)))
     _write(options, problem, search, results, held, found, say)
     if options.report:
         _write_report(options, problem, search, test, answers)
         say(f"report: {options.report}")
     if interrupted:
         raise KeyboardInterrupt  # all that there is has been said and written: the exit code tells the rest
+
+
+def _nothing(*_: object) -> None:
+    """Say nothing."""
+
+
+def _in_short(search, problem, summary, held, winner):
+    """What was found, in four lines."""
+    name, low_high = problem.metric.name, spread(search.score_interval_)
+    lines = [f"{name} {search.corrected_score_:.3f} to expect on new data, 90 % interval {low_high}"]
+    if search.constraint is not None and search.constraint_value_ is not None:
+        lines[0] += f"; {problem.constraint.quantity.name} {search.constraint_value_:.3f}"
+    if held is not None:
+        own = held.judged[0]
+        rival = next((each for each in held.judged if each.name == problem.reference), None)
+        text = f"{name} {own.value:.3f} on the {held.y.shape[0]} rows held out"
+        if rival is not None and not _unequal(search, own, rival):
+            ends = spread(rival.difference_interval, "+.3f")
+            text += f"; {rival.difference:+.3f} compared with the {rival.name} ({ends})"
+        lines.append(text)
+    noticed = [f"{found.title} ({found.code})" for found in summary.findings if found.code != "CSF010"][:1]
+    noticed = f" Noticed: {', '.join(noticed)}." if noticed else ""
+    return [*lines, winner.splitlines()[0], f"{summary.verdict}{noticed} (--verbose says more)"]
 
 
 def _wrapped(code, title, text):
@@ -184,25 +213,15 @@ def _columns(search, problem):
 
 
 def _cost_columns(search, problem):
-    """Costs of the trials, and what they reach with a threshold."""
-    # Of the winner what is in use: a stable threshold is not the best one of these samples.
-    used = {
-        "score": search.best_score_,
-        "rate": search.constraint_value_,
-        "threshold": search.best_threshold_,
-    }
+    """Costs of the trials, and what each reaches at its best threshold."""
+    rates = {} if problem.constraint is None else {problem.constraint.quantity.name: _number_of("rate")}
+    costs = {"level t": _number_of("t"), "c_fn": _number_of("c_fn", ".4g"), "c_fp": _number_of("c_fp", ".4g")}
+    tuned = {f"tuned {problem.metric.name}": _number_of("score")}
+    return costs, tuned | rates | {"threshold": _number_of("threshold", ".4g")}
 
-    def reached(field, spec=".4f"):
-        return lambda at, trial: format_number(used[field] if at == search.best_index_ else getattr(trial, field), spec)
 
-    rates = {} if problem.constraint is None else {problem.constraint.quantity.name: reached("rate")}
-    costs = {
-        "level t": lambda at, trial: format_number(trial.t),
-        "c_fn": lambda at, trial: format_number(trial.c_fn, ".4g"),
-        "c_fp": lambda at, trial: format_number(trial.c_fp, ".4g"),
-    }
-    tuned = {f"tuned {problem.metric.name}": reached("score")}
-    return costs, tuned | rates | {"threshold": reached("threshold", ".4g")}
+def _number_of(field, spec=".4f"):
+    return lambda at, trial: format_number(getattr(trial, field), spec)
 
 
 def _short(key):

@@ -59,8 +59,8 @@ class Budget:
 
 
 def shows_progress(options: Namespace) -> bool:
-    """Whether a command shows bars: where it is asked to, and on a terminal unless it is asked to be quiet."""
-    return options.verbose or (not options.quiet and sys.stderr.isatty())
+    """Whether a command shows bars: on a terminal, unless it is asked to be quiet."""
+    return not options.quiet and sys.stderr.isatty()
 
 
 def format_number(value: float | None, spec: str = ".4f") -> str:

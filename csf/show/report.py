@@ -249,8 +249,8 @@ def _figures(search: CostSearch, held: HeldOut | None) -> dict[str, Drawn]:
     data = () if held is None else (held.X, held.y)
     weight = None if held is None else held.weight
     return {
-        "cones": figure("cones", lambda ax: ConeDisplay.from_estimator(search, ax=ax), size=(5.6, 4.4)),
-        "progress": figure("progress", lambda ax: ProgressDisplay.from_estimator(search, ax=ax), size=(5.6, 4.4)),
+        "cones": figure("cones", lambda ax: ConeDisplay.from_estimator(search, ax=ax), size=(7.2, 5.0)),
+        "progress": figure("progress", lambda ax: ProgressDisplay.from_estimator(search, ax=ax), size=(7.2, 4.0)),
         "threshold": figure(
             "threshold",
             lambda ax: ThresholdCurveDisplay.from_estimator(search, *data, sample_weight=weight, name="", ax=ax),

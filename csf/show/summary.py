@@ -55,12 +55,14 @@ class Summary:
         Three numbers, each with what it is.
     sentences : list of str
         What you get, how sure it is, what to do.
+    verdict : str
+        Whether to use it, in a few words.
     findings : list of Finding
         Results of the checks, the most serious first.
 
     Examples
     --------
-    >>> summary = Summary([("0.412", "f1 to expect")], ["A model.", "Quite.", "Use it."], [])
+    >>> summary = Summary([("0.412", "f1 to expect")], ["A model.", "Quite.", "Use it."], "Use it.", [])
     >>> print(summary)
     0.412  f1 to expect
     What you get: A model.
@@ -70,6 +72,7 @@ class Summary:
 
     numbers: list[tuple[str, str]]
     sentences: list[str]
+    verdict: str
     findings: list[Finding]
 
     @property
@@ -113,7 +116,9 @@ def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[
     ]
     third = _third(search, held)
     numbers += [] if third is None else [third]
-    return Summary(numbers, [winner_of(search), _how_sure(search, held, first), _verdict(search, held, found)], found)
+    verdict = _verdict(search, held, found)
+    advice = f"{verdict} {found[0].text}" if found else verdict
+    return Summary(numbers, [winner_of(search), _how_sure(search, held, first), advice], verdict, found)
 
 
 _WHERE = {
@@ -185,18 +190,14 @@ def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
 
 
 def _verdict(search: Any, held: HeldOut | None, found: list[Finding]) -> str:
-    """One verdict, with the finding that changes most."""
+    """One verdict, which no finding contradicts."""
     promise = getattr(search, "guarantee_", None)
-    stop = {each.code for each in found} & {"CSF007", "CSF012"} or not getattr(search, "feasible_", True)
-    if stop or (promise is not None and not promise.holds):
-        verdict = "Do not use it as it is."
-    elif held is not None and as_good_as(held.judged):
-        verdict = "Take the simpler method."
-    else:
-        verdict = "Use it." if held is not None else "Use it, and judge it on samples that fit has not seen."
-    if not found:
-        return verdict
-    return f"{verdict} {found[0].text}"
+    missed = {each.code for each in found} & {"CSF007", "CSF012"} or not getattr(search, "feasible_", True)
+    if missed or (promise is not None and not promise.holds):
+        return "Do not use it as it is."
+    if held is None:
+        return "Use it, and judge it on samples that fit has not seen."
+    return "Take the simpler method." if as_good_as(held.judged) else "Use it."
 
 
 # ---------------------------------------------------------------- the winner in one sentence

@@ -1,5 +1,6 @@
 """Exit codes, messages and the ways to start the command."""
 
+import re
 import subprocess
 import sys
 import warnings
@@ -25,6 +26,12 @@ assert not {"numpy", "sklearn", "scipy"} & set(sys.modules)
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout, result.stderr) == (0, f"csf {csf.__version__}\n", "")
+
+
+def test_without_arguments_it_says_what_to_do_next(ok):
+    text = ok()
+    assert len(text.splitlines()) <= 12
+    assert {"search", "predict", "monitor", "threshold", "compare"} <= set(re.findall(r"^  csf (\w+)", text, re.M))
 
 
 def test_built_in_sets_need_no_extras():
@@ -74,7 +81,6 @@ def test_help_shows_examples_and_names(capsys):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ([], "the following arguments are required: COMMAND; see csf --help"),
         (["find"], "argument COMMAND: invalid choice: 'find'"),
         (["search"], "the following arguments are required: DATA; see csf search --help"),
         (["search", "digits:8", "--strategy", "tree"], "argument --strategy: invalid choice: 'tree'"),

@@ -137,7 +137,7 @@ def command_of(chosen, tables, folder):
             words += [name, folder / value if name in ("--rule", "--report", "--checkpoint") else value]
     if chosen["--base"] not in LINEAR:
         words += ["--param", "max_iter=5"]
-    return [*words, "--save", folder / "model.skops", "--json", folder / "all.json"]
+    return [*words, "--verbose", "--save", folder / "model.skops", "--json", folder / "all.json"]
 
 
 def number_of(value):

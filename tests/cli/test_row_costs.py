@@ -23,7 +23,7 @@ def loans(tmp_path_factory):
 def test_search(ok, loans, tmp_path):
     files = {name: tmp_path / name for name in ("all.json", "model.skops", "report.html")}
     flags = ("--json", files["all.json"], "--save", files["model.skops"], "--report", files["report.html"])
-    text = ok("search", loans, "--target", "target", *QUICK, *REVIEWS, *flags)
+    text = ok("search", loans, "-v", "--target", "target", *QUICK, *REVIEWS, *flags)
     assert "maximising savings" in text
     assert "% review (0.0% wrong)" in text
     assert "each row by its own costs" in text
@@ -50,7 +50,7 @@ def test_search(ok, loans, tmp_path):
 
 
 def test_units_are_asked_for(ok, loans):
-    text = ok("search", loans, "--target", "target", *QUICK, "--metric", "cost", "--no-rivals")
+    text = ok("search", loans, "-v", "--target", "target", *QUICK, "--metric", "cost", "--no-rivals")
     assert "maximising cost per row (negative)" in text
 
 

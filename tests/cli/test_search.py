@@ -34,7 +34,9 @@ pandas = pytest.importorskip("pandas")
 # What the papers do, three trials of it; the plain call has tests of its own.
 PAPER = ("--strategy", "cone", "--threshold", "tune", "--normalize", "none")
 QUICK = ("--trials", 3, "--cv", 3, *PAPER, "--param", "C=1")
-GRID = ("--trials", 3, "--cv", 3, *PAPER)
+GRID = ("--trials", 3, "--cv", 3, *PAPER, "--verbose")
+SHORT = QUICK
+QUICK = (*QUICK, "--verbose")
 _RIVALS = [name for name in RIVALS if name != _SLOW]
 
 
@@ -183,7 +185,7 @@ def test_a_constraint_is_reported(ok, run):
     assert re.search(r"out-of-fold precision 0\.9\d+: precision >= 0\.9 holds", text)
     assert all(len(row) == 3 for row in methods_of(text).values())
     options = ["--metric", "recall", "--constraint", "precision >= 0.99", "--threshold", "none", "--trials", 1]
-    code, text, err = run("search", "iris:1", "--cv", 3, *options)
+    code, text, err = run("search", "iris:1", "-v", "--cv", 3, *options)
     assert code == 0
     assert "precision >= 0.99 does NOT hold" in text
     assert "csf: warning: no trial satisfies precision >= 0.99" in err
@@ -205,7 +207,7 @@ def test_own_decisions(ok):
 
 
 def test_a_held_out_share_instead_of_folds(ok):
-    assert "strategy cone, 1 fold\n" in ok("search", "iris:1", "--trials", 2, "--cv", 0.3, *PAPER)
+    assert "strategy cone, 1 fold\n" in ok("search", "iris:1", "-v", "--trials", 2, "--cv", 0.3, *PAPER)
 
 
 def test_the_search_stops_at_the_tolerance(ok):
@@ -214,7 +216,7 @@ def test_the_search_stops_at_the_tolerance(ok):
 
 def test_a_base_without_class_weight(ok):
     pytest.importorskip("xgboost")
-    text = ok("search", "iris:1", "--trials", 1, "--cv", 2, "--base", "xgboost", "--param", "n_estimators=2")
+    text = ok("search", "iris:1", "-v", "--trials", 1, "--cv", 2, "--base", "xgboost", "--param", "n_estimators=2")
     assert 'base, class_weight="balanced": left out, the base has no class_weight' in text
 
 
@@ -242,7 +244,7 @@ def test_all_results_as_json(ok, tmp_path):
 
 
 def test_a_search_goes_on_from_its_checkpoint(ok, table, tmp_path):
-    options = ["--target", "outcome", "--positive", "churn", "--cv", 3, "--checkpoint", tmp_path / "c.json"]
+    options = ["--target", "outcome", "--positive", "churn", "--cv", 3, "-v", "--checkpoint", tmp_path / "c.json"]
     first = rows_of(ok("search", table, *options, "--trials", 3), " ")
     second = rows_of(ok("search", table, *options, "--trials", 3), " ")
     # Times are kept as well, so that not even those change.
@@ -257,10 +259,16 @@ def test_a_checkpoint_of_another_search_is_refused(ok, run, tmp_path):
 
 
 def test_quiet_and_verbose(run):
-    assert run("search", "iris:1", *QUICK, "--quiet") == (0, "", "")
-    code, _, err = run("search", "iris:1", *QUICK, "--verbose")
-    assert code == 0
-    assert "3/3" in err
+    assert run("search", "iris:1", *SHORT, "--quiet") == (0, "", "")
+    code, out, err = run("search", "iris:1", *SHORT)
+    assert (code, err) == (0, "")
+    data, expected, held, winner, verdict = out.splitlines()
+    assert data.startswith("iris:1: 150 rows")
+    assert re.fullmatch(r"f1 0\.\d{3} to expect on new data, 90 % interval 0\.\d{3} to 0\.\d{3}", expected)
+    assert re.search(r"on the 38 rows held out; [+-]0\.\d{3} compared with the exact pooled threshold \(", held)
+    assert winner.startswith("* costs c_fn = ")
+    assert verdict.endswith(" (--verbose says more)")
+    assert max(map(len, out.splitlines())) <= 120
 
 
 def test_the_saved_model_comes_with_its_command(ok, tmp_path):
@@ -333,7 +341,7 @@ def test_a_report_without_a_held_out_part_says_so(ok, tmp_path):
 
 
 def test_without_options_it_is_the_plain_call(ok, tmp_path):
-    text = ok("search", "iris:1", "--json", tmp_path / "r.json", "--save", tmp_path / "m.skops")
+    text = ok("search", "iris:1", "-v", "--json", tmp_path / "r.json", "--save", tmp_path / "m.skops")
     assert "up to 6 trials of each of 7 settings (and of 4 beyond them, as long as an end is best)" in text
     assert " by the strategy ladder, 15 folds" in text
     assert "30 more trials, none with a larger tuned value" in text
@@ -354,7 +362,7 @@ def test_without_options_it_is_the_plain_call(ok, tmp_path):
 
 def test_the_time_limit_is_that_of_the_whole_command(ok, tmp_path):
     """The rivals were not under it; what is left out is said."""
-    text = ok("search", "iris:1", "--time-limit", 1e-6, "--json", tmp_path / "r.json")
+    text = ok("search", "iris:1", "-v", "--time-limit", 1e-6, "--json", tmp_path / "r.json")
     assert "leaves no time for another trial and the refit, the part of the search in 1e-06 s" in text
     for name in _RIVALS:
         assert re.search(rf"^{re.escape(name)}: left out, the time limit of 1e-06 s leaves no time for it", text, re.M)
@@ -404,7 +412,7 @@ def test_bars_are_shown_on_a_terminal(run, monkeypatch):
     assert code == 0
     assert "trial" in err
     assert "csf, rivals" in err
-    assert run("search", "iris:1", *QUICK, "--quiet") == (0, "", "")
+    assert run("search", "iris:1", *SHORT, "--quiet") == (0, "", "")
 
 
 def interrupted_training(monkeypatch, after):
@@ -514,7 +522,7 @@ def test_what_a_search_promises_the_threshold_beside_it_promises(ok, tmp_path, m
 
     monkeypatch.setattr(CostSearch, "fit", watched)
     options = ["--metric", "recall", "--constraint", "precision >= 0.7", "--confidence", 0.8, "--strategy", "ladder"]
-    text = ok("search", "digits:3", "--trials", 1, "--cv", 3, "--param", "C=0.01", *options)
+    text = ok("search", "digits:3", "-v", "--trials", 1, "--cv", 3, "--param", "C=0.01", *options)
     own, rival = promised
     assert (own.n_samples, own.n_positives, own.confidence) == (rival.n_samples, rival.n_positives, 0.8)
     assert own.holds
@@ -532,7 +540,7 @@ def test_what_a_search_promises_the_threshold_beside_it_promises(ok, tmp_path, m
         return self
 
     monkeypatch.setattr(CostSearch, "fit", failed)
-    text = ok("search", "digits:3", "--trials", 1, "--cv", 3, "--param", "C=0.01", *options)
+    text = ok("search", "digits:3", "-v", "--trials", 1, "--cv", 3, "--param", "C=0.01", *options)
     assert "exact pooled threshold: left out, no threshold could be shown to satisfy precision >= 0.7" in text
     assert "difference to the" not in text
 
@@ -582,18 +590,20 @@ def test_the_search_alone_where_no_rivals_are_wanted(ok, monkeypatch, tmp_path):
     assert load_model(tmp_path / "m.skops")[0].time_limit > 950
 
 
-def test_the_winner_is_shown_with_the_threshold_in_use(ok, tmp_path):
-    text = ok("search", "digits:8", "--param", "C=0.01", "--cv", 3, "--no-rivals", "--save", tmp_path / "m.skops")
+def test_a_column_is_one_measure_and_the_winner_is_told_with_the_threshold_in_use(ok, tmp_path):
+    options = ["--param", "C=0.01", "--cv", 3, "--no-rivals", "-v", "--save", tmp_path / "m.skops"]
+    text = ok("search", "digits:8", *options)
     search = load_model(tmp_path / "m.skops")[0]
-    row = next(line for line in text.splitlines() if line.startswith("| *"))
-    assert search.best_threshold_ != search.trials_[search.best_index_].threshold
-    assert f" {search.best_threshold_:.4g} |" in row
-    assert f" {search.best_score_:.4f} |" in row
+    row, trial = next(line for line in text.splitlines() if line.startswith("| *")), search.trials_[search.best_index_]
+    assert search.best_threshold_ != trial.threshold
+    assert f" {trial.threshold:.4g} |" in row
+    assert f" {trial.score:.4f} |" in row
     assert f"at least {search.best_threshold_:.4g}\n" in text
+    assert f"out-of-fold f1 {search.best_score_:.4f}" in text
 
 
 KINDS = np.array(["setosa", "versicolor", "virginica"])
-OF_CLASSES = ("--metric", "f1_macro", "--cv", 3, "--param", "C=1")
+OF_CLASSES = ("--metric", "f1_macro", "--cv", 3, "--param", "C=1", "--verbose")
 
 
 @pytest.fixture
@@ -643,7 +653,7 @@ def test_a_search_tells_its_rule_its_value_and_what_it_does_on_held_out_rows(ok,
 @pytest.mark.parametrize("base", ["logistic", "linear-svc"])
 def test_a_saved_model_predicts_labels_with_scores_of_each_class(base, ok, flowers, tmp_path):
     model, out = tmp_path / "m.skops", tmp_path / "out.csv"
-    ok("search", flowers, "--target", "kind", "--base", base, *OF_CLASSES, "--test-size", 0, "--save", model, "-q")
+    ok("search", flowers, "--target", "kind", "--base", base, *OF_CLASSES[:-1], "--test-size", 0, "--save", model, "-q")
     assert required_trust(model) == []
     search, _ = load_model(model)
     X = pandas.read_csv(flowers)[["length", "width"]]
@@ -710,14 +720,14 @@ def test_several_bases_are_one_search(ok, tmp_path):
 
 
 def test_rivals_of_several_bases(ok):
-    text = ok("search", "iris:1", "--model", "logistic,sgd", "--trials", 1, "--cv", 2)
+    text = ok("search", "iris:1", "-v", "--model", "logistic,sgd", "--trials", 1, "--cv", 2)
     assert "maximising f1 of logistic,sgd, up to 1 trials of each of" in text
     assert "| base as it is" in text
     assert "| exact pooled threshold" in text
 
 
 def test_a_base_without_weights_says_so(ok):
-    text = ok("search", "iris:1", "--base", "nearest-neighbors", "--no-rivals")
+    text = ok("search", "iris:1", "-v", "--base", "nearest-neighbors", "--no-rivals")
     assert "KNeighborsClassifier takes no weights, so that other costs cannot reach it" in text
 
 
