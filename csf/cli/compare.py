@@ -34,8 +34,8 @@ from csf.cli.shared import (
 )
 from csf.metrics.registry import aim_of
 from csf.search import CostSearch
-from csf.search.class_study import powers_of
 from csf.search.strategies import STRATEGIES, get_strategy
+from csf.search.study import powers_of
 from csf.show.report import Comparison, write_comparison
 
 if TYPE_CHECKING:

@@ -35,12 +35,11 @@ from csf.metrics import confusion, constraints
 from csf.metrics.hull import Hull
 from csf.metrics.profile import ErrorProfile
 from csf.search import CostSearch, strategies
-from csf.search.class_study import ClassStudy
 from csf.search.config import SearchConfig
 from csf.search.outcome import ClassOutcome, SearchOutcome
 from csf.search.row_costs import RowOutcome, RowStudy
 from csf.search.selection import Choice
-from csf.search.study import Study
+from csf.search.study import ClassStudy, Study
 from csf.thresholds.certificates import Guarantee
 from csf.thresholds.class_choice import Candidate
 from csf.thresholds.linear_rule import ClassCalibrator, LinearRule, RuleOfClasses, _Sigmoid

@@ -36,11 +36,11 @@ from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import OUTCOMES, RowCosts, row_costs
 from csf.search import CostSearch
-from csf.search.class_study import ClassStudy
 from csf.search.config import AUTO, SearchConfig, shared_pace, steps_of, strategy_of
 from csf.search.problem import ClassProblem, ThresholdProblem, planned_models, serves_classes
 from csf.search.row_costs import RowProblem
 from csf.search.strategies import Ladder
+from csf.search.study import ClassStudy
 from csf.show.held_out import exact_interval
 from csf.show.report import check_page
 from csf.thresholds.linear_rule import confusion_of

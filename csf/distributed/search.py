@@ -18,10 +18,9 @@ from csf.evaluate.choices import decisions
 from csf.evaluate.trials import known_hull, outcome
 from csf.metrics.profile import ErrorProfile
 from csf.search.config import FAST, SLOW, Model, Pace, SearchConfig, Step, chooser_of, steps_of
-from csf.search.loop import SearchLoop
+from csf.search.loop import Deadline, SearchLoop
 from csf.search.outcome import Outcome, SearchOutcome, conclude, reason_of
 from csf.search.problem import make_studies, open_checkpoint
-from csf.search.progress import Deadline
 from csf.search.selection import Race, races
 from csf.search.training import HeldOutPredictions, TrainedTrial, WaveTrainer, Work
 from csf.trainers.base import Training

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, final
@@ -28,6 +29,7 @@ __all__ = [
     "first_line",
     "gap",
     "known_hull",
+    "nothing_worked",
     "outcome",
     "same_costs",
 ]
@@ -353,3 +355,38 @@ def first_line(error: str) -> str:
     """
     lines = error.rpartition("Traceback (most recent call last):\n")[2].splitlines()
     return next((line for line in lines if line.strip() and not line.startswith(" ")), "no reason is given")
+
+
+# A user who reads of missing values is told how to fill them in.
+_MISSING = re.compile(r"contains NaN|missing value", re.IGNORECASE)
+# So is who reads of texts.
+_TEXTS = re.compile(r"could not convert string to float", re.IGNORECASE)
+_ENCODE = (
+    "X holds texts. Encode them inside the base, make_pipeline(OneHotEncoder(handle_unknown='ignore'), ...), or take "
+    "one that accepts them"
+)
+_INFINITE = re.compile(r"contains infinity", re.IGNORECASE)
+_REPLACE = "Clip infinite values with numpy.clip, or make them missing with X.replace([inf, -inf], nan) and impute them"
+_FILL_IN = (
+    "Fill in missing values inside the base, make_pipeline(SimpleImputer(), ...), or take one that accepts them, such "
+    "as HistGradientBoostingClassifier"
+)
+
+
+def nothing_worked(trials: Sequence[Any], *, ended: bool = False) -> Exception:
+    """Error for a search without a complete trial: the causes in a line each, a way out, then the first traceback.
+
+    One that ``ended`` with what fails on every fold is raised from the error itself, which is not reported twice.
+    """
+    errors = [trial.error for trial in trials if trial.error]
+    causes = list(dict.fromkeys(map(first_line, errors))) or ["no trial was made"]
+    more = "".join(f"\nothers: {cause}" for cause in causes[1:])
+    ways = {_FILL_IN: _MISSING, _ENCODE: _TEXTS, _REPLACE: _INFINITE}
+    hint = "".join(f"\n{way}" for way, kind in ways.items() if any(map(kind.search, causes)))
+    first = "".join(f"\nThe first error was:\n{error}" for error in errors[:1] if error.rstrip() != causes[0])
+    kind = TypeError if causes[0].startswith("TypeError: ") else ValueError
+    if ended:
+        how, first = "trials failed on every fold in the same way, and no others were tried", ""
+    else:
+        how = f"{len(trials)} trials failed"
+    return kind(f"all {how}: {causes[0]}{more}{hint}{first}")

@@ -33,7 +33,7 @@ from csf.evaluate.choices import Chooser, Margins, ModelMargin
 from csf.metrics.registry import aim
 from csf.metrics.review import Review
 from csf.search.strategies import Ladder, Strategy, get_strategy
-from csf.search.strategies.fixed import OnlyEqualCosts
+from csf.search.strategies.named import OnlyEqualCosts
 from csf.thresholds.certificates import check_rates
 from csf.trainers import ENGINES
 from csf.trainers.boosters import rounds_of

@@ -24,7 +24,7 @@ from csf.metrics.row_costs import COSTS, RowCosts, row_costs
 from csf.search.config import AUTO, SearchConfig
 from csf.search.fitted import FittedSearch, told_of_classes
 from csf.search.labels import LabelSearch, value_of_labels
-from csf.search.loop import SearchLoop
+from csf.search.loop import Deadline, Forecast, SearchLoop
 from csf.search.outcome import ClassOutcome
 from csf.search.problem import (
     Plan,
@@ -39,7 +39,6 @@ from csf.search.problem import (
     read_problem,
     serves_classes,
 )
-from csf.search.progress import Deadline, Forecast
 from csf.search.row_costs import RowProblem
 from csf.search.workers import LocalTrainer, threads_for
 from csf.thresholds.capacity import Capacity, Ranked, capacity_of, predict_within

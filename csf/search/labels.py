@@ -19,13 +19,13 @@ from csf.data.costs import assembled
 from csf.data.folds import Task, resolve_splits
 from csf.data.labels import LabelMatrix, label_strata, read_codes
 from csf.evaluate import MAX_BYTES, mean_assessment, seed_of
+from csf.evaluate.assessment import LabelledSamples, SampleDraws, assess_sample_means
 from csf.evaluate.choices import decisions
-from csf.evaluate.rows import LabelRows, RowDraws, assess_rows
+from csf.evaluate.trials import nothing_worked
 from csf.metrics.labels import LabelMetric, get_label_metric
 from csf.search.config import chooser_of, cv_of, pace_of, shared_pace, split_seed
 from csf.search.outcome import Outcome, SearchOutcome
 from csf.search.problem import Plan, ThresholdProblem, is_prefit
-from csf.search.progress import nothing_worked
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.search.strategies import Ladder
 from csf.thresholds.curve import sweep
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from csf._common.typing import Array, Estimator, IntArray, Samples
     from csf.evaluate import Assessment, ScoreRow, ScoreStore
     from csf.search.config import SearchConfig
-    from csf.search.progress import Deadline
+    from csf.search.loop import Deadline
     from csf.thresholds.curve import ThresholdCurve
     from csf.trainers.base import Trainer, Training
 
@@ -44,8 +44,8 @@ __all__ = [
     "LabelSearch",
     "LabelsRule",
     "MeanOutcome",
-    "RowOutcome",
-    "conclude_rows",
+    "SampleMeansOutcome",
+    "conclude_sample_means",
     "value_of_labels",
 ]
 
@@ -106,7 +106,7 @@ class LabelsRule:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RowOutcome(SearchOutcome):
+class SampleMeansOutcome(SearchOutcome):
     """What a search of the mean over rows found."""
 
     n_labels: int
@@ -115,15 +115,15 @@ class RowOutcome(SearchOutcome):
     def assess(self) -> Assessment:
         """What the winner is worth."""
         assert self.store is not None, "searches in memory keep their scores"
-        return assess_rows(self.store, self.n_labels, self.beta, self.key, seed_of(self.config.random_state))
+        return assess_sample_means(self.store, self.n_labels, self.beta, self.key, seed_of(self.config.random_state))
 
 
-def conclude_rows(searched: Outcome, *, n_labels: int, beta: float, margin: float | None) -> RowOutcome:
+def conclude_sample_means(searched: Outcome, *, n_labels: int, beta: float, margin: float | None) -> SampleMeansOutcome:
     """Outcome of trials that were judged on all pairs of a row and a label, now by the mean over rows."""
     store: ScoreStore = searched.store
     if not len(store):
         raise nothing_worked(searched.trials)
-    truth = LabelRows(store.is_pos, n_labels, beta)
+    truth = LabelledSamples(store.is_pos, n_labels, beta)
     for row in list(store):
         store.put(_judged(row, store, truth))
     won = min(store, key=lambda row: row.rank) if margin is None else _stable(store, truth)
@@ -135,7 +135,7 @@ def conclude_rows(searched: Outcome, *, n_labels: int, beta: float, margin: floa
         ]
     store.put(won)
     trials = [trial for study in searched.studies for trial in study.trials]
-    return RowOutcome(
+    return SampleMeansOutcome(
         **searched.shared,
         winner=next(trial for trial in trials if (trial.setting, trial.number) == won.key),
         threshold=won.threshold,
@@ -150,7 +150,7 @@ def conclude_rows(searched: Outcome, *, n_labels: int, beta: float, margin: floa
     )
 
 
-def _judged(row: ScoreRow, store: ScoreStore, truth: LabelRows) -> ScoreRow:
+def _judged(row: ScoreRow, store: ScoreStore, truth: LabelledSamples) -> ScoreRow:
     """The row at the cut that is best for the mean over rows."""
     if row.score is None:
         return replace(row, value=_value(decisions(row), store, truth))
@@ -158,14 +158,14 @@ def _judged(row: ScoreRow, store: ScoreStore, truth: LabelRows) -> ScoreRow:
     return replace(row, threshold=threshold, value=value)
 
 
-def _value(found: Any, store: ScoreStore, truth: LabelRows) -> float:
+def _value(found: Any, store: ScoreStore, truth: LabelledSamples) -> float:
     weight = None if store.weight is None else store.weight[:: truth.n_labels]
     return float(np.average(truth.values(found), weights=weight))
 
 
-def _stable(store: ScoreStore, truth: LabelRows) -> ScoreRow:
+def _stable(store: ScoreStore, truth: LabelledSamples) -> ScoreRow:
     """The row that is best on average over draws, cut at the mean of its best cuts; see `stable_choice`."""
-    draws = RowDraws(store, truth.n_labels, truth.beta, N_DRAWS, 0)
+    draws = SampleDraws(store, truth.n_labels, truth.beta, N_DRAWS, 0)
     values = np.array([values for _, values in draws.retuned])
     at = int(values.mean(axis=1).argmax())
     row = draws.rows[at]
@@ -241,7 +241,10 @@ class LabelSearch:
         problem = AllLabels(task.user_labels)
         if self.aim.average == "samples":
             # A mean over rows has no costs that aim at a level of it: those of all trainings are equal.
-            config, problem = replace(config, strategy=Ladder(1)), RowMeans(task.user_labels, labels.n_labels, self.aim)
+            config, problem = (
+                replace(config, strategy=Ladder(1)),
+                SampleMeans(task.user_labels, labels.n_labels, self.aim),
+            )
         found, rule, seconds = search._searched(config, problem, task, self.prepared, deadline, MAX_BYTES)
         if rule is not None:
             rule = replace(rule, rules=tuple(labels.given(list(rule.rules))))
@@ -261,7 +264,7 @@ class AllLabels(ThresholdProblem):
 
 
 @dataclass(frozen=True, eq=False)
-class RowMeans(AllLabels):
+class SampleMeans(AllLabels):
     """The same, judged by the mean over samples."""
 
     n_labels: int
@@ -275,7 +278,7 @@ class RowMeans(AllLabels):
         """Outcome of a search that is over."""
         searched = plan.searched(config, store, stopped or "all settings are done")
         margin = chooser_of(config, plan.models).margin
-        return conclude_rows(searched, n_labels=self.n_labels, beta=self.aim.beta, margin=margin)
+        return conclude_sample_means(searched, n_labels=self.n_labels, beta=self.aim.beta, margin=margin)
 
 
 @dataclass(frozen=True, eq=False)

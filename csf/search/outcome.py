@@ -17,12 +17,11 @@ from csf._common.typing import Array
 from csf._common.validation import check_fraction, check_labels, check_weights, floats
 from csf.evaluate import Chooser, ScoreRow, ScoreStore, TrialKey, assess, seed_of
 from csf.evaluate.choices import BEST
-from csf.evaluate.trials import Trial, gap, outcome
+from csf.evaluate.trials import Trial, gap, nothing_worked, outcome
 from csf.metrics.base import rank
 from csf.metrics.hull import Hull
 from csf.metrics.profile import ErrorProfile
-from csf.search.bounds.with_margin import bound_with_margin
-from csf.search.progress import nothing_worked
+from csf.search.bounds import bound_with_margin
 from csf.search.selection import choose
 from csf.search.strategies.base import level_of_costs
 from csf.thresholds.capacity import Ranked, rank_by_score

@@ -41,10 +41,9 @@ from csf.metrics import ConfusionMetric, LinearFractional, Metric, get_confusion
 from csf.metrics.base import rank
 from csf.metrics.concave import Concave
 from csf.metrics.profile import ErrorProfile
-from csf.search.judging import ClassJudge, pooled
 from csf.search.outcome import tuned_decision
 from csf.search.problem import with_setting
-from csf.search.training import FoldResult, FoldTask
+from csf.search.training import ClassJudge, FoldResult, FoldTask, pooled
 from csf.search.workers import Workers
 from csf.thresholds.class_choice import Candidate, assess_class
 from csf.thresholds.consistent import (

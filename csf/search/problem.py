@@ -32,7 +32,6 @@ from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import row_costs
 from csf.search.checkpoint import Checkpoint
-from csf.search.class_study import ClassStudy
 from csf.search.config import (
     AUTO,
     BEYOND,
@@ -51,12 +50,11 @@ from csf.search.config import (
     steps_of_models,
     strategy_of,
 )
-from csf.search.judging import ClassJudge, ThresholdJudge, evaluate, warn_of_one_side
 from csf.search.outcome import ClassOutcome, Outcome, SearchOutcome, conclude, conclude_classes, curve_of, reason_of
 from csf.search.selection import Race, races, stable_choice
 from csf.search.strategies import EqualCostsFirst, ImbalanceRatio, Ladder, get_strategy
-from csf.search.study import Study
-from csf.search.training import FoldResult
+from csf.search.study import ClassStudy, Study
+from csf.search.training import ClassJudge, FoldResult, ThresholdJudge, evaluate, warn_of_one_side
 from csf.thresholds.certificates import Scored, certify
 from csf.thresholds.linear_rule import RuleOfClasses, aligned_scores, codes_of
 from csf.thresholds.rule import ThresholdRule
@@ -72,8 +70,8 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
     from csf.search.config import Pace, SearchConfig
-    from csf.search.judging import Judge
     from csf.search.strategies import Strategy
+    from csf.search.training import Judge
     from csf.trainers.base import Trainer, Training
 
 __all__ = [

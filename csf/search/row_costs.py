@@ -16,15 +16,14 @@ from csf.data.folds import Fold
 from csf.data.labels import read_labels
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, respond, response_method
 from csf.evaluate import MAX_BYTES, seed_of
+from csf.evaluate.trials import nothing_worked
 from csf.metrics.review import Review
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts
-from csf.search.class_study import ClassStudy, powers_of
 from csf.search.config import FAST, MANY, settings_of
-from csf.search.judging import Judge, pooled
 from csf.search.outcome import CandidateOutcome, Outcome, trial_table, warn_of_open_gap
 from csf.search.problem import ThresholdProblem, untrained
-from csf.search.progress import nothing_worked
-from csf.search.training import FoldResult, HeldOutPredictions
+from csf.search.study import ClassStudy, powers_of
+from csf.search.training import FoldResult, HeldOutPredictions, Judge, pooled
 from csf.thresholds.capacity import Ranked, rank_by_costs
 from csf.thresholds.review import Answered, Bands, bands_of_costs
 from csf.thresholds.row_choice import RowChoice, RowStore

@@ -12,8 +12,7 @@ import numpy as np
 from csf._common.validation import check_count
 from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, differences
 from csf.evaluate.choices import BEST, Margins, averaged, decide_gain
-from csf.evaluate.trials import best_trial
-from csf.search.progress import nothing_worked
+from csf.evaluate.trials import best_trial, nothing_worked
 from csf.search.strategies import EqualCostsFirst, Ladder, get_strategy
 from csf.thresholds.curve import sweep_several
 

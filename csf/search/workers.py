@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from csf._common.typing import IntArray
     from csf.data.folds import Fold
     from csf.evaluate.trials import Trial
-    from csf.search.judging import Judge
+    from csf.search.training import Judge
     from csf.trainers.base import Trainer
 
 __all__ = [

@@ -12,8 +12,8 @@ from csf._common.sklearn import named_models
 from csf._common.typing import Array
 from csf._common.validation import check_choice
 from csf.metrics import get_metric
+from csf.search.bounds import bound_with_margin as ceiling
 from csf.search.bounds import get_bound
-from csf.search.bounds.with_margin import bound_with_margin as ceiling
 from csf.search.config import MODEL
 from csf.show._shared import (
     BLUE,

@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import fbeta_score
 
 from csf.evaluate import ScoreStore
+from csf.evaluate.assessment import LabelledSamples, SampleDraws, assess_sample_means
 from csf.evaluate.draws import CodedRow, units_of
-from csf.evaluate.rows import LabelRows, RowDraws, assess_rows
 
 
 def mean_f(truth, found, weight=None, beta=1.0):
@@ -25,7 +25,7 @@ def rows():
 def test_the_best_cut_is_the_best_of_all(beta, weighted, rows):
     truth, score, weight = rows
     given = weight.astype(float) if weighted else None
-    known = LabelRows(truth.ravel(), 3, beta)
+    known = LabelledSamples(truth.ravel(), 3, beta)
     cut, value = known.best_cut(score.ravel(), None if given is None else np.repeat(given, 3))
     every = [mean_f(truth, score >= each, given, beta) for each in [*np.unique(score), np.inf]]
     assert value == pytest.approx(max(every))
@@ -36,23 +36,23 @@ def test_the_best_cut_is_the_best_of_all(beta, weighted, rows):
 
 
 def test_finding_nothing_can_be_best():
-    nothing = LabelRows(np.array([False, False, False, True]), 2, 1.0)
+    nothing = LabelledSamples(np.array([False, False, False, True]), 2, 1.0)
     assert nothing.best_cut(np.array([0.9, 0.8, 0.7, 0.1]), None) == (np.inf, 0.5)
-    everything = LabelRows(np.ones(4, dtype=bool), 2, 1.0)
+    everything = LabelledSamples(np.ones(4, dtype=bool), 2, 1.0)
     assert everything.best_cut(np.array([0.9, 0.8, 0.7, 0.1]), None) == (-np.inf, 1.0)
 
 
 def stored(truth, score, weight=None):
     at = np.repeat(np.arange(len(truth)), truth.shape[1])
     store = ScoreStore(truth.ravel(), None if weight is None else np.repeat(weight, truth.shape[1]), samples=at)
-    cut, value = LabelRows(truth.ravel(), truth.shape[1], 1.0).best_cut(score.ravel(), store.weight)
+    cut, value = LabelledSamples(truth.ravel(), truth.shape[1], 1.0).best_cut(score.ravel(), store.weight)
     store.add((0, 0), score=score.ravel(), threshold=cut, value=value)
     return store
 
 
 def test_draws_count_rows(rows):
     truth, score, _ = rows
-    draws = RowDraws(stored(truth, score), 3, 1.0, 8, 0)
+    draws = SampleDraws(stored(truth, score), 3, 1.0, 8, 0)
     counts = draws.counts[:, :1]
     cut, (value,) = draws.tuned(0, counts)
     # units are rows in an order of their own: what is drawn of each is counted once more
@@ -66,8 +66,8 @@ def test_draws_count_rows(rows):
 def test_whole_weights_are_rows(rows):
     truth, score, weight = rows
     repeated = np.repeat(np.arange(40), weight)
-    one = assess_rows(stored(truth, score, weight.astype(float)), 3, 1.0, (0, 0))
-    other = assess_rows(stored(truth[repeated], score[repeated]), 3, 1.0, (0, 0))
+    one = assess_sample_means(stored(truth, score, weight.astype(float)), 3, 1.0, (0, 0))
+    other = assess_sample_means(stored(truth[repeated], score[repeated]), 3, 1.0, (0, 0))
     assert one.corrected_score == pytest.approx(other.corrected_score)
     assert one.monte_carlo_error == pytest.approx(other.monte_carlo_error)
     assert one.score_interval == pytest.approx(other.score_interval)

@@ -6,9 +6,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from csf.data.labels import read_classes
 from csf.metrics import get_confusion_metric
-from csf.search.class_study import ClassStudy, judged_fields
 from csf.search.config import SearchConfig
 from csf.search.outcome import Outcome, conclude_classes
+from csf.search.study import ClassStudy, judged_fields
 from csf.thresholds.class_choice import ClassStore
 from csf.thresholds.linear_rule import confusion_of, cross_fitted, tune_rule
 

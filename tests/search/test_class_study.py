@@ -8,7 +8,7 @@ import pytest
 
 from csf.evaluate.trials import Trial
 from csf.metrics import get_confusion_metric
-from csf.search.class_study import ClassStudy, judged_fields
+from csf.search.study import ClassStudy, judged_fields
 from csf.strategies import Grid, Ladder
 
 SHARES = np.array([0.6, 0.3, 0.1])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from csf.search.progress import Deadline
+from csf.search.loop import Deadline
 
 
 def clock_of(*times):

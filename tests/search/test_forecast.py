@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.search import progress as forecast
-from csf.search.progress import Forecast
+from csf.search.loop import Forecast
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))

@@ -8,8 +8,8 @@ from csf import Study
 from csf.data.folds import Task, make_folds
 from csf.data.responses import Response
 from csf.metrics import FBeta
-from csf.search.judging import ThresholdJudge
 from csf.search.loop import SearchLoop
+from csf.search.training import ThresholdJudge
 from csf.search.workers import LocalTrainer
 from csf.strategies import Cone
 from csf.trainers import Trainer, Training

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.compiled import njit
 from csf._common.typing import Array, BoolArray, Values
-from csf.search.bounds.base import Bound, check_trials, profile_of, require_linear_fractional
+from csf.search.bounds.support_line import Bound, check_trials, profile_of, require_linear_fractional
 
 if TYPE_CHECKING:
     import shapely

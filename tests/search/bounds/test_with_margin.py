@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 
 from csf.bounds import upper_bound
 from csf.evaluate import standard_error
-from csf.search.bounds.with_margin import bound_with_margin
+from csf.search.bounds import bound_with_margin
 
 
 @pytest.fixture(scope="module")

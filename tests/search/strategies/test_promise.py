@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from csf import ErrorProfile, Study, Trial
 from csf.bounds import ConeBound
 from csf.metrics import Constrained, FBeta, GMean, Jaccard, LinearFractional, Metric, Recall, get_constraint, get_metric
-from csf.search.strategies.promise import corner_promise
+from csf.search.strategies.named import corner_promise
 from csf.strategies import Cone, Grid, Support
 
 POS = 0.2

@@ -1,21 +1,31 @@
-"""Strategies that train where the trials so far promise most: under cones, and between support lines."""
+"""The strategies that come with the package."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, Values
-from csf._common.validation import check_count, check_number
-from csf.metrics import LinearFractional
+from csf._common.validation import check_bool, check_count, check_number
+from csf.evaluate.trials import Trial
+from csf.metrics import LinearFractional, Metric
 from csf.search.bounds import ConeBound, SupportLineBound, known_profiles
-from csf.search.bounds.base import check_eps
 from csf.search.bounds.cone import Cone as UnreachableCone
 from csf.search.bounds.cone import error_span, highest_levels
-from csf.search.strategies.base import SAME, Strategy, tried_levels
+from csf.search.bounds.support_line import check_eps
+from csf.search.strategies.base import (
+    SAME,
+    Proposal,
+    Strategy,
+    balanced_level,
+    level_of_costs,
+    require_levels,
+    tried_levels,
+)
 
 if TYPE_CHECKING:
     from csf.evaluate.trials import Trial
@@ -23,10 +33,360 @@ if TYPE_CHECKING:
     from csf.search.strategies.base import Proposal
 
 __all__ = [
+    "Bisection",
     "Cone",
+    "Dinkelbach",
+    "GoldenSection",
+    "Grid",
+    "ImbalanceRatio",
+    "Ladder",
     "Support",
     "corner_promise",
 ]
+
+
+# ---------------------------------------------------------------- costs that do not depend on results
+
+
+@dataclass(frozen=True)
+class Grid(Strategy):
+    """Levels in the middles of ``size`` equal parts of the range, from low to high.
+
+    Parameters
+    ----------
+    size : int, default=None
+        Number of levels; ``None`` takes the number of trials of the search.
+
+    References
+    ----------
+    .. [1] S. Parambath, N. Usunier, Y. Grandvalet, "Optimizing F-measures by cost-sensitive classification",
+       NIPS 2014.
+
+    Examples
+    --------
+    >>> from csf.metrics import FBeta
+    >>> Grid(size=5).propose([], metric=FBeta(), pos=0.1)
+    0.1
+    """
+
+    size: int | None = None
+
+    batch_size = None
+
+    def __post_init__(self) -> None:
+        if self.size is not None:
+            check_count(self.size, "size")
+
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
+        """First level of the grid that was not tried, see `Strategy.propose`."""
+        size = 10 if self.size is None else self.size
+        lo, hi = metric.range(pos)
+        levels = lo + (np.arange(size) + 0.5) * (hi - lo) / size
+        tried = np.array([-np.inf, *tried_levels(trials), np.inf])
+        above = np.searchsorted(tried, levels)
+        free = np.minimum(levels - tried[above - 1], tried[above] - levels) > SAME * (hi - lo)
+        return float(levels[np.argmax(free)]) if free.any() else None
+
+    def most_trials(self, n_trials: int) -> int:
+        """One for each level, see `Strategy.most_trials`."""
+        return n_trials if self.size is None else min(n_trials, self.size)
+
+    def with_budget(self, n_trials: int) -> Strategy:
+        """A grid of ``n_trials`` levels unless its size was given, see `Strategy.with_budget`."""
+        return self if self.size is not None else replace(self, size=n_trials)
+
+
+# Classes of nearly the same size leave no ratio to climb to; the top is then this far from equal costs.
+_LEAST_TOP = 3.0
+# Ratios of costs closer than this (relative) are the same step.
+_SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Ladder(Strategy):
+    """Ratios ``c_fn : c_fp`` in equal steps of their logarithm, from 1 to the one that balances the classes.
+
+    Equal costs come first, then the other ratios in an order in which each one is far from those before it, so that a
+    search that is ended early has seen the whole range. The ratios do not depend on the metric: with a tuned threshold,
+    costs act through the direction of the model, and for that their ratio is what counts. F-beta, Jaccard and the
+    G-mean have their best levels between these two ends.
+
+    Parameters
+    ----------
+    size : int, default=6
+        Number of ratios, equal costs and balancing ones among them.
+    race : bool, default=True
+        Whether settings of ``param_grid`` that are behind with equal costs drop out of a `csf.CostSearch`, see there;
+        ``False`` trains all of them at all ratios.
+
+    Notes
+    -----
+    The top is at least 3 (at most 1/3 where positives are the majority). Costs add up to 2.
+
+    Examples
+    --------
+    >>> from csf.metrics import FBeta
+    >>> Ladder().propose([], metric=FBeta(), pos=0.2)
+    Proposal(t=None, c_fn=1.0, c_fp=1.0)
+    >>> [round(step, 1) for step in _order(6)]
+    [0.0, 1.0, 0.6, 0.8, 0.4, 0.2]
+    """
+
+    size: int = 6
+    race: bool = True
+
+    def __post_init__(self) -> None:
+        check_count(self.size, "size")
+        check_bool(self.race, "race")
+
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
+        """First ratio that was not tried, see `Strategy.propose`."""
+        tried = [math.log(trial.c_fn / trial.c_fp) for trial in trials if trial.c_fn > 0 and trial.c_fp > 0]
+        for step in _order(self.size):
+            ratio = _top(pos) * step
+            if all(abs(ratio - other) > _SAME * max(1.0, abs(ratio)) for other in tried):
+                c_fp = 2.0 / (1.0 + math.exp(ratio))
+                costs = 2.0 - c_fp, c_fp
+                return Proposal(level_of_costs(metric, *costs, pos=pos), *costs)
+        return None
+
+    def most_trials(self, n_trials: int) -> int:
+        """One for each ratio, see `Strategy.most_trials`."""
+        return min(n_trials, self.size)
+
+    def only_equal(self, *, pos: float) -> str:
+        """Its size, see `Strategy.only_equal`."""
+        return "its only ratio is that of equal costs; strategy=Ladder(3) tries others"
+
+
+@dataclass(frozen=True)
+class OnlyEqualCosts(Ladder):
+    """Equal costs alone, and ``why`` there are no others."""
+
+    size: int = 1
+    why: str = ""
+
+    def only_equal(self, *, pos: float) -> str:
+        """What it was made with, see `Strategy.only_equal`."""
+        return self.why
+
+    @property
+    def name(self) -> str:
+        """``"equal_costs"``."""
+        return "equal_costs"
+
+
+def _top(pos: float) -> float:
+    """Logarithm of the largest ratio."""
+    balance = math.log1p(-pos) - math.log(pos)
+    return math.copysign(max(abs(balance), math.log(_LEAST_TOP)), balance)
+
+
+def _order(size: int) -> list[float]:
+    """Rungs from 0 to 1: both ends, then always the one that is farthest from those before (the higher of equals)."""
+    steps = [at / max(size - 1, 1) for at in range(size)]
+    order = steps[:1]
+    left = steps[1:]
+    while left:
+        step = max(left, key=lambda at: (round(min(abs(at - other) for other in order), 9), at))
+        order.append(step)
+        left.remove(step)
+    return order
+
+
+@dataclass(frozen=True)
+class ImbalanceRatio(Strategy):
+    """One trial in which each class costs the share of the other one: ``c_fn = 1 - pos``, ``c_fp = pos``.
+
+    Examples
+    --------
+    >>> from csf.metrics import FBeta
+    >>> ImbalanceRatio().propose([], metric=FBeta(), pos=0.1)
+    Proposal(t=0.2, c_fn=0.9, c_fp=0.1)
+    """
+
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
+        """The balanced costs, once, see `Strategy.propose`."""
+        if trials:
+            return None
+        return Proposal(balanced_level(metric, pos=pos), 1.0 - pos, pos)
+
+    def most_trials(self, n_trials: int) -> int:
+        """A single one, see `Strategy.most_trials`."""
+        return 1
+
+    @property
+    def name(self) -> str:
+        """``"imbalance_ratio"``."""
+        return "imbalance_ratio"
+
+
+# ---------------------------------------------------------------- from level to level
+
+
+@dataclass(frozen=True)
+class Bisection(Strategy):
+    """Halve the range of levels by the sign test of fractional programming.
+
+    For an exact learner the model trained at t has a value of at least t exactly when some model has.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        Width of the last interval, in units of the metric.
+
+    References
+    ----------
+    .. [1] H. Narasimhan et al., "Consistent multiclass algorithms for complex performance measures", ICML 2015.
+
+    Examples
+    --------
+    >>> from csf.metrics import FBeta
+    >>> Bisection().propose([], metric=FBeta(), pos=0.1)
+    0.5
+    """
+
+    tol: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_number(self.tol, "tol")
+
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
+        """Middle of the interval that is left, see `Strategy.propose`."""
+        lo, hi = metric.range(pos)
+        width = hi - lo
+        # Levels that count as the same one cannot be distinguished by another training, whatever the tolerance.
+        while hi - lo > max(self.tol, SAME * width):
+            middle = 0.5 * (lo + hi)
+            trained = metric.clip_level(middle, pos=pos)
+            here = [t for t in trials if t.t is not None and abs(t.t - trained) <= SAME * width]
+            if not here:
+                return middle
+            # A failed training shows no model of this value.
+            attained = any(t.value is not None and t.value >= middle for t in here)
+            lo, hi = (middle, hi) if attained else (lo, middle)
+        return None
+
+    def check_metric(self, metric: Metric) -> None:
+        """Bisection needs levels, see `Strategy.check_metric`."""
+        require_levels(self, metric)
+
+
+@dataclass(frozen=True)
+class Dinkelbach(Strategy):
+    """Train at the best value so far; with an exact learner the value rises until it is its own level.
+
+    Parameters
+    ----------
+    tol : float, default=1e-4
+        The strategy ends when the best value is this close to a tried level, in units of the metric.
+
+    Notes
+    -----
+    It starts at the level that balances the classes (the middle of the range where there is none). With an exact
+    learner it is Newton's method and takes a few trainings; with a real one it may stop early, at a level whose
+    model is no better than its level says.
+
+    References
+    ----------
+    .. [1] W. Dinkelbach, "On nonlinear fractional programming", Management Science 13, 1967.
+
+    Examples
+    --------
+    >>> from csf.metrics import FBeta
+    >>> Dinkelbach().propose([], metric=FBeta(), pos=0.1)
+    0.2
+    """
+
+    tol: float = 1e-4
+
+    def __post_init__(self) -> None:
+        check_number(self.tol, "tol")
+
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
+        """Best value seen, unless it was tried, see `Strategy.propose`."""
+        values = [trial.value for trial in trials if trial.value is not None]
+        tried = tried_levels(trials)
+        if not values:
+            balanced = balanced_level(metric, pos=pos)
+            lo, hi = metric.range(pos)
+            starts = ([] if balanced is None else [balanced]) + [0.5 * (lo + hi)]
+            return next((t for t in starts if not self._close(t, tried)), None)
+        t = metric.clip_level(max(values), pos=pos)
+        return None if self._close(t, tried) else t
+
+    def _close(self, t: float, tried: list[float]) -> bool:
+        return any(abs(t - other) <= self.tol for other in tried)
+
+    def check_metric(self, metric: Metric) -> None:
+        """The best value must be a level, see `Strategy.check_metric`."""
+        require_levels(self, metric)
+
+
+# Share of an interval up to its inner level on the right: one of two inner levels serves the smaller interval again.
+GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+
+
+@dataclass(frozen=True)
+class GoldenSection(Strategy):
+    """Narrow down the level of the largest value, for values that rise with the level, then fall.
+
+    With an exact learner, linear-fractional metrics and the G-mean and its kind are such functions of the level. Each
+    training takes away 38 % of the levels left; all that is compared are values, so it serves every metric.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        Width of the last interval of levels, as a share of the range.
+
+    Notes
+    -----
+    Of two equal values of a linear-fractional metric the levels themselves say where the best one lies: above both
+    where the values are. For other metrics the one at the lower level counts as better then. A failed training counts
+    as the worst. A real learner is noisy: an interval that is given up does not come back. `Cone` and `Support` are
+    safer then.
+
+    References
+    ----------
+    .. [1] J. Kiefer, "Sequential minimax search for a maximum", Proceedings of the American Mathematical Society 4,
+       1953.
+
+    Examples
+    --------
+    >>> from csf.metrics import FBeta
+    >>> GoldenSection().propose([], metric=FBeta(), pos=0.1)
+    0.382
+    """
+
+    tol: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_number(self.tol, "tol")
+
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | None:
+        """The inner level of the interval left that was not tried, see `Strategy.propose`."""
+        lo, hi = metric.range(pos)
+        width, tells = hi - lo, isinstance(metric, LinearFractional)
+        while hi - lo > max(self.tol, 4.0 * SAME) * width:
+            left, right = hi - GOLDEN * (hi - lo), lo + GOLDEN * (hi - lo)
+            values = []
+            for level in (left, right):
+                trained = metric.clip_level(level, pos=pos)
+                here = [t for t in trials if t.t is not None and abs(t.t - trained) <= SAME * width]
+                if not here:
+                    return level
+                values.append(max((t.attained for t in here if t.attained is not None), default=-math.inf))
+            rises = values[1] > values[0] or (tells and values[0] == values[1] > right)
+            lo, hi = (left, hi) if rises else (lo, right)
+        return None
+
+    @property
+    def name(self) -> str:
+        """``"golden_section"``."""
+        return "golden_section"
+
+
+# ---------------------------------------------------------------- where the trials promise most
 
 
 def corner_promise(trials: Sequence[Trial], edges: Array, metric: Metric, pos: float) -> Array:
