@@ -70,304 +70,124 @@ def _has_a_threshold(self: CostSearch) -> bool:
 
 
 class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
-    """Search the class costs, and with them the threshold, that maximise a metric.
+    """Train a classifier for F1 or another metric: class weights, threshold and parameters in one search.
 
-    Metrics such as F-beta, Jaccard or the G-mean cannot be summed over examples, so no classifier optimises them
-    directly. For each level t that such a metric can take there are class costs ``(c_fn, c_fp)``, of a false negative
-    and of a false positive, for which ordinary weighted training aims at that level. ``CostSearch`` trains the base
-    classifier at a few of these costs, chosen by a strategy, tunes the threshold of each model on pooled out-of-fold
-    scores, and trains the winner once more on everything. Without further arguments it also searches the C of linear
-    models, and repeats the folds where positives are few.
+    Metrics such as F-beta, Jaccard or the G-mean are no sums over samples, so ordinary training does not maximise them.
+    With the right class costs ``(c_fn, c_fp)``, of a false negative and a false positive, it does [1]_ [2]_.
+    ``CostSearch`` trains the base with a few costs and parameters, tunes each threshold on pooled out-of-fold scores,
+    and trains the winner once more on all samples. ``predict_proba`` takes the costs out again; use ``predict`` for
+    decisions. The guide has the mathematics.
 
-    Three and more classes that are all alike have a weight each, and a rule of their probabilities takes the place of
-    the threshold; several labels a sample (``y`` of 0 and 1, a column each) have a threshold each, or share one. See
-    Notes.
+    Parameters
+    ----------
+    base : estimator, list of estimator or dict of str to estimator
+        Classifier, pipeline that ends in one, or OneVsRestClassifier. ``fit`` should take ``sample_weight``, or the
+        base have ``class_weight``; others are trained at equal costs only. The best of several models wins.
+    metric : str, Metric or callable, default="f1"
+        What is maximised: a name in `csf.metrics.METRICS` or, for several classes, `csf.metrics.CONFUSION_METRICS`; an
+        average over labels such as ``"f1_macro"``; a function ``f(y_true, y_pred, sample_weight=None)`` or a scorer of
+        one (see `csf.metrics.get_metric`); `csf.metrics.RowCosts`, or ``"savings"``, ``"cost"`` or ``"benefit"``.
+    constraint : str or Constraint, default=None
+        What the classifier must satisfy on held-out predictions, e.g. ``"precision >= 0.8, fpr <= 0.01"``.
+    confidence : float, default=None
+        Probability, in (0, 1), with which the constraint also holds on new data. It covers one search, not several of
+        which one passes. See `csf.thresholds.certificates`.
+    cv : int, float, splitter, iterable, "prefit" or None, default=None
+        Folds, a held-out share in (0, 1), a splitter or the splits. ``None`` means 5 shuffled folds, repeated where the
+        rarest class has fewer than 500 samples. ``"prefit"`` only tunes the threshold of a fitted base.
+    random_state : int, RandomState or None, default=None
+        Seed of folds, of the ``calibration`` share and of bases without a seed. ``None`` always draws the same folds.
+    pos_label, null_class : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}. Class with nothing to find, if ``y`` has several
+        others.
+    param_grid : dict, list of dict, "auto" or None, default="auto"
+        Parameters of the base to search too; for several models a dict by name. ``"auto"`` searches C of `LinearSVC`
+        and `LogisticRegression` and the rounds of boosters; ``None`` keeps the base as it is.
+    strategy : str, Strategy or callable, default="ladder"
+        Which costs to try: a name in `csf.strategies.STRATEGIES`, an object, or ``f(trials, *, metric, pos)``.
+    n_trials : int, default=10
+        Most costs to try for each setting of ``param_grid``. The ladder has at most 6, and 1 for slow bases.
+    threshold : {"stable", "tune", None}, default="stable"
+        ``"stable"`` takes winner and threshold that are best on average over bootstrap resamples, ``"tune"`` the best
+        on the samples as they are (so does a constraint), ``None`` the base's own decision.
+    min_gain : float, default=None
+        Keep equal costs unless others gain this many standard errors more than chance would.
+    tol, time_limit : float, default=None
+        Stop once the bound of a setting is this close to its best value; stop after so many seconds.
+    calibration : float, default=0.3
+        Share of the samples that tests the constraint when ``confidence`` is given.
+    review : Review, default=None
+        Third answer of `decide`: a person looks at the row, see `csf.metrics.Review`. `predict` keeps two answers.
+    engine : {"auto", "generic", "liblinear"}, default="auto"
+        ``"auto"`` solves linear models from earlier solutions; ``"generic"`` trains a clone each time; ``"liblinear"``
+        uses LIBLINEAR's own package. See `csf.trainers`.
+    weighting : {"class", "one-vs-rest"}, default="class"
+        Whether costs weigh classes, or each problem of a OneVsRestClassifier by itself.
+    normalize : {"mean", "none"}, default="mean"
+        ``"mean"`` keeps the mean weight, and so the regularisation, constant; ``"none"`` takes costs as they are.
+    sample_weight_name : str, default=None
+        Argument of the base's ``fit`` for weights, such as ``"clf__sample_weight"``, where it is not found.
+    refit : bool or "folds", default=True
+        Train the winner on all samples (needed to predict); ``"folds"`` predicts with the mean of the folds' models.
+    bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
+        How ``upper_bound_`` is computed, see `csf.bounds`.
+    bound_on : {"validation", "train"}, default="validation"
+        Predictions that strategies and bounds read: held-out ones, or those of the training parts as in the papers.
+    n_jobs : int, default=None
+        Workers (-1: all cores). They do not change the result.
+    verbose : int, default=0
+        1 shows a progress bar.
+    error_score : "raise" or nan, default=nan
+        Raise the error of a failing training, or leave the trial out.
+    checkpoint : path-like, default=None
+        File that keeps finished trials. The same search resumes from it.
+    callbacks : list of callable, default=None
+        ``callback(study, trial)`` after each trial; a true result ends the search.
 
+    Attributes
+    ----------
+    corrected_score_, best_score_ : float
+        Value to expect on new data; out-of-fold value of the winner, which is too high.
+    score_interval_, threshold_interval_ : tuple of float
+        90 % intervals of the returned model's value on new data and of the best threshold.
+    best_threshold_, best_t_ : float
+        Predict positive where `score_samples` is at least this; level that the winner aims at.
+    best_estimator_, best_params_, best_cost_weights_, best_index_ : estimator, dict, tuple, int
+        The fitted winner, its setting, its costs ``(c_fn, c_fp)`` and its place in ``trials_``.
+    upper_bound_, gap_, bound_margin_ : float
+        The most that other costs could reach here, its distance from the best value, and its margin for chance.
+    feasible_, constraint_value_, guarantee_, review_ : bool, float, Guarantee, Reviewed
+        Whether the constraint holds, the constrained value, the test of ``confidence``; what three answers are worth.
+    gain_, gain_by_luck_, gain_error_ : float
+        With ``min_gain``: gain over equal costs, and its mean and standard error by chance.
+    trials_, cv_results_, studies_, held_out_ : list of Trial, dict of ndarray, list of Study, ScoreStore
+        Trials, the same as a table, one study for each setting, and held-out scores.
+    stop_reason_, n_trials_, n_splits_, refit_time_ : str, int, int, float
+        Why the search ended, number of trials and splits, seconds of the last training.
+    classes_, class_count_, pos_label_, null_class_, n_features_in_, feature_names_in_ : ndarray, label, int
+        Labels, samples of each, positive class and the other one; number and names of the features.
+    rule_, class_costs_, confusion_ : LinearRule, ndarray, ndarray
+        Several classes: the decision, the winner's class weights, the out-of-fold confusion matrix in shares.
+    searches_, best_scores_, label_names_ : list of CostSearch, ndarray, ndarray
+        Several labels: the search, value and name of each.
+    row_rule_, row_costs_, threshold_without_costs_, dearest_share_ : str, RowCosts, float, float
+        Costs of each row: the decision, the costs, the threshold without them, the share of the dearest 1 % of rows.
+
+    References
+    ----------
+    .. [1] S. Parambath et al., "Optimizing F-measures by cost-sensitive classification", NIPS 2014.
+    .. [2] K. Bascol et al., "From Cost-Sensitive Classification to Tight F-measure Bounds", AISTATS 2019.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> search = CostSearch(make_pipeline(StandardScaler(), LogisticRegression()), "f1", pos_label=0).fit(X, y)
-    >>> search.best_score_ > 0.97
-    True
-
-    Parameters
-    ----------
-    base : estimator, list of estimator or dict of str to estimator
-        Classifier whose ``fit`` takes ``sample_weight`` (or that has ``class_weight``), or a pipeline that ends in one,
-        or a OneVsRestClassifier of one. Others, such as ``KNeighborsClassifier``, are trained at equal costs alone:
-        parameters and threshold are searched. Of several models the best one wins, see Notes; a dict names them, in a
-        list the class of the last step does (``"logisticregression"``). A base is trained on targets coded 0 and 1, 1
-        for the positive class (0 for the null class and 1, 2, ... for others; for classes that are all alike the places
-        in ``classes_``). With a fitted ``sklearn.frozen.FrozenEstimator`` only the threshold is tuned. Costs slow
-        ``HistGradientBoostingClassifier`` of scikit-learn 1.9 down, see `csf.trainers`.
-    metric : str, Metric or callable, default="f1"
-        What is maximised: ``"f1"``, ``"f2"``, ``"f0.5"``, ``"jaccard"``, ``"gmean"``, ... (``csf.metrics.METRICS``)
-        or an object; of several classes ``"f1_macro"``, ``"balanced_accuracy"``, ``"mcc"``, ``"quadratic_kappa"``, ...
-        (``csf.metrics.CONFUSION_METRICS``) or a `csf.metrics.ConfusionMetric`; of several labels a sample an average
-        such as ``"f1_macro"``, see Notes. A function ``f(y_true, y_pred, sample_weight=...)`` or a scorer of one is
-        given codes: 1 for the positive class and 0, or the places in ``classes_``, see `csf.metrics.get_metric`. Costs
-        of each row are a `csf.metrics.RowCosts`, or ``"savings"``, ``"cost"`` or ``"benefit"`` with costs given to
-        `fit`.
-    strategy : str, Strategy or callable, default="ladder"
-        Where to train next: ``"ladder"`` (equal costs, then ratios up to the one that balances the classes),
-        ``"cone"``, ``"grid"``, ... (``csf.strategies.STRATEGIES``), an object, or a function
-        ``f(trials, *, metric, pos)``. Of several classes the ladder or a grid of powers of their shares.
-    n_trials : int, default=10
-        Largest number of levels to train at, for each setting of ``param_grid``; the ladder has 6. For bases without a
-        fast solver it has equal costs alone with ``param_grid="auto"``, else 3; ``strategy=Ladder(3)`` always has 3.
-    param_grid : dict, list of dict, "auto" or None, default="auto"
-        Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``. ``"auto"`` searches the
-        C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
-        base's own, fewer rounds of boosters (all, half and a quarter of the base's own, read off the same trainings,
-        see `csf.trainers`), and nothing of other bases; ``None`` keeps the base as it is. Settings race, see Notes.
-        Of several models a dict by their names: ``{"forest": {"max_depth": [4, 8]}}``; others are searched by
-        ``"auto"``.
-    constraint : str or Constraint, default=None
-        What the classifier must satisfy, e.g. ``"precision >= 0.8, fpr <= 0.01"``: on the held-out predictions, and so
-        on new data about every second time.
-    confidence : float, default=None
-        With at least this probability no threshold is certified that violates the constraint on new data. A
-        ``calibration`` share of the samples is then never trained on, and decides which thresholds pass, see
-        `csf.thresholds.certificates`: for one search. The guarantee does not hold if you rerun with new seeds
-        until one passes, and where no threshold reaches the level all that pass are false.
-    calibration : float, default=0.3
-        That share, stratified.
-    review : Review, default=None
-        A third answer, to have a person look at a row, see `csf.metrics.Review`: `decide` then says "negative",
-        "review" or "positive", and ``review_`` what that is worth. `predict` keeps its two answers.
-    threshold : {"stable", "tune", None}, default="stable"
-        ``"tune"`` chooses the threshold of the score that maximises the metric. ``"stable"`` takes the mean of the best
-        thresholds on bootstrap draws (of the shares found there: the ranking alone decides), and as the winner the
-        trial that is best on average over them (for bases without a fast solver by a standard deviation better than the
-        best one of equal costs, or than the base's own rounds); under a constraint it is the same as ``"tune"``.
-        ``None`` keeps the base's own decision.
-    cv : int, float, splitter, iterable, "prefit" or None, default=None
-        Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
-        before the metric is computed. ``None`` means 5 shuffled folds, three times over where the rarest class has less
-        than 500 samples (beyond 20 000 samples only for bases with a fast solver; twice where rounds of boosters are
-        searched, and twice 4 for other bases without a fast solver and ``param_grid="auto"``). ``"prefit"`` takes the
-        base as it is and only tunes the threshold on the data.
-    refit : bool or "folds", default=True
-        Train the winner on all data; needed to predict. ``"folds"`` trains it on each fold once more instead (two
-        classes, bases with ``predict_proba``): the mean of these models predicts, with the threshold that is best for
-        its own out-of-fold means, and predicting takes as many times as long as there are folds.
-    n_jobs : int, default=None
-        Workers for folds and proposals (-1: all cores); the result does not depend on it.
-    engine : {"auto", "generic", "liblinear"}, default="auto"
-        ``"auto"`` solves LinearSVC and LogisticRegression from earlier solutions, and fits the steps of a pipeline
-        before its last one once; ``"generic"`` trains a clone of the base each time; ``"liblinear"`` trains
-        LinearSVC and LogisticRegression with LIBLINEAR's own package (class weights alone, no ``max_iter``). See
-        `csf.trainers`.
-    pos_label : label, default=None
-        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
-    null_class : label, default=None
-        Class of nothing to find, where ``y`` has several others; see Notes. Of two classes it is the negative one.
-    weighting : {"class", "one-vs-rest"}, default="class"
-        ``"class"`` weights a sample by the cost of its class. ``"one-vs-rest"``, for a OneVsRestClassifier, weights it
-        in each problem by itself: ``c_fn`` if it is of the class to be found there, else ``c_fp``. See Notes.
-    normalize : {"mean", "none"}, default="mean"
-        ``"mean"`` scales the weights of each training to the mean of the given sample weights (1 without them), so that
-        the regularisation stays the same at all levels: that of the base trained without costs. ``"none"`` takes the
-        costs as they are, as the papers do.
-    sample_weight_name : str, default=None
-        Argument of the base's ``fit`` for the weights, such as ``"clf__sample_weight"``; found by itself otherwise.
-    min_gain : float, default=None
-        Train with equal costs first, and keep them unless the best trial gains this many standard errors more than
-        the best of equally good trials would by chance: at 1.5 they stay in 5 of 6 cases where nothing is better,
-        however many trials there are. See `csf.search.selection`. ``None`` takes the best trial.
-    bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
-        How ``upper_bound_`` is computed: from the support lines of all trials, with a margin where
-        ``bound_on="validation"``; or as in the papers, without one. See `csf.bounds` for what is proven.
-    bound_on : {"validation", "train"}, default="validation"
-        Data whose error profiles guide strategies and bounds: the pooled held-out predictions, or the training parts
-        as in the papers (a flexible base that fits them perfectly leaves nothing to search there).
-    tol : float, default=None
-        Stop when the bound of a setting, without margin, is within this of its best value: that can end a search which
-        has not looked far. ``None`` uses all trials.
-    time_limit : float, default=None
-        Seconds after which the search ends with the trials that it has. It stops while there is time left for the last
-        training; the first trial, of equal costs, is always finished.
-    random_state : int, RandomState or None, default=None
-        Seed of a ``cv`` that is a float or ``None``, of the ``calibration`` share, and of every ``random_state`` that
-        the base leaves unset. ``None`` draws folds and share in one fixed way (not that of seed 0), so that the same
-        call gives the same result; a base that draws random numbers itself then does so again each time.
-    verbose : int, default=0
-        1 shows a progress bar. At 0, and without ``time_limit``, one line of the logger ``"csf"`` says what the rest
-        takes at most, where that is more than half a minute; ``logging.getLogger("csf").setLevel("ERROR")`` mutes it.
-    error_score : "raise" or nan, default=nan
-        What a failing training, or one that kills its worker process, does: end the search, or be left out as failed.
-    checkpoint : path-like, default=None
-        File that keeps finished trials; the same search resumes from it, to the same trials and winner as without
-        the pause. Solutions that linear models start from are kept too (large ones are computed again). It is refused
-        where the data, the base, the metric or other code differ, see `csf._common.identity`.
-    callbacks : list of callable, default=None
-        ``callback(study, trial)`` after each trial; a true result ends the search. scikit-learn's own callbacks go
-        through ``set_callbacks`` (scikit-learn 1.9).
-
-    Attributes
-    ----------
-    best_t_ : float or None
-        Level of the winner.
-    best_cost_weights_ : tuple of float
-        Its costs ``(c_fn, c_fp)``.
-    best_threshold_ : float
-        Predict positive when `score_samples` is at least this. ``trials_`` have the threshold that is best on the
-        held-out samples as they are.
-    best_score_ : float
-        Metric of the winner on the pooled held-out predictions; optimistic, as the largest of many.
-    corrected_score_ : float
-        Value to expect on new data, by choosing trial and threshold again, as this search chooses, on two thirds of the
-        held-out samples and judging on the others. Computed, like the intervals, when first asked for. See
-        `csf.evaluate`; ``assess().monte_carlo_error`` says by how much chance moves it.
-    score_interval_, threshold_interval_ : tuple of float
-        90 % intervals: for the value of the returned model on new data, and for the best threshold of the winner's
-        held-out scores if other samples had been drawn.
-    rule_ : LinearRule
-        Of several classes: what decides on their probabilities, see `csf.thresholding.LinearRule`; ``rule_.kind`` is
-        ``"argmax"`` where the base's own decision won. There is no ``best_t_`` and no ``best_threshold_`` then.
-    class_costs_ : ndarray of shape (n_classes,)
-        Of several classes: the weights that the winner was trained with, in the order of ``classes_``.
-    confusion_ : ndarray of shape (n_classes, n_classes)
-        Of several classes: what the rule decides about the held-out samples, as shares of all; rows are true and
-        columns predicted classes.
-    row_rule_ : str
-        With costs of each row: ``"plain"`` where the probabilities of the winner decide as they are, else what was
-        tuned: ``"sigmoid"``, ``"isotonic"`` or ``"swept"``. ``best_t_`` is then the power of the costs that weighed the
-        training, and ``best_threshold_`` that of the log-odds plus log(gain / loss), see `csf.metrics.RowCosts`.
-    row_costs_ : RowCosts
-        With costs of each row: these, with the numbers that `fit` was given.
-    threshold_without_costs_, dearest_share_ : float
-        With costs of each row: the threshold on the winner's probability where costs are not known, and the share of
-        all that is at stake that the dearest 1 % of the rows carry.
-    best_params_ : dict
-        Setting of ``param_grid`` that won; of several models with its ``"model"``.
-    best_index_ : int
-        Place of the winner in ``trials_`` and ``cv_results_``.
-    best_estimator_ : estimator
-        The winner, trained on all data (coded 0 and 1); absent with ``refit=False``. With ``refit="folds"`` a
-        `sklearn.ensemble.VotingClassifier` of the models of all folds.
-    upper_bound_, gap_ : float
-        What other levels could reach at most with these parameters on these folds (in 19 of 20 searches a dense grid
-        of levels finds no more, see `csf.bounds`), and its distance from the best value attained. That is no estimate
-        of the gain, which is mostly far smaller. Under a constraint both hold for classifiers that satisfy it: where
-        none does the gap is NaN.
-    bound_margin_ : float
-        What ``upper_bound_`` holds for the noise of few positives: 2.4 k^(-1/4) standard errors after k trials; the
-        rest is the bound of exact learners.
-    stop_reason_ : str
-        Why the search ended; of several models also which were dropped, when, and how far they were behind.
-    feasible_ : bool
-        Whether ``constraint`` holds on the held-out predictions (with ``confidence``: was shown to hold on new data).
-    constraint_value_ : float or None
-        Value of the (first) constrained rate there; with ``confidence`` on the calibration samples.
-    guarantee_ : Guarantee
-        With ``confidence``: the test.
-    review_ : csf.thresholds.review.Reviewed
-        With ``review``: ``value`` and ``interval`` after the reviews, the ``shares`` of rows that get each answer, how
-        many of these are ``wrong``, what one more review would save (``extra_cost``), and what was shown
-        (``guarantees``).
-    gain_, gain_by_luck_, gain_error_ : float
-        With ``min_gain``: the value of the best trial minus that of the best one with equal costs; its mean and its
-        standard error if no trial were better than these (NaN where not needed).
-    trials_ : list of Trial
-        Everything that was tried.
-    held_out_ : ScoreStore
-        Held-out scores of the trials, in 32 MB at most (of more the best trials), see `csf.evaluate`.
-    studies_ : list of Study
-        One for each setting of ``param_grid``, of several models in the order of their names.
-    cv_results_ : dict of ndarray
-        The trials as a table; ``dropped`` is whether the setting of a trial was left behind in the race, and
-        ``param_model`` the name of its model, where there are several.
-    n_trials_, n_splits_ : int
-        Number of trials and of splits.
-    refit_time_ : float
-        Seconds of the last training.
-    classes_ : ndarray of shape (n_classes,)
-        Labels.
-    class_count_ : ndarray of int, shape (n_classes,)
-        Samples of each, whatever they weigh.
-    pos_label_, null_class_ : label
-        Positive class (``None`` where there are several) and the other one.
-    n_features_in_, feature_names_in_ : int, ndarray of str
-        Number and names of the features, where the base has them.
-    label_names_ : ndarray of shape (n_labels,)
-        With several labels a sample: names of the columns of a frame, else their places, which ``classes_`` has.
-    searches_, best_scores_ : list of CostSearch, ndarray of shape (n_labels,)
-        With the mean of a metric over labels: the search of each label, and its value there. ``best_threshold_``,
-        ``best_t_``, ``best_params_`` and ``best_cost_weights_`` then have an entry for each label, ``trials_`` are
-        those of all searches, and more about each is found in it.
-
-    See Also
-    --------
-    csf.metrics.LabelMetric : Averages over several labels.
-    csf.Study : The same search for models that you train yourself.
-
-    Notes
-    -----
-    Settings of ``param_grid`` race where each of them begins with equal costs (the ladder) and the winner is to be
-    stable: those that, by their paired held-out scores and three standard errors, cannot gain 0.005 on the best one
-    are trained at no other costs, and if none can gain that on the base's own setting, it alone goes on;
-    ``strategy=Ladder(6, race=False)`` trains all of them at all costs. With ``"auto"`` the values of C are tried from
-    the base's own outwards, as long as they gain, and beyond 4^-3 and 4^3 times where these are best.
-
-    Several models share the folds: two repetitions of five where one of them is slow to train, of four where that is
-    neither a booster nor a linear model. The first setting of each model comes first, at equal costs, that of a slow
-    model on one repetition. A model is dropped when it cannot gain 0.005 on the best one by the same paired scores and
-    three standard errors; the others are trained on the second repetition, at their other settings and at other costs.
-    Each model has the costs and the margins that it has alone. ``corrected_score_`` makes the choice among the models
-    again on two thirds of the samples, so that it is not that of the luckiest of them. Models are dropped where
-    settings race; with a constraint, another strategy or ``threshold="tune"`` all are trained on all folds. The order
-    of the models decides nothing.
-
-    The costs change what the base's probabilities mean. ``predict_proba`` takes them out again (odds times
-    ``c_fp / c_fn``). It is not thresholded at ``best_threshold_``, so use ``predict``.
-
-    With ``null_class``, a sample of another class is found only if its own class is predicted. Metrics read the errors
-    ``fn`` (samples of other classes that are not found) and ``fp`` (samples of the null class in which something is
-    found); ``"f1"`` is then the multiclass F-measure of [2]_, see `ErrorProfile.from_classes`. The threshold is an
-    offset on the score of the null class: the best other class is predicted where its score exceeds that one by it
-    (probabilities p: where ``p / (p + p_null)`` reaches it). All classes but one cost the same, which cannot balance a
-    class against many: for that a one-vs-rest base has ``weighting="one-vs-rest"``.
-
-    Several classes without a null class are trained with the weights ``share ** -s`` for s = 0, 1/2 and 1 and, where
-    the base is a linear model, with C times 1, 16 and 1/16. Each training may decide by itself, or by the class k with
-    the largest ``a_k p_k - b_k``: p are its probabilities with the weights taken out, a and b follow from the gradient
-    of the metric at the rule's own confusion matrix [3]_, found by a damped fixed point on the held-out samples. The
-    base's own decision with equal weights is kept unless another candidate gains more than half a standard deviation
-    of the gain over draws of the samples (two with other weights), where rules decide about samples that they were not
-    tuned on. ``corrected_score_`` makes the choice and the rule again on two thirds of the samples and judges the rest.
-    ``upper_bound_`` is NaN: bounds of each class against the rest bound nothing here, as decisions of several classes
-    are none of the classifiers that they hold for.
-
-    With several labels a sample, ``y`` is 0 and 1 of shape (n_samples, n_labels), and the metric says how it averages.
-    ``"f1_macro"``, a mean over labels (of any metric: ``"gmean_macro"``), is searched for each label by itself.
-    ``"f1_micro"`` counts all pairs of a sample and a label: all labels are trained with the same costs and share a
-    threshold; what is said of the search of two classes holds for the pairs, except that whole samples are drawn.
-    ``"f1_samples"`` is the mean over samples of the F-measure of their labels, 1 for a sample without any in which none
-    is found. No costs aim at it: all of them are equal, whatever the strategy, what is tuned are parameters and the
-    shared threshold, ``trials_`` tell of ``value`` and errors as of pairs, and there is no upper bound (NaN). Folds are
-    stratified by the rarest label of each sample. Each label has a clone of the base (of the one inside a
-    MultiOutputClassifier), and ``best_estimator_`` is a OneVsRestClassifier of the models; ``predict``,
-    ``decision_function`` and ``predict_proba`` have a column for each label.
-
-    References
-    ----------
-    .. [1] K. Bascol et al., "From Cost-Sensitive Classification to Tight F-measure Bounds", AISTATS 2019.
-    .. [2] S. Parambath, N. Usunier, Y. Grandvalet, "Optimizing F-measures by cost-sensitive classification",
-       NIPS 2014.
-    .. [3] H. Narasimhan et al., "Consistent multiclass algorithms for complex metrics and constraints", JMLR 25, 2024.
-
-    Examples
-    --------
-    Three classes with 80, 15 and 5 of 100 samples:
-
-    >>> from sklearn.datasets import make_classification
-    >>> X, y = make_classification(600, 8, n_informative=5, n_classes=3, weights=[0.8, 0.15], random_state=0)
-    >>> search = CostSearch(LogisticRegression(), metric="f1_macro", random_state=0).fit(X, y)
-    >>> search.rule_.kind, search.best_score_, search.corrected_score_
-    ('affine', 0.778, 0.761)
+    >>> print(f"{search.corrected_score_:.2f} to expect on new data")
+    0.96 to expect on new data
     """
 
     # What scikit-learn's metadata routing may be asked for, by `set_fit_request` and its kind.
@@ -383,30 +203,30 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         self,
         base: Estimator,
         metric: MetricLike = SearchConfig.metric,
-        strategy: str | Strategy | Callable[..., Any] = SearchConfig.strategy,
         *,
-        n_trials: int = SearchConfig.n_trials,
-        param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = SearchConfig.param_grid,
         constraint: str | Constraint | None = SearchConfig.constraint,
         confidence: float | None = SearchConfig.confidence,
-        calibration: float = SearchConfig.calibration,
-        review: Review | None = SearchConfig.review,
-        threshold: Literal["stable", "tune"] | None = SearchConfig.threshold,
         cv: Any = SearchConfig.cv,
-        refit: bool | Literal["folds"] = SearchConfig.refit,
-        n_jobs: int | None = SearchConfig.n_jobs,
-        engine: Literal["auto", "generic", "liblinear"] = SearchConfig.engine,
+        random_state: RandomState_ = SearchConfig.random_state,
         pos_label: Label = SearchConfig.pos_label,
         null_class: Label = SearchConfig.null_class,
+        param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = SearchConfig.param_grid,
+        strategy: str | Strategy | Callable[..., Any] = SearchConfig.strategy,
+        n_trials: int = SearchConfig.n_trials,
+        threshold: Literal["stable", "tune"] | None = SearchConfig.threshold,
+        min_gain: float | None = SearchConfig.min_gain,
+        tol: float | None = SearchConfig.tol,
+        time_limit: float | None = SearchConfig.time_limit,
+        calibration: float = SearchConfig.calibration,
+        review: Review | None = SearchConfig.review,
+        engine: Literal["auto", "generic", "liblinear"] = SearchConfig.engine,
         weighting: Literal["class", "one-vs-rest"] = SearchConfig.weighting,
         normalize: Literal["none", "mean"] = SearchConfig.normalize,
         sample_weight_name: str | None = SearchConfig.sample_weight_name,
-        min_gain: float | None = SearchConfig.min_gain,
+        refit: bool | Literal["folds"] = SearchConfig.refit,
         bound: Bound = SearchConfig.bound,
         bound_on: Literal["validation", "train"] = SearchConfig.bound_on,
-        tol: float | None = SearchConfig.tol,
-        time_limit: float | None = SearchConfig.time_limit,
-        random_state: RandomState_ = SearchConfig.random_state,
+        n_jobs: int | None = SearchConfig.n_jobs,
         verbose: int = SearchConfig.verbose,
         error_score: str | float = SearchConfig.error_score,
         checkpoint: PathLike | None = SearchConfig.checkpoint,
@@ -414,24 +234,33 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     ) -> None:
         self.base = base
         self.metric = metric
-        self.strategy = strategy
-        self.n_trials = n_trials
-        self.param_grid = param_grid
         self.constraint = constraint
         self.confidence = confidence
-        self.calibration = calibration
-        self.review = review
-        self.threshold = threshold
         self.cv = cv
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.engine = engine
+        self.random_state = random_state
         self.pos_label = pos_label
         self.null_class = null_class
+        self.param_grid = param_grid
+        self.strategy = strategy
+        self.n_trials = n_trials
+        self.threshold = threshold
+        self.min_gain = min_gain
+        self.tol = tol
+        self.time_limit = time_limit
+        self.calibration = calibration
+        self.review = review
+        self.engine = engine
         self.weighting = weighting
         self.normalize = normalize
         self.sample_weight_name = sample_weight_name
-        self.min_gain = min_gain
+        self.refit = refit
+        self.bound = bound
+        self.bound_on = bound_on
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.error_score = error_score
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
         self.bound: Bound = bound
         self.bound_on = bound_on
         self.tol = tol
@@ -688,6 +517,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         Examples
         --------
         >>> from sklearn.datasets import make_classification
+        >>> from sklearn.linear_model import LogisticRegression
         >>> from csf.metrics import Review
         >>> X, y = make_classification(2000, weights=[0.9], random_state=0)
         >>> options = {"param_grid": None, "n_trials": 1}
@@ -739,6 +569,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         Examples
         --------
         >>> from sklearn.datasets import make_classification
+        >>> from sklearn.linear_model import LogisticRegression
         >>> X, y = make_classification(2000, weights=[0.9], random_state=0)
         >>> search = CostSearch(LogisticRegression(), param_grid=None, n_trials=1).fit(X, y)
         >>> search.at_capacity(0.05).captured < search.at_capacity(0.1).captured
