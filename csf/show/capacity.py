@@ -151,10 +151,11 @@ def draw_review(ax: Axes, search: CostSearch) -> None:
     answers, score = bands.decide(rows), rows.score
     low, high = np.quantile(score[np.isfinite(score)], [0.002, 0.998])
     bins = np.linspace(low, high, 50)
-    n_rows = int(search.class_count_.sum()) / weight.sum()
-    for answer, colour in zip(ANSWERS, (GREY, ORANGE, BLUE)):
-        own, told = answers == answer, f"{search.review_.shares[answer]:.1%}, {_wrong(search.review_.wrong[answer])}"
-        ax.hist(score[own], bins, weights=n_rows * weight[own], color=colour, label=f"{answer}: {told}", alpha=0.7)
+    n_rows, told = int(search.class_count_.sum()), search.review_
+    parts = [score[answers == answer] for answer in ANSWERS]
+    weights = [weight[answers == answer] * n_rows / weight.sum() for answer in ANSWERS]
+    names = [f"{each}: {n_rows * told.shares[each]:,.0f} rows, {_wrong(told.wrong[each])}" for each in ANSWERS]
+    ax.hist(parts, bins.tolist(), weights=weights, color=[GREY, ORANGE, BLUE], label=names, stacked=True)
     ax.set(xlabel="log-odds" if is_row_search(search) else "score", ylabel="rows")
-    ax.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3)
+    ax.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0))
     tidy(ax)

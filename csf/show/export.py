@@ -18,8 +18,9 @@ from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_met
 from csf.search import CostSearch
 from csf.show.rules import Winner, fitted_winner, linear_rule, winner_of
 from csf.thresholds.linear_rule import LinearRule, without_weights
+from csf.thresholds.row_rule import RowRule
 
-__all__ = ["ClassRule", "class_rule", "fixed_threshold", "to_onnx"]
+__all__ = ["ClassRule", "class_rule", "fixed_threshold", "review_rule", "to_onnx"]
 
 
 def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:
@@ -314,3 +315,61 @@ def _sigmoid(calibrator: Any) -> tuple[float, float]:
     """Slope and intercept of a sigmoid of the score itself."""
     slope = calibrator.slope_
     return slope, float(calibrator.model_.intercept_[0] - slope * calibrator.shift_)
+
+
+# ---------------------------------------------------------------- three answers
+
+_BY_SCORE = 's = what the estimator answers to "reads"; "positive" where s >= upper, "negative" where s < lower'
+_BY_COSTS = (
+    "p = probability of the row, from log-odds minus offset; negative = p * (fn - tp), positive = (1 - p) * (fp - tn), "
+    "review = cost + error * (negative + positive); the answer with the smallest of the three, except that it is "
+    '"review" in place of "positive" where the log-odds minus offset are below upper, and in place of "negative" where '
+    "they are at least lower"
+)
+
+
+def review_rule(search: CostSearch) -> dict[str, Any]:
+    """What decides between three answers, in words and numbers.
+
+    Parameters
+    ----------
+    search : CostSearch
+        Fitted with a ``review``.
+
+    Returns
+    -------
+    dict
+        Plain numbers and strings: the ``rule`` in words, what the estimator is asked (``reads``), and the numbers;
+        ``None`` for a threshold that leaves nothing out. Where errors have costs in each row, these are inputs.
+
+    Raises
+    ------
+    TypeError
+        If the probabilities of the winner are calibrated, or its training had weights.
+    ValueError
+        If the search has no third answer, or no fitted winner.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.svm import LinearSVC
+    >>> from csf.metrics import Review
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = CostSearch(LinearSVC(), n_trials=3, cv=3, review=Review(at_most=0.05)).fit(X, y == 8)
+    >>> rule = review_rule(search)
+    >>> rule["reads"], rule["lower"] < rule["upper"]
+    ('decision_function', True)
+    """
+    fitted_winner(search)
+    bands, used = search._banded, search._predicting
+    ends = {"lower": bands.lower, "upper": bands.upper}
+    told = {"rule": f'{_BY_SCORE}, else "review"', "reads": used.method}
+    if isinstance(used, RowRule):
+        if used.decision.calibrator is not None or used.power:
+            raise TypeError(
+                "the probabilities of this winner are calibrated, or its training weighed rows by their costs; write "
+                "the answers of search.decide(X), or save the model (csf search --save)"
+            )
+        costs = {"cost": bands.review.cost + bands.extra_cost, "error": bands.review.error, "offset": used.cut}
+        told = {"rule": _BY_COSTS, "reads": used.method, **costs}
+    return told | {name: float(value) if np.isfinite(value) else None for name, value in ends.items()}

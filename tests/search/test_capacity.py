@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from csf import CostSearch
 from csf.evaluate.choices import Margins
+from csf.export import review_rule
 from csf.metrics import Review, RowCosts
 from tests.search.test_row_costs import COST, frame
 
@@ -211,6 +212,24 @@ def test_certified_bands(metric):
     with pytest.warns(UserWarning, match="wrong answers 'positive' <= 0.001 .*are reviewed"):
         none.fit(features, y, **given)
     assert "positive" not in set(none.decide(features, **given))
+
+
+def test_exported_rules_answer_alike(monkeypatch):
+    monkeypatch.setattr(Margins, "ROW_COSTS", 5.0)
+    X, y = frame()
+    told = {"review": Review(cost=0.3, at_most=0.2), **QUICK | {"n_trials": 1}}
+    search = CostSearch(LINE, **told).fit(X, y)
+    rule, score = review_rule(search), search.best_estimator_.decision_function(X)
+    by_hand = np.where(score >= rule["upper"], "positive", np.where(score < rule["lower"], "negative", "review"))
+    np.testing.assert_array_equal(by_hand, search.decide(X))
+    search = CostSearch(LINE, COST, **told).fit(X, y)
+    rule, z = review_rule(search), search.best_estimator_.decision_function(X)
+    p, amount = 1 / (1 + np.exp(rule["offset"] - z)), X["amount"].to_numpy()
+    negative, positive = p * (amount - 1.0), (1 - p) * 5.0
+    looked_at = rule["cost"] + rule["error"] * (negative + positive)
+    least = np.argmin(np.stack([positive, negative, looked_at]), axis=0)
+    np.testing.assert_array_equal(np.array(["positive", "negative", "review"])[least], search.decide(X))
+    assert rule["lower"] is rule["upper"] is None
 
 
 def test_what_has_no_third_answer():
