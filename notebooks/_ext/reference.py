@@ -13,6 +13,15 @@ from docutils import nodes
 import csf
 
 FOLDER = "api"
+# Parts by the task that brings a reader to them; the others come last.
+TASKS = {
+    "Search and decide": ["csf", "csf.metrics", "csf.thresholding", "csf.cli"],
+    "Show and take along": ["csf.plots", "csf.report", "csf.export"],
+    "Large data": ["csf.dask", "csf.spark"],
+    "Streams, rankings and other learners": ["csf.online", "csf.streams", "csf.structural", "csf.fenchel"],
+    "Inside a search": ["csf.strategies", "csf.bounds", "csf.evaluate", "csf.trainers"],
+}
+EXTENDING = "Extend csf"
 # Where the pages of other libraries are; nothing is fetched to write a link.
 OUTSIDE = {
     "sklearn": "https://scikit-learn.org/stable/modules/generated/{name}.html",
@@ -56,7 +65,7 @@ def public() -> dict[str, object]:
     return found
 
 
-def room(name: str) -> str:
+def package_of(name: str) -> str:
     """Part of the package that a name belongs to."""
     parts = name.split(".")
     return "csf" if len(parts) == 2 else ".".join(parts[:2])
@@ -118,7 +127,7 @@ def value_of(thing: object) -> str:
     return f"``{thing!r}``" if isinstance(thing, (str, int, float, tuple)) else f"A {type(thing).__name__}."
 
 
-def room_page(name: str, members: dict[str, object]) -> str:
+def package_page(name: str, members: dict[str, object]) -> str:
     """Source of the page of one part of the package."""
     module = importlib.import_module(name)
     lines = [titled(name), f".. py:module:: {name}\n", f"{inspect.getdoc(module)}\n"]
@@ -131,23 +140,30 @@ def room_page(name: str, members: dict[str, object]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def index_page(packages: list[str]) -> str:
+    """Source of the first page: the parts of the package by task."""
+    known = {name for names in TASKS.values() for name in names}
+    lines = [titled("Reference"), "Every public name, by what you want to do.\n"]
+    for task, names in {**TASKS, EXTENDING: [name for name in packages if name not in known]}.items():
+        lines += [titled(task, "-"), ".. list-table::\n   :widths: 25 75\n"]
+        lines += [f"   * - :doc:`{name} <{name}>`\n     - {summary_of_module(name)}" for name in names]
+        lines.append("")
+    lines.append(".. toctree::\n   :hidden:\n")
+    lines += [f"   {name}" for name in packages]
+    return "\n".join(lines) + "\n"
+
+
 def write_sources(app) -> None:
     """Write the sources of all pages; those that stay as they are keep their time, so that nothing is built twice."""
     folder = Path(app.srcdir, FOLDER)
     folder.mkdir(exist_ok=True)
     names = public()
-    rooms: dict[str, dict[str, object]] = {}
+    packages: dict[str, dict[str, object]] = {}
     for name, thing in names.items():
-        rooms.setdefault(room(name), {})[name] = thing
+        packages.setdefault(package_of(name), {})[name] = thing
     sources = {f"{name}.rst": page(name, thing) for name, thing in names.items()}
-    sources |= {f"{name}.rst": room_page(name, members) for name, members in rooms.items()}
-    table = [titled("Reference"), "Every public name, by the part of the package that it belongs to.\n"]
-    table += [".. list-table::\n   :widths: 25 75\n"]
-    for name in rooms:
-        table.append(f"   * - :doc:`{name} <{name}>`\n     - {summary_of_module(name)}")
-    table.append("\n.. toctree::\n   :hidden:\n")
-    table += [f"   {name}" for name in rooms]
-    sources["index.rst"] = "\n".join(table) + "\n"
+    sources |= {f"{name}.rst": package_page(name, members) for name, members in packages.items()}
+    sources["index.rst"] = index_page(list(packages))
     for path in folder.glob("*.rst"):
         if path.name not in sources:
             path.unlink()
