@@ -25,7 +25,7 @@ def test_gains_are_means_over_families():
     assert [row["models"] for row in singles] == ["logistic", "forest", "lightgbm"]
     assert singles[2]["several - it"].startswith("+2.00 [")
     assert several["of the dearest"] == 1.25
-    assert (several["families"], several["fits"], several["corrected - test"]) == (2, 2, "+1.00")
+    assert (several["families"], several["fits"], several["corrected - test"]) == (2, 2, "+1.00 [+1.00, +1.00]")
     assert not list(summary([cell("logistic", 0.5, 1.0)]))
 
 
