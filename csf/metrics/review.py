@@ -37,7 +37,8 @@ class Review:
         "positive", without a review; a dict such as ``{"negative": 0.01}`` limits one of them. More rows are reviewed
         for it, beyond ``at_most`` where need be. It holds on the held-out rows, and so on new ones about every second
         time; with ``confidence`` of the search it is certified, for each answer by itself, on the ``calibration``
-        share. Where a limit cannot be shown, all rows are reviewed that would have been answered so.
+        share. Where a limit cannot be shown, all rows are reviewed that would have been answered so. Alone, without
+        ``cost`` and ``at_most``, it has as few rows reviewed as it needs.
 
     References
     ----------
@@ -59,14 +60,21 @@ class Review:
         check_number(self.cost, "cost of a review")
         if self.at_most is not None:
             check_fraction(self.at_most, "at_most of a review")
-        elif not self.cost and self.wrong is None:
-            raise ValueError("a review that costs nothing is the answer to all rows; give its cost=, or at_most=")
+        elif self.only_limits and self.wrong is None:
+            raise ValueError(
+                "a review that costs nothing is the answer to all rows; give its cost=, at_most= or wrong="
+            )
         if not check_number(self.error, "error of a review") < 1.0:
             raise ValueError(f"error of a review must be a share in [0, 1), got {self.error!r}")
         for answer, limit in self.limits.items():
             if answer not in ANSWERS[::2]:
                 raise ValueError(f"wrong limits the answers 'negative' and 'positive', got {answer!r}")
             check_fraction(limit, f"wrong of {answer!r}")
+
+    @property
+    def only_limits(self) -> bool:
+        """Whether rows are reviewed for the limits on wrong answers alone."""
+        return not self.cost and self.at_most is None
 
     @property
     def limits(self) -> dict[str, Any]:

@@ -392,7 +392,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             bands = known.bands(config.review)
             rows = self._with_costs(given).leaning(calibration.X, bands.review, bands.extra_cost)
             own = Answered(rows, calibration.codes > 0, calibration.weight)
-            self._bands = bands.limited(known.answered(bands), own, config.confidence)
+            self._bands = bands.limited(Answered.of(known, bands), own, config.confidence)
         return self
 
     def _costs(self, given: Mapping[str, Any]) -> RowCosts | None:

@@ -21,6 +21,7 @@ from csf.metrics.labels import get_label_metric
 from csf.search.outcome import in_order
 from csf.thresholds.linear_rule import RuleOfClasses
 from csf.thresholds.prevalence import Prevalence, estimate_prevalence
+from csf.thresholds.review import Answered
 
 if TYPE_CHECKING:
     from csf.data.labels import Labels
@@ -92,7 +93,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         review = getattr(self, "review", None)
         if review is not None:
             bands = found.bands(review)
-            self._bands = bands.limited(found.answered(bands))
+            self._bands = bands.limited(Answered.of(found, bands))
 
     def _publish_fit(self, found: Any, rule: Any, seconds: float, about: Mapping[str, Any]) -> None:
         """Tell what a fit found, and ``about`` its classes; all at once, at the end."""

@@ -36,7 +36,7 @@ from csf.thresholds.linear_rule import (
     tune_rule,
 )
 from csf.thresholds.prevalence import curve_at_prevalence
-from csf.thresholds.review import Answered, Bands, bands_of_score
+from csf.thresholds.review import Bands, bands_of_score
 from csf.thresholds.rule import Leaning
 
 if TYPE_CHECKING:
@@ -318,11 +318,6 @@ class SearchOutcome(Outcome):
             (share,) = proba.predict(np.array([ranked.least]))
             costs = 1.0 - share, share
         return bands_of_score(review, ranked.rank, truth, weight, costs, ranked.least)
-
-    def answered(self, bands: Bands) -> Answered:
-        """The held-out entries."""
-        assert self.store is not None, "they are ranked"
-        return Answered(self.leaning(bands.review, bands.extra_cost), self.store.truth, self.store.weight)
 
     @property
     def row(self) -> ScoreRow:

@@ -25,7 +25,7 @@ from csf.search.problem import ThresholdProblem, untrained
 from csf.search.study import ClassStudy, powers_of
 from csf.search.training import FoldResult, HeldOutPredictions, Judge, pooled
 from csf.thresholds.capacity import Ranked, rank_by_costs
-from csf.thresholds.review import Answered, Bands, bands_of_costs
+from csf.thresholds.review import Bands, bands_of_costs
 from csf.thresholds.row_choice import RowChoice, RowStore
 from csf.thresholds.row_rule import RowRule, Tuned, best_cut, cost_curve, gives_log_odds, leaning_of, log_odds
 from csf.thresholds.rule import Leaning
@@ -306,10 +306,6 @@ class RowOutcome(CandidateOutcome):
         """Which rows get which of three answers."""
         store = self.store
         return bands_of_costs(review, expit(self._log_odds), store.table, store.weights_in(store.copies))
-
-    def answered(self, bands: Bands) -> Answered:
-        """The held-out entries."""
-        return Answered(self.leaning(bands.review, bands.extra_cost), self.store.truth, self.store.weight)
 
     def moved(self, shares: Any, rule: Any) -> NoReturn:
         """An error: what rows cost within the classes need not stay."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -62,14 +62,14 @@ class Bands:
         guarantees: dict[str, Guarantee] = {}
         for answer, limit in self.review.limits.items():
             known = held_out.scored(self, answer)
-            if not known.score.size:
+            if not known.score.size or not known.is_pos.any():
+                limits[answer] = np.inf
                 continue
             metric = aim("recall", Constraint(Precision(), ">=", 1.0 - limit))
-            if known.is_pos.all() and calibration is None:
-                continue
             if calibration is None or confidence is None:
-                cut = known.curve().best(metric) if known.is_pos.any() else None
-                limits[answer] = cut.threshold if cut is not None and cut.feasible else np.inf
+                # A curve needs wrong answers too.
+                cut = None if known.is_pos.all() else known.curve().best(metric)
+                limits[answer] = -np.inf if cut is None else cut.threshold if cut.feasible else np.inf
                 continue
             test = certify(known, metric, confidence, calibration.scored(self, answer))
             guarantees[answer] = test = replace(test, constraint=f"wrong answers {answer!r} <= {limit:g}")
@@ -89,6 +89,11 @@ class Answered(NamedTuple):
     truth: BoolArray
     weight: Array | None
 
+    @classmethod
+    def of(cls, found: Any, bands: Bands) -> Self:
+        """The held-out entries of a search."""
+        return cls(found.leaning(bands.review, bands.extra_cost), found.store.truth, found.store.weight)
+
     def scored(self, bands: Bands, answer: str) -> Scored:
         """Those that get an answer, the right ones for positives: a precision counts these."""
         own, sign = bands.decide(self.rows) == answer, 1.0 if answer == "positive" else -1.0
@@ -98,11 +103,13 @@ class Answered(NamedTuple):
 
 def bands_of_costs(review: Review, proba: Array, table: CostTable, weight: Array) -> Bands:
     """Bands by the expected costs of each row: where reviews are limited, those stay that save most."""
+    if review.at_most is None:
+        return Bands(review=review, extra_cost=np.inf if review.only_limits else 0.0)
     negative, looked_at, positive = table.expected_costs(proba, review.cost, review.error)
     without = np.minimum(negative, positive)
     saved = without - looked_at
     order = np.argsort(-saved, kind="stable")
-    over = np.flatnonzero(np.cumsum(weight[order]) > (review.at_most or 1.0) * weight.sum())
+    over = np.flatnonzero(np.cumsum(weight[order]) > review.at_most * weight.sum())
     if not over.size or saved[order[over[0]]] <= 0.0:
         return Bands(review=review)
     # A place costs what the first row would save that gets none; rounding gives it none either.
@@ -117,6 +124,8 @@ def bands_of_score(
 
     Where no review pays, both are the ``threshold`` in use. Of many thresholds about a thousand are tried.
     """
+    if review.only_limits:
+        return Bands(review=review, lower=threshold, upper=threshold)
     distinct, at = np.unique(score, return_inverse=True)
     edges = np.concatenate([[-np.inf], midpoint(distinct[1:], distinct[:-1]), [np.inf]])
     tried = np.unique(np.linspace(0, distinct.size, _MOST_CUTS).round().astype(int))
@@ -154,7 +163,8 @@ class Reviewed:
     wrong : dict of str to float
         Share of wrong answers among these; NaN where no row gets the answer.
     extra_cost : float
-        With costs in each row what one more review would save: 0 where their limit leaves out none that pays.
+        With costs in each row what one more review would save: 0 where their limit leaves out none that pays, inf
+        where rows are reviewed for the limits on wrong answers alone.
     guarantees : dict of str to Guarantee
         What was shown of the limits on wrong answers, with ``confidence``.
     """
@@ -181,17 +191,13 @@ def reviewed(bands: Bands, answers: Array, ranked: Ranked, assessment: Assessmen
         return ranked.value((moved @ ranked.store.weights_in(counts))[:, None], counts)
 
     (middle,), (errors,) = expected(value, ranked.store, assessment, luck)
-    wrong, shares = np.where(truth, 1.0 - found, found), {}
-    for answer in ANSWERS:
-        own = weight * (answers == answer)
-        total = own.sum()
-        shares[answer] = float(total / weight.sum()), float(own @ wrong / total) if total else np.nan
+    wrong, each = np.where(truth, 1.0 - found, found), {answer: weight * (answers == answer) for answer in ANSWERS}
     interval = Assessment(float(middle), errors, (np.nan, np.nan), assessment.value_range).score_interval
     return Reviewed(
         value=float(middle),
         interval=interval,
-        shares={answer: share for answer, (share, _) in shares.items()},
-        wrong={answer: rate for answer, (_, rate) in shares.items()},
+        shares={answer: float(own.sum() / weight.sum()) for answer, own in each.items()},
+        wrong={answer: float(own @ wrong / own.sum()) if own.any() else np.nan for answer, own in each.items()},
         extra_cost=bands.extra_cost,
         guarantees=bands.guarantees,
     )

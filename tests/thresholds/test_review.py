@@ -119,6 +119,15 @@ def test_limits_on_wrong_answers():
     assert answers.tolist() == ["negative"] * 5 + ["positive"] * 5
     stricter = Bands(review=Review(cost=0.1, wrong=0.1), lower=5.0, upper=5.0).limited(rows)
     assert stricter.decide(rows.rows).tolist() == ["negative"] * 2 + ["review"] * 5 + ["positive"] * 3
+    alone = Review(wrong=0.1)
+    bands = bands_of_score(alone, score, truth, np.ones(10), (1.0, 1.0), 5.0).limited(rows)
+    assert bands.decide(rows.rows).tolist() == stricter.decide(rows.rows).tolist()
+    table = CostTable(*np.ones((2, 10)), *np.zeros((2, 10)))
+    by_costs = bands_of_costs(alone, np.linspace(0.05, 0.95, 10), table, np.ones(10))
+    assert set(by_costs.decide(leaning_of(logit(np.linspace(0.05, 0.95, 10)), table, alone, by_costs.extra_cost))) == {
+        "negative",
+        "positive",
+    }
     none = Bands(review=Review(cost=0.1, wrong=0.1), lower=5.0, upper=5.0)
     wrong = Answered(Leaning.of_score(score), score < 5, None)
     assert set(none.limited(wrong).decide(rows.rows)) == {"review"}
