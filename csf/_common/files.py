@@ -170,10 +170,10 @@ def reading(path: PathLike, kind: str, error: type[Exception] = ValueError) -> I
     except Exception as caught:
         if isinstance(caught, _UNOPENED) and issubclass(error, ValueError):
             raise
-        said = str(caught)
-        if not said or not isinstance(caught, (ValueError, OSError)):
-            said = f"{type(caught).__name__}: {said}" if said else type(caught).__name__
-        raise error(f"cannot read {path} as {kind}: {said}") from caught
+        reason = str(caught)
+        if not reason or not isinstance(caught, (ValueError, OSError)):
+            reason = f"{type(caught).__name__}: {reason}" if reason else type(caught).__name__
+        raise error(f"cannot read {path} as {kind}: {reason}") from caught
 
 
 def read_arrays(path: PathLike, error: type[Exception] = ValueError) -> tuple[Samples, dict[str, Array]]:

@@ -1,4 +1,4 @@
-"""What users read: names that were probably meant, and warnings that point at their own line."""
+"""What users read: names that were probably meant, warnings that point at their own line, reports and pictures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from functools import wraps
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["called_elsewhere", "did_you_mean", "look_up", "warn"]
+__all__ = ["called_elsewhere", "did_you_mean", "look_up", "plot_monitor", "summarise", "warn", "write_report"]
+
+# Searches lie below plots and pages, and import neither: csf itself, which knows all packages, names these here.
+write_report: Callable[..., None]
+summarise: Callable[..., Any]
+plot_monitor: Callable[..., Any]
 
 Entry = TypeVar("Entry")
 Given = ParamSpec("Given")

@@ -18,10 +18,9 @@ from sklearn.model_selection import (
 )
 from sklearn.utils import check_random_state
 
-from csf._common.arrays import small_indices
 from csf._common.sklearn import safe_indexing, slice_params
 from csf._common.typing import Array, BoolArray, IntArray, RandomState_, Samples
-from csf._common.validation import check_seed
+from csf._common.validation import check_seed, small_indices
 from csf.data.labels import Labels, label_strata
 
 __all__ = [

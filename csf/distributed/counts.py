@@ -499,8 +499,6 @@ class CountedCut:
     ----------
     cut : Cut or None
         The best threshold; ``None`` where only the model's own decision was asked for.
-    upper : float
-        No threshold is worth more: the value of ``cut`` where it is exact. NaN without a threshold.
     own : ErrorProfile
         Errors of the model's own decision.
     curve : ThresholdCurve or None
@@ -514,7 +512,6 @@ class CountedCut:
     """
 
     cut: Cut | None
-    upper: float
     own: ErrorProfile
     curve: ThresholdCurve | None
     fold_profiles: list[ErrorProfile | None]
@@ -538,12 +535,10 @@ def own_decision(scored: Scored) -> CountedCut:
     bins = _filled(scored.counts(np.array([scored.own_cut])))
     curve = _curve(bins)
     own = curve.at(scored.own_cut)
-    return CountedCut(None, np.nan, own, None, _fold_profiles(bins, scored.own_cut), 1)
+    return CountedCut(None, own, None, _fold_profiles(bins, scored.own_cut), 1)
 
 
-def counted_cut(
-    scored: Scored, metric: Metric, *, n_edges: int = _EDGES, n_listed: int = _LISTED, tol: float = 0.0
-) -> CountedCut:
+def counted_cut(scored: Scored, metric: Metric, *, n_edges: int = _EDGES, n_listed: int = _LISTED) -> CountedCut:
     r"""Find the threshold that maximises a metric, from counts alone.
 
     Parameters
@@ -556,8 +551,6 @@ def counted_cut(
         Edges of bins for each class in the first pass of counts.
     n_listed : int, default=131072
         So many samples at most are listed score by score.
-    tol : float, default=0.0
-        Stop where no threshold can be better by more than this, in units of the metric; 0 finds the exact threshold.
 
     Returns
     -------
@@ -596,8 +589,8 @@ def counted_cut(
     while True:
         curve = _curve(bins)
         best = curve.best(metric, metric.constraint)
-        doubtful, promise = _could_win(curve, best, bins, metric)
-        if not doubtful.any() or (tol > 0.0 and best.feasible and promise - best.value <= tol):
+        doubtful = _could_win(curve, best, bins, metric)
+        if not doubtful.any():
             break
         passes += 1
         if bins.rows[doubtful].sum() <= n_listed:
@@ -608,9 +601,8 @@ def counted_cut(
             finer = _within(_filled(finer), bins.lowest[doubtful], bins.highest[doubtful])
         bins = _replaced(bins, doubtful, finer)
     best = replace(best, threshold=_threshold(bins, curve, best))
-    upper = max(promise, best.value)
     own, folds = curve.at(scored.own_cut), _fold_profiles(bins, best.threshold)
-    return CountedCut(best, upper, own, curve, folds, passes, listed)
+    return CountedCut(best, own, curve, folds, passes, listed)
 
 
 def _filled(bins: Bins) -> Bins:
@@ -626,8 +618,8 @@ def _curve(bins: Bins) -> ThresholdCurve:
     return sweep(is_pos, np.tile(bins.lowest, 2), np.concatenate([negatives, positives]))
 
 
-def _could_win(curve: ThresholdCurve, best: Cut, bins: Bins, metric: Metric) -> tuple[BoolArray, float]:
-    """Bins that may hold a better cut, or an equal one that finds less, and the most that any of them promises."""
+def _could_win(curve: ThresholdCurve, best: Cut, bins: Bins, metric: Metric) -> BoolArray:
+    """Bins that may hold a better cut, or an equal one that finds less."""
     # Cuts descend, bins ascend. The samples of cut k, and not of the cut before it, are those of one bin.
     first = curve.lowest_score.shape[0] - bins.rows.shape[0]
     fn, fp = (np.concatenate([[start], errors[first:]]) for errors, start in ((curve.fn, curve.pos), (curve.fp, 0.0)))
@@ -641,22 +633,21 @@ def _could_win(curve: ThresholdCurve, best: Cut, bins: Bins, metric: Metric) -> 
     # Of equal cuts the one that finds the fewest wins: after the best one known only better ones count.
     wins = np.where(earlier, value >= best.value - slack, value > best.value)
     if metric.constraint is not None:
-        wins, value = _allowed(metric.constraint, corners, curve, best, wins, value)
+        wins = _allowed(metric.constraint, corners, curve, best, wins)
     wins &= (bins.lowest < bins.highest)[::-1]
-    promise = float(np.max(value[wins], initial=-np.inf))
-    return wins[::-1], promise
+    return wins[::-1]
 
 
 def _allowed(
-    constraint: Any, corners: list[tuple[Array, Array]], curve: ThresholdCurve, best: Cut, wins: Array, value: Array
-) -> tuple[BoolArray, Array]:
+    constraint: Any, corners: list[tuple[Array, Array]], curve: ThresholdCurve, best: Cut, wins: Array
+) -> BoolArray:
     """The same under a constraint: a smaller violation comes before a larger value."""
     missed = np.min([_as_array(constraint.violation(*corner, pos=curve.pos)) for corner in corners], axis=0)
     if best.feasible:
-        return wins & (missed <= 0.0), value
+        return wins & (missed <= 0.0)
     least = constraint.violation(best.profile.fn, best.profile.fp, pos=curve.pos)
     slack = TIE * max(1.0, abs(least))
-    return (missed < least - slack) | (wins & (missed <= least + slack)) | (missed <= 0.0), value
+    return (missed < least - slack) | (wins & (missed <= least + slack)) | (missed <= 0.0)
 
 
 def _as_array(values: Any) -> FloatArray:

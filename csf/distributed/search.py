@@ -281,8 +281,8 @@ class EngineSearch:
         left = race.left()
         self.bases, self.settings = [self.bases[at] for at in left], [self.settings[at] for at in left]
         tried = sum(bool(study.trials) for study in studies)
-        told = f"a sample of {totals.rows.sum()} rows left {len(left)} of {tried} settings in the race"
-        return [Step() for _ in left], [told] if len(left) < tried else []
+        message = f"a sample of {totals.rows.sum()} rows left {len(left)} of {tried} settings in the race"
+        return [Step() for _ in left], [message] if len(left) < tried else []
 
     def _race(self, steps: list[Step]) -> Race | None:
         """Make the studies, and what decides which of them go on: where held-out scores are at hand, as in memory."""
@@ -297,14 +297,14 @@ class EngineSearch:
     def _warn_of_counts(self) -> None:
         """What was asked for and cannot be had of counts."""
         config = self.config
-        told = ["threshold='stable' chooses as 'tune' does"] if config.threshold == "stable" else []
-        told += [] if config.min_gain is None else [f"min_gain={config.min_gain:g} is not asked"]
-        if told and self.trainer.store is None:
+        ignored = ["threshold='stable' chooses as 'tune' does"] if config.threshold == "stable" else []
+        ignored += [] if config.min_gain is None else [f"min_gain={config.min_gain:g} is ignored"]
+        if ignored and self.trainer.store is None:
             warn(
                 f"the folds hold {int(self.totals.rows[:-1].sum())} rows, too many for their scores to be collected: "
-                f"{' and '.join(told)}, and there are no corrected scores and no margin of the bound, as nothing is "
-                "drawn again. Of so many rows chance decides little; to say that you mean it, give threshold='tune'"
-                + (" and no min_gain" if config.min_gain is not None else "")
+                f"{' and '.join(ignored)}, and there are no corrected scores and no margin of the bound. Of so many "
+                "rows chance decides little; threshold='tune'"
+                + (" without min_gain asks for just that" if config.min_gain is not None else " asks for just that")
             )
 
     def train_on_everything(self, found: SearchOutcome) -> Training:

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from csf._common.arrays import canonical_csr, small_indices
 from csf._common.threads import side_by_side
 from csf._common.typing import Array, IntArray, Samples
+from csf._common.validation import canonical_csr, small_indices
 from csf.solvers import _csr, _dense
 
 __all__ = ["Block", "CsrBlock", "DenseBlock", "Rows"]

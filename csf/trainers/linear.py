@@ -15,9 +15,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import validate_data
 
-from csf._common.arrays import small_indices
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Costs, Estimator, Samples
+from csf._common.validation import small_indices
 from csf.data.costs import CostChannel, cost_sample_weight, own_class_weights
 from csf.data.folds import Fold, Task
 from csf.data.responses import Features, Response

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from csf._common.arrays import small_indices
+from csf._common.validation import small_indices
 
 
 def test_places_take_four_bytes_where_these_reach():

@@ -239,9 +239,8 @@ def test_scores_that_stay_where_they_are_give_the_same_trials(data, threshold):
     assert [str(each.message).split(": ")[:2] for each in told] == [
         [
             "the folds hold 1500 rows, too many for their scores to be collected",
-            "threshold='stable' chooses as 'tune' does, and there are no corrected scores and no margin of the bound, "
-            "as nothing is drawn again. Of so many rows chance decides little; to say that you mean it, give "
-            "threshold='tune'",
+            "threshold='stable' chooses as 'tune' does, and there are no corrected scores and no margin of the bound. "
+            "Of so many rows chance decides little; threshold='tune' asks for just that",
         ]
     ] * (threshold == "stable")
     assert far.trials == found.trials
@@ -275,7 +274,7 @@ def test_settings_race_where_their_scores_are_at_hand(data):
 def test_a_gain_over_luck_cannot_be_asked_of_counts(data):
     X, y, _ = data
     engine = Far(X, y, hash_folds(0, y.size, 3))
-    with pytest.warns(UserWarning, match=r"min_gain=2 is not asked, .*give threshold='tune' and no min_gain"):
+    with pytest.warns(UserWarning, match=r"min_gain=2 is ignored, .*threshold='tune' without min_gain"):
         _, found = searched(engine, LogisticRegression(), n_trials=2, min_gain=2.0)
     assert found.gain is None
 

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from csf.distributed.scaling import Moments, Scaling, scalers_of
+from csf.distributed.newton import Moments, Scaling, scalers_of
 
 # A column far from 0, one of large values, one that is constant, one of zeros.
 X = np.random.default_rng(0).normal(size=(500, 5)) * [1, 1e-2, 1e4, 0, 0] + [0, 2000, 3, 7, 0]

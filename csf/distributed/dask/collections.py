@@ -17,8 +17,7 @@ from scipy import sparse
 
 from csf._common.typing import Array, IntArray, Label, Samples
 from csf.distributed.engine import FoldTotals, hash_folds
-from csf.distributed.newton import Part
-from csf.distributed.scaling import Moments
+from csf.distributed.newton import Moments, Part
 
 __all__ = [
     "ChangedRows",
@@ -497,8 +496,8 @@ def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]],
     n_labels = len(set(cells["label"]))
     if n_labels > _MOST_LABELS:
         raise ValueError(f"y must hold two class labels, got {n_labels} different values in one partition")
-    known, told = moments(part), _checksum(part) if checksum else 0
-    return Survey(cells.assign(part=part.index), {part.index: part.mark}, told, known)
+    number = _checksum(part) if checksum else 0
+    return Survey(cells.assign(part=part.index), {part.index: part.mark}, number, moments(part))
 
 
 def _checksum(part: RawPart) -> int:
@@ -520,8 +519,10 @@ def _merged(parts: Sequence[Survey]) -> Survey:
     import pandas
 
     # Empty partitions say nothing, not even which kind their labels are of.
-    told = [part.table for part in parts if len(part.table)] or [parts[0].table]
+    tables = [part.table for part in parts if len(part.table)] or [parts[0].table]
     marks = dict(mark for part in parts for mark in part.marks.items())
     folds = {fold for part in parts for fold in part.moments}
     moments = {fold: Moments.merged([part.moments[fold] for part in parts if fold in part.moments]) for fold in folds}
-    return Survey(pandas.concat(told, ignore_index=True), marks, sum(part.checksum for part in parts) % 2**64, moments)
+    return Survey(
+        pandas.concat(tables, ignore_index=True), marks, sum(part.checksum for part in parts) % 2**64, moments
+    )

@@ -32,8 +32,18 @@ from csf.distributed.dask.collections import (
     watched_training,
 )
 from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job, hash_folds
-from csf.distributed.newton import Answer, LinearModel, LinearProblem, Question, add_answers, answers, solve_together
-from csf.distributed.scaling import Moments, Scaling, scalers_of
+from csf.distributed.newton import (
+    Answer,
+    LinearModel,
+    LinearProblem,
+    Moments,
+    Question,
+    Scaling,
+    add_answers,
+    answers,
+    scalers_of,
+    solve_together,
+)
 from csf.solvers.base import DIRECT
 from csf.trainers.base import Training
 

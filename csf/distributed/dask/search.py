@@ -96,8 +96,16 @@ def _judged(part: RawPart, *, rule: ThresholdRule) -> Array:
 # ---------------------------------------------------------------- DaskCostSearch
 
 
-# What a search in memory is told of a search on Dask, besides its outcome.
-_TOLD = ["classes_", "class_count_", "null_class_", "pos_label_", "n_features_in_", "feature_names_in_", "refit_time_"]
+# What a search in memory takes over from one on Dask, besides its outcome.
+_TAKEN = [
+    "classes_",
+    "class_count_",
+    "null_class_",
+    "pos_label_",
+    "n_features_in_",
+    "feature_names_in_",
+    "refit_time_",
+]
 
 
 @with_parameters
@@ -325,7 +333,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         for name in ("base", "checkpoint", "callbacks"):
             del options[name]
         search = CostSearch(base_kind(self.base).in_memory(self.base), **options)
-        for name in filter(vars(self).__contains__, _TOLD):
+        for name in filter(vars(self).__contains__, _TAKEN):
             setattr(search, name, getattr(self, name))
         search._publish(replace(self._outcome, config=SearchConfig.of(search)), self._rule)
         if self._rule is not None:

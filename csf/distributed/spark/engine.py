@@ -139,21 +139,16 @@ class SparkScores(Scored):
         """See `csf.distributed.Scored.quantiles`."""
         ranks = ", ".join(f"{(k + 0.5) / size!r}D" for k in range(size))
         found = F.expr(f"percentile_approx(score, array({ranks}), {2 * size})")
-        told = self._rows.where(~F.isnan("score")).groupBy("positive").agg(found.alias("edges")).collect()
-        return np.unique(np.concatenate([np.array(row["edges"], dtype=np.float64) for row in told] or [np.empty(0)]))
+        rows = self._rows.where(~F.isnan("score")).groupBy("positive").agg(found.alias("edges")).collect()
+        return np.unique(np.concatenate([np.array(row["edges"], dtype=np.float64) for row in rows] or [np.empty(0)]))
 
     def counts(self, edges: Array) -> Bins:
         """See `csf.distributed.Scored.counts`."""
         size = edges.shape[0] + 1
         rows = self._placed(edges).groupBy("fold", "positive", "bin").agg(*self._asked()).collect()
-        bins = empty_bins(size, self.n_folds)
-        for fold, positive, k, count, low, high, *digits in rows:
-            if k == size:
-                raise ValueError("the base gave NaN scores")
-            bins.lowest[k], bins.highest[k] = min(bins.lowest[k], low), max(bins.highest[k], high)
-            bins.rows[k] += count
-            bins.weight[fold, int(positive), k] = self.sums.total(digits)
-        return bins
+        if any(row["bin"] == size for row in rows):
+            raise ValueError("the base gave NaN scores")
+        return self._bins(rows, size, [row["bin"] for row in rows])
 
     def distinct(self, low: Array, high: Array) -> Bins:
         """See `csf.distributed.Scored.distinct`."""
@@ -162,11 +157,14 @@ class SparkScores(Scored):
         edges = edges[:-1] if high[-1] == np.inf else edges
         inside = self._placed(edges).where((F.col("bin") % 2 == 1) & (F.col("bin") <= edges.shape[0]))
         rows = inside.groupBy("fold", "positive", "score").agg(*self._asked()).collect()
-        scores = np.unique(np.array([row["score"] for row in rows], dtype=np.float64))
-        bins = empty_bins(scores.shape[0], self.n_folds)
-        bins.lowest[:], bins.highest[:] = scores, scores
-        for fold, positive, score, count, _, _, *digits in rows:
-            k = int(np.searchsorted(scores, score))
+        scores, places = np.unique(np.array([row["score"] for row in rows], dtype=np.float64), return_inverse=True)
+        return self._bins(rows, scores.shape[0], places.tolist())
+
+    def _bins(self, rows: Sequence[Any], size: int, places: Sequence[int]) -> Bins:
+        """Bins of sums by fold, class and place."""
+        bins = empty_bins(size, self.n_folds)
+        for k, (fold, positive, _, count, low, high, *digits) in zip(places, rows, strict=True):
+            bins.lowest[k], bins.highest[k] = min(bins.lowest[k], low), max(bins.highest[k], high)
             bins.rows[k] += count
             bins.weight[fold, int(positive), k] = self.sums.total(digits)
         return bins

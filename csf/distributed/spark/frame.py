@@ -243,8 +243,8 @@ class SparkData:
             raise ValueError("the frame has no rows")
         self._refuse(*(max((cell[k] for cell in cells if cell[k] is not None), default=None) for k in (2, 3, 4)))
         rows = {(int(cell[0]), int(cell[1])): int(cell[6]) for cell in cells}
-        told = sum(int(cell[7]) + (int(cell[8]) << 64) for cell in cells) if checksum else 0
-        return Surveyed(rows, max(float(cell[5]) for cell in cells), told)
+        number = sum(int(cell[7]) + (int(cell[8]) << 64) for cell in cells) if checksum else 0
+        return Surveyed(rows, max(float(cell[5]) for cell in cells), number)
 
     def _refuse(self, label: str | None, weight: str | None, fold: str | None) -> None:
         if label is not None:
@@ -300,15 +300,15 @@ def score_parameter(last: Params) -> str:
 def scored(model: Model, rows: DataFrame, *, tuned: bool) -> tuple[DataFrame, Column]:
     """Rows with what the model says of them, and the score: the predicted label where no threshold is wanted."""
     last = last_stage(model)
-    told = model.transform(rows)
+    found = model.transform(rows)
     if not tuned:
-        return told, named_column(last.getOrDefault("predictionCol")).cast("double")
+        return found, named_column(last.getOrDefault("predictionCol")).cast("double")
     score = vector_to_array(named_column(last.getOrDefault(score_parameter(last))))[1]
     # Probabilities that differ by less than single precision are often equal but for rounding, and no threshold of
     # Spark's models parts them reliably.
     score = score if _by_margin(last) else score.cast("float").cast("double")
     # There are two zeros, of which Spark sorts one before the other.
-    return told, F.when(score == 0.0, F.lit(0.0)).otherwise(score)
+    return found, F.when(score == 0.0, F.lit(0.0)).otherwise(score)
 
 
 def own_cut(model: Model, *, tuned: bool) -> float:

@@ -97,7 +97,7 @@ class ModelWriter(DefaultParamsWriter):
     def saveImpl(self, path: str) -> None:
         """See `pyspark.ml.util.MLWriter`."""
         model: Any = self.instance
-        extra = {"told": model.told, "trials": [trial.to_dict() for trial in model.trials]}
+        extra = {"attributes": model.attributes, "trials": [trial.to_dict() for trial in model.trials]}
         DefaultParamsWriter.saveMetadata(model, path, self.sparkSession, extra)
         model.bestModel.write().session(self.sparkSession).save(f"{path}/bestModel")
 
@@ -111,7 +111,7 @@ class ModelReader(DefaultParamsReader[Any]):
         best: Any = DefaultParamsReader.loadParamsInstance(f"{path}/bestModel", self.sparkSession)
         trials = [Trial.from_dict(record) for record in metadata["trials"]]
         kind: Any = self.cls
-        model = kind(best, metadata["told"], trials)
+        model = kind(best, metadata["attributes"], trials)
         model._resetUid(metadata["uid"])
         return model
 
@@ -119,30 +119,35 @@ class ModelReader(DefaultParamsReader[Any]):
 # ---------------------------------------------------------------- parameters
 
 
-# Parameters that are those of every search, and their names there.
-SHARED = {
-    "metric": "metric",
-    "strategy": "strategy",
-    "constraint": "constraint",
-    "nTrials": "n_trials",
-    "threshold": "threshold",
-    "normalize": "normalize",
-    "minGain": "min_gain",
-    "bound": "bound",
-    "tol": "tol",
-    "timeLimit": "time_limit",
-    "seed": "random_state",
-    "checkpoint": "checkpoint",
-    "callbacks": "callbacks",
-    "verbose": "verbose",
+# Parameters that are those of every search: their names there, what they are, and how Spark converts what is given.
+_OF_ALL_SEARCHES = {
+    "metric": ("metric", "what is maximised: a name or a csf.metrics.Metric", None),
+    "strategy": ("strategy", "where to train next: a name or a csf.strategies.Strategy", None),
+    "constraint": ("constraint", "what the classifier must satisfy, e.g. 'precision >= 0.8'", None),
+    "nTrials": ("n_trials", "largest number of levels for each parameter map", TypeConverters.toInt),
+    "threshold": ("threshold", "'stable' or 'tune' finds a threshold; None keeps the classifier's own decision", None),
+    "normalize": ("normalize", "'mean' keeps the mean weight of a training, 'none' does not", None),
+    "minGain": ("min_gain", "standard errors by which costs have to gain over equal ones", TypeConverters.toFloat),
+    "bound": ("bound", "how the upper bound is computed", None),
+    "tol": ("tol", "stop when the bound is within this of the best value", TypeConverters.toFloat),
+    "timeLimit": ("time_limit", "seconds after which no trial begins that would not end", TypeConverters.toFloat),
+    "checkpoint": ("checkpoint", "file of the driver that keeps finished trials", TypeConverters.toString),
+    "callbacks": ("callbacks", "functions callback(study, trial) on the driver; a true result ends the search", None),
+    "verbose": ("verbose", "1 shows a progress bar", TypeConverters.toInt),
+}
+SHARED = {name: theirs for name, (theirs, _, _) in _OF_ALL_SEARCHES.items()} | {"seed": "random_state"}
+_OF_SPARK = {
+    "estimator": ("classifier with weightCol, or a Pipeline that ends in one", None),
+    "estimatorParamMaps": ("parameters of the estimator to search together with the costs", None),
+    "numFolds": ("number of folds, >= 2", TypeConverters.toInt),
+    "trainRatio": ("share of the rows to train on, once, instead of folds", TypeConverters.toFloat),
+    "foldCol": ("column of fold numbers 0, 1, ...; -1 for rows that train only", TypeConverters.toString),
+    "labelCol": ("column of labels 0 and 1", TypeConverters.toString),
+    "weightCol": ("column of weights >= 0", TypeConverters.toString),
 }
 
 
-def _param(name: str, doc: str, converter: Any = None) -> Any:
-    return Param(Params._dummy(), name, doc, converter)  # type: ignore[arg-type]
-
-
-def _getter(param: Any) -> Any:
+def _getter(param: Param[Any]) -> Any:
     """Method that gives the value of a parameter."""
 
     def get(self: Any) -> Any:
@@ -152,52 +157,24 @@ def _getter(param: Any) -> Any:
     return get
 
 
+def _with_parameters(kind: type[Any]) -> type[Any]:
+    """Decorator that gives a class the parameters, and each a ``get...`` method unless it has one."""
+    for name, (*_, doc, converter) in (_OF_SPARK | _OF_ALL_SEARCHES).items():
+        param: Any = Param(Params._dummy(), name, doc, converter)
+        setattr(kind, name, param)
+        getter = f"get{name[0].upper()}{name[1:]}"
+        if getter not in vars(kind):
+            setattr(kind, getter, _getter(param))
+    return kind
+
+
+@_with_parameters
 class SearchParams(HasSeed, HasParallelism):
     """What `SparkCostSearch` takes as parameters, each with its ``get...`` method."""
 
-    estimator = _param("estimator", "classifier with weightCol, or a Pipeline that ends in one")
-    estimatorParamMaps = _param("estimatorParamMaps", "parameters of the estimator to search together with the costs")
-    metric = _param("metric", "what is maximised: a name or a csf.metrics.Metric")
-    strategy = _param("strategy", "where to train next: a name or a csf.strategies.Strategy")
-    constraint = _param("constraint", "what the classifier must satisfy, e.g. 'precision >= 0.8'")
-    nTrials = _param("nTrials", "largest number of levels for each parameter map", TypeConverters.toInt)
-    threshold = _param("threshold", "'stable' or 'tune' finds a threshold; None keeps the classifier's own decision")
-    numFolds = _param("numFolds", "number of folds, >= 2", TypeConverters.toInt)
-    trainRatio = _param("trainRatio", "share of the rows to train on, once, instead of folds", TypeConverters.toFloat)
-    foldCol = _param(
-        "foldCol", "column of fold numbers 0, 1, ...; -1 for rows that train only", TypeConverters.toString
-    )
-    labelCol = _param("labelCol", "column of labels 0 and 1", TypeConverters.toString)
-    weightCol = _param("weightCol", "column of weights >= 0", TypeConverters.toString)
-    normalize = _param("normalize", "'mean' keeps the mean weight of a training, 'none' does not")
-    minGain = _param("minGain", "standard errors by which costs have to gain over equal ones", TypeConverters.toFloat)
-    bound = _param("bound", "how the upper bound is computed")
-    tol = _param("tol", "stop when the bound is within this of the best value", TypeConverters.toFloat)
-    timeLimit = _param("timeLimit", "seconds after which no trial begins that would not end", TypeConverters.toFloat)
-    checkpoint = _param("checkpoint", "file of the driver that keeps finished trials", TypeConverters.toString)
-    callbacks = _param("callbacks", "functions callback(study, trial) on the driver; a true result ends the search")
-    verbose = _param("verbose", "1 shows a progress bar", TypeConverters.toInt)
-
-    getEstimator = _getter(estimator)
-    getMetric = _getter(metric)
-    getStrategy = _getter(strategy)
-    getConstraint = _getter(constraint)
-    getNTrials = _getter(nTrials)
-    getThreshold = _getter(threshold)
-    getNumFolds = _getter(numFolds)
-    getTrainRatio = _getter(trainRatio)
-    getNormalize = _getter(normalize)
-    getMinGain = _getter(minGain)
-    getBound = _getter(bound)
-    getTol = _getter(tol)
-    getTimeLimit = _getter(timeLimit)
-    getCheckpoint = _getter(checkpoint)
-    getCallbacks = _getter(callbacks)
-    getVerbose = _getter(verbose)
-
     def getEstimatorParamMaps(self) -> list[dict[Param[Any], Any]]:
         """Parameters of the estimator that are searched."""
-        maps = self.getOrDefault(self.estimatorParamMaps)
+        maps = self.getOrDefault("estimatorParamMaps")
         return [{}] if maps is None else maps
 
     def getFoldCol(self) -> str | None:
@@ -219,7 +196,7 @@ class SearchParams(HasSeed, HasParallelism):
         return (self.getOrDefault(name) or None) if self.isSet(name) else None
 
     def _of_estimator(self, name: str) -> str | None:
-        last = last_stage(self.getEstimator())
+        last = last_stage(self.getOrDefault("estimator"))
         return last.getOrDefault(name) or None if last.hasParam(name) and last.isDefined(name) else None
 
 
@@ -233,7 +210,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
     ----------
     bestModel : pyspark.ml.Model
         The winner.
-    told : dict
+    attributes : dict
         The attributes below, but for ``bestModel``, ``trials`` and ``countedCuts``.
     trials : sequence of Trial
         All trials.
@@ -303,11 +280,11 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
     numFolds: int
     settings: tuple[dict[str, Any], ...]
 
-    def __init__(self, bestModel: Any, told: dict[str, Any], trials: Sequence[Trial]) -> None:
+    def __init__(self, bestModel: Any, attributes: dict[str, Any], trials: Sequence[Trial]) -> None:
         super().__init__()
         self.bestModel, self.trials = bestModel, list(trials)
         self.countedCuts: list[CountedCut] = []
-        for name, value in told.items():
+        for name, value in attributes.items():
             # Files know lists and no tuples.
             setattr(self, name, tuple(value) if isinstance(value, list) else value)
 
@@ -330,7 +307,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
             The model.
         """
         expected = found.assess()
-        told = {
+        attributes = {
             "bestThreshold": bestThreshold,
             "bestScore": found.score,
             "correctedScore": None if expected is None else expected.corrected_score,
@@ -351,12 +328,12 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
             "numFolds": found.n_splits,
             "settings": found.settings,
         }
-        model = cls(bestModel, told, found.trials)
+        model = cls(bestModel, attributes, found.trials)
         model.countedCuts = list(found.counted)
         return model
 
     @property
-    def told(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, Any]:
         """Attributes as plain values."""
         return {name: getattr(self, name) for name in get_annotations(SparkCostSearchModel)}
 
@@ -559,8 +536,8 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             The copy.
         """
         that = super().copy(extra)
-        if self.getEstimator() is not None:
-            that.setParams(estimator=self.getEstimator().copy(extra))
+        if self.getOrDefault("estimator") is not None:
+            that.setParams(estimator=self.getOrDefault("estimator").copy(extra))
         return that
 
     def write(self) -> SearchWriter:
@@ -577,7 +554,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
     def _fit(self, dataset: DataFrame) -> SparkCostSearchModel:
         self._check(dataset)
         config = SearchConfig(
-            base=self.getEstimator(),
+            base=self.getOrDefault("estimator"),
             param_grid=None,
             **{theirs: self.getOrDefault(own) for own, theirs in SHARED.items()},
         )
@@ -608,28 +585,28 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
                 f"SparkCostSearch needs a Spark frame, got a {type(dataset).__name__}; for data in memory use "
                 "csf.CostSearch, or spark.createDataFrame(...)"
             )
-        if self.getEstimator() is None:
+        if self.getOrDefault("estimator") is None:
             raise ValueError("SparkCostSearch has no estimator; give one, e.g. estimator=LinearSVC()")
-        SparkBase(self.getEstimator(), 0)
+        SparkBase(self.getOrDefault("estimator"), 0)
         maps = self.getEstimatorParamMaps()
         if not isinstance(maps, list) or not maps or not all(isinstance(each, dict) for each in maps):
             raise TypeError(f"estimatorParamMaps must be a list of dicts as of ParamGridBuilder, got {maps!r}")
-        check_count(self.getNumFolds(), "numFolds", minimum=2)
+        check_count(self.getOrDefault("numFolds"), "numFolds", minimum=2)
         check_count(self.getParallelism(), "parallelism")
-        if self.getTrainRatio() is not None:
-            check_fraction(self.getTrainRatio(), "trainRatio")
-            if self.getFoldCol() is not None or self.isSet(self.numFolds):
+        if self.getOrDefault("trainRatio") is not None:
+            check_fraction(self.getOrDefault("trainRatio"), "trainRatio")
+            if self.getFoldCol() is not None or self.isSet("numFolds"):
                 raise ValueError("trainRatio holds out one part, numFolds and foldCol several; give one of them")
 
     def _data(self, dataset: DataFrame) -> SparkData:
-        label, fold, last = self.getLabelCol(), self.getFoldCol(), last_stage(self.getEstimator())
+        label, fold, last = self.getLabelCol(), self.getFoldCol(), last_stage(self.getOrDefault("estimator"))
         if last.isSet("labelCol") and last.getOrDefault("labelCol") != label:
             raise ValueError(
                 f"labelCol={label!r} of the search is not that of {type(last).__name__}, "
                 f"{last.getOrDefault('labelCol')!r}; set one of them only"
             )
-        known = self.getNumFolds() if fold is None or self.isSet(self.numFolds) else None
-        known = known if self.getTrainRatio() is None else 1.0 - self.getTrainRatio()
+        known = self.getOrDefault("numFolds") if fold is None or self.isSet("numFolds") else None
+        known = known if self.getOrDefault("trainRatio") is None else 1.0 - self.getOrDefault("trainRatio")
         return SparkData(dataset, label, self.getWeightCol(), fold, known, self.getSeed(), self.uid)
 
 

@@ -64,7 +64,7 @@ def test_any_two_options_keep_the_laws(framed, data, each, monkeypatch, tmp_path
     np.testing.assert_array_equal(predicted == 1, score > threshold)
     model.save(str(tmp_path / "model"))
     again = SparkCostSearchModel.load(str(tmp_path / "model"))
-    assert (repr(again.told), again.trials) == (repr(model.told), model.trials)  # what is not known is NaN
+    assert (repr(again.attributes), again.trials) == (repr(model.attributes), model.trials)  # what is not known is NaN
     # Two Gaussians overfit little: what is found on all rows is about what was held out.
     profile = ErrorProfile.from_masks(label == 1, predicted == 1, sample_weight=own if each["weightCol"] else None)
     assert get_metric(each["metric"]).of(profile) == pytest.approx(model.bestScore, abs=0.1)

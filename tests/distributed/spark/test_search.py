@@ -204,7 +204,7 @@ def test_models_and_searches_are_files_too(fitted, frame, tmp_path):
     model = fitted("svc")
     model.write().overwrite().save(str(tmp_path / "model"))
     again = SparkCostSearchModel.load(str(tmp_path / "model"))
-    assert (again.uid, again.told, again.trials) == (model.uid, model.told, model.trials)
+    assert (again.uid, again.attributes, again.trials) == (model.uid, model.attributes, model.trials)
     assert again.scoreInterval[0] < again.correctedScore < again.scoreInterval[1]
     assert again.boundMargin > 0
     assert again.transform(frame).collect() == model.transform(frame).collect()
@@ -354,7 +354,7 @@ def test_a_search_goes_on_from_its_file(framed, data, tmp_path, monkeypatch):
     assert [(t.t, t.threshold, t.profile) for t in again.trials] == [
         (t.t, t.threshold, t.profile) for t in whole.trials
     ]
-    assert again.told == whole.told
+    assert again.attributes == whole.attributes
     for base, rows in (
         (NaiveBayes(modelType="gaussian", smoothing=2.0), frame),
         (NaiveBayes(modelType="gaussian"), frame.limit(1100)),
