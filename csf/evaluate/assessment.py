@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -43,10 +43,8 @@ __all__ = [
     "N_DRAWS",
     "Resampling",
     "SampleDraws",
-    "Rule",
     "assess",
     "assess_sample_means",
-    "best_rows",
     "interval",
     "mean_assessment",
     "n_draws_of",
@@ -57,9 +55,6 @@ __all__ = [
 # ---------------------------------------------------------------- the resampler
 
 
-# Values and violations of all rows on all draws -> place of the row that wins on each draw.
-Rule: TypeAlias = Callable[[Array, Array], IntArray]
-
 N_DRAWS = 200
 # Those of more than `LARGE` samples: as many as fill blocks of 32.
 _N_DRAWS_OF_MANY = 96
@@ -69,31 +64,8 @@ _HOPELESS = 4.0
 _FEW = 12
 
 
-def best_rows(value: Array, violation: Array) -> IntArray:
-    """Row that wins on each draw as a search chooses it: the smallest violation, then the largest value.
-
-    Parameters
-    ----------
-    value, violation : ndarray of shape (n_rows, n_draws)
-        As in `Retuned`; NaN never wins.
-
-    Returns
-    -------
-    ndarray of int, shape (n_draws,)
-        Places of the rows, of equals the first.
-
-    Examples
-    --------
-    >>> best_rows(np.array([[0.5, 0.7], [0.6, 0.6]]), np.zeros((2, 2)))
-    array([1, 0])
-    """
-    least = violation.min(axis=0)
-    allowed = np.where((violation <= least) & ~np.isnan(value), value, -np.inf)
-    return allowed.argmax(axis=0)
-
-
 class Resampling:
-    """Draws samples again, tunes every trial's threshold on each draw, and picks the winner there.
+    """Draws samples again, tunes every trial's threshold on each draw, and chooses the winner again on parts of them.
 
     All entries of a sample are drawn together, so that repeated folds do not pass for more data; a sample of weight 2
     is drawn as two of them (see `ScoreStore`). Trials that are far behind the best one (4 standard errors of the
@@ -105,8 +77,6 @@ class Resampling:
         Held-out scores of the trials.
     metric : str or Metric
         What is maximised; its constraint counts first.
-    rule : callable, default=best_rows
-        How the winner is picked: ``rule(value, violation)`` of arrays of shape (n_rows, n_draws).
     keep : collection of tuple, default=()
         Trials that are looked at however far behind they are.
     n_draws : int, default=200
@@ -143,13 +113,12 @@ class Resampling:
         store: ScoreStore,
         metric: str | Metric,
         *,
-        rule: Rule = best_rows,
         keep: Collection[TrialKey] = (),
         n_draws: int = N_DRAWS,
         random_state: int = 0,
         chooser: Chooser = BEST,
     ) -> None:
-        self.store, self.metric, self.rule, self.chooser = store, get_metric(metric), rule, chooser
+        self.store, self.metric, self.chooser = store, get_metric(metric), chooser
         self.n_draws, self.random_state = check_count(n_draws, "n_draws"), random_state
         self.rows = _contenders(store, self.metric, keep)
         self.keys = [row.key for row in self.rows]
@@ -181,18 +150,6 @@ class Resampling:
 
     def _retuned(self, units: Units, rows: list[CodedRow]) -> Retuned:
         return retune_all(units, rows, self.metric, bootstrap_counts(units.copies, self.n_draws, self.random_state))
-
-    @cached_property
-    def winners(self) -> IntArray:
-        """Place of the row that wins on each bootstrap draw that holds both classes."""
-        told = ~np.isnan(self.retuned.value).all(axis=0)
-        return self.rule(self.retuned.value[:, told], self.retuned.violation[:, told])
-
-    @property
-    def win_shares(self) -> dict[TrialKey, float]:
-        """Share of bootstrap draws on which each trial wins."""
-        counts = np.bincount(self.winners, minlength=len(self.keys))
-        return {key: count / max(self.winners.size, 1) for key, count in zip(self.keys, counts.tolist())}
 
     def thresholds(self, key: TrialKey) -> Array:
         """Thresholds of a trial, tuned again on each bootstrap draw that holds both classes.
@@ -259,21 +216,6 @@ class Resampling:
             return choose_on_parts(units, self.coded, self.metric, self.chooser, rivals, counts, seeds).left_out
 
         return judge_left_out(units, judge, lambda sums: _value(self.metric, *sums), self.random_state)
-
-    def score_errors(self, winner: TrialKey) -> Array:
-        """Bootstrap errors of the value of a trial's own decisions.
-
-        Parameters
-        ----------
-        winner : tuple of int
-            The trial.
-
-        Returns
-        -------
-        ndarray of shape (n_draws,)
-            Value on each draw minus the mean of all.
-        """
-        return Judged.of(self.store, self.store[winner], self.metric).errors(self.n_draws, self.random_state)
 
 
 def n_draws_of(copies: IntArray) -> int:

@@ -66,6 +66,7 @@ __all__ = [
     "moved_to",
     "reason_of",
     "tuned_decision",
+    "violation_of",
     "warn_of_open_gap",
 ]
 
@@ -403,12 +404,12 @@ def moved_to(found: SearchOutcome, pos: float) -> SearchOutcome:
     known = known if known.unmoved is None else known.unmoved
     cuts = {each.key: curve_at_prevalence(curve_of(known, each), pos).best(metric, metric.constraint) for each in known}
     own, store = cuts[found.key], _moved_store(known, pos)
-    store.put(replace(row, threshold=own.threshold, value=own.value, violation=_violation(metric, own)))
+    store.put(replace(row, threshold=own.threshold, value=own.value, violation=violation_of(metric, own)))
     trials = [_moved_trial(trial, metric, pos, cuts.get((trial.setting, trial.number))) for trial in found.trials]
     judged = store if found.config.bound_on == "validation" else None
     bound = bound_with_margin(trials, metric, pos=pos, bound=found.config.bound, store=judged)
     distance = gap(trials, bound.exact)
-    best = min(cuts, key=lambda key: rank(_violation(metric, cuts[key]), cuts[key].value, *key[::-1]))
+    best = min(cuts, key=lambda key: rank(violation_of(metric, cuts[key]), cuts[key].value, *key[::-1]))
     constraint = metric.constraint
     return replace(
         found,
@@ -429,7 +430,8 @@ def moved_to(found: SearchOutcome, pos: float) -> SearchOutcome:
     )
 
 
-def _violation(metric: Metric, cut: Cut) -> float:
+def violation_of(metric: Metric, cut: Cut) -> float:
+    """By how much a threshold misses the constraint."""
     profile, constraint = cut.profile, metric.constraint
     return 0.0 if constraint is None else float(constraint.violation(profile.fn, profile.fp, pos=profile.pos))
 

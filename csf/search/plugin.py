@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from csf._common.messages import warn
 from csf._common.sklearn import clone, last_step, pass_on_features, routing_enabled, safe_indexing
-from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Label, RandomState_, Samples, Values
+from csf._common.typing import Array, Costs, Estimator, IntArray, Label, RandomState_, Samples
 from csf._common.validation import (
     check_choice,
     check_grid,
@@ -37,11 +37,12 @@ from csf.data.responses import (
 )
 from csf.evaluate import MAX_BYTES, AssessedMixin, ScoreStore, assess, seed_of
 from csf.evaluate.trials import Trial
-from csf.metrics import ConfusionMetric, LinearFractional, Metric, get_confusion_metric, get_constraint, get_metric
+from csf.metrics import ConfusionMetric, LinearFractional, Metric, get_confusion_metric, get_metric
 from csf.metrics.base import rank
 from csf.metrics.concave import Concave
 from csf.metrics.profile import ErrorProfile
-from csf.search.outcome import tuned_decision
+from csf.metrics.registry import aim
+from csf.search.outcome import tuned_decision, violation_of
 from csf.search.problem import with_setting
 from csf.search.training import ClassJudge, FoldResult, FoldTask, pooled
 from csf.search.workers import Workers
@@ -172,7 +173,7 @@ class PooledScores:
     def rank(self, model: PlugInClassifier) -> tuple[float, ...]:
         """How good the best threshold is; smaller is better."""
         cut = model._best_cut(self.curve)
-        return rank(model._violation(cut), cut.value)
+        return rank(violation_of(model._aim, cut), cut.value)
 
     def publish(self, model: PooledThresholdClassifier) -> None:
         """Set the attributes of a classifier that come from the scores."""
@@ -240,8 +241,17 @@ class PooledClassScores:
 _base_gives_probabilities = base_has("predict_proba")
 
 
-def gives_probabilities(self: Any) -> bool:
-    return self.calibration is not None or _base_gives_probabilities(self)
+def _has_classes_alike(self: Any) -> bool:
+    """Whether three or more classes were learnt, about which a rule decides."""
+    return isinstance(getattr(self, "_rule", None), RuleOfClasses)
+
+
+def _has_a_threshold(self: Any) -> bool:
+    return not _has_classes_alike(self)
+
+
+def _gives_probabilities(self: Any) -> bool:
+    return _has_classes_alike(self) or self.calibration is not None or _base_gives_probabilities(self)
 
 
 class PooledThresholdClassifier(ThresholdClassifier):
@@ -405,18 +415,16 @@ class PooledThresholdClassifier(ThresholdClassifier):
         self.profile_, self.feasible_ = cut.profile, cut.feasible
         self.fold_curves_ = pooled.fold_curves
         self.fold_thresholds_ = np.array([self._best_cut(curve).threshold for curve in self.fold_curves_])
-        self.threshold_std_ = self._spread()
+        scores = self.curve_.lowest_score[np.isfinite(self.curve_.lowest_score)]
+        several = self.fold_thresholds_.size > 1 and scores.size > 0
+        # An infinite threshold counts as the nearest finite score.
+        self.threshold_std_ = (
+            float(np.std(np.clip(self.fold_thresholds_, scores[-1], scores[0]))) if several else np.nan
+        )
 
-    def _spread(self) -> float:
-        """Standard deviation over folds; an infinite threshold counts as the nearest finite pooled score."""
-        if self.fold_thresholds_.shape[0] < 2:
-            return np.nan
-        scores = self.curve_.lowest_score
-        scores = scores[np.isfinite(scores)]
-        return float(np.std(np.clip(self.fold_thresholds_, scores[-1], scores[0]))) if scores.size else np.nan
-
+    @available_if(_has_a_threshold)
     def positive_score(self, X: Samples) -> Array:
-        """Score of the positive class, the one that `threshold_` is for: larger means more likely positive.
+        """Score of the positive class of two, the one that `threshold_` is for: larger means more likely positive.
 
         Parameters
         ----------
@@ -430,12 +438,6 @@ class PooledThresholdClassifier(ThresholdClassifier):
         """
         check_is_fitted(self)
         return self._rule.scored(X)[1]
-
-    def _positive_is_last(self) -> bool:
-        return bool(self.classes_[1] == self.pos_label_)
-
-    def _labels(self, predicted_pos: BoolArray) -> Array:
-        return self.classes_[(predicted_pos == self._positive_is_last()).astype(int)]
 
     def predict(self, X: Samples) -> Array:
         """Predict the positive class where the score reaches `threshold_`.
@@ -470,9 +472,9 @@ class PooledThresholdClassifier(ThresholdClassifier):
         check_is_fitted(self)
         return self._rule.decision_function(X)
 
-    @available_if(gives_probabilities)
+    @available_if(_gives_probabilities)
     def predict_proba(self, X: Samples) -> Array:
-        """Probabilities of the base, or calibrated ones; the threshold does not change them.
+        """Probabilities of the base, or calibrated ones; neither a threshold nor a rule changes them.
 
         Parameters
         ----------
@@ -485,11 +487,8 @@ class PooledThresholdClassifier(ThresholdClassifier):
             Probabilities of `classes_`. Their argmax is the prediction for threshold 1/2, not for `threshold_`.
         """
         check_is_fitted(self)
-        if self.calibrator_ is None:
-            return self.estimator_.predict_proba(X)
-        proba = self.positive_score(X)
-        columns = (1.0 - proba, proba) if self._positive_is_last() else (proba, 1.0 - proba)
-        return np.column_stack(columns)
+        as_is = self.calibrator_ is None and _has_a_threshold(self)
+        return self.estimator_.predict_proba(X) if as_is else self._rule.predict_proba(X)
 
     def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
         return ErrorProfile.from_predictions(y, predicted, sample_weight=sample_weight, pos_label=self.pos_label_)
@@ -507,18 +506,6 @@ class ProbabilityThresholdClassifier(PooledThresholdClassifier):
 
 
 # ---------------------------------------------------------------- the plug-in classifier
-
-
-def _decides_about_classes(self: Any) -> bool:
-    return isinstance(getattr(self, "_rule", None), RuleOfClasses)
-
-
-def _cuts(self: Any) -> bool:
-    return not _decides_about_classes(self)
-
-
-def _gives_probabilities(self: Any) -> bool:
-    return _decides_about_classes(self) or gives_probabilities(self)
 
 
 class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
@@ -693,41 +680,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         except (TypeError, ValueError):
             return None
 
-    @available_if(_cuts)
-    def positive_score(self, X: Samples) -> Array:
-        """Score of the positive class of two, the one that `threshold_` is for: larger means more likely positive.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The base's score, calibrated where a calibration was asked for.
-        """
-        return super().positive_score(X)
-
-    @available_if(_gives_probabilities)
-    def predict_proba(self, X: Samples) -> Array:
-        """Probabilities of the base, or calibrated ones; neither a threshold nor a rule changes them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities of `classes_`. Their argmax is not the prediction.
-        """
-        check_is_fitted(self)
-        return self._rule.predict_proba(X) if _decides_about_classes(self) else super().predict_proba(X)
-
     def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
-        if not _decides_about_classes(self):
+        if _has_a_threshold(self):
             return super()._value(y, predicted, sample_weight)
         return float(get_confusion_metric(self.metric).value(self._rule.confusion(y, predicted, sample_weight)))
 
@@ -737,7 +691,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         return tags
 
     def _check_parameters(self) -> None:
-        self._demand()
+        _ = self._aim
         self._response_methods()
         if self.param_grid is not None and self._is_prefit():
             raise ValueError('cv="prefit" takes the base as it was fitted; leave out param_grid, or give folds as cv')
@@ -748,33 +702,25 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
             return PROBABILITIES_FIRST if self.calibration is None else DECISION_FIRST
         return (check_choice(self.response_method, "response_method", ("auto", *PROBABILITIES_FIRST)),)
 
-    def _demand(self) -> tuple[Metric, Any]:
-        """The metric and the constraint; a constrained metric brings its own."""
+    @property
+    def _aim(self) -> Metric:
+        """The metric, under the constraint; a constrained metric brings its own."""
         metric = get_metric(self.metric)
-        own = metric.constraint
-        if own is not None and self.constraint is not None:
+        if metric.constraint is not None and self.constraint is not None:
             raise ValueError(f"metric {metric.name!r} has a constraint of its own; leave out constraint=")
-        given = own if self.constraint is None else self.constraint
-        return metric, given if hasattr(given, "violation") else get_constraint(given)
+        return aim(metric, self.constraint)
 
     def _best_cut(self, curve: ThresholdCurve) -> Cut:
-        return curve.best(*self._demand())
-
-    def _violation(self, cut: Cut) -> float:
-        """By how much a cut misses the constraint."""
-        (_, demand), profile = self._demand(), cut.profile
-        return 0.0 if demand is None else float(demand.violation(profile.fn, profile.fp, pos=profile.pos))
+        return curve.best(self._aim)
 
     def _set_threshold(self, pooled: PooledScores) -> None:
         super()._set_threshold(pooled)
-        metric, demand = self._demand()
         truth, weight, samples = pool_held_out(pooled.folds)
         self.held_out_ = store = ScoreStore(truth > 0, weight, samples=samples)
         cut = Cut(self.threshold_, self.best_score_, self.profile_)
-        score, missed = np.concatenate(pooled.scores), self._violation(cut)
+        score, missed = np.concatenate(pooled.scores), violation_of(self._aim, cut)
         store.add(_KEY, score=score, threshold=cut.threshold, value=cut.value, violation=missed)
-        aim = metric if demand is None else _Demanding(metric, demand)
-        self._assessor = partial(assess, store, aim, _KEY, random_state=seed_of(self.random_state))
+        self._assessor = partial(assess, store, self._aim, _KEY, random_state=seed_of(self.random_state))
 
     def _assess_scores(self) -> Assessment | None:
         return self._assessor() if "_assessor" in vars(self) else None
@@ -782,25 +728,11 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     def _choose(self, curve: ThresholdCurve) -> Cut:
         cut = self._best_cut(curve)
         if not cut.feasible:
-            _, constraint = self._demand()
             warn(
-                f"no threshold satisfies {constraint} on the out-of-fold scores; taken is the one that misses it "
-                f"least, {cut.profile}",
+                f"no threshold satisfies {self._aim.constraint} on the out-of-fold scores; taken is the one that "
+                f"misses it least, {cut.profile}",
             )
         return cut
-
-
-class _Demanding(Metric):
-    """A metric with whatever has a ``violation`` as its constraint."""
-
-    def __init__(self, metric: Metric, demand: Any) -> None:
-        self.metric, self.constraint = metric, demand
-
-    def range(self, pos: float) -> tuple[float, float]:
-        return self.metric.range(pos)
-
-    def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
-        return self.metric.value(fn, fp, pos=pos)
 
 
 # ---------------------------------------------------------------- plug-in classifiers of the papers
@@ -1074,7 +1006,7 @@ class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
         """
         probability = self.positive_probability(X)
         draws = check_random_state(self.random_state).uniform(size=probability.shape[0])
-        return self._labels(draws < probability)
+        return self._rule.labels(draws < probability)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

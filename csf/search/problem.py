@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import did_you_mean, warn
 from csf._common.sklearn import clone, last_name, named_models, safe_indexing, slice_params
-from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray
+from csf._common.typing import Array, Costs, Estimator, IntArray
 from csf._common.validation import check_class_weights, check_labels, check_weights
 from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, takes_weights
 from csf.data.folds import Fold, bound_share, first_repeat, group_folds, make_folds, resolve_splits
@@ -54,7 +54,7 @@ from csf.search.outcome import ClassOutcome, Outcome, SearchOutcome, conclude, c
 from csf.search.selection import Race, races, stable_choice
 from csf.search.strategies import EqualCostsFirst, ImbalanceRatio, Ladder, get_strategy
 from csf.search.study import ClassStudy, Study
-from csf.search.training import ClassJudge, FoldResult, ThresholdJudge, evaluate, warn_of_one_side
+from csf.search.training import ClassJudge, FoldResult, ThresholdJudge, warn_of_one_side
 from csf.thresholds.certificates import Scored, certify
 from csf.thresholds.linear_rule import RuleOfClasses, aligned_scores, codes_of
 from csf.thresholds.rule import ThresholdRule
@@ -66,7 +66,6 @@ if TYPE_CHECKING:
 
     from csf.data.folds import Task
     from csf.data.labels import Labels
-    from csf.data.responses import Response
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
     from csf.search.config import Pace, SearchConfig
@@ -84,14 +83,12 @@ __all__ = [
     "certified",
     "fold_mean",
     "is_prefit",
-    "judge_prefit",
     "make_plan",
     "make_studies",
     "open_checkpoint",
     "planned_models",
     "read_problem",
     "serves_classes",
-    "untrained",
     "warn_of_trivial",
     "with_setting",
 ]
@@ -326,46 +323,43 @@ def is_prefit(config: SearchConfig) -> bool:
     return given or frozen == {True}
 
 
-def untrained(config: SearchConfig, studies: list[Any], store: Any, stopped: str) -> Outcome:
-    """What a search did that trained nothing."""
-    settings = [{} if model.name is None else {MODEL: model.name} for model in config.models]
-    return Outcome(config=config, studies=studies, settings=settings, n_splits=0, store=store, stop_reason=stopped)
-
-
-class JudgedBase(NamedTuple):
-    """A fitted base, its classes, the user's names of them, and what it says about the samples."""
+class FittedBase(NamedTuple):
+    """A fitted base, its classes, the user's names of them, and whether it was trained on codes."""
 
     base: Estimator
     known: Array
     names: Array
-    answer: Response
-    lost: BoolArray
+    coded: bool
+
+    @classmethod
+    def of(cls, base: Estimator, labels: Labels) -> Self:
+        """A base that a search has trained knows codes, and the null class as 0; others know the user's own labels."""
+        check_is_fitted(base)
+        known = np.asarray(getattr(base, "classes_", labels.classes))
+        if known.tolist() != list(range(labels.classes.size)) or known.tolist() == labels.classes.tolist():
+            return cls(base, known, known, coded=False)  # the base may have other names besides
+        labels.check_codes(known)
+        return cls(base, known, labels.decode(known), coded=True)
 
 
-def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, JudgedBase]:
-    """Outcome of the best fitted base with the threshold that suits it best, and that base.
-
-    Costs are 1: those that it was trained with are unknown.
-    """
-    metric, is_pos = config.aim, task.codes > 0
-    pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=task.weight).pos
-    judged, studies = [_judged_base(model.base, config, task) for model in config.models], []
-    warn_of_trivial(metric, pos)
-    store = ScoreStore(is_pos, task.weight)
+def judge_fitted(
+    config: SearchConfig, task: Task, judge: Judge, studies: Sequence[Any], results: Sequence[FoldResult], stopped: str
+) -> Outcome:
+    """What a search did that trained nothing: the pending trial of each study is judged on all samples."""
+    everything = np.arange(task.n_samples)
+    fold = Fold(task, everything, everything)
+    store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)
     store.draw_together(task.groups)
-    _warn_of_one_unit(store)
-    for at, each in enumerate(judged):
-        study = Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=config.bound)
-        study.trials = [Trial(number=0, t=None, costs=(1.0, 1.0))]
-        told = evaluate(metric, is_pos, each.lost, each.answer.decided, each.answer.score, task.weight)
-        trial = study.record(0, setting=at, **told)
-        store.add_trial((at, 0), trial, each.answer.score, each.answer.decided, each.lost)
-        studies.append(study)
-    stopped = "the base was fitted before: only its threshold was tuned"
-    if len(judged) > 1:
-        stopped = "the models were fitted before: only their thresholds were tuned, and the best of them was chosen"
-    found = conclude(untrained(config, studies, store, stopped), chooser_of(config, [Model(None, None, None)]))
-    return found, judged[found.winner.setting]
+    for at, (study, result) in enumerate(zip(studies, results, strict=True)):
+        (trial,) = study.trials
+        fields, predictions = judge.judge([fold], [result], trial)
+        assert predictions is not None, "nothing was trained that could fail"
+        trial = study.record(trial, setting=at, **fields | {"fold_scores": ()})
+        store.add_trial((at, trial.number), trial, *predictions)
+    settings = [{} if model.name is None else {MODEL: model.name} for model in config.models]
+    return Outcome(
+        config=config, studies=list(studies), settings=settings, n_splits=0, store=store, stop_reason=stopped
+    )
 
 
 def _warn_of_one_unit(store: ScoreStore) -> None:
@@ -377,21 +371,6 @@ def _warn_of_one_unit(store: ScoreStore) -> None:
                 f"the {name} are those of one {unit}: what to expect on new data cannot be estimated, and "
                 f"corrected_score_ and score_interval_ are NaN. Give {name} of several {unit}s"
             )
-
-
-def _judged_base(base: Estimator, config: SearchConfig, task: Task) -> JudgedBase:
-    """What a fitted base says about the samples."""
-    labels = task.user_labels
-    check_is_fitted(base)
-    known = np.asarray(getattr(base, "classes_", labels.classes))
-    # It may have been trained on codes, by a search; it then knows the null class as 0.
-    coded = known.tolist() == list(range(labels.classes.size)) != labels.classes.tolist()
-    if coded:  # else the base's own names are meant, of which it may have others
-        labels.check_codes(known)
-    null, truth = (0, task.codes) if coded else (labels.null, labels.decode(task.codes))
-    answer = respond(base, task.X, null, tune=config.tunes)
-    lost = (task.codes > 0) & (truth != answer.found)
-    return JudgedBase(base, known, labels.decode(known) if coded else known, answer, lost)
 
 
 # ---------------------------------------------------------------- samples for certificates
@@ -516,8 +495,23 @@ class ThresholdProblem:
 
     def prefit(self, config: SearchConfig, task: Task) -> tuple[SearchOutcome, ThresholdRule]:
         """Outcome for a base that is fitted already, and what predicts."""
-        found, best = judge_prefit(config, task)
-        return found, self._rule(found, best.base, best.known, best.names)
+        metric, is_pos, labels = config.aim, task.codes > 0, task.user_labels
+        pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=task.weight).pos
+        bases, studies, results = [FittedBase.of(model.base, labels) for model in config.models], [], []
+        for base, _, _, coded in bases:
+            answer = respond(base, task.X, 0 if coded else labels.null, tune=config.tunes)
+            truth = task.codes if coded else labels.decode(task.codes)
+            results.append(FoldResult(answer.decided, answer.score, is_pos & (truth != answer.found)))
+            studies.append(Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=config.bound))
+            studies[-1].trials = [Trial(number=0, t=None, costs=(1.0, 1.0))]
+        warn_of_trivial(metric, pos)
+        stopped = "the base was fitted before: only its threshold was tuned"
+        if len(bases) > 1:
+            stopped = "the models were fitted before: only their thresholds were tuned, and the best of them was chosen"
+        searched = judge_fitted(config, task, self.judge(config), studies, results, stopped)
+        _warn_of_one_unit(searched.store)
+        found = conclude(searched, chooser_of(config, [Model(None, None, None)]))
+        return found, self._rule(found, *bases[found.winner.setting][:3])
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
@@ -634,17 +628,12 @@ class ClassProblem:
         codes = codes_of(np.asarray(base.classes_), self.labels.classes)
         self.labels.check_codes(base.classes_)
         scores = aligned_scores(base, task.X, codes, self._n_classes, PROBABILITIES_FIRST)
-        everything, judge = np.arange(task.n_samples), self.judge(config)
-        store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)
-        store.draw_together(task.groups)
+        everything = np.arange(task.n_samples)
         (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], [FAST])
-        (trial,) = study.ask_batch()
+        study.ask_batch()
         result = FoldResult(decided=scores.argmax(axis=1), score=scores)
-        fields, predictions = judge.judge([Fold(task, everything, everything)], [result], trial)
-        assert predictions is not None, "nothing was trained that could fail"
-        store.add_trial((0, trial.number), study.record(trial, **fields), *predictions)
         stopped = "the base was fitted before: only its decision was tuned"
-        found = conclude_classes(untrained(config, [study], store, stopped))
+        found = conclude_classes(judge_fitted(config, task, self.judge(config), [study], [result], stopped))
         return found, found.rule_with(base, self.labels)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> ClassOutcome:

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from scipy.special import expit
-from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Estimator, IntArray
 from csf.data.folds import Fold
 from csf.data.labels import read_labels
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, respond, response_method
-from csf.evaluate import MAX_BYTES, seed_of
+from csf.evaluate import seed_of
 from csf.evaluate.trials import nothing_worked
 from csf.metrics.review import Review
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts
 from csf.search.config import FAST, MANY, settings_of
 from csf.search.outcome import CandidateOutcome, Outcome, trial_table, warn_of_open_gap
-from csf.search.problem import ThresholdProblem, untrained
+from csf.search.problem import FittedBase, ThresholdProblem, judge_fitted
 from csf.search.study import ClassStudy, powers_of
 from csf.search.training import FoldResult, HeldOutPredictions, Judge, pooled
 from csf.thresholds.capacity import Ranked, rank_by_costs
@@ -184,26 +183,19 @@ class RowProblem(ThresholdProblem):
 
     def prefit(self, config: SearchConfig, task: Task) -> tuple[Any, Any]:
         """Outcome for bases that are fitted already, and what predicts."""
-        everything, method, found = np.arange(task.n_samples), _method_of(config, PROBABILITIES_FIRST), []
-        judge, fold = RowJudge(self, method, likely=method == "predict_proba"), Fold(task, everything, everything)
-        store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)
-        store.draw_together(task.groups)
-        for at, model in enumerate(config.models):
-            check_is_fitted(model.base)
-            known = np.asarray(model.base.classes_)
-            coded = known.tolist() == [0, 1] != self.labels.classes.tolist()
-            null = 0 if coded else self.labels.null
-            answer = respond(model.base, task.X, null, tune=True, methods=(method or "",))
-            study = RowStudy(self.costs, 0.0)
-            (trial,) = study.ask_batch()
-            fields, _ = judge.judge([fold], [FoldResult(score=answer.score)], trial)
-            assert answer.score is not None, "it was asked for scores"
-            store.add_trial((at, trial.number), study.record(trial, setting=at, **fields), answer.score)
-            found.append((study, (model.base, known, self.labels.decode(known) if coded else known)))
-        studies, bases = zip(*found)
+        method, bases, studies, results = _method_of(config, PROBABILITIES_FIRST), [], [], []
+        for model in config.models:
+            bases.append(FittedBase.of(model.base, self.labels))
+            null = 0 if bases[-1].coded else self.labels.null
+            results.append(
+                FoldResult(score=respond(model.base, task.X, null, tune=True, methods=(method or "",)).score)
+            )
+            studies.append(RowStudy(self.costs, 0.0))
+            studies[-1].ask_batch()
+        judge = RowJudge(self, method, likely=method == "predict_proba")
         stopped = "the base was fitted before: only its decision was tuned"
-        won = conclude(untrained(config, list(studies), store, stopped))
-        return won, self._rule(won, *bases[won.key[0]])
+        won = conclude(judge_fitted(config, task, judge, studies, results, stopped))
+        return won, self._rule(won, *bases[won.key[0]][:3])
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> Any:
         """Outcome of a search that is over."""

@@ -211,4 +211,4 @@ class RowRule(ThresholdRule):
         """Probabilities of the sorted labels, which know nothing of costs; weights of the training are taken out."""
         table = self.row_costs.table(X, **self.given) if self.power else None
         proba = expit(self._log_odds(X, table)[1])
-        return self._ordered(np.where(self.known == self.known_null, 1.0 - proba[:, None], proba[:, None]))
+        return self._of_positives(proba)

@@ -297,7 +297,9 @@ class ThresholdRule:
         return self._ordered(moved_scores(scores, column, self.cut, probabilities=self.method == "predict_proba"))
 
     def predict_proba(self, X: Samples) -> Array:
-        """Probabilities of the sorted labels, with the costs taken out again."""
+        """Probabilities of the sorted labels, calibrated or with the costs taken out again."""
+        if self.calibrator is not None:
+            return self._of_positives(self.score_samples(X))
         c_fn, c_fp = self.costs
         if self.one_vs_rest and c_fn != c_fp:
             proba = problem_probabilities(self.estimator, X, (c_fn, c_fp))
@@ -306,6 +308,10 @@ class ThresholdRule:
             proba = proba / np.where(self.known == self.known_null, c_fp, c_fn)
         total = proba.sum(axis=1, keepdims=True)
         return self._ordered(np.divide(proba, total, out=proba, where=total > 0.0))
+
+    def _of_positives(self, proba: Array) -> Array:
+        """Probabilities of two sorted labels from those of the positive one."""
+        return self._ordered(np.where(self.known == self.known_null, 1.0 - proba[:, None], proba[:, None]))
 
     def _ordered(self, columns: Array) -> Array:
         """Columns in the order of the sorted labels."""

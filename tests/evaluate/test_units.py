@@ -46,7 +46,7 @@ def told(store, metric="f1"):
     found, steady = assess(store, metric, stable.key), assess(store, metric, stable.key, chooser=Chooser(1.0))
     return np.array(
         [
-            *(sampled.corrected_score, *sampled.win_shares.values(), *sampled.score_errors((0, 3))),
+            sampled.corrected_score,
             *(*stable.key, *astuple(stable.profile), gain.gain, gain.luck, gain.error, *gain.key),
             *(found.corrected_score, *found.score_interval, standard_error(store, store[0, 3], metric)),
             *(steady.corrected_score, steady.monte_carlo_error),

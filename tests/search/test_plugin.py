@@ -538,7 +538,10 @@ def test_where_no_setting_satisfies_the_constraint_the_nearest_is_taken(data):
         def violation(self, fn, fp, *, pos):
             return 0.01 + fn + 0.3 * fp
 
-    options = {"metric": "recall", "constraint": FewErrors()}
+    class FewRecalled(Recall):
+        constraint = FewErrors()
+
+    options = {"metric": FewRecalled()}
     alone = each_setting(*data, **options)
     model = PlugInClassifier(GaussianNB(), param_grid=GRID, **options).fit(*data)
     missed = [each.profile_.fn + 0.3 * each.profile_.fp for each in alone]
