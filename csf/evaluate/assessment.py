@@ -169,8 +169,8 @@ class Resampling:
             found, place = self.retuned, at
         else:  # nobody asked for all rows: fewer samples differ for one alone
             found, place = self._retuned(*units_of(self.store, [self._codes[at]])), 0
-        told = ~np.isnan(found.value[place])
-        return self._codes[at].thresholds[found.cuts[place, told]]
+        valid = ~np.isnan(found.value[place])
+        return self._codes[at].thresholds[found.cuts[place, valid]]
 
     def threshold_interval(self, key: TrialKey, level: float = 0.9) -> tuple[float, float]:
         """Percentile interval of `thresholds`: where the best threshold is by these data.

@@ -45,7 +45,7 @@ __all__ = [
     "influence",
     "outcomes",
     "standard_error",
-    "steadiest",
+    "best_on_average",
 ]
 
 # ---------------------------------------------------------------- decisions and the error of their value
@@ -243,7 +243,7 @@ class Margins:
 Cut = TypeVar("Cut", int, float)
 
 
-def steadiest(values: Array, equal_costs: BoolArray, margin: float) -> int:
+def best_on_average(values: Array, equal_costs: BoolArray, margin: float) -> int:
     """Row that is best on average over draws, unless it is not by a margin better than one of equal costs."""
     means = np.nanmean(values, axis=1)
     best = int(np.argmax(means))
@@ -269,11 +269,11 @@ class Rivals:
         """Some of the rows."""
         return Rivals(self.kept[at], self.model[at], self.margins)
 
-    def steadiest(self, values: Array) -> int:
-        """Best row on average over draws of those that `steadiest` chooses for each model."""
+    def best_on_average(self, values: Array) -> int:
+        """Best row on average over draws of those that `best_on_average` chooses for each model."""
         means = np.nanmean(values, axis=1)
         places = [np.flatnonzero(self.model == model) for model in np.unique(self.model)]
-        best = [at[steadiest(values[at], self.kept[at], self.margins[self.model[at[0]]])] for at in places]
+        best = [at[best_on_average(values[at], self.kept[at], self.margins[self.model[at[0]]])] for at in places]
         return int(best[int(np.argmax(means[best]))])
 
 
@@ -420,12 +420,14 @@ def choose_on_parts(
     steady = chooser.margin is not None and metric.constraint is None
     drawn = steady or chooser.min_gain is not None
     n_parts = counts.shape[1]
-    places, cuts, spoken = np.full(n_parts, -1), np.full(n_parts, -1), {}
+    places, cuts, tuned_cuts = np.full(n_parts, -1), np.full(n_parts, -1), {}
     for part in np.flatnonzero(~np.isnan(own.value).all(axis=0)).tolist():
         among = np.arange(len(rows))
         if drawn:
-            said = own.value[:, part], own.violation[:, part]
-            among, spoken[part] = _steady(units, rows, metric, chooser, rivals, counts[:, part], said, seeds[part])
+            on_part = own.value[:, part], own.violation[:, part]
+            among, tuned_cuts[part] = _steady(
+                units, rows, metric, chooser, rivals, counts[:, part], on_part, seeds[part]
+            )
         at = among[np.lexsort([-own.value[among, part], own.violation[among, part]])[0]]
         places[part], cuts[part] = at, own.cuts[at, part]
     left_out, copies = np.zeros((n_parts, 4)), units.copies.astype(counts.dtype)[:, None]
@@ -433,14 +435,16 @@ def choose_on_parts(
         parts = np.flatnonzero(places == row)
         held = _Held.of(units, rows[row], counts[:, parts])
         if steady:
-            cuts[parts] = [held.averaged(at, metric, int(cuts[part]), spoken[part]) for at, part in enumerate(parts)]
+            cuts[parts] = [
+                held.averaged(at, metric, int(cuts[part]), tuned_cuts[part]) for at, part in enumerate(parts)
+            ]
         whole = _Held.of(units, rows[row], copies)
         # Sums of weights are rounded.
         left_out[parts] = np.maximum(whole.at(cuts[parts]) - held.at(cuts[parts]), 0.0)
     return Chosen(places, cuts, left_out)
 
 
-class _Spoken(NamedTuple):
+class _TunedCuts(NamedTuple):
     """Best cuts of a row on draws, and the standard deviation of its values there."""
 
     cuts: IntArray
@@ -454,28 +458,28 @@ def _steady(
     chooser: Chooser,
     rivals: Rivals,
     counts: Array,
-    said: tuple[Array, Array],
+    on_part: tuple[Array, Array],
     seed: Sequence[int],
-) -> tuple[IntArray, _Spoken | None]:
+) -> tuple[IntArray, _TunedCuts | None]:
     """The row that draws of a part speak for, as the only one left, and its cuts there; all rows without draws.
 
-    ``said`` are values and violations of the rows on the part itself.
+    ``on_part`` are values and violations of the rows on the part itself.
     """
-    value, violation = said
+    value, violation = on_part
     equal_costs = rivals.kept
     among = _close(value, equal_costs) if chooser.min_gain is None else np.arange(len(rows))
     n_draws = _N_DRAWS if units.copies.sum() <= LARGE else _N_DRAWS_OF_MANY
     draws = bootstrap_counts(counts.astype(np.int64), n_draws, seed)
     drawn = retune_all(units, [rows[at] for at in among], metric, draws)
-    told = ~np.isnan(drawn.value).all(axis=0)
-    if not told.any():
+    valid = ~np.isnan(drawn.value).all(axis=0)
+    if not valid.any():
         return among, None
-    values = drawn.value[:, told]
+    values = drawn.value[:, valid]
     if chooser.min_gain is None:
-        place = rivals.take(among).steadiest(values)
+        place = rivals.take(among).best_on_average(values)
     else:
         place = decide_gain(value, violation, equal_costs, lambda: values, chooser.min_gain).at
-    return among[[place]], _Spoken(drawn.cuts[place, told], float(np.nanstd(values[place])))
+    return among[[place]], _TunedCuts(drawn.cuts[place, valid], float(np.nanstd(values[place])))
 
 
 def _close(value: Array, equal_costs: BoolArray) -> IntArray:
@@ -506,17 +510,17 @@ class _Held:
         fp, tp = self.sums[:, cuts, np.arange(cuts.size) % self.pos.size]
         return np.stack(np.broadcast_arrays(tp, fp, self.pos, self.neg), axis=1)
 
-    def averaged(self, part: int, metric: Metric, best: int, spoken: _Spoken | None) -> int:
+    def averaged(self, part: int, metric: Metric, best: int, tuned_cuts: _TunedCuts | None) -> int:
         """Mean of the cuts that draws of a part speak for; see `csf.search.selection`."""
         (fp, tp), pos, neg = self.sums[:, :, part], self.pos[part], self.neg[part]
-        if spoken is None or tp.size == 1:
+        if tuned_cuts is None or tp.size == 1:
             return best
         found = (tp + fp) / (tp[-1] + fp[-1])
 
         def value(cut: int) -> float:
             return float(metric.value(*shares(pos - tp[cut], fp[cut], pos, neg)[:2], pos=pos / (pos + neg)))
 
-        return averaged(found, spoken.cuts, best, lambda share: _place(found, share), value, spoken.error)
+        return averaged(found, tuned_cuts.cuts, best, lambda share: _place(found, share), value, tuned_cuts.error)
 
 
 def _place(found: Array, share: float) -> int:

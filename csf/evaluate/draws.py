@@ -462,31 +462,31 @@ class _Tuner:
 
     def __init__(self, metric: Metric, pos: Array, neg: Array) -> None:
         self.metric, self.pos, self.neg = metric, pos, neg
-        self.told = np.flatnonzero((pos > 0.0) & (neg > 0.0))
+        self.valid = np.flatnonzero((pos > 0.0) & (neg > 0.0))
         # Ratios of affine functions are compared in a compiled loop; any other metric speaks for itself.
         self.together: bool | None = None
         self.ratio = type(metric).value is LinearFractional.value and metric.constraint is None
         if self.ratio:
             self.numbers = np.zeros((pos.size, 6))
-            for draw in self.told:
+            for draw in self.valid:
                 self.numbers[draw] = metric.coefficients(pos[draw] / (pos[draw] + neg[draw]))  # pyright: ignore[reportAttributeAccessIssue] (a LinearFractional)
 
     def __call__(self, sums: Array, n_cuts: int, cuts: IntArray, value: Array, violation: Array) -> None:
         if self.ratio:
             best_ratios(sums, n_cuts, self.pos, self.neg, self.numbers, TIE, cuts, value)
             return
-        told = self.told
-        if not told.size:
+        valid = self.valid
+        if not valid.size:
             return
-        at = np.ascontiguousarray(sums[:, :n_cuts, told])
-        pos, neg = self.pos[told], self.neg[told]
+        at = np.ascontiguousarray(sums[:, :n_cuts, valid])
+        pos, neg = self.pos[valid], self.neg[valid]
         fn, fp, share = shares(np.maximum(pos - at[1], 0.0), np.minimum(at[0], neg), pos, neg)
         values, missing = self._judged(fn, fp, share)
         allowed = missing <= missing.min(axis=0) + TIE
         values = np.where(allowed, values, -np.inf)
         best = (values >= np.nanmax(values, axis=0) - TIE).argmax(axis=0)
-        draws = np.arange(told.size)
-        cuts[told], value[told], violation[told] = best, values[best, draws], missing[best, draws]
+        draws = np.arange(valid.size)
+        cuts[valid], value[valid], violation[valid] = best, values[best, draws], missing[best, draws]
 
     def _judged(self, fn: Array, fp: Array, pos: Array) -> tuple[Array, Array]:
         """Values and violations at all cuts of all draws, of shape (n_cuts, n_draws)."""

@@ -328,10 +328,10 @@ def gap(trials: Sequence[Trial], bound: float) -> float | None:
 
     NaN where no trial satisfies the constraint: the bound is then that of classifiers of which none is known.
     """
-    told = [(trial.attained, trial.feasible) for trial in trials if trial.attained is not None]
-    if not told:
+    attained = [(trial.attained, trial.feasible) for trial in trials if trial.attained is not None]
+    if not attained:
         return None
-    known = [attained for attained, feasible in told if feasible]
+    known = [value for value, feasible in attained if feasible]
     return max(bound - max(known), 0.0) if known else float("nan")
 
 

@@ -123,7 +123,7 @@ class Memory:
     def __init__(self, startables: list[list[Startable]]) -> None:
         self.startables = startables
         # Trials in their order, and the states of each fold: one attribute, so that Ctrl-C leaves both or neither.
-        self._told: tuple[list[list[int]], list[WarmStarts]] = [], [WarmStarts() for _ in startables[0]]
+        self._known: tuple[list[list[int]], list[WarmStarts]] = [], [WarmStarts() for _ in startables[0]]
         # Large states take long to describe: what was described for the file before is kept, by the id of its entry,
         # together with the entry, so that the id stays its own.
         self._texts: dict[int, tuple[Known, list[Any]]] = {}
@@ -131,11 +131,11 @@ class Memory:
     @property
     def order(self) -> list[list[int]]:
         """Setting and number of all trials, in the order in which they were answered."""
-        return self._told[0]
+        return self._known[0]
 
     @property
     def _starts(self) -> list[WarmStarts]:
-        return self._told[1]
+        return self._known[1]
 
     def starts(self, setting: int, fold: int, costs: Costs) -> Sequence[Any]:
         """States for a training to start from, the nearest first."""
@@ -145,13 +145,13 @@ class Memory:
     def add(self, setting: int, trial: Trial, states: Sequence[object]) -> None:
         """Keep the states of a trial, one a fold, each once; those of its further folds may come later."""
         again = [setting, trial.number] in self.order
-        told = [starts.copy() for starts in self._starts]
-        for trainer, starts, state in zip(self.startables[setting], told, states):
+        copies = [starts.copy() for starts in self._starts]
+        for trainer, starts, state in zip(self.startables[setting], copies, states):
             if state is not None and trainer.family is not None:
                 family, position = trainer.family, trainer.position(trial.costs)
                 if not (again and any(each.family == family and each.position == position for each in starts.known)):
                     starts.add(family, position, state)
-        self._told = self.order if again else [*self.order, [setting, trial.number]], told
+        self._known = self.order if again else [*self.order, [setting, trial.number]], copies
 
     def to_record(self) -> dict[str, Any]:
         """Plain description for a file.
@@ -191,7 +191,7 @@ class Memory:
         for fold, (starts, entries) in enumerate(zip(self._starts, record["states"], strict=True)):
             for setting, position, state in entries:
                 starts.add(self.startables[setting][fold].family, tuple(position), decode(state))
-        self._told = order, self._starts
+        self._known = order, self._starts
         return []
 
 
@@ -287,8 +287,8 @@ class Checkpoint:
                 "It was left as it is; give another checkpoint path, or remove it to start again"
             )
         with self._reading():
-            told = zip(studies, content["studies"], strict=True)
-            pairs = [(study, [Trial.from_dict(record) for record in records]) for study, records in told]
+            records_of = zip(studies, content["studies"], strict=True)
+            pairs = [(study, [Trial.from_dict(record) for record in records]) for study, records in records_of]
             kept = content["kept"]
         self.kept = kept
         for study, trials in pairs:

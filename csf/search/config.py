@@ -63,7 +63,6 @@ __all__ = [
     "class_splits",
     "cv_of",
     "has_fast_solver",
-    "margin_of",
     "open_cv",
     "pace_of",
     "settings_of",
@@ -96,7 +95,7 @@ MANY = 20_000
 class Pace(NamedTuple):
     """What a search does by itself with a kind of base."""
 
-    rungs: int  # of the ladder of costs
+    ladder_size: int  # steps of the ladder of costs
     margin: float  # see `Margins`
     repeats: int  # of the folds, where a class has few samples
     cheap: bool = False  # whether folds are repeated however many samples there are
@@ -304,19 +303,14 @@ def strategy_of(strategy: Any, pace: Pace) -> Strategy:
     if pace.only_equal:
         return OnlyEqualCosts(why=pace.only_equal)
     by_name = isinstance(strategy, str) and strategy == "ladder"
-    return Ladder(pace.rungs) if by_name else get_strategy(strategy)
-
-
-def margin_of(threshold: str | None, pace: Pace) -> float | None:
-    """Margin by which costs have to beat equal ones where the winner is to be stable; ``None`` where it is not."""
-    return pace.margin if threshold == "stable" else None
+    return Ladder(pace.ladder_size) if by_name else get_strategy(strategy)
 
 
 def chooser_of(config: SearchConfig, models: Sequence[Model]) -> Chooser:
     """How a search of some models chooses among its trials."""
     own = [None if model.pace.own is None else model.first + model.pace.own for model in models]
     margins = [ModelMargin(model.first, model.pace.margin, at) for model, at in zip(models, own)]
-    margin = margin_of(config.threshold, models[0].pace)
+    margin = models[0].pace.margin if config.threshold == "stable" else None
     return Chooser(margin, config.min_gain, margins[0].own, tuple(margins) if len(margins) > 1 else ())
 
 

@@ -84,8 +84,8 @@ class Decision:
     def __repr__(self) -> str:
         how = "rule" if hasattr(self.search, "rule_") else f"threshold={self.threshold:.4g}"
         low, high = self.interval
-        told = "" if self.certificate is None else f", certified={self.certificate.holds}"
-        return f"Decision({how}, value={self.value:.4g}, interval=({low:.4g}, {high:.4g}){told})"
+        certified = "" if self.certificate is None else f", certified={self.certificate.holds}"
+        return f"Decision({how}, value={self.value:.4g}, interval=({low:.4g}, {high:.4g}){certified})"
 
     @property
     def threshold(self) -> float:

@@ -22,7 +22,7 @@ from csf.metrics.labels import is_label_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import COSTS, RowCosts, row_costs
 from csf.search.config import AUTO, SearchConfig
-from csf.search.fitted import FittedSearch, told_of_classes
+from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.labels import LabelSearch, value_of_labels
 from csf.search.loop import Deadline, Forecast, SearchLoop
 from csf.search.outcome import ClassOutcome
@@ -385,7 +385,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             # A constraint is one on two classes.
             found = certified(found, rule, calibration)  # pyright: ignore[reportArgumentType]
             rule = replace(rule, threshold=found.threshold)
-        self._publish_fit(found, rule, refit_time, told_of_classes(labels) | {"class_count_": labels.count(codes)})
+        self._publish_fit(found, rule, refit_time, class_attributes(labels) | {"class_count_": labels.count(codes)})
         if calibration is not None and config.limits_answers:
             given = {name: each for name, each in calibration.fit_params.items() if name in COSTS}
             known: Any = found

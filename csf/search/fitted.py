@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from csf.thresholds.curve import ThresholdCurve
     from csf.thresholds.linear_rule import LinearRule
 
-__all__ = ["FittedSearch", "told_of_classes"]
+__all__ = ["FittedSearch", "class_attributes"]
 
 
-def told_of_classes(labels: Labels) -> dict[str, Any]:
+def class_attributes(labels: Labels) -> dict[str, Any]:
     """Attributes that tell the classes of a search."""
     return {"classes_": labels.classes, "null_class_": labels.null, "pos_label_": labels.positive}
 

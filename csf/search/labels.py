@@ -18,7 +18,7 @@ from csf._common.validation import check_weights, floats
 from csf.data.costs import assembled
 from csf.data.folds import Task, resolve_splits
 from csf.data.labels import LabelMatrix, label_strata, read_codes
-from csf.evaluate import MAX_BYTES, mean_assessment, seed_of
+from csf.evaluate import MAX_BYTES, mean_assessment
 from csf.evaluate.assessment import LabelledSamples, SampleDraws, assess_sample_means
 from csf.evaluate.choices import decisions
 from csf.evaluate.trials import nothing_worked
@@ -112,10 +112,9 @@ class SampleMeansOutcome(SearchOutcome):
     n_labels: int
     beta: float
 
-    def assess(self) -> Assessment:
-        """What the winner is worth."""
-        assert self.store is not None, "searches in memory keep their scores"
-        return assess_sample_means(self.store, self.n_labels, self.beta, self.key, seed_of(self.config.random_state))
+    def _assessed(self, seed: int) -> Assessment:
+        assert self.store is not None, "asked for where there is one"
+        return assess_sample_means(self.store, self.n_labels, self.beta, self.key, seed)
 
 
 def conclude_sample_means(searched: Outcome, *, n_labels: int, beta: float, margin: float | None) -> SampleMeansOutcome:

@@ -427,8 +427,8 @@ class SearchLoop:
             # Before callbacks, which may raise anything.
             self._save()
             if trained.failed is not None and self._failures.leave_no_hope and not self._n_complete():
-                told = [each for study in self.studies for each in study.trials if each.state != "pending"]
-                raise nothing_worked(told, ended=True) from trained.failed.error
+                finished = [each for study in self.studies for each in study.trials if each.state != "pending"]
+                raise nothing_worked(finished, ended=True) from trained.failed.error
             progress.step(self._best)
             if self.forecast is not None:
                 left, starts = self._most_trials() - self._n_finished(), self.trainer.startables[setting][0].family

@@ -208,6 +208,10 @@ class Outcome:
 
     def assess(self) -> Assessment | None:
         """What the winner is worth; ``None`` without held-out scores."""
+        return None if self.store is None else self._assessed(seed_of(self.config.random_state))
+
+    def _assessed(self, seed: int) -> Assessment:
+        """What held-out scores say of the winner."""
         raise NotImplementedError
 
 
@@ -247,7 +251,7 @@ class SearchOutcome(Outcome):
 
     def published(self) -> dict[str, Any]:
         """Attributes of the fitted search."""
-        told = super().published() | {
+        attributes = super().published() | {
             "best_t_": self.winner.t,
             "best_cost_weights_": self.winner.costs,
             "best_threshold_": self.threshold,
@@ -259,12 +263,12 @@ class SearchOutcome(Outcome):
             "bound_margin_": self.bound_margin,
         }
         if self.gain is not None:
-            told |= {"gain_": self.gain.gain, "gain_by_luck_": self.gain.luck, "gain_error_": self.gain.error}
+            attributes |= {"gain_": self.gain.gain, "gain_by_luck_": self.gain.luck, "gain_error_": self.gain.error}
         if self.guarantee is not None:
-            told["guarantee_"] = self.guarantee
+            attributes["guarantee_"] = self.guarantee
         if self.moved_best is not None:
-            told["best_index_at_prevalence_"], told["score_at_prevalence_"] = self.moved_best
-        return told
+            attributes["best_index_at_prevalence_"], attributes["score_at_prevalence_"] = self.moved_best
+        return attributes
 
     def moved(self, pos: float, rule: Any) -> tuple[SearchOutcome, Any]:
         """The outcome and the rule at another share of positives."""
@@ -277,17 +281,14 @@ class SearchOutcome(Outcome):
         assert store is not None, "there is a row of it"
         return curve_of(store, row)
 
-    def assess(self) -> Assessment | None:
-        """What the winner is worth; ``None`` without held-out scores."""
+    def _assessed(self, seed: int) -> Assessment:
         store = self.store
-        if store is None:
-            return None
+        assert store is not None, "asked for where there is one"
         if self.decided is not None:
             grouped = store.has_groups
             store = ScoreStore(store.is_pos, store.weight, samples=store.samples, copies=store.copies)
             store.has_groups = grouped
             store.add(self.key, decided=self.decided, value=self.row.value)
-        seed = seed_of(self.config.random_state)
         # Without splits nothing was trained: the model is the user's own.
         trained = self.n_splits > 0
         found = assess(store, self.metric, self.key, random_state=seed, chooser=self.chooser, trained=trained)
@@ -390,8 +391,7 @@ def curve_of(store: ScoreStore, row: ScoreRow) -> ThresholdCurve:
     """All thresholds of the held-out scores of a trial."""
     if row.score is None:
         raise ValueError("the search kept the base's own decisions (threshold=None), so that no threshold can move")
-    lost = np.zeros(store.is_pos.size, dtype=bool) if row.lost is None else row.lost
-    return sweep_several(store.is_pos, lost, row.score, store.weight)
+    return sweep_several(store.is_pos, row.lost, row.score, store.weight)
 
 
 # ---------------------------------------------------------------- another share of positives
@@ -454,8 +454,8 @@ def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> T
     fn, fp = np.minimum(np.array([trial.profile.fn, trial.profile.fp]) * factors, limits).tolist()
     hull = None if trial.hull is None else Hull(np.minimum(trial.hull.points * factors, limits))
     c_fn, c_fp = trial.c_fn / up, trial.c_fp / down
-    told = outcome(metric, ErrorProfile(fn, fp, pos), hull=hull, cut=cut)
-    return replace(trial, t=level_of_costs(metric, c_fn, c_fp, pos=pos), costs=(c_fn, c_fp), **told)
+    fields_there = outcome(metric, ErrorProfile(fn, fp, pos), hull=hull, cut=cut)
+    return replace(trial, t=level_of_costs(metric, c_fn, c_fp, pos=pos), costs=(c_fn, c_fp), **fields_there)
 
 
 # ---------------------------------------------------------------- several classes
@@ -487,11 +487,8 @@ class ClassOutcome(CandidateOutcome):
     rule: LinearRule = field(default_factory=lambda: LinearRule.argmax(0))
     confusion: Array = field(default_factory=lambda: np.empty((0, 0)))
 
-    def assess(self) -> Assessment | None:
-        """What the winner is worth; ``None`` without held-out scores."""
-        if self.store is None:
-            return None
-        return assess_class(self.store, self.metric, self.candidate, seed_of(self.config.random_state))
+    def _assessed(self, seed: int) -> Assessment:
+        return assess_class(self.store, self.metric, self.candidate, seed)
 
     def published(self) -> dict[str, Any]:
         """Attributes of the fitted search."""

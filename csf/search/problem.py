@@ -231,7 +231,7 @@ def planned_models(
         pace = pace_of(model.base, config.engine, model.param_grid, settings)
         if _channel_of(config, model.base).kind == "none":
             why = f"{last_name(model.base)} takes no weights, so that other costs cannot reach it"
-            pace = pace._replace(rungs=1, only_equal=why)
+            pace = pace._replace(ladder_size=1, only_equal=why)
         first = sum(len(each.settings) for each in found)
         found.append(model._replace(settings=settings, first=first, pace=pace))
     return found
@@ -680,10 +680,10 @@ def fold_mean(found: SearchOutcome, plan: Plan) -> tuple[SearchOutcome, VotingCl
     # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
     trainers = replace(plan.setup, prepared=Prepared()).trainers(plan.bases[found.winner.setting], plan.folds)
     threads = all(trainer.releases_gil for trainer in trainers)
-    told: Any = Parallel(n_jobs=found.config.n_jobs, prefer="threads" if threads else None)(
+    trained: Any = Parallel(n_jobs=found.config.n_jobs, prefer="threads" if threads else None)(
         delayed(_trained)(trainer, fold, found.winner.costs) for trainer, fold in zip(trainers, plan.folds)
     )
-    models, scores = zip(*told)
+    models, scores = zip(*trained)
     return _moved(found, np.concatenate(scores)), _mean_of(list(models))
 
 

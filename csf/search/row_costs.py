@@ -14,7 +14,6 @@ from csf._common.typing import Array, Estimator, IntArray
 from csf.data.folds import Fold
 from csf.data.labels import read_labels
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, respond, response_method
-from csf.evaluate import seed_of
 from csf.evaluate.trials import nothing_worked
 from csf.metrics.review import Review
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts
@@ -255,12 +254,8 @@ class RowOutcome(CandidateOutcome):
             "dearest_share_": self.dearest_share,
         }
 
-    def assess(self) -> Assessment | None:
-        """What the winner is worth; ``None`` without held-out scores."""
-        if self.store is None:
-            return None
-        choice, seed = RowChoice(self.store), seed_of(self.config.random_state)
-        return choice.assess(self.candidate, self.tuned.threshold, seed, trained=self.n_splits > 0)
+    def _assessed(self, seed: int) -> Assessment:
+        return RowChoice(self.store).assess(self.candidate, self.tuned.threshold, seed, trained=self.n_splits > 0)
 
     @property
     def held_out_odds(self) -> Array:

@@ -228,11 +228,11 @@ def stable_choice(
         return None
     keep = [] if among is None else [among]
     sampled = Resampling(store, metric, n_draws=N_DRAWS, random_state=random_state, keep=keep)
-    told = ~np.isnan(sampled.retuned.value).all(axis=0)
-    if not told.any():
+    valid = ~np.isnan(sampled.retuned.value).all(axis=0)
+    if not valid.any():
         return None
-    values = sampled.retuned.value[:, told]
-    at = chooser.rivals(sampled.rows).steadiest(values) if among is None else sampled.keys.index(among)
+    values = sampled.retuned.value[:, valid]
+    at = chooser.rivals(sampled.rows).best_on_average(values) if among is None else sampled.keys.index(among)
     key = sampled.keys[at]
     return _cut(store, store[key], metric, sampled.thresholds(key), float(np.nanstd(values[at])))
 
@@ -241,8 +241,7 @@ def _cut(store: ScoreStore, row: ScoreRow, metric: Metric, thresholds: Array, er
     """The row, cut at the mean of thresholds if that loses no more than an error."""
     assert row.score is not None, "there are thresholds of scores alone"
     assert row.threshold is not None, "there are thresholds of scores alone"
-    lost = np.zeros(store.is_pos.size, dtype=bool) if row.lost is None else row.lost
-    curve = sweep_several(store.is_pos, lost, row.score, store.weight)
+    curve = sweep_several(store.is_pos, row.lost, row.score, store.weight)
     threshold = averaged_cut(curve, row.threshold, thresholds, lambda cut: metric.of(curve.at(cut)), error)
     return StableChoice(row.key, threshold, curve.at(threshold))
 

@@ -451,12 +451,12 @@ class Study(History):
         if profile is None:
             assert cut is not None, "without a profile and predictions there are scores"
             profile = cut.profile
-        told = self.record(trial, **outcome(self.metric, profile, hull=known_hull(profile, curve), cut=cut))
+        recorded = self.record(trial, **outcome(self.metric, profile, hull=known_hull(profile, curve), cut=cut))
         if is_pos is not None:
             self._keep_predictions(
-                told, is_pos, weight, np.asarray(y_pred) == pos_label if y_score is None else np.asarray(y_score)
+                recorded, is_pos, weight, np.asarray(y_pred) == pos_label if y_score is None else np.asarray(y_score)
             )
-        return told
+        return recorded
 
     def record(self, trial: Trial | int, *, setting: int = 0, **results: Unpack[CompleteFields]) -> Trial:
         """Complete a pending trial with finished results; `tell` is the way in for labels and predictions.
@@ -604,7 +604,7 @@ class Study(History):
 
 
 # Steps of the ladder from equal class weights to balanced ones.
-_RUNGS = 3
+_LADDER_SIZE = 3
 
 
 class ClassStudy(History):
@@ -682,5 +682,5 @@ def powers_of(strategy: Any, n_trials: int) -> list[float]:
             f"strategy={strategy!r} searches the costs of two errors; several classes, and costs of rows, are "
             "searched by 'ladder' or 'grid', which go from no weights to those that balance the classes or the costs"
         )
-    rungs = _RUNGS if isinstance(strategy, str) and isinstance(given, Ladder) else given.size or n_trials
-    return np.linspace(0.0, 1.0, min(rungs, n_trials)).tolist()
+    size = _LADDER_SIZE if isinstance(strategy, str) and isinstance(given, Ladder) else given.size or n_trials
+    return np.linspace(0.0, 1.0, min(size, n_trials)).tolist()

@@ -160,13 +160,13 @@ class Cluster:
 
     def _next(self, finished: SimpleQueue[Any]) -> Any:
         """Next future that is done; the user is told once where there is no worker to wait for."""
-        told = False
+        is_warned = False
         while True:
             try:
                 return finished.get(timeout=_QUIET)
             except Empty:
-                if not told and not self._client.ncores():
-                    told = True
+                if not is_warned and not self._client.ncores():
+                    is_warned = True
                     warn(
                         "the Dask cluster has no workers left: the search waits for new ones. Ctrl-C ends it with the "
                         "trials that are finished",

@@ -143,8 +143,7 @@ class Scored:
 
     def curve(self) -> ThresholdCurve:
         """All thresholds."""
-        lost = np.zeros(self.is_pos.size, dtype=bool) if self.lost is None else self.lost
-        return sweep_several(self.is_pos, lost, self.score, self.weight)
+        return sweep_several(self.is_pos, self.lost, self.score, self.weight)
 
     def found(self, threshold: float) -> BoolArray:
         """What a threshold finds."""

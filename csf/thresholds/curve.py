@@ -439,7 +439,7 @@ def check_both_classes(is_pos: BoolArray, sample_weight: Array | None, owner: st
 
 
 def sweep_several(
-    is_pos: BoolArray, lost: BoolArray, score: Array, sample_weight: Array | None = None
+    is_pos: BoolArray, lost: BoolArray | None, score: Array, sample_weight: Array | None = None
 ) -> ThresholdCurve:
     """`sweep` where some positives are found at no threshold.
 
@@ -479,7 +479,7 @@ def sweep_several(
     >>> curve.fn, curve.fp
     (array([0.75, 0.5 , 0.5 , 0.25]), array([0.  , 0.  , 0.25, 0.25]))
     """
-    if not lost.any():
+    if lost is None or not lost.any():
         return sweep(is_pos, score, sample_weight)
     kept = ~lost
     weight = np.ones(is_pos.shape[0]) if sample_weight is None else sample_weight

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csf.evaluate import Assessment, Chooser, Resampling, ScoreStore, assess, mean_assessment
-from csf.evaluate.choices import choose_on_parts, steadiest
+from csf.evaluate.choices import best_on_average, choose_on_parts
 from csf.metrics import FBeta, get_metric
 from csf.search.selection import stable_choice
 from csf.thresholding import sweep
@@ -51,7 +51,7 @@ def test_a_margin_keeps_equal_costs():
     best = max(store, key=lambda row: row.value).key[1]
     assert chosen(store, Chooser(5.0))[0] == [0]
     assert chosen(store, Chooser())[0] == [best]
-    assert steadiest(np.array([[0.4, 0.5], [0.5, 0.7]]), [True, False], 1.0) == 1
+    assert best_on_average(np.array([[0.4, 0.5], [0.5, 0.7]]), [True, False], 1.0) == 1
 
 
 def test_a_margin_over_one_setting_is_that_on_parts_too():

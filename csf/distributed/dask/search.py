@@ -25,7 +25,7 @@ from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.search.config import BEYOND, MULTIPLES, SearchConfig, has_fast_solver, settings_of
 from csf.search.estimator import CostSearch
-from csf.search.fitted import FittedSearch, told_of_classes
+from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.outcome import SearchOutcome
 from csf.search.problem import with_setting
 from csf.thresholds.rule import ThresholdRule, base_has
@@ -311,7 +311,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         fitted, rule = _refitted(search, engine, found) if config.refit else (None, None)
         # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
         self._publish(found, rule)
-        vars(self).update(told_of_classes(engine.labels))
+        vars(self).update(class_attributes(engine.labels))
         self.class_count_, self.counted_cuts_ = engine.found.count(self.classes_), list(found.counted)
         self.n_features_in_ = data.n_features
         if data.feature_names is not None:
