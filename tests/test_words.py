@@ -35,6 +35,8 @@ WORDS = {
     r"(?:trials?|scores?|data|rows|samples|evidence|counts|folds|draws|trainings?) (?:say|says|said)": "show",
     r"says? (?:little|nothing|something|more|less|too)": "is little evidence, carries no information",
     r"loses no finished work": "keeps finished trials",
+    r"every second time": "about half the time",
+    r"what is to gain|what (?:is|was) meant|is concerned|takes? for granted": "a plain clause: subject, verb, object",
     r"out of folds?(?= (?:scores?|predictions?|values?|F1))": "out-of-fold",
     r"(?:maxim|minim|optim|regular|general|initial|recogn|standard|serial|summar|random|penal)iz(?:e[sdr]?|ing|ations?)"
     r"|normaliz(?:e[sd]|ing|ations?)|behaviors?|colors?|label(?:ed|ing)|centers?|analyz(?:e[sd]?)|gray": "British",
@@ -144,7 +146,15 @@ def test_code_uses_the_words_of_the_field():
 
 @pytest.mark.parametrize(
     "text",
-    ["the best cut of its score", "Neutral costs", "winners are luck", "says little", "what the trials say", "color"],
+    [
+        "the best cut of its score",
+        "Neutral costs",
+        "winners are luck",
+        "says little",
+        "what the trials say",
+        "color",
+        "every second time",
+    ],
 )
 def test_odd_words_are_found(text):
     assert list(faults(text))
