@@ -134,7 +134,7 @@ def _in_short(search, problem, summary, held, winner):
         lines.append(text)
     noticed = [f"{found.title} ({found.code})" for found in summary.findings if found.code != "CSF010"][:1]
     noticed = f" Noticed: {', '.join(noticed)}." if noticed else ""
-    return [*lines, winner.splitlines()[0], f"{summary.verdict}{noticed} (--verbose says more)"]
+    return [*lines, winner.splitlines()[0], f"{summary.verdict}{noticed} (details: --verbose)"]
 
 
 def _wrapped(code, title, text):

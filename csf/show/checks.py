@@ -180,8 +180,8 @@ def _constraint(search, held):
             "or features."
         )
     return (
-        f"{constraint} holds on the out-of-fold predictions that chose the threshold, and so on new data about every "
-        "second time. Ask for confidence=0.9 where it has to hold."
+        f"{constraint} holds on the out-of-fold predictions that chose the threshold. On new data it fails about half "
+        "the time. Give confidence=0.9 if it has to hold there."
     )
 
 

@@ -267,7 +267,7 @@ def test_quiet_and_verbose(run):
     assert re.fullmatch(r"f1 0\.\d{3} to expect on new data, 90 % interval 0\.\d{3} to 0\.\d{3}", expected)
     assert re.search(r"on the 38 rows held out; [+-]0\.\d{3} compared with the exact pooled threshold \(", held)
     assert winner.startswith("* costs c_fn = ")
-    assert verdict.endswith(" (--verbose says more)")
+    assert verdict.endswith(" (details: --verbose)")
     assert max(map(len, out.splitlines())) <= 120
 
 
