@@ -216,7 +216,7 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
     search = CostSearch(
         setup.base,
         setup.metric,
-        Ladder(1),
+        strategy=Ladder(1),
         param_grid=setup.grid or AUTO,
         constraint=setup.constraint,
         threshold="tune",
