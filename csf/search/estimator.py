@@ -72,8 +72,8 @@ def _has_a_threshold(self: CostSearch) -> bool:
 class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     """Train a classifier for F1 or another metric: class weights, threshold and parameters in one search.
 
-    Metrics such as F-beta, Jaccard or the G-mean are no sums over samples, so ordinary training does not maximise them.
-    With the right class costs ``(c_fn, c_fp)``, of a false negative and a false positive, it does [1]_ [2]_.
+    Metrics such as F-beta, Jaccard or the G-mean cannot be summed over samples, so ordinary training does not maximise
+    them. With the right costs ``(c_fn, c_fp)`` of false negatives and false positives it does [1]_ [2]_.
     ``CostSearch`` trains the base with a few costs and parameters, tunes each threshold on pooled out-of-fold scores,
     and trains the winner once more on all samples. ``predict_proba`` takes the costs out again; use ``predict`` for
     decisions. The guide has the mathematics.
@@ -84,14 +84,14 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         Classifier, pipeline that ends in one, or OneVsRestClassifier. ``fit`` should take ``sample_weight``, or the
         base have ``class_weight``; others are trained at equal costs only. The best of several models wins.
     metric : str, Metric or callable, default="f1"
-        What is maximised: a name in `csf.metrics.METRICS` or, for several classes, `csf.metrics.CONFUSION_METRICS`; an
-        average over labels such as ``"f1_macro"``; a function ``f(y_true, y_pred, sample_weight=None)`` or a scorer of
-        one (see `csf.metrics.get_metric`); `csf.metrics.RowCosts`, or ``"savings"``, ``"cost"`` or ``"benefit"``.
+        What is maximised, such as ``"f1"``, ``"f2"`` or ``"gmean"`` (`csf.metrics.METRICS`); for several classes or
+        labels ``"f1_macro"`` or ``"mcc"`` (`csf.metrics.CONFUSION_METRICS`). A function
+        ``f(y_true, y_pred, sample_weight=None)`` or a scorer of one will do. Costs of each row: `csf.metrics.RowCosts`.
     constraint : str or Constraint, default=None
         What the classifier must satisfy on held-out predictions, e.g. ``"precision >= 0.8, fpr <= 0.01"``.
     confidence : float, default=None
-        Probability, in (0, 1), with which the constraint also holds on new data. It covers one search, not several of
-        which one passes. See `csf.thresholds.certificates`.
+        Probability, in (0, 1), with which the constraint also holds on new data. The promise breaks if you repeat the
+        search until one passes. See `csf.thresholds.certificates`.
     cv : int, float, splitter, iterable, "prefit" or None, default=None
         Folds, a held-out share in (0, 1), a splitter or the splits. ``None`` means 5 shuffled folds, repeated where the
         rarest class has fewer than 500 samples. ``"prefit"`` only tunes the threshold of a fitted base.
