@@ -60,7 +60,7 @@ def test_files_that_are_linked_exist():
 
 
 def test_the_readme_is_short():
-    assert len(TEXT.splitlines()) <= 200
+    assert len(TEXT.splitlines()) <= 150
 
 
 def test_the_distribution_is_called_by_its_name_everywhere():
