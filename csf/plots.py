@@ -3,8 +3,7 @@
 from csf.show.bounds import BoundComparisonDisplay, ErrorProfileDisplay
 from csf.show.capacity import CapacityDisplay
 from csf.show.cone import ConeDisplay
-from csf.show.monitor import MonitorDisplay
-from csf.show.progress import ProgressDisplay, StreamDisplay
+from csf.show.progress import MonitorDisplay, ProgressDisplay, StreamDisplay
 from csf.show.row_costs import NetBenefitDisplay
 from csf.show.threshold_curve import ThresholdCurveDisplay
 

@@ -1,9 +1,8 @@
 """What a search found, as one page to show: ``search.report("report.html")`` and ``csf search --report``."""
 
-from csf.show.checks import CHECKS, Finding, findings
+from csf.show.checks import CHECKS, Finding, ThresholdCheck, findings
 from csf.show.report import Comparison, write_comparison, write_report
 from csf.show.summary import Summary, summarise
-from csf.show.threshold_check import ThresholdCheck
 
 __all__ = [
     "CHECKS",

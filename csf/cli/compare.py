@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
 import textwrap
 import time
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.pipeline import Pipeline
 from tqdm.auto import tqdm
 
 from csf._common.files import cell, replaced
-from csf._common.typing import Samples
 from csf.cli.problem import NotApplicable, base_names, check_outputs, load_problem, make_search
 from csf.cli.shared import (
     Budget,
@@ -33,40 +26,11 @@ from csf.cli.shared import (
     shows_progress,
 )
 from csf.metrics.registry import aim_of
-from csf.search import CostSearch
 from csf.search.strategies import STRATEGIES, get_strategy
 from csf.search.study import powers_of
 from csf.show.report import Comparison, write_comparison
 
-if TYPE_CHECKING:
-    from sklearn.utils import Tags
-
 __all__ = ["run"]
-
-
-class FitCounter(TransformerMixin, BaseEstimator):
-    """Step of a pipeline that changes nothing; a file grows by a byte with each ``fit``, in whatever process."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def fit(self, X: Samples, y: ArrayLike | None = None) -> Self:
-        """Note one more fit."""
-        with open(self.path, "ab") as file:
-            file.write(b".")
-        return self
-
-    def transform(self, X: Samples) -> Samples:
-        """The same samples."""
-        return X
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def run(options: Namespace, say: Callable[..., Any]) -> None:
@@ -80,8 +44,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     problem = load_problem(options)
     say(f"{problem.describe()}\n{_plan(problem)}\n")
     methods, notes = _methods(problem)
-    with tempfile.TemporaryDirectory() as folder:
-        records, left_out = _run_all(problem, methods, os.path.join(folder, "fits"), budget)
+    records, left_out = _run_all(problem, methods, budget)
     outcomes = _compared(records, options.test_size, problem.reference)
     say(_table(problem, outcomes))
     say(f"\n{_legend(outcomes[0].values.size, problem.reference)}")
@@ -131,7 +94,7 @@ def _fit_search(options, strategy, setup, X, y, weight, limit):
     return make_search(setup, options, strategy, time_limit=limit).fit(X, y, sample_weight=weight)
 
 
-def _run_all(problem, methods, counter, budget):
+def _run_all(problem, methods, budget):
     """What `_run_one` says of each method on each split, and notes on what is left out."""
     options, reference = problem.options, problem.reference
     splitter = StratifiedShuffleSplit(options.splits, test_size=options.test_size, random_state=options.seed)
@@ -141,9 +104,9 @@ def _run_all(problem, methods, counter, budget):
     with bar:
         for number, (train, test) in enumerate(splits):
             train, test = problem.part(train), problem.part(test)
-            setup = _counted(problem.setup(train), counter)
+            setup = problem.setup(train)
             # A method without a row on each split could not be compared: a split that would end too late is left out.
-            took = sum(record[-2] for rows in records.values() for record in rows)
+            took = sum(record[-1] for rows in records.values() for record in rows)
             reason = budget.refusal(took / number) if number else None
             if reason is not None:
                 notes.append(f"{len(splits) - number} of {len(splits)} splits: left out, {reason}")
@@ -158,7 +121,7 @@ def _run_all(problem, methods, counter, budget):
                 try:
                     if reason is not None:
                         raise NotApplicable(reason)
-                    records[name].append(_run_one(problem, setup, method, train, test, counter))
+                    records[name].append(_run_one(problem, setup, method, train, test))
                 except NotApplicable as error:
                     del records[name]
                     notes.append(f"{name}: left out, {error}")
@@ -166,25 +129,14 @@ def _run_all(problem, methods, counter, budget):
     return records, notes
 
 
-def _counted(setup, counter):
-    """The same setup, with a base that notes how often it is fitted."""
-    *before, last = setup.base.steps
-    return replace(setup, base=Pipeline([*before, ("fits", FitCounter(counter)), last]))
-
-
-def _run_one(problem, setup, method, train, test, counter):
-    """Metric with its interval and constrained rate on the held-out part, seconds and fits of one method."""
-    with open(counter, "wb"):
-        pass
+def _run_one(problem, setup, method, train, test):
+    """Metric with its interval and constrained rate on the held-out part, and seconds, of one method."""
     start = time.perf_counter()
     model = method(setup, train.X, train.codes, train.weight)
     seconds = time.perf_counter() - start
-    # A search fits the steps before the classifier once for all trials.
-    searched = isinstance(model, CostSearch)
-    fits = model.n_trials_ * model.n_splits_ + 1 if searched else os.path.getsize(counter)
     decided = model.predict(test.X)
     value, rate = problem.value_and_rate(test, decided)
-    return value, *problem.interval(test, decided), np.nan if rate is None else rate, seconds, fits
+    return value, *problem.interval(test, decided), np.nan if rate is None else rate, seconds
 
 
 def _compared(records, test_size, reference):
@@ -197,12 +149,12 @@ def _compared(records, test_size, reference):
     factor = np.sqrt(1 / n_splits + test_size / (1 - test_size))
     outcomes = []
     for name, (values, *others) in columns.items():
-        gain, (low, high, rate, seconds, fits) = values - compared, (float(column.mean()) for column in others)
+        gain, (low, high, rate, seconds) = values - compared, (float(column.mean()) for column in others)
         error = float(gain.std(ddof=1) * factor) if n_splits > 1 else np.nan
         # Test parts of several splits overlap: an interval of their mean is none.
         ends = (low, high) if n_splits == 1 and not np.isnan(low) else None
         mean = float(gain.mean())
-        outcomes.append(Comparison(name, values, mean, error, rate=rate, fits=fits, seconds=seconds, interval=ends))
+        outcomes.append(Comparison(name, values, mean, error, rate=rate, seconds=seconds, interval=ends))
     return outcomes
 
 
@@ -215,8 +167,8 @@ def _table(problem, outcomes):
         row = [outcome.method, value]
         row += [] if problem.constraint is None else [format_number(outcome.rate)]
         row += ["-" if outcome.method == problem.reference else format_mean(outcome.difference, outcome.error, "+.4f")]
-        rows.append([*row, f"{outcome.fits:.4g}", format_number(outcome.seconds, ".2f")])
-    return format_table([*problem.measured, "difference", "base fits", "seconds"], rows)
+        rows.append([*row, format_number(outcome.seconds, ".2f")])
+    return format_table([*problem.measured, "difference", "seconds"], rows)
 
 
 def _spread(values):
@@ -228,18 +180,18 @@ def _legend(n_splits, reference):
         return f"One split; difference: to the {reference}. In brackets: exact 90 % interval, where the metric has one."
     return (
         f"Means over {n_splits} splits ± standard deviation; difference: paired, to the {reference},\n"
-        "± standard error corrected for overlapping splits; fits of the base and seconds: per split."
+        "± standard error corrected for overlapping splits; seconds: per split."
     )
 
 
 def _write(path, outcomes):
     """The table with full precision, and the value on each split."""
     n_splits = outcomes[0].values.shape[0]
-    header = ["method", "mean", "sd", "difference", "difference_se", "rate", "base_fits", "seconds"]
+    header = ["method", "mean", "sd", "difference", "difference_se", "rate", "seconds"]
     with replaced(path, newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*header, *(f"split_{number}" for number in range(n_splits))])
         for outcome in outcomes:
             numbers = [outcome.values.mean(), _spread(outcome.values), outcome.difference, outcome.error]
-            numbers += [outcome.rate, outcome.fits, outcome.seconds, *outcome.values]
+            numbers += [outcome.rate, outcome.seconds, *outcome.values]
             writer.writerow([cell(outcome.method), *("" if np.isnan(x) else float(x) for x in numbers)])

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from csf._common.messages import did_you_mean
-from csf.cli import VERSION, compare, monitor, predict, search, threshold
+from csf.cli import VERSION, compare, predict, search, threshold
 from csf.cli.data import built_in
 from csf.cli.problem import BASES, base_names
 from csf.cli.shared import CliError
@@ -244,7 +244,7 @@ def _add_monitor(commands):
         "size, and rows without one are left out. While the level is kept, the probability of an alarm at any\n"
         "time is at most alpha, however often one looks."
     )
-    command = add_command(commands, "monitor", text, monitor.run, operands="MODEL DATA", epilog=epilog)
+    command = add_command(commands, "monitor", text, predict.run_monitor, operands="MODEL DATA", epilog=epilog)
     _add_model(command, "a table of new rows")
     command.add_argument("--target", metavar="COL", help="column of the labels (none where predictions alone count)")
     command.add_argument("--state", metavar="FILE", required=True, help="file of the state (.json), made where missing")

@@ -1,4 +1,4 @@
-"""Models as files, read back without running code that is not on a short list, and ``csf predict``."""
+"""Models as files, read back without running code that is not on a short list; ``csf predict`` and ``csf monitor``."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from csf import metrics
 from csf._common import __version__
-from csf._common.files import cell, replaced
+from csf._common.files import cell, replaced, write_figure
 from csf._common.messages import warn
 from csf._common.sklearn import tree_type
 from csf._common.typing import Array, PathLike
-from csf.cli.data import Features, read_samples
+from csf.cli.data import Features, read_labels, read_samples
 from csf.cli.problem import check_output
-from csf.cli.shared import CliError, require
+from csf.cli.shared import CliError, check_figure, require
 from csf.evaluate import Assessment, Chooser
 from csf.evaluate.choices import ModelMargin
 from csf.evaluate.trials import Trial
@@ -47,7 +47,7 @@ from csf.thresholds.review import Bands, Reviewed
 from csf.thresholds.row_rule import RowRule, Tuned
 from csf.thresholds.rule import ThresholdRule
 
-__all__ = ["check_model_name", "load_model", "required_trust", "run", "save_model"]
+__all__ = ["ALARM", "check_model_name", "load_model", "required_trust", "run", "run_monitor", "save_model"]
 
 FORMAT = "csf-model"
 VERSION = 1
@@ -259,10 +259,10 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         writer.writerow(["prediction", *columns])
         writer.writerows(zip(map(cell, labels.tolist()), *(values.tolist() for values in columns.values())))
     if options.output:
-        say(f"{options.output}: {len(labels)} rows, {_told(search, labels)}")
+        say(f"{options.output}: {len(labels)} rows, {_counted(search, labels)}")
 
 
-def _told(search, labels):
+def _counted(search, labels):
     """How many rows are predicted what."""
     if search.pos_label_ is None:
         known, counts = np.unique(labels, return_counts=True)
@@ -296,3 +296,26 @@ def _opened(path):
     if path:
         return replaced(path, newline="")
     return contextlib.nullcontext(sys.stdout)
+
+
+# ---------------------------------------------------------------- csf monitor
+
+
+# Exit code of an alarm.
+ALARM = 3
+
+
+def run_monitor(options: Namespace, say: Callable[..., Any]) -> int:
+    """Run the command; the exit code says whether there is an alarm."""
+    check_figure(options.plot)
+    search, features = load_model(options.model, options.trust)
+    watched = {"alpha": options.alpha, "audit": options.audit, "path": options.state}
+    monitor = search.monitor(options.constraint, **watched)
+    predicted = search.predict(read_samples(options.data, features))
+    y = None if options.target is None else read_labels(options.data, options.target, search)
+    monitor.update(y, predicted, name=options.name)
+    say(monitor.report())
+    if options.plot:
+        write_figure(options.plot, monitor.plot().figure_)
+        say(f"plot: {options.plot}")
+    return ALARM if monitor.alarm else 0

@@ -39,9 +39,8 @@ from csf.cli.shared import (
     shows_progress,
 )
 from csf.metrics import Review
-from csf.show._shared import is_class_search, is_row_search
 from csf.show.capacity import reviewed_in_words
-from csf.show.held_out import Judged, held_out, other_costs, short, spread
+from csf.show.held_out import Judged, held_out, short, spread
 from csf.show.report import write_report
 from csf.show.row_costs import answers_to_all
 from csf.show.rules import linear_rule, table_rule
@@ -85,8 +84,8 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     )
     interrupted = search.stop_reason_ == "interrupted"
     winner = class_winner if problem.several else _row_winner if problem.by_row else _winner_text
-    told = winner(search, problem)
-    details(f"{_trials_table(search, problem)}\n\n{told}\n")
+    about_winner = winner(search, problem)
+    details(f"{_trials_table(search, problem)}\n\n{about_winner}\n")
     results, answers, held = [], {}, None
     if test is not None:
         own, labels = _judged_own(problem, search, seconds, test)
@@ -100,12 +99,12 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
             details(f"{confusion_table(search.classes_, test, labels)}\n")
         held = held_out(search, test.X, test.y, test.weight, others, own=OWN)
         assert held is not None, "there are data"
-        details(f"{verdict(problem.metric.name, search, held.judged, problem.reference)}\n")
+        details(f"{compared(problem.metric.name, search, held.judged, problem.reference)}\n")
     summary = summarise(search, held, options.mute)
     found = summary.findings
-    details("".join(f"{_wrapped(*each)}\n" for each in found))
+    details("\n".join([summary.verdict, *(_wrapped(*each) for each in found), ""]))
     if not options.verbose:
-        say("\n".join(_in_short(search, problem, summary, held, told)))
+        say("\n".join(_in_short(search, problem, summary, held, about_winner)))
     _write(options, problem, search, results, held, found, say)
     if options.report:
         _write_report(options, problem, search, test, answers)
@@ -532,7 +531,7 @@ def class_record(search: CostSearch) -> dict[str, Any]:
 OWN = "csf"
 
 
-def verdict(metric_name: str, search: CostSearch, judged: list[Judged], reference: str = POOLED) -> str:
+def compared(metric_name: str, search: CostSearch, judged: list[Judged], reference: str = POOLED) -> str:
     """How the search did beside the rival that counts: of two classes the exact threshold without costs."""
     own = judged[0]
     interval = "exact 90 % interval" if own.exact else "in 90 % of resamples of the held-out rows"
@@ -543,8 +542,7 @@ def verdict(metric_name: str, search: CostSearch, judged: list[Judged], referenc
     if unequal := _unequal(search, own, rival):
         return f"{text}\nno comparison with the {reference}: {unequal}"
     text += f"\ndifference to the {reference}: {rival.difference:+.4f} {_range(rival.difference_interval, '+.4f')}"
-    words = _words_of_classes if is_class_search(search) or is_row_search(search) else _words
-    return f"{text}\n{words(search, *rival.difference_interval)}"
+    return text
 
 
 def _range(interval: tuple[float, float], spec: str = ".4f") -> str:
@@ -559,25 +557,3 @@ def _unequal(search: CostSearch, own: Judged, rival: Judged) -> str | None:
     if (own.misses > 0.0) != (rival.misses > 0.0):
         return f"the {'search' if own.misses > 0.0 else 'threshold'} misses the constraint on these rows"
     return None
-
-
-def _words_of_classes(search: CostSearch, low: float, high: float) -> str:
-    """Whether the search helped."""
-    if low > 0.0:
-        return "The search helped."
-    if high < 0.0:
-        return "The search did not help: the base as it is does better here."
-    return "Whether the search helps, the held-out rows are too few to show."
-
-
-def _words(search: CostSearch, low: float, high: float) -> str:
-    """Whether costs helped."""
-    c_fn, c_fp = search.best_cost_weights_
-    if c_fn == c_fp:
-        return f"Equal costs are kept; on the training rows {other_costs(search)}."
-    ratio = f"costs {c_fn / c_fp:.3g} : 1" if c_fn > c_fp else f"costs 1 : {c_fp / c_fn:.3g}"
-    if low > 0.0:
-        return f"The search chose {ratio}, and they helped."
-    if high < 0.0:
-        return f"The search chose {ratio}, and they did not help: without them it is better here."
-    return f"The search chose {ratio}; whether they help, the held-out rows are too few to show."

@@ -49,7 +49,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     label_names_: Array
     best_scores_: Array
     rule_: LinearRule
-    # Told by outcomes, see `csf.search.outcome.Outcome.published`.
+    # Published by outcomes, see `csf.search.outcome.Outcome.published`.
     trials_: list[Any]
     n_trials_: int
     n_splits_: int

@@ -301,7 +301,7 @@ def draw_bounds(
     """A line for each named bound, and the colours of these lines."""
     from matplotlib.lines import Line2D
 
-    lines, styles = [], _bound_styles(names)
+    lines, styles = [], _bound_styles(names, Palette.of(ax))
     for height, (color, dashes) in zip(heights, styles):
         lines += ax.plot(x, height, **styled(Line2D, given, color=color, linestyle=dashes, linewidth=1.8))
     return lines, [color for color, _ in styles]
@@ -316,8 +316,8 @@ def draw_winner(ax: Axes, x: float, y: float, feasible: bool) -> Line2D:
     return dot
 
 
-def _bound_styles(names: Sequence[str]) -> list[tuple[str, str]]:
+def _bound_styles(names: Sequence[str], page: Palette) -> list[tuple[str, str]]:
     """Colour and line style of each named bound."""
-    rest = iter([(VERMILLION, "--"), (SKY, "-."), (GREY, ":"), (INK, "-")] * len(names))
+    rest = iter([(VERMILLION, "--"), (SKY, "-."), (page.grey, ":"), (page.ink, "-")] * len(names))
     styles = {title: BOUND_STYLES[name] for name, title in TITLES.items()}
     return [styles[name] if name in styles else next(rest) for name in names]

@@ -13,17 +13,14 @@ from csf.evaluate.trials import best_trial
 from csf.metrics import LinearFractional
 from csf.search.bounds import SupportLineBound, get_bound, known_profiles
 from csf.show._shared import (
-    BLUE,
     GREEN,
-    GREY,
-    INK,
-    PALE,
     PURPLE,
     SKY,
     VERMILLION,
     Bounded,
     Display,
     Excess,
+    Palette,
     bound_title,
     draw_winner,
     label,
@@ -419,17 +416,18 @@ class ErrorProfileDisplay(Display):
         from matplotlib.collections import LineCollection
         from matplotlib.patches import Polygon
 
+        page = Palette.of(ax)
         edge, (right, top) = self.possible / unit, np.array([self.pos, 1.0 - self.pos]) / unit
         below = [(edge[0, 0], top), *edge, (right, edge[-1, 1]), (right, 0.0), (0.0, 0.0), (0.0, top)]
-        self.not_expected_ = ax.add_patch(Polygon(below, facecolor=PALE, edgecolor="none", zorder=0))
+        self.not_expected_ = ax.add_patch(Polygon(below, facecolor=page.pale, edgecolor="none", zorder=0))
         grid = self.grid_fn / unit[0], self.grid_fp / unit[1], self.values
         self.contours_ = ax.contour(*grid, levels=9, colors=SKY, linewidths=0.7, zorder=1)
         style = {"color": PURPLE, "linewidth": 1.4, "linestyle": "-.", "zorder": 2}
         self.demand_lines_ = LineCollection(self.demands / unit, **style)
         ax.add_collection(self.demand_lines_)
-        style = styled(LineCollection, line_kwargs, color=GREY, linewidth=0.7, zorder=2)
+        style = styled(LineCollection, line_kwargs, color=page.grey, linewidth=0.7, zorder=2)
         self.support_lines_ = ax.add_collection(LineCollection(self.lines / unit, **style))
-        (self.possible_line_,) = ax.plot(*edge.T, color=INK, linewidth=1.4, zorder=3)
+        (self.possible_line_,) = ax.plot(*edge.T, color=page.ink, linewidth=1.4, zorder=3)
         self.best_contour_ = None
         if self.feasible and self.values.min() < self.best_possible < self.values.max():
             style = {"colors": VERMILLION, "linestyles": "--", "linewidths": 1.4, "zorder": 3}
@@ -440,7 +438,9 @@ class ErrorProfileDisplay(Display):
         from matplotlib.lines import Line2D
 
         (self.known_line_,) = ax.plot(*(self.known / unit).T, color=GREEN, linewidth=1.4, zorder=3)
-        style = styled(Line2D, point_kwargs, color=BLUE, marker="o", markersize=4.5, linestyle="none", zorder=4)
+        style = styled(
+            Line2D, point_kwargs, color=Palette.of(ax).blue, marker="o", markersize=4.5, linestyle="none", zorder=4
+        )
         (self.points_,) = ax.plot(*(self.profiles / unit).T, **style)
         self.winner_ = None
         if self.winner is not None:
@@ -450,7 +450,8 @@ class ErrorProfileDisplay(Display):
     def _write(self, ax, unit):
         """Names, each next to what it names."""
         (_, right), (_, top) = ax.get_xlim(), ax.get_ylim()
-        style: dict[str, Any] = {"va": "bottom", "color": GREY}
+        page = Palette.of(ax)
+        style: dict[str, Any] = {"va": "bottom", "color": page.grey}
         labels = [label(ax, "not expected", (0.02 * right, 0.02 * top), **style)]
         known = _inside(self.known / unit, right, top)
         parts = [] if self.best_contour_ is None else self.best_contour_.allsegs[0]
@@ -478,10 +479,10 @@ class ErrorProfileDisplay(Display):
         outside = len(points) - len(_inside(points, right, top))
         if outside:
             text = f"{outside} trial{'s' if outside > 1 else ''} outside"
-            corner: dict[str, Any] = {"ha": "right", "fontsize": 8, "color": GREY}
+            corner: dict[str, Any] = {"ha": "right", "fontsize": 8, "color": page.grey}
             corner |= {"va": "top", "offset": (-4, -4)} if self.feasible else {"va": "bottom", "offset": (-4, 3)}
             labels.append(label(ax, text, (right, top if self.feasible else 0.0), **corner))
-        return [*labels, *ax.clabel(self.contours_, fontsize=7, colors=BLUE)]
+        return [*labels, *ax.clabel(self.contours_, fontsize=7, colors=page.blue)]
 
 
 def _inside(points, right, top):
@@ -498,15 +499,15 @@ def profile_data(
     study: StudyLike, *, eps: Excess, winner: Trial | None = None, upper_bound: float | None = None
 ) -> dict[str, Any]:
     """Arrays of an `ErrorProfileDisplay`, see `ErrorProfileDisplay.from_study`."""
-    told = sorted((t for t in study.trials if t.state == "complete"), key=lambda trial: trial.number)
-    if not told:
+    complete = sorted((t for t in study.trials if t.state == "complete"), key=lambda trial: trial.number)
+    if not complete:
         raise ValueError("there is no complete trial to draw; tell the study its first results")
     metric, pos = study.metric, study.pos
-    bound = SupportLineBound(told, metric, pos=pos, eps=eps)
-    profiles = np.array([(trial.profile.fn, trial.profile.fp) for trial in told if trial.profile is not None])
-    costs = np.array([trial.costs for trial in told])
+    bound = SupportLineBound(complete, metric, pos=pos, eps=eps)
+    profiles = np.array([(trial.profile.fn, trial.profile.fp) for trial in complete if trial.profile is not None])
+    costs = np.array([trial.costs for trial in complete])
     least = (costs * profiles).sum(axis=1) - bound.excess()
-    winner, known = winner if winner in told else best_trial(told), known_profiles(told)
+    winner, known = winner if winner in complete else best_trial(complete), known_profiles(complete)
     assert winner is not None  # some trial is complete
     assert known is not None
     at, box = _best_profile(winner, metric), np.array([pos, 1.0 - pos])

@@ -631,29 +631,31 @@ def cone_data(
 ) -> dict[str, Any]:
     """Arrays of a `ConeDisplay`, see `ConeDisplay.from_trials`."""
     trials, others = (_with_levels(each, metric, pos) for each in (trials, others))
-    told = sorted((trial for trial in trials if trial.state == "complete"), key=lambda trial: trial.number)
-    tuned = any(trial.threshold is not None for trial in told)
+    complete = sorted((trial for trial in trials if trial.state == "complete"), key=lambda trial: trial.number)
+    tuned = any(trial.threshold is not None for trial in complete)
     if bound is None:
-        ratio = ratio or any(trial.t is None for trial in told) or (tuned and not isinstance(metric, LinearFractional))
+        ratio = (
+            ratio or any(trial.t is None for trial in complete) or (tuned and not isinstance(metric, LinearFractional))
+        )
     if not ratio:
-        told = [trial for trial in told if trial.t is not None]
-    if not told:
+        complete = [trial for trial in complete if trial.t is not None]
+    if not complete:
         raise ValueError(
             "there is no complete trial with a level to draw: tell the study its first results, or search with a cv "
             "other than 'prefit', which trains at no level"
         )
-    at = next((trial for trial in told if winner is not None and trial.number == winner.number), None)
-    winner = at or best_trial(told)
+    at = next((trial for trial in complete if winner is not None and trial.number == winner.number), None)
+    winner = at or best_trial(complete)
     assert winner is not None  # some trial is complete
     others = [trial for trial in others if trial.state == "complete" and (ratio or trial.t is not None)]
     data = {
-        "t": _places(told, ratio),
-        "value": np.array([own_value(trial, metric) for trial in told]),
-        "attained": np.array([shown_value(trial) for trial in told]),
+        "t": _places(complete, ratio),
+        "value": np.array([own_value(trial, metric) for trial in complete]),
+        "attained": np.array([shown_value(trial) for trial in complete]),
         "others": np.column_stack([_places(others, ratio), [shown_value(trial) for trial in others]]),
         "groups": np.array([trial.setting for trial in others], dtype=int),
         "failed": _places([trial for trial in trials if trial.state == "failed" and (ratio or trial.t)], ratio),
-        "winner": next((i for i, trial in enumerate(told) if trial is winner), None),
+        "winner": next((i for i, trial in enumerate(complete) if trial is winner), None),
         "feasible": winner.feasible,
         "span": metric.range(pos),
         "diagonal": isinstance(metric, LinearFractional) and not ratio,
@@ -661,19 +663,21 @@ def cone_data(
         **names_of(metric),
     }
     if not winner.feasible:
-        return data | _missed(told, others, metric, ratio)
+        return data | _missed(complete, others, metric, ratio)
     if bound is not None:
-        return data | _asked_area(told, metric, data, pos=pos, bound=bound, eps=eps, upper_bound=upper_bound)
+        return data | _asked_area(complete, metric, data, pos=pos, bound=bound, eps=eps, upper_bound=upper_bound)
     data["caption"] = f"{_DOTS}\n{_AREA}"
     if tuned:
         data["value"] = data["attained"]  # what a model decides by itself says nothing of a curve over costs
     data["ratios"] = _ratios(metric, pos) if data["diagonal"] else ()
-    return data | _drawn_area([*told, *others], metric, data, pos=pos, eps=eps, upper_bound=upper_bound, margin=margin)
+    return data | _drawn_area(
+        [*complete, *others], metric, data, pos=pos, eps=eps, upper_bound=upper_bound, margin=margin
+    )
 
 
-def _missed(told: Sequence[Trial], others: Sequence[Trial], metric: Metric, ratio: bool) -> dict[str, Any]:
+def _missed(complete: Sequence[Trial], others: Sequence[Trial], metric: Metric, ratio: bool) -> dict[str, Any]:
     """What an infeasible search shows: the constrained rate of each trial's closest cut, and no area at all."""
-    rates = np.array([trial.rate for trial in told], dtype=float)
+    rates = np.array([trial.rate for trial in complete], dtype=float)
     empty = np.empty(0)
     assert metric.constraint is not None, "missed by all trials"
     return {
@@ -763,9 +767,9 @@ def _ratios(metric: Metric, pos: float) -> list[tuple[float, float]]:
     return found
 
 
-def _asked_area(told, metric, data, *, pos, bound, eps, upper_bound):
+def _asked_area(complete, metric, data, *, pos, bound, eps, upper_bound):
     """What a bound that was asked for rules out for exact learners, whatever was seen there."""
-    limit = get_bound(bound)(told, metric, pos=pos, eps=eps)
+    limit = get_bound(bound)(complete, metric, pos=pos, eps=eps)
     lo, hi = data["span"]
     levels = np.union1d(np.linspace(lo, hi, GRID), data["t"])
     parts = getattr(limit, "polygons", None)

@@ -12,11 +12,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
-from csf._common.files import write_json
-from csf._common.typing import Array, Estimator, FloatArray, PathLike
+from csf._common.typing import Array, Estimator, FloatArray
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
 from csf.search import CostSearch
-from csf.show.rules import Winner, fitted_winner, linear_rule, winner_of
+from csf.show.rules import SavedRule, Winner, fitted_winner, linear_rule, winner_of
 from csf.thresholds.linear_rule import LinearRule, without_weights
 from csf.thresholds.row_rule import RowRule
 
@@ -161,7 +160,7 @@ def to_onnx(search: CostSearch) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassRule:
+class ClassRule(SavedRule):
     """Predict the class with the largest ``slope * p - offset``, where p are an estimator's probabilities.
 
     Parameters
@@ -238,16 +237,6 @@ class ClassRule:
             "classes": self.classes.tolist(),
             **{name: None if values is None else values.tolist() for name, values in numbers.items()},
         }
-
-    def save(self, path: PathLike) -> None:
-        """Write the rule as JSON, for any language.
-
-        Parameters
-        ----------
-        path : path-like
-            File to write.
-        """
-        write_json(path, self.to_dict())
 
 
 def class_rule(search: CostSearch) -> ClassRule:

@@ -1,4 +1,4 @@
-"""Values as they change: of a search trial by trial, of learners along a stream."""
+"""Values as they change: of a search trial by trial, of learners along a stream, of a monitor batch by batch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from csf.show._shared import (
     BLUE,
     GREEN,
     GREY,
-    INK,
     ORANGE,
     PURPLE,
     SKY,
@@ -27,6 +26,7 @@ from csf.show._shared import (
     Bounded,
     Display,
     Excess,
+    Palette,
     bound_title,
     draw_bounds,
     label,
@@ -40,13 +40,14 @@ from csf.show._shared import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from csf.evaluate import Monitor
     from csf.evaluate.trials import Trial
     from csf.learners.streams import PrequentialResult
     from csf.metrics.base import Metric
     from csf.search import CostSearch
     from csf.show._shared import StudyLike
 
-__all__ = ["ProgressDisplay", "StreamDisplay"]
+__all__ = ["MonitorDisplay", "ProgressDisplay", "StreamDisplay"]
 
 # More trials than this are drawn as a line without dots.
 MANY = 30
@@ -240,16 +241,17 @@ class ProgressDisplay(Display):
             text = f"infeasible: no trial satisfies\n{self.constraint or 'the constraint'}"
             self.labels_ = [label(ax, text, (ax.get_xlim()[0], self.span[1]), va="top", offset=(8, -8))]
             return self
+        page = Palette.of(ax)
         self.bound_lines_, colors = draw_bounds(ax, self.n_trials, self.best_possible, self.names, bound_kwargs)
         marker = "o" if self.n_trials.size <= MANY else ""
-        style = styled(Line2D, line_kwargs, color=INK, marker=marker, markersize=4, linewidth=1.2, zorder=3)
+        style = styled(Line2D, line_kwargs, color=page.ink, marker=marker, markersize=4, linewidth=1.2, zorder=3)
         (self.line_,) = ax.plot(self.n_trials, self.attained, **style)
-        texts, colors = ["best seen", *self.names], [INK, *colors]
+        texts, colors = ["best seen", *self.names], [page.ink, *colors]
         ends = [self.attained[-1], *self.best_possible[:, -1]]
         self.reference_line_ = None
         if self.reference is not None:
-            self.reference_line_ = ax.axhline(self.reference, color=GREEN, linewidth=1.0, linestyle=":")
-            texts, colors, ends = [*texts, "reference"], [*colors, GREEN], [*ends, self.reference]
+            self.reference_line_ = ax.axhline(self.reference, color=page.green, linewidth=1.0, linestyle=":")
+            texts, colors, ends = [*texts, "reference"], [*colors, page.green], [*ends, self.reference]
         # From the first third of the search on, everything is shown; what comes before may leave the picture.
         late = self.n_trials.size // 3
         heights = np.concatenate([self.best_possible[:, late:].ravel(), self.attained[late:], ends])
@@ -257,9 +259,9 @@ class ProgressDisplay(Display):
         room = max(0.35 * (high - low), 0.01 * (self.span[1] - self.span[0]))
         self._frame(ax, max(low - room, self.span[0] - 0.02 * room), min(high + room, self.span[1] + 0.02 * room))
         for text, first in self.models.items():
-            ax.axvline(first - 0.5, color=GREY, linewidth=0.6)
-            style = {"rotation": 90, "va": "bottom", "fontsize": 7, "color": GREY, "zorder": 4}
-            under = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+            ax.axvline(first - 0.5, color=page.grey, linewidth=0.6)
+            style = {"rotation": 90, "va": "bottom", "fontsize": 7, "color": page.grey, "zorder": 4}
+            under = {"facecolor": page.paper, "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
             ax.text(first - 0.4, 0.02, text, transform=ax.get_xaxis_transform(), bbox=under, **style)
         texts = [f"{text} {end:.3f}" for text, end in zip(texts, ends)]
         self.labels_ = right_labels(ax, [(self.n_trials[-1], end) for end in ends], texts, colors)
@@ -308,7 +310,7 @@ def _begins(search: CostSearch) -> dict[str, int]:
 # Colour and line style of each learner: neighbours differ in both.
 STYLES = [
     *((BLUE, "-"), (VERMILLION, "--"), (GREEN, "-."), (PURPLE, "-")),
-    *((ORANGE, "--"), (INK, ":"), (SKY, "-."), (GREY, "-")),
+    *((ORANGE, "--"), (None, ":"), (SKY, "-."), (GREY, "-")),
 ]
 AXES = {"examples": "examples", "seconds": "seconds of the learner"}
 
@@ -440,7 +442,8 @@ class StreamDisplay(Display):
         return self
 
     def _styles(self):
-        return [STYLES[i % len(STYLES)] for i in range(len(self.curves))]
+        ink = Palette.of(self.ax_).ink
+        return [(color or ink, dashes) for color, dashes in (STYLES * len(self.curves))[: len(self.curves)]]
 
     def _label_ends(self):
         """Name and last value of each curve, at the right end of the axes."""
@@ -455,3 +458,120 @@ class StreamDisplay(Display):
         return right_labels(
             self.ax_, [(right, end) for end in ends], texts, [str(line.get_color()) for line, _ in shown]
         )
+
+
+# Most names of batches at the axis.
+_MOST_NAMES = 5
+# Largest evidence that is shown, and one over the smallest one.
+_FARTHEST = 1e4
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MonitorDisplay(Display):
+    """Values of a watched metric by batch, its level, and the evidence against it.
+
+    It is recommended to use `from_monitor` to create a display. All parameters are stored as attributes.
+
+    Parameters
+    ----------
+    names : list of str
+        Batches.
+    values : ndarray of shape (n_batches,)
+        Metric on each batch; NaN where nothing counts.
+    evidence : ndarray of shape (n_batches,)
+        Capital after each batch, as a share of what sets off an alarm.
+    level : float
+        The level.
+    metric_name : str
+        Name of the metric.
+    alarm : str, default=None
+        Batch since which the level is probably lost.
+
+    Attributes
+    ----------
+    ax_ : matplotlib axes
+        Axes of the values.
+    figure_ : matplotlib figure
+        Figure of the plot.
+
+    Examples
+    --------
+    >>> MonitorDisplay(
+    ...     names=["May", "June"], values=np.array([0.62, 0.48]), evidence=np.array([0.05, 1.4]), level=0.6,
+    ...     metric_name="f1", alarm="June",
+    ... ).plot().ax_.get_ylabel()
+    'f1'
+    """
+
+    names: list[str]
+    values: Array
+    evidence: Array
+    level: float
+    metric_name: str
+    alarm: str | None = None
+
+    @classmethod
+    def from_monitor(cls, monitor: Monitor) -> Self:
+        """Display of a monitor.
+
+        Parameters
+        ----------
+        monitor : Monitor
+            After some updates.
+
+        Returns
+        -------
+        MonitorDisplay
+            Not drawn yet.
+        """
+        names, values, capital = zip(*monitor.history) if monitor.history else ((), (), ())
+        return cls(
+            names=list(names),
+            values=np.array(values),
+            evidence=np.array(capital) * monitor.alpha,
+            level=monitor.level,
+            metric_name=monitor.metric.name,
+            alarm=monitor.alarm or None,
+        )
+
+    def plot(self, ax: Axes | None = None, *, line_kw: dict[str, Any] | None = None) -> Self:
+        """Draw the values, and on a second axis the evidence on a logarithmic scale.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; ``None`` makes a figure.
+        line_kw : dict, default=None
+            Arguments of the line of values.
+
+        Returns
+        -------
+        MonitorDisplay
+            This display, with ``ax_`` and ``figure_``.
+        """
+        from matplotlib.lines import Line2D
+
+        ax = self._begin(ax, (6.4, 3.6))
+        at = np.arange(len(self.names))
+        ax.plot(at, self.values, **styled(Line2D, line_kw, color=BLUE, marker="o", markersize=4, linewidth=1.6))
+        ax.axhline(self.level, color=GREEN, linestyle="--", linewidth=1.2)
+        label(ax, f"level {self.level:.3g}", (0, self.level), color=GREEN, offset=(0, 7))
+        ax.set_ylabel(self.metric_name, color=BLUE)
+        other: Any = ax.twinx()
+        # It is decided at 1: what is far beyond, or far below, is drawn at the edge.
+        shown = np.clip(self.evidence, 1.0 / _FARTHEST, _FARTHEST)
+        other.plot(at, shown, color=GREY, linewidth=1.2)
+        other.axhline(1.0, color=VERMILLION, linestyle=":", linewidth=1.2)
+        other.set_yscale("log")
+        other.set_ylim(min(0.03, np.min(shown, initial=1.0) / 2), max(3.0, np.max(shown, initial=1.0) * 2))
+        other.set_ylabel("evidence (alarm at 1)", color=GREY)
+        other.spines[["top"]].set_visible(False)
+        if self.alarm in self.names:
+            place = self.names.index(self.alarm)
+            ax.axvspan(place - 0.5, at[-1] + 0.5, color=VERMILLION, alpha=0.08, linewidth=0)
+            label(ax, f"lost since {self.alarm}", (place - 0.4, ax.get_ylim()[1]), va="top", offset=(2, -3))
+        step = max(1, -(-len(self.names) // _MOST_NAMES))
+        ax.set_xticks(at[::step], self.names[::step])
+        ax.set_xlabel("batch")
+        tidy(ax)
+        return self

@@ -300,14 +300,14 @@ class Comparison:
         Mean of the paired differences to the reference and its standard error; NaN where unknown.
     rate : float
         Mean of the constrained rate; NaN without a constraint.
-    fits, seconds : float
-        Mean number of trainings of the base, and mean time, per split.
+    seconds : float
+        Mean time per split.
     interval : tuple of float, default=None
         Exact 90 % interval of the metric, of a single split.
 
     Examples
     --------
-    >>> Comparison("plain", np.array([0.5, 0.7]), -0.1, 0.02, np.nan, 1.0, 0.2).method
+    >>> Comparison("plain", np.array([0.5, 0.7]), -0.1, 0.02, np.nan, 0.2).method
     'plain'
     """
 
@@ -316,7 +316,6 @@ class Comparison:
     difference: float
     error: float
     rate: float
-    fits: float
     seconds: float
     interval: tuple[float, float] | None = None
 
@@ -356,7 +355,7 @@ def write_comparison(
     --------
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "comparison.html")
-    >>> plain = Comparison("plain", np.array([0.5, 0.7]), 0.0, 0.0, np.nan, 1.0, 0.2)
+    >>> plain = Comparison("plain", np.array([0.5, 0.7]), 0.0, 0.0, np.nan, 0.2)
     >>> write_comparison(path, [plain], metric_name="f1", reference="plain", facts={})
     >>> os.path.getsize(path) > 1000
     True

@@ -93,8 +93,53 @@ def winner_of(search: CostSearch) -> Winner:
     return Winner(rule.estimator, float(rule.cut), names[at], names[1 - at], known[at], known[1 - at], str(rule.method))
 
 
+class SavedRule:
+    """A rule that is written as JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists."""
+        raise NotImplementedError
+
+    def save(self, path: PathLike) -> None:
+        """Write the rule as JSON, for any language.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write.
+        """
+        write_json(path, self.to_dict())
+
+
+class ScoreRule(SavedRule):
+    """A rule that predicts ``positive`` from a score on."""
+
+    threshold: float
+    negative: Label
+    positive: Label
+
+    def score(self, X: Any) -> FloatArray:
+        """Scores."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Array:
+        """Labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or dict of array-like
+            Samples, as for ``score``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            ``positive`` where the score reaches the threshold.
+        """
+        return np.where(self.score(X) >= self.threshold, self.positive, self.negative)
+
+
 @dataclass(frozen=True, eq=False)
-class LinearRule:
+class LinearRule(ScoreRule):
     """Predict ``positive`` where ``X @ coef + intercept >= threshold``, else ``negative``.
 
     Parameters
@@ -140,21 +185,6 @@ class LinearRule:
         X = X if hasattr(X, "tocsr") else np.asarray(X, dtype=float)
         return np.asarray(X @ self.coef).ravel() + self.intercept
 
-    def predict(self, X: Samples) -> Array:
-        """Labels.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            ``positive`` where the score reaches the threshold.
-        """
-        return np.where(self.score(X) >= self.threshold, self.positive, self.negative)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists.
 
@@ -169,16 +199,6 @@ class LinearRule:
             **decision(self),
             "features": self.features,
         }
-
-    def save(self, path: PathLike) -> None:
-        """Write the rule as JSON, for any language.
-
-        Parameters
-        ----------
-        path : path-like
-            File to write.
-        """
-        write_json(path, self.to_dict())
 
 
 def linear_rule(search: CostSearch) -> LinearRule:
@@ -314,7 +334,7 @@ class TextColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class TableRule:
+class TableRule(ScoreRule):
     """Predict ``positive`` where ``intercept`` and the parts of all columns reach ``threshold``, else ``negative``.
 
     Parameters
@@ -342,12 +362,12 @@ class TableRule:
     negative: Label
     positive: Label
 
-    def score(self, table: Mapping[str, ArrayLike] | Any) -> FloatArray:
+    def score(self, X: Mapping[str, ArrayLike] | Any) -> FloatArray:
         """Scores.
 
         Parameters
         ----------
-        table : DataFrame or dict of array-like
+        X : DataFrame or dict of array-like
             Columns by their names; others do not matter.
 
         Returns
@@ -355,23 +375,8 @@ class TableRule:
         ndarray of shape (n_samples,)
             ``intercept`` and what the columns add.
         """
-        parts = [column.part(table[name]) for name, column in self.columns.items()]
+        parts = [column.part(X[name]) for name, column in self.columns.items()]
         return np.sum(parts, axis=0) + self.intercept
-
-    def predict(self, table: Mapping[str, ArrayLike] | Any) -> Array:
-        """Labels.
-
-        Parameters
-        ----------
-        table : DataFrame or dict of array-like
-            Columns by their names; others do not matter.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            ``positive`` where the score reaches the threshold.
-        """
-        return np.where(self.score(table) >= self.threshold, self.positive, self.negative)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and dicts.
@@ -387,16 +392,6 @@ class TableRule:
             "columns": {name: column.to_dict() for name, column in self.columns.items()},
             **decision(self),
         }
-
-    def save(self, path: PathLike) -> None:
-        """Write the rule as JSON, for any language.
-
-        Parameters
-        ----------
-        path : path-like
-            File to write.
-        """
-        write_json(path, self.to_dict())
 
 
 def table_rule(search: CostSearch) -> TableRule:

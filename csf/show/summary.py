@@ -78,8 +78,8 @@ class Summary:
     @property
     def others(self) -> str:
         """Titles of the findings that the sentences leave out, with their codes; empty for none."""
-        told = [found for found in self.findings[1:] if found.code != "CSF010"]  # which the verdict says
-        return ", ".join(dict.fromkeys(f"{found.title} ({found.code})" for found in told))
+        others = [found for found in self.findings[1:] if found.code != "CSF010"]  # which the verdict says
+        return ", ".join(dict.fromkeys(f"{found.title} ({found.code})" for found in others))
 
     def __str__(self) -> str:
         width = max(len(number) for number, _ in self.numbers)

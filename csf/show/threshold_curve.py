@@ -476,7 +476,7 @@ class ThresholdCurveDisplay(Display):
             low, high = self.threshold_interval
             ends = max(low, self.thresholds[-1]), min(high, self.thresholds[0])
             self.interval_ = ax.axvspan(*ends, color=VERMILLION, alpha=0.12, linewidth=0, zorder=0)
-            text += f" (90 % interval {low:.3g} to {high:.3g})"
+            text += f"\n90 % interval of the best threshold: {low:.3g} to {high:.3g}"
         for rate, side, level, seen in self.demands:
             holds = seen >= level - _SLACK if side == ">=" else seen <= level + _SLACK
             verdict = "holds" if holds else "does not hold (infeasible)"

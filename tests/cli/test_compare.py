@@ -7,12 +7,8 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pytest
-from builders import paper_search
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 
 from csf.cli import main
-from csf.cli.compare import FitCounter
 from csf.cli.problem import make_search
 from csf.strategies import STRATEGIES
 
@@ -49,35 +45,6 @@ def test_all_strategies_and_rivals_are_compared(compared):
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_fits_of_the_base_are_counted(compared):
-    fits = {name: row[2] for name, row in methods_of(compared[0]).items()}
-    assert fits["csf, cone"] == fits["csf, grid"] == "10"  # 3 trials x 3 folds, and the last one on everything
-    assert fits["csf, imbalance_ratio"] == "4"
-    assert [fits[name] for name in RIVALS] == ["1", "1", "4", "4"]
-
-
-def test_a_grid_costs_fits(ok):
-    methods = methods_of(ok("compare", "iris:1", *GRID, "--param", "C=0.1,1"))
-    assert methods["csf, cone"][2] == "19"
-    assert [methods[name][2] for name in RIVALS] == ["7", "7", "7", "8"]
-
-
-@pytest.mark.slow
-def test_fits_in_other_processes_are_counted(ok):
-    methods = methods_of(ok("compare", "iris:1", *QUICK, "--jobs", 2))
-    assert [methods[name][2] for name in ("csf, cone", *RIVALS)] == ["10", "1", "1", "4", "4"]
-
-
-def test_a_counted_base_is_the_same_base(tmp_path):
-    X, y = np.random.default_rng(0).normal(size=(80, 2)), np.arange(80) % 4 == 0
-    options = {"n_trials": 2, "cv": 2, "engine": "generic"}
-    plain = paper_search(make_pipeline(LogisticRegression()), **options).fit(X, y.astype(int))
-    counter = FitCounter(str(tmp_path / "fits"))
-    counted = paper_search(make_pipeline(counter, LogisticRegression()), **options).fit(X, y.astype(int))
-    assert counted.trials_ == plain.trials_
-    assert (tmp_path / "fits").stat().st_size == 5
-
-
 def test_strategies_that_refuse_the_metric_are_listed(ok):
     text = ok("compare", "iris:1", *QUICK, "--metric", "gmean")
     assert "csf, bisection" not in methods_of(text)
@@ -90,7 +57,7 @@ def test_weights_and_constraints(ok, table):
     text = ok("compare", table, *options, "--metric", "recall", "--constraint", "predicted_positive_rate <= 0.4")
     assert "recall with predicted_positive_rate <= 0.4 of linear-svc" in text
     assert "TunedThresholdClassifierCV: left out, its scorer gets no sample weights without" in text
-    assert all(len(row) == 5 for row in methods_of(text).values())
+    assert all(len(row) == 4 for row in methods_of(text).values())
 
 
 def test_the_table_as_csv(compared):
@@ -120,7 +87,7 @@ def test_the_plot(ok, tmp_path):
 def test_the_same_seed_gives_the_same_values(ok):
     def values(seed):
         text = ok("compare", "wine:1", "--trials", 1, "--cv", 2, "--splits", 2, "--base", "sgd", "--seed", seed)
-        return [row[:3] for row in methods_of(text).values()]
+        return [row[:2] for row in methods_of(text).values()]
 
     assert values(3) == values(3)
     assert values(3) != values(4)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from csf.cli import main
-from csf.cli.monitor import ALARM
+from csf.cli.predict import ALARM
 
 pytest.importorskip("skops")
 

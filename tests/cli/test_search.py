@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from builders import told
 from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import confusion_matrix, f1_score
 from sklearn.model_selection import train_test_split
@@ -19,7 +18,7 @@ import csf.cli.search
 from csf import CostSearch, Trial
 from csf.cli.predict import load_model, required_trust
 from csf.cli.problem import BASES, POOLED, RIVALS, base_names, make_base
-from csf.cli.search import _SLOW, _valid, verdict
+from csf.cli.search import _SLOW, _valid, compared
 from csf.cli.shared import Budget
 from csf.metrics import METRICS
 from csf.search.workers import LocalTrainer
@@ -38,10 +37,6 @@ GRID = ("--trials", 3, "--cv", 3, *PAPER, "--verbose")
 SHORT = QUICK
 QUICK = (*QUICK, "--verbose")
 _RIVALS = [name for name in RIVALS if name != _SLOW]
-
-
-# Equal costs and two other ratios, one of them twice.
-RATIOS = [(1.0, 1.0), (1.5, 0.5), (0.5, 1.5), (0.75, 0.25)]
 
 
 def rows_of(text, first):
@@ -465,49 +460,19 @@ def test_an_interrupted_rival_is_the_last_one(run, monkeypatch, tmp_path):
     assert load_model(tmp_path / "m.skops")[0].n_trials_ == 3
 
 
-@pytest.mark.parametrize(
-    ("costs", "low", "high", "words"),
-    [
-        ((1.0, 1.0), 0.1, 0.2, "Equal costs are kept; on the training rows 2 other ratios of costs were tried."),
-        ((1.5, 0.5), 0.1, 0.2, "costs 3 : 1, and they helped"),
-        ((0.5, 1.5), -0.2, -0.1, "costs 1 : 3, and they did not help"),
-        ((1.5, 0.5), -0.2, 0.1, "whether they help, the held-out rows are too few to show"),
-    ],
-)
-def test_whether_costs_helped_is_said_in_words(costs, low, high, words):
-    search = CostSearch(LinearSVC())
-    search.best_cost_weights_ = costs
-    search.trials_ = [told(0, None, 0.1, 0.1, pos=0.3, costs=each) for each in RATIOS]
-    judged = [Judged("csf", 0.5, (0.4, 0.6), 0.0, (0.0, 0.0)), Judged(POOLED, 0.4, (0.3, 0.5), 0.1, (low, high))]
-    assert words in verdict("f1", search, judged)
-    assert "\n" not in verdict("f1", search, judged[:1])
-
-
-def test_where_no_other_costs_were_tried_that_is_said():
-    """By a limit of time, or Ctrl-C after equal costs."""
-    search = CostSearch(LinearSVC())
-    search.best_cost_weights_, search.stop_reason_ = (1.0, 1.0), "a callback ended the search"
-    search.trials_ = [told(0, None, 0.1, 0.1, pos=0.3, costs=(1.0, 1.0))]
-    judged = [Judged("csf", 0.5, (0.4, 0.6), 0.0, (0.0, 0.0)), Judged(POOLED, 0.4, (0.3, 0.5), 0.1, (-0.1, 0.2))]
-    assert "no other costs were tried (a callback ended the search)" in verdict("f1", search, judged)
-    search.trials_ += [told(1, None, 0.1, 0.1, pos=0.3, costs=(1.5, 0.5))]
-    assert "on the training rows 1 other ratio of costs was tried." in verdict("f1", search, judged)
-
-
 def test_a_rival_that_keeps_no_constraint_is_not_compared():
     search = CostSearch(LinearSVC(), constraint="precision >= 0.9")
     search.best_cost_weights_ = (1.5, 0.5)
     own, rival = ("csf", 0.5, (0.4, 0.6), 0.0, (0.0, 0.0)), (POOLED, 0.7, (0.6, 0.8), -0.2, (-0.3, -0.1))
     for missed, who in (((0.0, 0.1), "threshold"), ((0.1, 0.0), "search")):
-        text = verdict("recall", search, [Judged(*own, missed[0]), Judged(*rival, missed[1])])
+        text = compared("recall", search, [Judged(*own, missed[0]), Judged(*rival, missed[1])])
         assert f"no comparison with the {POOLED}: the {who} misses the constraint on these rows" in text
-        assert "helped" not in text
     for missed in (0.0, 0.1):
-        assert "did not help" in verdict("recall", search, [Judged(*own, missed), Judged(*rival, missed)])
+        assert "difference to the" in compared("recall", search, [Judged(*own, missed), Judged(*rival, missed)])
     search.guarantee_ = Guarantee("precision >= 0.9", 0.9, False, 0.0, 0.5, {}, 10, 5, 1)
-    text = verdict("recall", search, [Judged(*own), Judged(*rival)])
+    text = compared("recall", search, [Judged(*own), Judged(*rival)])
     assert "precision >= 0.9 could not be shown for the search" in text
-    assert "help" not in text
+    assert "difference" not in text
 
 
 def test_what_a_search_promises_the_threshold_beside_it_promises(ok, tmp_path, monkeypatch):

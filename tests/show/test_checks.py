@@ -5,13 +5,17 @@ from copy import copy
 from pathlib import Path
 from types import SimpleNamespace
 
+import matplotlib
 import numpy as np
 import pytest
 from builders_of_reports import KINDS, data, fitted, page_of
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from csf.report import CHECKS, findings
+from csf.report import CHECKS, ThresholdCheck, findings
 from csf.show.checks import gain_over_equal
 from csf.show.held_out import Judged, held_out
 from csf.thresholds.certificates import Guarantee
@@ -181,3 +185,52 @@ def test_gains_over_equal_weights_are_judged_by_the_error_of_the_difference():
     del search.gain_
     search.best_index_ = next(at for at, trial in enumerate(search.trials_) if trial.c_fn == trial.c_fp)
     assert gain_over_equal(search) is None
+
+
+SAMPLES, LABELS = make_classification(2000, 8, weights=[0.93], class_sep=0.6, flip_y=0.03, random_state=0)
+
+
+def skore_report(SAMPLES=SAMPLES, LABELS=LABELS, **known):
+    """What the check reads of a report."""
+    model = LogisticRegression().fit(SAMPLES[:1000], LABELS[:1000])
+    about = {"ml_task": "binary-classification", "pos_label": None, "X_test": SAMPLES[1000:], "y_test": LABELS[1000:]}
+    return SimpleNamespace(estimator_=model, **(about | known))
+
+
+def test_it_says_what_a_threshold_of_a_half_costs():
+    one = skore_report()
+    said = ThresholdCheck().check_function(one)
+    assert "The estimator's own threshold costs" in said
+    assert f"its predictions have {f1_score(LABELS[1000:], one.estimator_.predict(SAMPLES[1000:])):.3f}" in said
+    assert ThresholdCheck(least=0.9).check_function(one) is None
+    assert ThresholdCheck("accuracy").check_function(one) is None
+
+
+def test_folds_are_taken_together():
+    one = skore_report()
+    half = [skore_report(X_test=SAMPLES[1000 + start :: 2], y_test=LABELS[1000 + start :: 2]) for start in (0, 1)]
+    both = SimpleNamespace(ml_task=one.ml_task, pos_label=None, reports_=half)
+    value = f"{f1_score(LABELS[1000:], one.estimator_.predict(SAMPLES[1000:])):.3f}"
+    assert value in ThresholdCheck().check_function(both)
+
+
+def test_names_of_classes():
+    names = np.where(LABELS, "bad", "good")
+    said = ThresholdCheck(pos_label="bad").check_function(skore_report(LABELS=names))
+    assert said.split(" costs")[1] == ThresholdCheck().check_function(skore_report()).split(" costs")[1]
+    assert ThresholdCheck().check_function(skore_report(LABELS=names, pos_label="bad")) == said
+
+
+def test_it_is_a_check_of_skore():
+    with matplotlib.rc_context():  # skore switches to interactive figures
+        skore = pytest.importorskip("skore")
+        made = skore.evaluate(LogisticRegression(), SAMPLES, LABELS, splitter=3)
+        made.checks.add([ThresholdCheck(), ThresholdCheck("accuracy")])
+        found = made.checks.summarize().frame().set_index("code")
+    assert found.loc["CSF101-F1", "section"] == "tip"
+    assert "costs" in found.loc["CSF101-F1", "explanation"]
+    assert found.loc["CSF101-ACCURACY", "section"] == "passed"
+    with matplotlib.rc_context():
+        three = skore.evaluate(LogisticRegression(), SAMPLES, np.arange(len(SAMPLES)) % 3, splitter=0.3)
+        three.checks.add([ThresholdCheck()])
+        assert three.checks.summarize().frame().set_index("code").loc["CSF101-F1", "section"] == "not_applicable"

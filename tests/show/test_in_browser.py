@@ -105,7 +105,7 @@ def test_the_confusion_matrix_is_that_of_the_predictions(opened):
 
 
 def test_a_comparison_opens_as_well(page, tmp_path):
-    outcomes = [Comparison(EVIL, np.array([0.5, 0.7]), 0.0, 0.0, np.nan, 1.0, 0.2)]
+    outcomes = [Comparison(EVIL, np.array([0.5, 0.7]), 0.0, 0.0, np.nan, 0.2)]
     write_comparison(tmp_path / "c.html", outcomes, metric_name="f1", reference=EVIL, facts={})
     page.complaints.clear()
     page.open((tmp_path / "c.html").as_uri())

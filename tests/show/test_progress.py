@@ -1,4 +1,4 @@
-"""Values as they change: best value and bounds trial by trial, learners along a stream."""
+"""Values as they change: bounds trial by trial, learners along a stream, a monitor batch by batch."""
 
 import itertools
 
@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from csf import CostSearch, Study
 from csf.bounds import get_bound
 from csf.metrics import get_metric
-from csf.plots import ProgressDisplay, StreamDisplay
+from csf.plots import MonitorDisplay, ProgressDisplay, StreamDisplay
 from csf.streams import PrequentialResult
 
 
@@ -172,3 +172,44 @@ def test_of_several_models_it_shows_where_each_begins_and_when_it_was_dropped():
     assert display.models == {"good": 2, "blind: dropped after 4 of 8 folds": 1}
     assert set(display.models) <= {text.get_text() for text in display.ax_.texts}
     assert ProgressDisplay.from_estimator(search, setting=0).models == {}
+
+
+@pytest.fixture(scope="module")
+def monitor():
+    X, y = make_classification(900, weights=[0.8], random_state=0)
+    search = CostSearch(LogisticRegression(), n_trials=2, param_grid=None, cv=3, threshold="tune").fit(X, y)
+    monitor = search.monitor("f1 >= 0.5")
+    for week in range(12):
+        found = search.predict(X)
+        monitor.update(y if week < 6 else np.roll(y, 1), found, name=f"week {week}")
+    return monitor
+
+
+def test_it_shows_what_the_monitor_knows(monitor):
+    display = monitor.plot()
+    assert isinstance(display, MonitorDisplay)
+    assert display.names == [f"week {week}" for week in range(12)]
+    assert display.alarm == monitor.alarm == "week 6"
+    (values, level) = display.ax_.get_lines()[:2]
+    np.testing.assert_allclose(values.get_ydata(), [value for _, value, _ in monitor.history])
+    assert set(level.get_ydata()) == {0.5}
+    texts = [text.get_text() for text in display.ax_.texts]
+    assert texts == ["level 0.5", "lost since week 6"]
+
+
+def test_it_draws_where_it_is_told_and_before_any_batch(monitor):
+    import matplotlib.pyplot as plt
+
+    ax = plt.subplots()[1]
+    assert monitor.plot(ax).ax_ is ax
+    empty = monitor.search.monitor("f1 >= 0.4").plot()
+    assert empty.alarm is None
+    assert not np.size(empty.ax_.get_lines()[0].get_ydata())
+
+
+def test_evidence_beyond_all_doubt_leaves_the_line_of_the_alarm_in_sight(monitor):
+    display = monitor.plot()
+    display.evidence = np.geomspace(1.0, 1e180, 12)
+    axes = display.plot().figure_.axes
+    low, high = axes[-1].get_ylim()
+    assert low < 1.0 < high <= 1e5

@@ -365,8 +365,8 @@ def test_containers_of_labels_make_the_same_page(container, tmp_path):
 
 
 def outcomes():
-    a = Comparison("csf <i>", np.array([0.8, 0.9]), 0.1, 0.2, np.nan, 10.0, 0.5)
-    b = Comparison("plain", np.array([0.7, 0.8]), 0.0, 0.0, np.nan, 1.0, 0.1)
+    a = Comparison("csf <i>", np.array([0.8, 0.9]), 0.1, 0.2, np.nan, 0.5)
+    b = Comparison("plain", np.array([0.7, 0.8]), 0.0, 0.0, np.nan, 0.1)
     return [a, b]
 
 
