@@ -526,10 +526,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         >>> 0.05 < (answers == "review").mean() < 0.15
         True
         """
-        bands = self._banded
+        bands = self._banded()
         return bands.decide(self._with_costs(costs).leaning(X, bands.review, bands.extra_cost))
 
-    @property
     def _banded(self) -> Bands:
         """What gets each of three answers."""
         self._of_one_search()
@@ -540,7 +539,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     @property
     def review_(self) -> Reviewed:
         """What the three answers are worth, from held-out scores; computed when it is first asked for."""
-        bands = self._banded
+        try:
+            bands = self._banded()
+        except ValueError as error:  # what lists attributes passes over those that are not there
+            raise AttributeError(str(error)) from error
         if "_reviewed" not in vars(self):
             found, ranked = self._outcome, self._ranked()
             answers = bands.decide(found.leaning(bands.review, bands.extra_cost))

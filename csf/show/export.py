@@ -350,7 +350,7 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
     ('decision_function', True)
     """
     fitted_winner(search)
-    bands, used = search._banded, search._predicting
+    bands, used = search._banded(), search._predicting
     ends = {"lower": bands.lower, "upper": bands.upper}
     told = {"rule": f'{_BY_SCORE}, else "review"', "reads": used.method}
     if isinstance(used, RowRule):
