@@ -384,6 +384,8 @@ def _is_number(value):
 
 @check("CSF015", "gap to the upper bound")
 def _room(search, held):
+    if not search.n_splits_:  # fitted before: nothing was trained
+        return None
     study = search.studies_[0]
     low, high = study.metric.range(study.pos)
     room = search.gap_ / (high - low)
@@ -393,7 +395,7 @@ def _room(search, held):
             "in 19 of 20 searches, and mostly far less. More trials (n_trials) may find some of it."
         )
     spent = "Other class weights have little left to find: look for other features, another base or its parameters."
-    return spent if room <= CLOSED and search.n_splits_ else None
+    return spent if room <= CLOSED else None
 
 
 @check("CSF010", "no held-out data", several=True)

@@ -166,7 +166,9 @@ def _third(search: Any, held: HeldOut | None) -> tuple[str, str] | None:
     if is_class_search(search):
         at = int(search.class_count_.argmin())
         return f"{search.class_count_[at]:g}", f"samples of the rarest class, “{short(search.classes_[at], 40)}”"
-    if np.isfinite(search.gap_):
+    if not search.n_splits_ and search.threshold is not None:  # fitted before: nothing was trained
+        return spread(search.threshold_interval_) or "–", "90 % interval of the best threshold"
+    if np.isfinite(search.gap_) and search.n_splits_:
         return f"+{search.gap_:.3f}", "at most, with other class weights (in 19 of 20 searches)"
     return None
 
@@ -179,14 +181,11 @@ def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
         )
     if not first.interval:
         return "Nothing is known but the samples that chose the winner. Give report() samples that fit has not seen."
-    n_folds = f"{search.n_splits_} folds" if search.n_splits_ else "the given samples"
+    judged = f"Cross-validated on {search.n_splits_} folds" if search.n_splits_ else "Judged on the given samples"
     several = hasattr(search, "label_names_") or is_class_search(search)
     rarest = "" if several else f", with {search.class_count_.min():g} samples of the rarer class"
     chosen = "" if search.n_trials_ == 1 else f"; the optimism of choosing among {search.n_trials_} trials is taken off"
-    return (
-        f"Cross-validated on {n_folds}{rarest}{chosen}. The interval is about all data of this kind: one small test "
-        "part varies more."
-    )
+    return f"{judged}{rarest}{chosen}. The interval is about all data of this kind: one small test part varies more."
 
 
 def _verdict(search: Any, held: HeldOut | None, found: list[Finding]) -> str:
@@ -240,4 +239,5 @@ def _threshold_sentence(search: CostSearch) -> str:
     if search.best_threshold_ is not None and search.threshold is not None:
         found = f"a class other than “{short(search.null_class_, 40)}”" if search.pos_label_ is None else target
         decides = f"it predicts {found} from a score of {search.best_threshold_:.4g} on"
-    return f"{_trained(search)}, trained with {weights}; {decides}."
+    trained = f"trained with {weights}" if search.n_splits_ else "fitted before"
+    return f"{_trained(search)}, {trained}; {decides}."

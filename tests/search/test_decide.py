@@ -1,6 +1,7 @@
 """Thresholds of scores without a model: the prefit search on the same scores."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -81,6 +82,9 @@ def test_a_page_a_copy_and_names(tmp_path):
     assert set(decision.predict(SCORE)) == {"fraud", "fine"}
     decision.report(tmp_path / "page.html", title="Judge")
     assert "Judge" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    told = str(decision.search.summary())
+    assert "fitted before" in told
+    assert not re.search("class weights|trained|Cross-validated", told)
     assert pickle.loads(pickle.dumps(decision)).threshold == decision.threshold
     first = csf.decide(names, -SCORE, pos_label="fine")
     assert first.predict(-SCORE[:50]).tolist() == np.where(-SCORE[:50] >= first.threshold, "fine", "fraud").tolist()
