@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import issparse
 
+from csf._common.arrays import column_of, parts, row_at, stacked
 from csf._common.compiled import njit
 from csf._common.typing import Array, BoolArray, Costs, FloatArray, IntArray, Samples
 from csf.learners._gaussian import (
@@ -23,7 +24,7 @@ from csf.learners._gaussian import (
     next_due,
     posterior_at,
 )
-from csf.learners.online import SteppingLearner, StepRule, column_of, linear_scores, parts, row_at, rows
+from csf.learners.online import SteppingLearner, StepRule, linear_scores, rows
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -258,7 +259,7 @@ def _project_gmean(a, b, eps):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def dual_projection(measure, a, b, eps):
-    """Nearest point of the dual region, as `csf.metrics.Concave.project`."""
+    """Nearest point of the dual region of a metric."""
     if measure == MIN:
         c = min(max(0.5 * (a - b + 1.0), 0.0), 1.0)
         return c, 1.0 - c
@@ -299,7 +300,7 @@ def _tangent_hmean(p, n):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def dual_tangent(measure, p, n, eps):
-    """Best duals for averages of rewards, as `csf.metrics.Concave.dual`."""
+    """Best duals for averages of rewards, as `csf.metrics.Concave.dual` has them."""
     if measure == MIN:
         a = 0.5 if p == n else (1.0 if p < n else 0.0)
         return a, 1.0 - a
@@ -454,21 +455,12 @@ class EarlyRows:
         if not self.wanted or n_seen < self.next:
             return None
         self.next = math.ceil(_MORE * n_seen)
-        self.rows, self.is_pos = [_joined(self.rows)], [np.concatenate(self.is_pos)]
+        self.rows, self.is_pos = [stacked(self.rows)], [np.concatenate(self.is_pos)]
         X, w = self.rows[0], belief.weights()[0]
         # products of sparse rows do not depend on how many there are, those of dense rows might by a bit
         X = X if issparse(X) else X[:n_seen]
         scores = linear_scores(X, w[:-1], w[-1] * belief.constant)[:n_seen]
         return bins_of_scores(scores), self.is_pos[0][:n_seen]
-
-
-def _joined(parts: list[Samples]) -> Samples:
-    """Rows of all parts, sparse where one of them is."""
-    if len(parts) == 1:
-        return parts[0]
-    if any(map(issparse, parts)):
-        return csr_array(vstack([csr_array(part) for part in parts]))
-    return np.concatenate(parts)
 
 
 # ---------------------------------------------------------------- steps without tuning

@@ -142,7 +142,7 @@ class ChunkIterator(Iterator[Chunk]):
 # ---------------------------------------------------------------- arrays
 
 
-def iter_arrays(X: Samples, y: ArrayLike, chunk_size: int, *, passes: int = 1, progress: bool = False) -> ArrayChunks:
+class ArrayChunks(ChunkIterator):
     """Go through arrays in chunks, in their order.
 
     Parameters
@@ -158,47 +158,12 @@ def iter_arrays(X: Samples, y: ArrayLike, chunk_size: int, *, passes: int = 1, p
     progress : bool, default=False
         Whether to show a progress bar of rows.
 
-    Returns
-    -------
-    ArrayChunks
-        Iterator over ``(X, y)``.
-
     Examples
     --------
     >>> for X, y in iter_arrays([[1.0], [2.0], [3.0]], ["a", "b", "a"], 2):
     ...     print(X.ravel(), y)
     [1. 2.] ['a' 'b']
     [3.] ['a']
-    """
-    return ArrayChunks(X, y, chunk_size, passes=passes, progress=progress)
-
-
-class ArrayChunks(ChunkIterator):
-    """Iterator behind `iter_arrays`.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        Samples.
-    y : array-like of shape (n_samples,)
-        Labels.
-    chunk_size : int
-        Rows in a chunk.
-    passes : int, default=1
-        How often to go over the arrays.
-    progress : bool, default=False
-        Whether to show a progress bar.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ.
-
-    Examples
-    --------
-    >>> chunks = ArrayChunks([[1.0], [2.0], [3.0]], [0, 1, 0], 2, passes=2)
-    >>> len(list(chunks)), chunks.n_rows, chunks.n_passes
-    (4, 6, 2)
     """
 
     def __init__(self, X: Samples, y: ArrayLike, chunk_size: int, *, passes: int = 1, progress: bool = False) -> None:
@@ -220,6 +185,9 @@ class ArrayChunks(ChunkIterator):
             yield safe_indexing(self._X, slice(start, stop)), self._y[start:stop], stop, stop
 
 
+iter_arrays = ArrayChunks
+
+
 # ---------------------------------------------------------------- Parquet
 
 
@@ -227,15 +195,7 @@ class ArrayChunks(ChunkIterator):
 _BUFFER = 1 << 16
 
 
-def iter_parquet(
-    path: PathLike,
-    chunk_size: int,
-    *,
-    target: str,
-    features: Sequence[str] | None = None,
-    passes: int = 1,
-    progress: bool = False,
-) -> ParquetChunks:
+class ParquetChunks(ChunkIterator):
     """Read a Parquet file in chunks, in memory that does not depend on its length.
 
     Parameters
@@ -252,12 +212,6 @@ def iter_parquet(
         How often to go over the file.
     progress : bool, default=False
         Whether to show a progress bar of rows.
-
-    Returns
-    -------
-    ParquetChunks
-        Iterator over ``(X, y)`` with ``X`` an ndarray of float64 and ``y`` an ndarray of labels. A pickle of it keeps
-        its place in the file.
 
     Raises
     ------
@@ -278,37 +232,6 @@ def iter_parquet(
     ...     print(X.ravel(), y)
     [1. 2.] ['no' 'yes']
     [3.] ['no']
-    """
-    return ParquetChunks(path, chunk_size, target=target, features=features, passes=passes, progress=progress)
-
-
-class ParquetChunks(ChunkIterator):
-    """Iterator behind `iter_parquet`.
-
-    Parameters
-    ----------
-    path : str or Path
-        File.
-    chunk_size : int
-        Rows in a chunk.
-    target : str
-        Column of labels.
-    features : sequence of str, default=None
-        Columns of the features.
-    passes : int, default=1
-        How often to go over the file.
-    progress : bool, default=False
-        Whether to show a progress bar.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> path = os.path.join(tempfile.mkdtemp(), "train.parquet")
-    >>> pq.write_table(pa.table({"a": [1.0, 2.0, 3.0], "b": [0.0, 0.0, 1.0], "label": [0, 1, 0]}), path)
-    >>> chunks = ParquetChunks(path, 2, target="label", features=["b"])
-    >>> [X.ravel().tolist() for X, y in chunks], chunks.n_rows
-    ([[0.0, 0.0], [1.0]], 3)
     """
 
     def __init__(
@@ -439,6 +362,9 @@ class ParquetChunks(ChunkIterator):
             return X, labels.to_numpy(zero_copy_only=False)
 
 
+iter_parquet = ParquetChunks
+
+
 def _texts(types: Any) -> tuple[Callable[[Any], bool], ...]:
     return types.is_string, types.is_large_string, types.is_string_view
 
@@ -461,15 +387,7 @@ _EXACT = 2.0**53
 _load: Callable[..., tuple[Any, Array]] = load_svmlight_file
 
 
-def iter_svmlight(
-    path: PathLike,
-    chunk_size: int,
-    *,
-    n_features: int,
-    zero_based: bool = False,
-    passes: int = 1,
-    progress: bool = False,
-) -> SvmlightChunks:
+class SvmlightChunks(ChunkIterator):
     """Read an svmlight file in chunks, in memory that does not depend on its length.
 
     Parameters
@@ -488,12 +406,6 @@ def iter_svmlight(
     progress : bool, default=False
         Whether to show a progress bar of bytes.
 
-    Returns
-    -------
-    SvmlightChunks
-        Iterator over ``(X, y)`` with ``X`` a CSR array of float64 and ``y`` an ndarray of float64. A pickle of it
-        keeps its place in the file.
-
     Raises
     ------
     FileNotFoundError
@@ -511,40 +423,6 @@ def iter_svmlight(
     ...     print(X.shape, X.sum(), y)
     (2, 3) 3.5 [ 1. -1.]
     (1, 3) 1.0 [1.]
-    """
-    return SvmlightChunks(
-        path, chunk_size, n_features=n_features, zero_based=zero_based, passes=passes, progress=progress
-    )
-
-
-class SvmlightChunks(ChunkIterator):
-    """Iterator behind `iter_svmlight`.
-
-    Parameters
-    ----------
-    path : str or Path
-        File.
-    chunk_size : int
-        Rows in a chunk.
-    n_features : int
-        Number of columns.
-    zero_based : bool, default=False
-        Whether the first feature has number 0.
-    passes : int, default=1
-        How often to go over the file.
-    progress : bool, default=False
-        Whether to show a progress bar.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "train.svm")
-    >>> with open(path, "w") as file:
-    ...     _ = file.write("+1 1:0.5 3:2\\n-1 2:1\\n+1 1:1\\n")
-    >>> chunks = SvmlightChunks(path, 2, n_features=3)
-    >>> X, y = next(chunks)
-    >>> X.nnz, y, chunks.n_rows, chunks.n_passes
-    (3, array([ 1., -1.]), 2, 0)
     """
 
     # A place is (bytes before it, lines before it), both of the unpacked text.
@@ -639,6 +517,9 @@ class SvmlightChunks(ChunkIterator):
         # 32 bits are enough for a chunk, and what other sparse arrays have.
         parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
         return sparse.csr_array(parts, shape=X.shape), y
+
+
+iter_svmlight = SvmlightChunks
 
 
 class _Rows:

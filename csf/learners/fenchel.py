@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,11 +29,7 @@ from csf.data.costs import cost_channel
 from csf.data.responses import LinearRule
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.solvers import Hinge, Rows
-
-if TYPE_CHECKING:
-    from csf.metrics.concave import Concave
-    from csf.solvers.hinge import HingeSolution
+from csf.solvers import Hinge, HingeSolution, Rows
 
 __all__ = [
     "AMP",
@@ -443,7 +439,7 @@ class AMP(LinearAlternation):
         X, is_pos, weight = self._check_data(X, y, sample_weight, self._sample_checks)
         problem = self._problem(X, is_pos, weight)
         metric.require_falling("AMP", pos=problem.pos)
-        w, self.level_, steps = (self._climb if self.level == "surrogate" else self._follow)(problem, metric)
+        w, self.level_, steps = self._alternate(problem, metric)
         self._set_linear(w)
         self.n_iter_ = len(steps)
         self.history_ = history(steps)
@@ -451,41 +447,24 @@ class AMP(LinearAlternation):
             self._warn_if_open(steps[-1].next_level - steps[-1].level)
         return self
 
-    def _climb(self, problem: RewardProblem, metric: LinearFractional) -> tuple[Array, float, list[LevelStep]]:
-        """Newton's method on the surrogate; levels do not fall."""
-        tol = 0.01 * self.tol
-        svm = problem.solve(problem.balanced(), tol=tol)
-        level = metric.clip_level(_surrogate(problem, metric, svm), pos=problem.pos)
-        w = svm.w
-        steps: list[LevelStep] = []
-        while len(steps) < self.max_iter:
-            svm, step = self._aim(problem, metric, level, tol, svm)
-            new = metric.clip_level(_surrogate(problem, metric, svm), pos=problem.pos)
-            # Newton's method on a convex function comes from below: an SVM that is not solved to the end may seem to
-            # fall back, and then the level stays.
-            gain = max(new - level, 0.0)
-            if gain > 0.0:
-                w = svm.w
-            level += gain
-            steps.append(step._replace(next_level=level))
-            self._report(steps[-1])
-            if gain <= self.tol:
-                break
-        return w, level, steps
-
-    def _follow(self, problem: RewardProblem, metric: LinearFractional) -> tuple[Array, float, list[LevelStep]]:
-        """Levels of the predictions; the best model is kept."""
-        tol = 0.01 * self.tol
-        svm = problem.solve(problem.balanced(), tol=tol)
-        best = level = metric.value(*problem.errors(svm.margins), pos=problem.pos)
-        w = svm.w
+    def _alternate(self, problem: RewardProblem, metric: LinearFractional) -> tuple[Array, float, list[LevelStep]]:
+        """SVMs for one level after the other; the best model, its level and all steps."""
+        climbs = self.level == "surrogate"
+        reached = _surrogate if climbs else _actual
+        svm = problem.solve(problem.balanced(), tol=0.01 * self.tol)
+        w, level = svm.w, reached(problem, metric, svm)
+        best = level = metric.clip_level(level, pos=problem.pos) if climbs else level
         steps: list[LevelStep] = []
         seen: set[float] = set()
         # The next level is a function of the level alone: one that comes back would begin a cycle.
         while len(steps) < self.max_iter and level not in seen:
             seen.add(level)
-            svm, step = self._aim(problem, metric, metric.clip_level(level, pos=problem.pos), tol, svm)
-            new = metric.value(*problem.errors(svm.margins), pos=problem.pos)
+            svm, step = self._aim(problem, metric, metric.clip_level(level, pos=problem.pos), svm)
+            new = reached(problem, metric, svm)
+            if climbs:
+                # Newton's method on a convex function comes from below. An SVM that is not solved to the end may seem
+                # to fall back, and then the level stays.
+                new = max(metric.clip_level(new, pos=problem.pos), level)
             steps.append(step._replace(next_level=new))
             self._report(steps[-1])
             if new > best:
@@ -496,11 +475,11 @@ class AMP(LinearAlternation):
         return w, best, steps
 
     def _aim(
-        self, problem: RewardProblem, metric: LinearFractional, level: float, tol: float, start: HingeSolution
+        self, problem: RewardProblem, metric: LinearFractional, level: float, start: HingeSolution
     ) -> tuple[HingeSolution, LevelStep]:
         """SVM for one level."""
         costs = metric.cost_weights(level, pos=problem.pos)
-        svm = problem.solve(costs, tol=tol, start=start)
+        svm = problem.solve(costs, tol=0.01 * self.tol, start=start)
         best = -metric.offset(level, pos=problem.pos)
         return svm, LevelStep(level, *costs, level, best - problem.lam * svm.objective, best - problem.lam * svm.bound)
 
@@ -513,6 +492,11 @@ class AMP(LinearAlternation):
             )
         check_choice(self.level, "level", LEVELS)
         return metric
+
+
+def _actual(problem: RewardProblem, metric: LinearFractional, svm: HingeSolution) -> float:
+    """The metric of the predictions."""
+    return float(metric.value(*problem.errors(svm.margins), pos=problem.pos))
 
 
 def _surrogate(problem: RewardProblem, metric: LinearFractional, svm: HingeSolution) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from csf._common.arrays import column_of, parts, row_at
 from csf._common.compiled import njit
 from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, FloatArray, Label, RandomState_, Samples
@@ -25,10 +26,7 @@ from csf.learners.online import (
     OnlineClassifier,
     SteppingLearner,
     StepRule,
-    column_of,
     count_predictions,
-    parts,
-    row_at,
 )
 
 __all__ = [

@@ -8,7 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,9 +33,6 @@ from csf.learners._losses import (
 )
 from csf.metrics import METRICS, FBeta, Metric, get_metric
 from csf.metrics.registry import ALIASES
-
-if TYPE_CHECKING:
-    from csf.metrics.base import Metric
 
 __all__ = [
     "ClassScores",

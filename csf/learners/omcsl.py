@@ -9,20 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.arrays import column_of, parts, row_at
 from csf._common.compiled import njit
 from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
 from csf._common.validation import check_bool, check_choice, check_count, check_positive
 from csf.learners._ascent import FADED, SHRUNK
 from csf.learners._gaussian import sigmoid
-from csf.learners.online import (
-    EmittedPredictions,
-    LinearOnlineClassifier,
-    column_of,
-    parts,
-    row_at,
-    value_of_counts,
-)
+from csf.learners.online import EmittedPredictions, LinearOnlineClassifier, value_of_counts
 from csf.metrics import FBeta, Jaccard, get_metric
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from csf._common.arrays import parts, row_at
 from csf._common.compiled import njit
 from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, RandomState_, Samples
@@ -43,13 +44,10 @@ __all__ = [
     "are_ready",
     "canonical",
     "check_step",
-    "column_of",
     "count_predictions",
     "lengths",
     "linear_scores",
-    "parts",
     "power_of_two_above",
-    "row_at",
     "rows",
     "shorten",
     "within_range",
@@ -94,11 +92,6 @@ def canonical(X: Samples) -> Samples:
         X = X.copy()
         X.sum_duplicates()
     return X
-
-
-def parts(X: Samples) -> tuple[Array, ...]:
-    """Rows as kernels take them: one array, or values, columns and ends of sparse rows."""
-    return (X.data, X.indices, X.indptr) if issparse(X) else (X,)
 
 
 def rows(X: Samples, start: int, stop: int) -> Samples:
@@ -179,25 +172,6 @@ def row_lengths(rows):
             square += np.float64(values[k]) * np.float64(values[k])
         out[i] = math.sqrt(square) if 1e-280 < square < 1e280 else _careful_length(values)
     return out
-
-
-# Kernels take rows as a tuple, ``(X,)`` or ``(data, indices, indptr)``: numba knows its length when it compiles, and
-# leaves out the branches of the other kind, so that one kernel serves both at full speed.
-@njit(cache=True, nogil=True)
-def row_at(rows, i) -> tuple[Any, ...]:
-    """Row i: its values, if sparse with their columns."""
-    if len(rows) == 1:
-        return (rows[0][i],)
-    data, indices, indptr = rows
-    return data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
-
-
-@njit(cache=True, nogil=True)
-def column_of(row, k) -> Any:
-    """Column of value k of a row."""
-    if len(row) == 1:
-        return k
-    return np.uint64(row[1][k])  # unsigned: no check for negative indices
 
 
 # ---------------------------------------------------------------- emitted predictions

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.arrays import parts
 from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, BoolArray, Costs, FloatArray, Samples
 from csf._common.validation import check_choice, check_count, check_fraction, check_number, check_positive, check_share
@@ -29,7 +30,7 @@ from csf.learners._ascent import (
     Options,
     tally,
 )
-from csf.learners.online import parts, rows
+from csf.learners.online import rows
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
 
 if TYPE_CHECKING:

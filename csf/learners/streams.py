@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 import joblib
 import numpy as np
@@ -18,12 +18,9 @@ from csf._common.files import reading, replaced
 from csf._common.sklearn import safe_indexing
 from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, PathLike, Samples
 from csf._common.validation import check_count, check_path
-from csf.learners.chunks import Chunk
+from csf.learners.chunks import Chunk, ChunkIterator
 from csf.metrics import Metric, get_metric
 from csf.metrics.profile import ErrorProfile
-
-if TYPE_CHECKING:
-    from csf.learners.chunks import Chunk, ChunkIterator
 
 __all__ = [
     "PrequentialResult",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
+from csf._common.arrays import column_of, parts, row_at, stacked
 from csf._common.compiled import njit
 from csf._common.typing import Array, FloatArray, IntArray, Samples
 from csf._common.validation import check_bool
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AveragedWeights",
-    "DenseRows",
     "Reservoir",
-    "SparseRows",
+    "Rows",
     "check_tuning",
     "choose_threshold",
     "rows_of",
@@ -33,112 +32,43 @@ __all__ = [
 # ---------------------------------------------------------------- rows
 
 
-def rows_of(X: Samples) -> Rows:
-    """All rows of an array or a CSR matrix."""
-    if sparse.issparse(X):
-        return _sparse_rows(X)
-    return DenseRows(X, np.arange(X.shape[0]))
+class Rows:
+    """Some rows of an array or a CSR matrix."""
 
-
-def _sparse_rows(X: Any) -> SparseRows:
-    return SparseRows(X.data, X.indices, X.indptr[:-1], X.indptr[1:])
-
-
-class DenseRows:
-    """Some rows of an array."""
-
-    def __init__(self, X: Array, at: IntArray) -> None:
+    def __init__(self, X: Samples, at: IntArray) -> None:
         self.X, self.at = X, at
+        self.parts = parts(X)
 
     def __len__(self) -> int:
         return self.at.shape[0]
 
-    def take(self, places: IntArray | slice) -> DenseRows:
+    def take(self, places: IntArray | slice) -> Rows:
         """Some of these rows: an array of places or a slice."""
-        return DenseRows(self.X, self.at[places])
+        return Rows(self.X, self.at[places])
 
-    def copy(self) -> DenseRows:
+    def copy(self) -> Rows:
         """The same rows in memory of their own."""
-        X = self.X[self.at]
-        return DenseRows(X, np.arange(X.shape[0]))
-
-    def to_csr(self) -> SparseRows:
-        """The same rows, sparse."""
-        return _sparse_rows(sparse.csr_array(self.X[self.at]))
+        return rows_of(self.X[self.at])
 
     def scores(self, w: Array, x_scale: float, constant: float) -> FloatArray:
         """Products of scaled rows with ``w``, whose last entry belongs to a constant feature where it is positive."""
         out = np.empty(len(self))
-        _scores_dense(self.X, self.at, w, x_scale, constant, out)
+        _scores(self.parts, self.at, w, x_scale, constant, out)
         return out
 
     def add(self, slopes: Array, x_scale: float, constant: float, out: Array) -> float:
         """Add the sum of scaled rows, each times its slope, to ``out``; returns what its squared length gains."""
-        return _add_dense(self.X, self.at, slopes, x_scale, constant, out)
-
-    def touch(self, kernels: tuple[Any, Any], slopes: Array, *arguments: Any) -> None:
-        """Call one of a pair of kernels, for all entries or for those of rows with a slope."""
-        kernels[0](*arguments)
+        return _add(self.parts, self.at, slopes, x_scale, constant, out)
 
 
-class SparseRows:
-    """Some rows of a CSR matrix."""
-
-    def __init__(self, data: Array, indices: Array, starts: IntArray, stops: IntArray) -> None:
-        self.data, self.indices, self.starts, self.stops = data, indices, starts, stops
-
-    def __len__(self) -> int:
-        return self.starts.shape[0]
-
-    def take(self, places: IntArray | slice) -> SparseRows:
-        """Some of these rows: an array of places or a slice."""
-        return SparseRows(self.data, self.indices, self.starts[places], self.stops[places])
-
-    def copy(self) -> SparseRows:
-        """The same rows in memory of their own."""
-        lengths = self.stops - self.starts
-        stops = np.cumsum(lengths)
-        starts = stops - lengths
-        at = np.repeat(self.starts - starts, lengths) + np.arange(lengths.sum())
-        return SparseRows(self.data[at], self.indices[at], starts, stops)
-
-    def to_csr(self) -> SparseRows:
-        """The same rows."""
-        return self
-
-    def scores(self, w: Array, x_scale: float, constant: float) -> FloatArray:
-        """Products of scaled rows with ``w``, whose last entry belongs to a constant feature where it is positive."""
-        out = np.empty(len(self))
-        _scores_csr(self.data, self.indices, self.starts, self.stops, w, x_scale, constant, out)
-        return out
-
-    def add(self, slopes: Array, x_scale: float, constant: float, out: Array) -> float:
-        """Add the sum of scaled rows, each times its slope, to ``out``; returns what its squared length gains."""
-        return _add_csr(self.data, self.indices, self.starts, self.stops, slopes, x_scale, constant, out)
-
-    def touch(self, kernels: tuple[Any, Any], slopes: Array, *arguments: Any) -> None:
-        """Call one of a pair of kernels, for all entries or for those of rows with a slope."""
-        kernels[1](self.indices, self.starts, self.stops, slopes, *arguments)
+def rows_of(X: Samples) -> Rows:
+    """All rows of an array or a CSR matrix."""
+    return Rows(X, np.arange(X.shape[0]))
 
 
-Rows: TypeAlias = DenseRows | SparseRows
-
-
-def stack_rows(parts: Sequence[Rows]) -> Rows:
-    """Copy of the rows of all parts; sparse if one of them is."""
-    if len(parts) == 1:
-        return parts[0].copy()
-    dense = [part for part in parts if isinstance(part, DenseRows)]
-    if len(dense) == len(parts):
-        return rows_of(np.concatenate([part.X[part.at] for part in dense]))
-    parts = [part.to_csr().copy() for part in parts]
-    before = np.cumsum([0] + [part.data.shape[0] for part in parts[:-1]])
-    return SparseRows(
-        np.concatenate([part.data for part in parts]),
-        np.concatenate([part.indices for part in parts]),
-        np.concatenate([part.starts + shift for part, shift in zip(parts, before)]),
-        np.concatenate([part.stops + shift for part, shift in zip(parts, before)]),
-    )
+def stack_rows(pieces: Sequence[Rows]) -> Rows:
+    """Copy of the rows of all pieces; sparse if one of them is."""
+    return rows_of(stacked([piece.X[piece.at] for piece in pieces]))
 
 
 @njit(cache=True, nogil=True)
@@ -163,53 +93,36 @@ def split_classes(score, sign, out, places) -> int:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _scores_dense(X, at, w, x_scale, constant, out):
+def _scores(X, at, w, x_scale, constant, out):
     shift = w[-1] * constant if constant > 0.0 else 0.0
     for i in range(at.shape[0]):
-        row, total = at[i], 0.0
-        for j in range(X.shape[1]):
-            total += X[row, j] * w[j]
+        row, total = row_at(X, at[i]), 0.0
+        values = row[0]
+        for k in range(np.uint64(values.shape[0])):
+            total += values[k] * w[column_of(row, k)]
         out[i] = total * x_scale + shift
 
 
 @njit(cache=True, nogil=True)
-def _scores_csr(data, indices, starts, stops, w, x_scale, constant, out):
-    shift = w[-1] * constant if constant > 0.0 else 0.0
-    for i in range(starts.shape[0]):
-        total = 0.0
-        for k in range(starts[i], stops[i]):
-            total += data[k] * w[indices[k]]
-        out[i] = total * x_scale + shift
-
-
-@njit(cache=True, nogil=True)
-def _add_dense(X, at, slopes, x_scale, constant, out):
-    before = np.dot(out, out)
+def _add(X, at, slopes, x_scale, constant, out):
+    # A sparse sum pays for the entries that it changes alone, a dense one changes them all.
+    gain, bias = -np.dot(out, out) if len(X) == 1 else 0.0, 0.0
     for i in range(at.shape[0]):
-        if slopes[i] != 0.0:
-            row, factor = at[i], slopes[i] * x_scale
-            for j in range(X.shape[1]):
-                out[j] += factor * X[row, j]
-            if constant > 0.0:
-                out[-1] += slopes[i] * constant
-    return np.dot(out, out) - before
-
-
-@njit(cache=True, nogil=True)
-def _add_csr(data, indices, starts, stops, slopes, x_scale, constant, out):
-    gain, bias = 0.0, 0.0
-    for i in range(starts.shape[0]):
-        if slopes[i] != 0.0:
-            factor = slopes[i] * x_scale
-            for k in range(starts[i], stops[i]):
-                j, change = indices[k], factor * data[k]
+        if slopes[i] == 0.0:
+            continue
+        row, factor = row_at(X, at[i]), slopes[i] * x_scale
+        values = row[0]
+        for k in range(np.uint64(values.shape[0])):
+            j, change = column_of(row, k), factor * values[k]
+            if len(X) == 3:
                 gain += change * (2.0 * out[j] + change)
-                out[j] += change
-            bias += slopes[i] * constant
+            out[j] += change
+        bias += slopes[i] * constant
     if constant > 0.0:
-        gain += bias * (2.0 * out[-1] + bias)
+        if len(X) == 3:
+            gain += bias * (2.0 * out[-1] + bias)
         out[-1] += bias
-    return gain
+    return gain + np.dot(out, out) if len(X) == 1 else gain
 
 
 # ---------------------------------------------------------------- averaged weights
@@ -240,10 +153,10 @@ class AveragedWeights:
         """Add the sum of scaled rows, each times its slope, to the gradient; returns what its squared length gains."""
         return rows.add(slopes, x_scale, constant, self._gradient)
 
-    def step(self, parts: Sequence[tuple[Rows, Array]], eta: float, radius: float) -> None:
-        """Go down the gradient, whose rows and slopes are ``parts``; shorten to the radius; add to the average."""
-        for rows, slopes in parts:
-            rows.touch((_move_all, _move_touched), slopes, self._gradient, eta, self.v, self.u, self.scalars)
+    def step(self, moved: Sequence[tuple[Rows, Array]], eta: float, radius: float) -> None:
+        """Go down the gradient, whose rows and slopes are ``moved``; shorten to the radius; add to the average."""
+        for rows, slopes in moved:
+            _move_along(rows.parts, rows.at, slopes, self._gradient, eta, self.v, self.u, self.scalars)
         self.n_steps += 1
         _end_step(self.v, self.u, self.scalars, radius, float(self.n_steps) ** self._power)
 
@@ -268,20 +181,21 @@ def _move(j, gradient, eta, v, u, s):
 
 
 @njit(cache=True, nogil=True)
-def _move_all(gradient, eta, v, u, s):
-    for j in range(v.shape[0]):
-        _move(j, gradient, eta, v, u, s)
-    s[TOUCHED] += v.shape[0]
-
-
-@njit(cache=True, nogil=True)
-def _move_touched(indices, starts, stops, slopes, gradient, eta, v, u, s):
-    for i in range(starts.shape[0]):
+def _move_along(X, at, slopes, gradient, eta, v, u, s):
+    """Move all weights, or those that sparse rows with a slope have entries for."""
+    if len(X) == 1:
+        for j in range(v.shape[0]):
+            _move(j, gradient, eta, v, u, s)
+        s[TOUCHED] += v.shape[0]
+        return
+    for i in range(at.shape[0]):
         if slopes[i] != 0.0:
-            for k in range(starts[i], stops[i]):
-                if gradient[indices[k]] != 0.0:
-                    _move(indices[k], gradient, eta, v, u, s)
-            s[TOUCHED] += stops[i] - starts[i]
+            row = row_at(X, at[i])
+            for k in range(row[0].shape[0]):
+                j = column_of(row, k)
+                if gradient[j] != 0.0:
+                    _move(j, gradient, eta, v, u, s)
+            s[TOUCHED] += row[0].shape[0]
     _move(v.shape[0] - 1, gradient, eta, v, u, s)
 
 
@@ -327,8 +241,8 @@ class Reservoir:
         source = np.arange(self.n_kept)
         for k in kept:  # in order: a later row takes the place of an earlier one
             source[place[k]] = n_before + k
-        parts = [rows] if self.rows is None else [self.rows, rows]
-        self.rows = stack_rows(parts).take(source).copy()
+        known = [rows] if self.rows is None else [self.rows, rows]
+        self.rows = stack_rows(known).take(source).copy()
 
 
 # ---------------------------------------------------------------- threshold after learning

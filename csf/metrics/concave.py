@@ -50,8 +50,8 @@ def inside(allowed: Values, values: Values) -> Values:
 class Concave(Metric):
     r"""A metric :math:`\Psi(TPR, TNR)`, concave and non-decreasing in both rates.
 
-    Subclasses write `link`, `gradient`, `conjugate`, `dual` and `project`; the value on error profiles and the
-    extension to negative averages follow.
+    Subclasses write `link`, `conjugate` and `dual`; the gradient, the value on error profiles and the extension to
+    negative averages follow.
 
     Attributes
     ----------
@@ -100,9 +100,10 @@ class Concave(Metric):
             If a rate is outside [0, 1].
         """
 
-    @abstractmethod
     def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
         """Slopes of the tangent of the link; (1/2, 1/2) where it has none.
+
+        That is the `dual`, unless a subclass has a dual region that leaves some gradients out.
 
         Parameters
         ----------
@@ -119,6 +120,7 @@ class Concave(Metric):
         ValueError
             If a rate is outside [0, 1].
         """
+        return self.dual(*check_rates(tpr, tnr))
 
     @abstractmethod
     def conjugate(self, alpha: Values, beta: Values) -> Values:
@@ -149,38 +151,6 @@ class Concave(Metric):
         tuple of float or ndarray
             ``(alpha, beta)``: the `gradient`, where the gradient lies in the dual region.
         """
-
-    @abstractmethod
-    def project(self, alpha: float, beta: float) -> tuple[float, float]:
-        """Nearest point of the dual region.
-
-        Parameters
-        ----------
-        alpha, beta : float
-            Any point of the plane.
-
-        Returns
-        -------
-        tuple of float
-            The Euclidean projection.
-        """
-
-    def conjugate_gradient(self, alpha: Values, beta: Values) -> tuple[Values, Values]:
-        """Derivatives of the conjugate inside its domain.
-
-        Parameters
-        ----------
-        alpha, beta : float or ndarray
-            A point of the dual region.
-
-        Returns
-        -------
-        tuple of float or ndarray
-            Derivatives by ``alpha`` and ``beta``; zeros for a link that is homogeneous of degree one.
-        """
-        zeros = np.zeros(np.broadcast_shapes(np.shape(alpha), np.shape(beta)))
-        slopes = as_given(zeros, zeros)
-        return slopes[0], slopes[1]
 
     @property
     def initial_dual(self) -> tuple[float, float]:
@@ -309,17 +279,6 @@ class GMean(Concave):
         beta = np.where((tpr < 0) & (tnr < 0), hi, 0.25 / alpha)
         return as_given(alpha, beta)
 
-    def project(self, alpha: float, beta: float) -> tuple[float, float]:
-        """Clip to the box, or the nearest point of the hyperbola, see `Concave.project`."""
-        lo, hi = self._box()
-        a, b = min(max(alpha, lo), hi), min(max(beta, lo), hi)
-        if a * b >= 0.25:
-            return float(a), float(b)
-        z = np.roots([16.0, -16.0 * alpha, 0.0, 4.0 * beta, -1.0])
-        z = np.clip(np.append(z.real[np.abs(z.imag) <= 1e-6 * (1.0 + np.abs(z))], [lo, hi]), lo, hi)
-        z = float(z[np.argmin((z - alpha) ** 2 + (0.25 / z - beta) ** 2)])
-        return z, 0.25 / z
-
 
 @dataclass(frozen=True)
 class HMean(Concave):
@@ -358,10 +317,6 @@ class HMean(Concave):
         # one factor is divided first: the product of two tiny rates is 0
         return as_given(2.0 * tpr * (tnr / np.where(total > 0, total, 1.0)))[0]
 
-    def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
-        """Tangent; (1/2, 1/2) where both rates are 0, see `Concave.gradient`."""
-        return self.dual(*check_rates(tpr, tnr))
-
     def conjugate(self, alpha: Values, beta: Values) -> Values:
         """0 on and above the curve, see `Concave.conjugate`."""
         alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
@@ -379,16 +334,6 @@ class HMean(Concave):
         alpha = np.where(none & (tpr < 0), 2.0, np.where(none & (tnr < 0), 0.0, alpha))
         beta = np.where(none & (tnr < 0), 2.0, np.where(none & (tpr < 0), 0.0, beta))
         return as_given(alpha, beta)
-
-    def project(self, alpha: float, beta: float) -> tuple[float, float]:
-        """Clip to the box, or the nearest point of the curve, see `Concave.project`."""
-        a, b = min(max(alpha, 0.0), 2.0), min(max(beta, 0.0), 2.0)
-        if np.sqrt(a) + np.sqrt(b) >= np.sqrt(2.0):
-            return float(a), float(b)
-        s = np.roots([4.0, -6.0, 6.0 - alpha - beta, beta - 2.0])
-        s = np.clip(np.append(s.real[np.abs(s.imag) <= 1e-6 * (1.0 + np.abs(s))], [0.0, 1.0]), 0.0, 1.0)
-        s = float(s[np.argmin((2.0 * s**2 - alpha) ** 2 + (2.0 * (1.0 - s) ** 2 - beta) ** 2)])
-        return 2.0 * s**2, 2.0 * (1.0 - s) ** 2
 
 
 @dataclass(frozen=True)
@@ -425,19 +370,10 @@ class QMean(Concave):
         tpr, tnr = check_rates(tpr, tnr)
         return as_given(1.0 - np.hypot(1.0 - tpr, 1.0 - tnr) * math.sqrt(0.5))[0]
 
-    def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
-        """Tangent; (1/2, 1/2) where both rates are 1, see `Concave.gradient`."""
-        return self.dual(*check_rates(tpr, tnr))
-
     def conjugate(self, alpha: Values, beta: Values) -> Values:
         """``alpha + beta - 1`` in the disc, see `Concave.conjugate`."""
         alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
         return inside(alpha**2 + beta**2 <= 0.5 + 1e-9, alpha + beta - 1.0)
-
-    def conjugate_gradient(self, alpha: Values, beta: Values) -> tuple[Values, Values]:
-        """``(1, 1)``, see `Concave.conjugate_gradient`."""
-        ones = np.ones(np.broadcast_shapes(np.shape(alpha), np.shape(beta)))
-        return as_given(ones, ones)
 
     def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
         """Tangent; 0 for an average above 1, see `Concave.dual`."""
@@ -447,13 +383,6 @@ class QMean(Concave):
         scale = math.sqrt(0.5) / np.where(length > 0, length, 1.0)
         corner = np.where((tpr == 1) & (tnr == 1), 0.5, 0.0)
         return as_given(corner + fnr * scale, corner + fpr * scale)
-
-    def project(self, alpha: float, beta: float) -> tuple[float, float]:
-        """Clip at 0, then scale into the disc, see `Concave.project`."""
-        a, b = max(float(alpha), 0.0), max(float(beta), 0.0)
-        # the order matters: cone first, then ball
-        scale = min(1.0, math.sqrt(0.5) / max(math.hypot(a, b), 1e-300))
-        return a * scale, b * scale
 
 
 @dataclass(frozen=True)
@@ -489,10 +418,6 @@ class MinRate(Concave):
         """Smaller rate, see `Concave.link`."""
         return as_given(np.minimum(*check_rates(tpr, tnr)))[0]
 
-    def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
-        """Slope 1 for the smaller rate; (1/2, 1/2) where they are equal, see `Concave.gradient`."""
-        return self.dual(*check_rates(tpr, tnr))
-
     def conjugate(self, alpha: Values, beta: Values) -> Values:
         """0 on the segment, see `Concave.conjugate`."""
         alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
@@ -503,8 +428,3 @@ class MinRate(Concave):
         tpr, tnr = np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float)
         alpha = 0.5 * (1.0 + np.sign(tnr - tpr))
         return as_given(alpha, 1.0 - alpha)
-
-    def project(self, alpha: float, beta: float) -> tuple[float, float]:
-        """Nearest point of the segment, see `Concave.project`."""
-        a = min(max(0.5 * (alpha - beta + 1.0), 0.0), 1.0)
-        return float(a), float(1.0 - a)

@@ -6,6 +6,7 @@ import numpy as np
 
 from csf._common.typing import Array, IntArray
 from csf.solvers.base import conjugate_gradients
+from csf.solvers.kernels import descend
 from csf.solvers.matrix import Rows
 
 __all__ = ["BoxProgram"]
@@ -52,8 +53,8 @@ class BoxProgram:
         the gap that may be left. Returns the coefficients and the passes used.
         """
         order, enough = self._order(dual, margins)
-        given = self.sign, self.squares, self.ridge, self.upper, dual, w, order
-        used = self.rows.descend(*given, enough, passes, seed)
+        rows, problem = self.rows, (self.sign, self.ridge, self.upper, self.squares)
+        used = descend(rows.parts, rows.constant, rows.at, problem, dual, w, order, enough, passes, seed)
         # Passes that end by themselves are all that easy problems need.
         if used == passes:
             self.improve_free(dual, w, wanted=wanted)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
+from csf._common.arrays import parts
 from csf._common.threads import side_by_side
 from csf._common.typing import Array, IntArray, Samples
 from csf._common.validation import canonical_csr, small_indices
-from csf.solvers import _csr, _dense
+from csf.solvers import kernels
 
 __all__ = ["Block", "CsrBlock", "DenseBlock", "Rows"]
 
@@ -43,26 +43,26 @@ class CsrBlock:
     def __init__(self, columns: IntArray, parts: tuple[Array, IntArray, IntArray], bias: Array) -> None:
         # The constant feature differs from row to row, since rows are multiplied with factors.
         self.columns, self._bias = columns, bias
-        self._values, self._places, self._starts = parts
+        self._parts = parts
         self._all, self._buffer = np.arange(bias.shape[0]), np.empty(columns.shape[0] - 1)
 
     def scores(self, v: Array) -> Array:
         """See `DenseBlock.scores`."""
         out = np.empty(self._bias.shape[0])
-        _csr.scores(self._values, self._places, self._starts, 0.0, self._all, v, out)
+        kernels.scores(self._parts, 0.0, self._all, v, out)
         return out + self._bias * v[-1]
 
     def combine(self, factor: Array) -> Array:
         """See `DenseBlock.combine`."""
         out = np.zeros(self.columns.shape[0])
-        _csr.add_rows(self._values, self._places, self._starts, 0.0, self._all, factor, out)
+        kernels.add_rows(self._parts, 0.0, self._all, factor, out)
         out[-1] = factor @ self._bias
         return out
 
     def outer(self, factor: Array) -> Array:
         """See `DenseBlock.outer`."""
         out = np.empty(factor.shape[0])
-        _csr.outer_product(self._values, self._places, self._starts, self._bias, factor, self._buffer, out)
+        kernels.outer_product(self._parts, self._bias, factor, self._buffer, out)
         return out
 
 
@@ -99,13 +99,9 @@ class Rows:
         self.constant = float(constant)
         # Stored zeros would count in what a look at the rows costs, and so change when solvers stop.
         self.X: Any = canonical_csr(X)
-        # What the compiled loops want of the matrix. Loops of both kinds take the same arguments behind that.
-        self._parts: tuple[Any, ...]
-        if sparse.issparse(X):
-            self._parts = (self.X.data, self.X.indices, self.X.indptr)
-        else:
+        if not sparse.issparse(X):
             self.X = np.ascontiguousarray(X)
-            self._parts = (self.X,)
+        self.parts = parts(self.X)
         # Squared lengths of all rows, once they are asked for, for all views.
         self._norms: list[Array] = []
         self.at = small_indices(np.arange(X.shape[0]) if at is None else np.asarray(at), X.shape[0])
@@ -130,11 +126,7 @@ class Rows:
     @property
     def is_sparse(self) -> bool:
         """Whether the matrix is CSR."""
-        return len(self._parts) == 3
-
-    @property
-    def _kernels(self) -> ModuleType:
-        return _csr if self.is_sparse else _dense
+        return len(self.parts) == 3
 
     @property
     def n_rows(self) -> int:
@@ -164,10 +156,10 @@ class Rows:
         ndarray of shape (n_rows,)
             float64 products.
         """
-        out, kernel = np.empty(self.n_rows), self._kernels.scores
+        out = np.empty(self.n_rows)
 
         def score(part: slice) -> None:
-            kernel(*self._parts, self.constant, self.at[part], w, out[part])
+            kernels.scores(self.parts, self.constant, self.at[part], w, out[part])
 
         side_by_side(score, self.blocks())
         return out
@@ -187,7 +179,7 @@ class Rows:
         ndarray of shape (n_coefficients,)
             The sum.
         """
-        kernel = self._kernels.add_squares if squares else self._kernels.add_rows
+        kernel = kernels.add_squares if squares else kernels.add_rows
         return self._sum(kernel, factor, self.n_coefficients)
 
     def image(self, factor: Array, v: Array) -> Array:
@@ -206,7 +198,7 @@ class Rows:
             ``combine(factor * scores(v))``, in one pass over the rows.
         """
         out = np.zeros(self.n_coefficients)
-        self._kernels.add_images(*self._parts, self.constant, self.at, factor, v, out)
+        kernels.add_images(self.parts, self.constant, self.at, factor, v, out)
         return out
 
     def combine_by_sign(self, factor: Array) -> Array:
@@ -222,14 +214,14 @@ class Rows:
         ndarray of shape (2, n_coefficients)
             The sums of the rows whose factors are not negative, and of the others.
         """
-        return self._sum(self._kernels.add_by_sign, factor, 2, self.n_coefficients)
+        return self._sum(kernels.add_by_sign, factor, 2, self.n_coefficients)
 
     def _sum(self, kernel: Callable[..., None], factor: Array, *shape: int) -> Array:
         """What a kernel sums up over the rows, block by block."""
 
         def of_block(part: slice) -> Array:
             out = np.zeros(shape)
-            kernel(*self._parts, self.constant, self.at[part], factor[part], out)
+            kernel(self.parts, self.constant, self.at[part], factor[part], out)
             return out
 
         first, *others = side_by_side(of_block, self.blocks())
@@ -255,44 +247,6 @@ class Rows:
             return [slice(0, size)]
         size = max(size, int(_STORED * self.n_coefficients / max(self.stored, 1.0)))
         return [slice(start, start + size) for start in range(0, self.n_rows, size)]
-
-    def descend(
-        self,
-        sign: Array,
-        squares: Array,
-        ridge: Array,
-        upper: Array,
-        dual: Array,
-        w: Array,
-        order: IntArray,
-        enough: float,
-        max_iter: int,
-        seed: int,
-    ) -> int:
-        """Passes of dual coordinate descent over some of the rows; see `csf.solvers._csr`.
-
-        Parameters
-        ----------
-        sign, squares, ridge, upper : ndarray of shape (n_rows,)
-            Classes as +1 and -1, squared lengths of the rows, added diagonal and upper bounds of the dual variables.
-        dual, w : ndarray
-            Dual variables and their coefficients, changed in place.
-        order : ndarray of int
-            Rows to pass over, as places in these rows; mixed.
-        enough : float
-            Range of projected gradients that ends the passes.
-        max_iter : int
-            Limit of passes.
-        seed : int
-            Seed of the order.
-
-        Returns
-        -------
-        int
-            Passes used.
-        """
-        rest = self.constant, self.at, sign, squares, ridge, upper, dual, w, order, enough, max_iter, seed
-        return self._kernels.descend(*self._parts, *rest)
 
     def squared_norms(self) -> Array:
         """Squared lengths of the rows, with the constant feature.
@@ -325,7 +279,7 @@ class Rows:
     def _squares(self, scale: Array) -> Array:
         """Sum of the squares of each row, those of each feature times its scale."""
         out = np.empty(self.n_rows)
-        self._kernels.norms(*self._parts, self.constant, self.at, scale, out)
+        kernels.norms(self.parts, self.constant, self.at, scale, out)
         return out
 
     def add_gram(self, places: IntArray, factor: Array, out: Array) -> None:
@@ -341,7 +295,7 @@ class Rows:
             Changed in place.
         """
         part = self.take(self.at[places])
-        out += part._sum(self._kernels.gram, factor, *out.shape)
+        out += part._sum(kernels.gram_sparse if self.is_sparse else kernels.gram_dense, factor, *out.shape)
 
     def block(self, places: IntArray, factor: Array) -> Block:
         """Copy of some rows that is fast to multiply with many times.
@@ -364,6 +318,6 @@ class Rows:
             return DenseBlock(np.arange(self.n_coefficients), part * factor[:, None])
         mark = np.full(self.X.shape[1], -1, dtype=np.int32)
         columns = np.empty(self.n_coefficients, dtype=np.int64)
-        values, used, starts, count = self._kernels.compact(*self._parts, self.at[places], factor, mark, columns)
+        values, used, starts, count = kernels.compact(self.parts, self.at[places], factor, mark, columns)
         columns[count] = self.X.shape[1]
         return CsrBlock(columns[: count + 1].copy(), (values, used, starts), self.constant * factor)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+import joblib
 import numpy as np
 
 from csf._common.sklearn import clone
@@ -26,6 +27,7 @@ __all__ = [
     "Training",
     "WarmStarts",
     "checked_trainers",
+    "hash_of",
     "seeded",
     "unset_seeds",
 ]
@@ -353,6 +355,14 @@ class GenericTrainer(Trainer):
     def estimator(self, training: Training) -> Estimator:
         """The model itself, whatever its class; see `Trainer.estimator`."""
         return training.model
+
+
+def hash_of(thing: Any) -> str | None:
+    """Hash of parameters; ``None`` where they have none: what cannot be pickled cannot be compared."""
+    try:
+        return joblib.hash(thing)
+    except Exception:
+        return None
 
 
 def seeded(base: Estimator, random_state: np.random.RandomState | None) -> Estimator:

@@ -11,7 +11,6 @@ from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
-import joblib
 import numpy as np
 from scipy import sparse
 
@@ -19,7 +18,7 @@ from csf._common.typing import Array, Costs, Estimator, Samples
 from csf.data.costs import CostChannel, cost_sample_weight
 from csf.data.folds import Fold
 from csf.data.responses import Response, response_method
-from csf.trainers.base import Prepared, Trainer, Training
+from csf.trainers.base import Prepared, Trainer, Training, hash_of
 
 __all__ = [
     "LightGBMTrainer",
@@ -152,10 +151,7 @@ def _serves(base: Estimator, X: Samples) -> bool:
 def _dataset_key(base: Estimator) -> str | None:
     """Hash of all parameters that a Dataset may depend on; ``None`` where there is none."""
     rest = {name: value for name, value in sorted(base.get_params().items()) if name not in _OF_TRAINING}
-    try:
-        return joblib.hash(rest)
-    except Exception:  # what cannot be pickled cannot be compared
-        return None
+    return hash_of(rest)
 
 
 # ---------------------------------------------------------------- rounds
@@ -323,7 +319,9 @@ def rounds_trainers(base: Estimator, folds: list[Fold], made: list[Trainer], pre
     own = None if folds[0].task.fit_params else rounds_of(base, folds[0].task.n_samples)
     if own is None:
         return made
-    key = f"{type(base).__name__} {_hash({**base.get_params(), own.name: None})}"
+    rest = {**base.get_params(), own.name: None}
+    # Functions of a user may have no pickle; clones of a base share them.
+    key = f"{type(base).__name__} {hash_of(rest) or sorted(rest.items())!r}"
     known: WeakKeyDictionary[Fold, dict[str, dict[int, Trainer]]] = prepared.setdefault("rounds", WeakKeyDictionary())
     result: list[Trainer] = []
     for fold, trainer in zip(folds, made):
@@ -331,10 +329,3 @@ def rounds_trainers(base: Estimator, folds: list[Fold], made: list[Trainer], pre
         family[own.own] = trainer
         result.append(RoundsTrainer(family, own, key))
     return result
-
-
-def _hash(params: dict[str, Any]) -> str:
-    try:
-        return str(joblib.hash(params))
-    except Exception:  # functions of a user may have no pickle; clones of a base share them
-        return repr(sorted(params.items()))

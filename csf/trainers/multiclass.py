@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -20,7 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Costs, Estimator
 from csf.data.costs import CostChannel, assembled, cost_sample_weight, own_class_weights, problem_costs
-from csf.data.folds import Fold, Task
+from csf.data.folds import Fold, LabelFold, Task
 from csf.data.responses import Features, Response, answer_of_classes, compare
 from csf.solvers import Rows
 from csf.solvers.multinomial import Multinomial, scores_of, shares_of
@@ -36,9 +36,6 @@ from csf.trainers.linear import (
     maker_of,
     maker_with_whole,
 )
-
-if TYPE_CHECKING:
-    from csf.data.folds import Fold, LabelFold
 
 __all__ = [
     "LabelsTrainer",

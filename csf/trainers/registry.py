@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import joblib
 import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
@@ -30,6 +29,7 @@ from csf.trainers.base import (
     Trainer,
     Training,
     checked_trainers,
+    hash_of,
 )
 from csf.trainers.boosters import lightgbm_trainers, rounds_trainers
 from csf.trainers.liblinear import liblinear_trainers
@@ -202,7 +202,7 @@ def pipeline_trainers(
 
 def _fit_before(base: Pipeline, folds: list[Fold], prepared: Prepared) -> list[Steps] | None:
     """Fitted steps for each fold, or ``None``; those of an earlier setting where it has the same steps."""
-    key = _hash(base.steps[:-1])
+    key = hash_of(base.steps[:-1])
     splits = [(fold.train, fold.test) for fold in folds]
     for known in prepared.steps:
         if known.serve(key, splits):
@@ -211,13 +211,6 @@ def _fit_before(base: Pipeline, folds: list[Fold], prepared: Prepared) -> list[S
     if key is not None:
         prepared.steps.append(FittedSteps(key, splits, steps))
     return steps
-
-
-def _hash(steps: list[tuple[str, Any]]) -> str | None:
-    try:
-        return joblib.hash(steps)
-    except Exception:  # what cannot be pickled cannot be compared
-        return None
 
 
 def _fit_anew(base: Pipeline, folds: list[Fold], y: IntArray) -> list[Steps] | None:

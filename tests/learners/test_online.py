@@ -17,8 +17,9 @@ from sklearn.metrics import f1_score, recall_score
 from sklearn.naive_bayes import BernoulliNB
 from testing.least_squares import LeastSquares
 
-from csf.learners._ascent import EarlyRows, _joined
-from csf.learners.online import WARM_UP, are_ready, lengths, parts, power_of_two_above, row_lengths, shorten
+from csf._common.arrays import parts, stacked
+from csf.learners._ascent import EarlyRows
+from csf.learners.online import WARM_UP, are_ready, lengths, power_of_two_above, row_lengths, shorten
 from csf.metrics import get_metric
 from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP, LinearOnlineClassifier, OnlineClassifier, OnlineLogistic
 from csf.thresholding import bisection, probability_curve, threshold_curve
@@ -79,7 +80,7 @@ def state(thing):
     if isinstance(thing, list):
         return [state(part) for part in thing]
     if isinstance(thing, EarlyRows) and thing.rows:  # in the parts they came in until the next look joins them
-        joined = {"rows": _joined(thing.rows), "is_pos": np.concatenate(thing.is_pos)}
+        joined = {"rows": stacked(thing.rows), "is_pos": np.concatenate(thing.is_pos)}
         return {name: state(value) for name, value in (vars(thing) | joined).items()}
     of_csf = hasattr(thing, "__dict__") and type(thing).__module__.startswith("csf.online.")
     if hasattr(thing, "get_params") or of_csf:

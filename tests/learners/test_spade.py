@@ -129,15 +129,14 @@ def boundary(name, eps):
 @each_metric
 @settings(max_examples=60)
 @given(a=NUMBERS, b=NUMBERS, eps=st.sampled_from([1e-3, 0.1, 0.9]))
-def test_projections_are_those_of_the_metric_and_idempotent(name, a, b, eps):
-    metric = GMean(eps) if name == "gmean" else METRICS[name]
+def test_projections_are_the_nearest_points(name, a, b, eps):
     c, d = dual_projection(PLACES[name], a, b, eps)
     assert is_in_region(name, c, d, eps)
     np.testing.assert_allclose(dual_projection(PLACES[name], c, d, eps), (c, d), atol=1e-9)
     distance = np.hypot(c - a, d - b)
     slack = 1e-9 * max(1.0, abs(a), abs(b))
-    theirs = metric.project(a, b)
-    assert distance <= np.hypot(theirs[0] - a, theirs[1] - b) + slack
+    assert distance <= slack or not is_in_region(name, a, b, eps)
+    np.testing.assert_allclose(dual_projection(PLACES[name], b, a, eps), (d, c), atol=1e-6 * max(1.0, abs(a), abs(b)))
     along = boundary(name, eps)
     assert distance <= np.hypot(along[0] - a, along[1] - b).min() + slack
     plain = dual_projection.py_func(PLACES[name], a, b, eps)

@@ -147,25 +147,6 @@ def test_conjugate_is_the_infimum(metric, alpha, beta):
 
 
 @each_metric
-@given(data=st.data())
-@settings(max_examples=50)
-def test_conjugate_gradient_is_the_slope(metric, data):
-    share = data.draw(st.floats(0.1, 0.9))
-    alphas, betas = border(metric)
-    alpha, beta = (float(side[int(share * (len(side) - 1))]) for side in (alphas, betas))
-    if isinstance(metric, QMean):
-        alpha, beta = 0.9 * alpha, 0.9 * beta
-        h = 1e-4
-        slopes = [
-            (metric.conjugate(alpha + h, beta) - metric.conjugate(alpha - h, beta)) / (2 * h),
-            (metric.conjugate(alpha, beta + h) - metric.conjugate(alpha, beta - h)) / (2 * h),
-        ]
-        assert metric.conjugate_gradient(alpha, beta) == pytest.approx(slopes)
-    else:
-        assert metric.conjugate_gradient(alpha, beta) == (0.0, 0.0)
-
-
-@each_metric
 @given(tpr=rate, tnr=rate)
 @settings(max_examples=50)
 def test_minimum_over_the_region_is_the_link(metric, tpr, tnr):
@@ -217,8 +198,8 @@ def test_extension_is_concave_and_does_not_decrease(metric, p, n, q, m, share):
 @given(p=average, n=average)
 def test_duals_lie_in_the_region_and_swap_with_the_classes(metric, p, n):
     alpha, beta = metric.dual(p, n)
-    assert metric.project(alpha, beta) == pytest.approx((alpha, beta), abs=1e-9)
     assert np.isfinite(metric.conjugate(alpha, beta))
+    assert max(alpha, beta) <= BOX_TOP[metric] * (1.0 + 1e-12)
     assert metric.dual(n, p) == pytest.approx((beta, alpha), rel=1e-12)
 
 
@@ -231,34 +212,9 @@ def test_dual_of_rates_is_the_tangent(metric, tpr, tnr):
 
 
 @each_metric
-@given(alpha=coordinate, beta=coordinate)
-@settings(max_examples=200)
-@example(alpha=-1e6, beta=1.0)
-@example(alpha=1.0, beta=-1e6)
-@example(alpha=-1e6, beta=-1e6)
-@example(alpha=0.0, beta=0.0)
-def test_projection_is_the_nearest_point(metric, alpha, beta):
-    a, b = metric.project(alpha, beta)
-    assert isinstance(a, float)
-    assert isinstance(b, float)
-    assert np.isfinite(metric.conjugate(a, b))
-    grid_a, grid_b = region(metric)
-    best = np.hypot(grid_a - alpha, grid_b - beta).min()
-    assert np.hypot(a - alpha, b - beta) <= best + 1e-9 * (1 + best)
-    assert metric.project(a, b) == pytest.approx((a, b), abs=1e-9)
-    assert metric.project(beta, alpha) == pytest.approx((b, a), abs=1e-6)
-
-
-@each_metric
-@given(a=coordinate, b=coordinate, c=coordinate, d=coordinate)
-def test_projection_does_not_expand(metric, a, b, c, d):
-    p, q = metric.project(a, b), metric.project(c, d)
-    assert np.hypot(p[0] - q[0], p[1] - q[1]) <= np.hypot(a - c, b - d) * (1 + 1e-9) + 1e-7
-
-
-@each_metric
 def test_learners_start_inside_the_region(metric):
-    assert metric.project(*metric.initial_dual) == pytest.approx(metric.initial_dual)
+    assert np.isfinite(metric.conjugate(*metric.initial_dual))
+    assert max(metric.initial_dual) <= BOX_TOP[metric]
 
 
 @each_metric
@@ -365,13 +321,6 @@ def test_extension_is_the_smaller_average(p, n):
     assert MinRate().extension(p, n) == pytest.approx(min(p, n), rel=1e-15, abs=1e-300)
 
 
-@given(a=st.floats(-1e3, 1e3), b=st.floats(-1e3, 1e3))
-def test_projection_stays_on_the_segment(a, b):
-    alpha, beta = MinRate().project(a, b)
-    assert alpha + beta == pytest.approx(1.0)
-    assert min(alpha, beta) >= 0.0
-
-
 def test_it_says_that_it_has_a_kink():
     assert not MinRate().differentiable
 
@@ -385,8 +334,3 @@ def test_tangents_have_the_length_of_the_lipschitz_constant(p, n):
 def test_extension_is_the_formula_itself_up_to_one(p, n):
     formula = 1.0 - np.sqrt(((1.0 - p) ** 2 + (1.0 - n) ** 2) / 2.0)
     assert QMean().extension(p, n) == pytest.approx(formula, abs=1e-12)
-
-
-def test_radius_of_the_disc_is_not_a_half():
-    assert np.hypot(*QMean().project(3.0, 4.0)) == pytest.approx(np.sqrt(0.5))
-    assert QMean().project(-1.0, 0.3) == (0.0, 0.3)

@@ -1,9 +1,11 @@
-"""SPADE, literally: rows and signs in, lists of weights out; duals through the metrics' own projections."""
+"""SPADE, literally: rows and signs in, lists of weights out; projections of duals have tests of their own."""
 
 import math
 from dataclasses import replace
 
-from csf.metrics import GMean
+from csf.learners._ascent import dual_projection
+from csf.learners.spade import MEASURES
+from csf.metrics import GMean, QMean
 
 
 def dot(w, x):
@@ -57,9 +59,10 @@ def spade(
             if closed:
                 a, b = region.dual(averages[1], averages[-1])
             else:
-                da, db = region.conjugate_gradient(a, b)
+                da = db = float(isinstance(metric, QMean))  # slopes of the conjugate
                 da, db = (r / share if y > 0 else 0.0) - da, (r / share if y < 0 else 0.0) - db
-                a, b = region.project(a - dual_eta0 * rate * da, b - dual_eta0 * rate * db)
+                a, b = a - dual_eta0 * rate * da, b - dual_eta0 * rate * db
+                a, b = dual_projection(MEASURES[type(metric)], a, b, getattr(region, "eps", 0.0))
         w = within([wi + step * xi for wi, xi in zip(w, x)], radius)
         mean = [m + (1.0 + gain) / (t + gain) * (wi - m) for m, wi in zip(mean, w)]
         yield list(w), list(mean), (a, b), t
