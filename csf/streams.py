@@ -1,4 +1,4 @@
-"""Streams of chunks from files larger than memory, learners fed from them, and how good these are meanwhile."""
+"""Chunks from files larger than memory, learners trained from them, and evaluation while they learn."""
 
 from csf.learners.chunks import (
     ArrayChunks,

@@ -117,7 +117,7 @@ class ChunkIterator(Iterator[Chunk]):
         except StopIteration:
             raise
         except BaseException:
-            self._chunks = None  # asked again, it meets the same error instead of an end
+            self._chunks = None  # the next call meets the same error instead of an end
             raise
 
     def _remaining(self) -> Iterator[Chunk]:
@@ -492,7 +492,7 @@ class SvmlightChunks(ChunkIterator):
         try:
             return self._load(b"".join(line for _, line in numbered))
         except (ValueError, OverflowError):
-            # All lines at once are several times faster to read; which of them is wrong is found one by one.
+            # Reading all lines in one go is several times faster. Only after an error are they read one by one.
             for number, line in numbered:
                 self._parse_line(number, line)
             raise  # pragma: no cover - some line fails alone, too

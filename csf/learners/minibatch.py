@@ -225,7 +225,7 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         return results
 
     def _own_buffer(self) -> None:
-        """Hold on to a copy of the last buffer instead of the data it is part of, which may be large, and change."""
+        """Keep a copy of the last buffer: the data it belongs to may be large, and may change."""
         if self._buffer is not None:
             parts, shares = self._buffer
             self._buffer = [(rows.copy(), sign.copy()) for rows, sign in parts], shares
@@ -601,7 +601,7 @@ class TwoPassMiniBatch(MiniBatchLearner):
         self._samples = None
 
     def _buffered(self, rows: Rows, sign: FloatArray) -> BoolArray:
-        """Sample the rare class at once: as uniform as one row after the other."""
+        """Sample the rare class in one go, as uniformly as row by row."""
         n_pos = np.count_nonzero(sign > 0)
         self._rare = 1.0 if 2 * n_pos <= sign.size else -1.0
         self._collected_before = True

@@ -1,4 +1,4 @@
-"""Learners fed from a stream, and how good they are meanwhile."""
+"""Train learners from a stream, and evaluate them while they learn."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class Concave(Metric):
 
 
 def _rate(error: Array, share: float, noise: float) -> Array:
-    """Part of a class that is right; 0 where no more than rounding is left of it."""
+    """Share of a class that is classified correctly; 0 if only rounding error is left of it."""
     return np.where(share - error <= noise, 0.0, 1.0 - error / share)
 
 

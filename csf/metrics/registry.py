@@ -1,4 +1,4 @@
-"""Metrics by name: the lists of all metrics that come with the package, which `csf.metrics` hands on."""
+"""Metrics by name: all metrics that come with the package. `csf.metrics` exports them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ __all__ = [
     "get_metric",
 ]
 
-# What is accepted where a search is told what to maximise. Costs of rows are refused where there are no rows of X.
+# What the ``metric`` of a search may be. Costs of rows are refused where there are no rows of X.
 MetricLike: TypeAlias = str | Metric | ConfusionMetric | RowCosts | Callable[..., float]
 
 METRICS: dict[str, Callable[[], Metric]] = {

@@ -187,7 +187,7 @@ _posv, _potrf, _potrs = get_lapack_funcs(("posv", "potrf", "potrs"), dtype=np.fl
 
 
 def quietly(solve: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorator of solvers that say by themselves where sums have overflown."""
+    """Decorator of solvers, which check for overflow themselves."""
 
     @wraps(solve)
     def solve_quietly(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
@@ -198,7 +198,7 @@ def quietly(solve: Callable[Parameters, Result]) -> Callable[Parameters, Result]
 
 
 def check_finite(value: Scalar) -> None:
-    """Say so where sums have overflown."""
+    """Raise a ValueError if sums have overflowed."""
     if not isfinite(value):
         raise ValueError(_TOO_LARGE)
 
@@ -223,8 +223,8 @@ def newton_step(matrix: FloatArray, slope: FloatArray) -> FloatArray:
 def inverse_of(matrix: Array, ridge: Array) -> Inverse:
     """Function that applies the inverse of an upper triangle and a ridge; changes the matrix."""
     diagonal = matrix.diagonal() + ridge
-    # Neither the constant feature nor one that vanishes under the curvatures needs to have any: rounding may leave
-    # no factor, and the smallest growth that leaves one is taken.
+    # The constant feature, and features that vanish under the curvatures, may have none. Rounding may then leave no
+    # factor: the diagonal grows until there is one.
     growth = 0.0
     while True:
         matrix.flat[:: ridge.size + 1] = diagonal * (1.0 + growth) + (growth if growth else 0.0)

@@ -86,8 +86,8 @@ class BoxProgram:
 
         left = np.clip(_SHARE * wanted, *_REST)
         step = conjugate_gradients(product, -slope, diagonal=diagonal, left=left, max_iter=_PRODUCTS)
-        # The step ignores the box. Cut back to it, it may go up: a shorter one goes down sooner or later, and where ten
-        # halvings do not find it, the next passes will.
+        # The step ignores the box and may go up once it is clipped. A shorter one goes down eventually; if ten halvings
+        # do not find it, the next passes will.
         for length in 0.5 ** np.arange(_HALVINGS):
             moved = np.clip(dual[free] + length * step, 0.0, self.upper[free])
             change = moved - dual[free]

@@ -41,7 +41,7 @@ _PATIENCE = 5
 _RATIO = np.array([1.0, -1.0])
 # Lengths of a step that are tried in memory.
 _LENGTHS = 20
-# Samples that are looked at at once: as many as stay in the cache.
+# Samples in one pass: as many as stay in the cache.
 _CHUNK = 32768
 
 
@@ -349,7 +349,7 @@ class Curvatures:
     """Matrices of second derivatives of both classes, at the coefficients where they were last taken.
 
     They depend on these coefficients and on the data alone: a search that goes on after a pause makes the same ones.
-    Threads may share an object: what is kept is replaced at once.
+    Threads may share an object: what is kept is replaced in one step.
     """
 
     def __init__(self, rows: Rows, sign: Array, ridge: Array, shares: Array | None) -> None:

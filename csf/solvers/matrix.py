@@ -225,7 +225,7 @@ class Rows:
             return out
 
         first, *others = side_by_side(of_block, self.blocks())
-        # In their order, whoever has summed them up.
+        # In the order of the blocks, whichever thread has summed them up.
         for other in others:
             first += other
         return first

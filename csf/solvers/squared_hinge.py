@@ -220,7 +220,7 @@ def best_mixture(solutions: Sequence[Solution], weight: Array, *, max_iter: int 
         part, of_part = margins[:, inside], (mixed[inside], weight[inside])
         slope = products @ factor - part @ SQUARED_HINGE.pull(*of_part)
         matrix = products + (part * SQUARED_HINGE.curvature(*of_part)) @ part.T
-        # Solutions for alike weights are nearly multiples of each other: least squares, not a factor.
+        # Solutions for similar weights are nearly multiples of each other: least squares instead of a factorisation.
         step, length = -lstsq(matrix, slope, cond=1e-12, check_finite=False)[0], 1.0
         while length > 1e-3 and value(factor + length * step) >= best:
             length *= 0.5

@@ -62,7 +62,7 @@ def check_online(learner: Estimator, *, random_state: int = 0) -> None:
     >>> check_online(Forgetful())
     Traceback (most recent call last):
         ...
-    AssertionError: Forgetful(), _cuts_leave_no_trace: chunks of 1 give another model than all at once: scores differ...
+    AssertionError: Forgetful(), _chunk_sizes_change_nothing: chunks of 1 give another model than all at once...
     """
     for method in ("fit", "partial_fit", "predict", "decision_function", "get_params"):
         require(callable(getattr(learner, method, None)), f"{learner!r} has no method {method}")
@@ -121,13 +121,13 @@ def _predictions_follow_scores(blank: Estimator, X: np.ndarray, y: np.ndarray) -
     require(not wrong.any(), f"predict and the sign of decision_function disagree on {wrong.sum()} rows")
 
 
-def _cuts_leave_no_trace(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
+def _chunk_sizes_change_nothing(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     whole = _taught(blank, X, y)
     for sizes in ((1,), (7,), (64,), (5, 100, 1)):
-        cut = _taught(blank, X, y, sizes)
+        chunked = _taught(blank, X, y, sizes)
         name = " and ".join(map(str, sizes))
-        _require_same(whole, cut, X, f"chunks of {name} give another model than all at once", TOLERANCE)
-        require(cut.n_seen_ == N_ROWS, f"n_seen_ must be {N_ROWS} after chunks of {name}, got {cut.n_seen_}")
+        _require_same(whole, chunked, X, f"chunks of {name} give another model than all at once", TOLERANCE)
+        require(chunked.n_seen_ == N_ROWS, f"n_seen_ must be {N_ROWS} after chunks of {name}, got {chunked.n_seen_}")
 
 
 def _seeds_decide(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
@@ -239,7 +239,7 @@ def _require_learnt(blank: Estimator, shift: float, name: str) -> None:
 
 LAWS: tuple[Callable[[Estimator, np.ndarray, np.ndarray], None], ...] = (
     _predictions_follow_scores,
-    _cuts_leave_no_trace,
+    _chunk_sizes_change_nothing,
     _seeds_decide,
     _kind_of_rows_makes_no_difference,
     _names_of_labels_make_no_difference,

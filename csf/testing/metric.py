@@ -379,5 +379,5 @@ def _require_progress(
     floor, found = constant + share * (best - constant), max(values)
     require(
         found >= floor,
-        f"{where}: the best {metric.name} is {found:.3g}, where {best:.3g} can be had, and {floor:.3g} is asked for",
+        f"{where}: the best {metric.name} is {found:.3g}, where {best:.3g} is possible and {floor:.3g} is required",
     )

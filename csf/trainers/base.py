@@ -197,7 +197,7 @@ class Trainer(ABC):
     family: str | None = None
 
     def __init__(self, base: Estimator, fold: Fold, channel: CostChannel, normalize: str = "none") -> None:
-        # Slices alone: a worker process gets no more than it needs.
+        # Only slices: a worker process gets what it needs and nothing else.
         self.base, self.fold, self.channel, self.normalize = base, fold.sliced, channel, normalize
 
     def prepare(self, starts: Sequence[Any]) -> None:  # noqa: B027 (most have nothing to prepare)
@@ -315,7 +315,7 @@ class Trainer(ABC):
         Returns
         -------
         tuple of float
-            Coordinates; near means alike.
+            Coordinates; trainings that are close have similar solutions.
         """
         return costs
 

@@ -226,7 +226,7 @@ def _staged(model: Any, method: str, rounds: int, X: Samples) -> Array:
     return last.ravel() if last.ndim == 2 and last.shape[1] == 1 else last
 
 
-# By package and class: whoever has such a base has imported its package. Subclasses may do something else.
+# By package and class: a base of this kind exists only where its package is imported. Subclasses may differ.
 _KINDS: dict[str, tuple[str, Ask, Callable[[dict[str, Any], int], bool]]] = {
     "lightgbm.LGBMClassifier": ("n_estimators", _lightgbm, _of_lightgbm),
     "xgboost.XGBClassifier": ("n_estimators", _xgboost, _of_xgboost),

@@ -138,7 +138,7 @@ class LiblinearTrainer(LinearTrainer):
     def _parameter(self, weights: tuple[float, float]) -> Any:
         from liblinear import liblinear
 
-        # Its constructor reads text and, on the way, turns off what other threads print.
+        # Its constructor parses text and also silences the output of other threads.
         given = liblinear.parameter.__new__(liblinear.parameter)
         given.set_to_default_values()
         given.solver_type, given.eps, given.C = self._solver, self.base.tol, self.base.C

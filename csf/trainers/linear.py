@@ -75,7 +75,7 @@ def _part(place: Array, first: Array, second: Array, least: float) -> float:
 
 
 def part_of(solution: Any, rows: Rows, sign: Array) -> Any:
-    """What a solution on all samples implies for some of them: dual variables of the others are left out."""
+    """Restrict a solution on all samples to some of them: the dual variables of the others are left out."""
     if isinstance(solution, HingeSolution):
         dual = None if solution.dual is None else solution.dual[rows.at]
         return replace(solution, share=solution.share[rows.at], dual=dual)
@@ -87,7 +87,7 @@ def part_of(solution: Any, rows: Rows, sign: Array) -> Any:
 
 
 def light(solution: Any) -> Any:
-    """What the next training needs, no more: either coefficients, or dual variables (and margins to mix them)."""
+    """Only what the next training needs: coefficients, or dual variables (and margins to mix them)."""
     if getattr(solution, "dual", None) is None:
         return replace(solution, margins=None)
     margins = None if isinstance(solution, HingeSolution) else solution.margins
@@ -214,7 +214,7 @@ class LinearTrainer(Trainer):
         return c_fn * own_fn, c_fp * own_fp
 
     def prepare(self, starts: Sequence[Any]) -> None:
-        """Solve for all samples; else one thread would, and the others wait for it. See `Trainer.prepare`."""
+        """Solve for all samples first: else one thread would, and the others would wait. See `Trainer.prepare`."""
         if not starts and self._whole is not None:
             self._whole.state()
 
@@ -229,7 +229,7 @@ class LinearTrainer(Trainer):
     def train(self, weight: Array, position: tuple[float, ...], starts: Sequence[Any] = ()) -> Training:
         """Solve the base's problem for any weights of its samples."""
         place = np.array(position)
-        # Weights of a million samples are not copied for nothing.
+        # Avoids a needless copy of the weights of a million samples.
         weight = weight if self.base.C == 1.0 else self.base.C * weight
         if starts or self._whole is None:
             solution = self._solve(weight, starts_at(starts, place))
@@ -297,7 +297,7 @@ class LinearSVCTrainer(LinearTrainer):
 
     def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:
         if self.base.loss == "squared_hinge":
-            # Newton steps reach the last digits for nothing.
+            # Newton steps reach full precision at no extra cost.
             loose = _LOOSE_TALL if self._train.n_rows > self._train.n_coefficients else _LOOSE
             tol = (1e-3 if self._is_narrow else loose) * self.base.tol
             return self._solver.solve(weight, tol=tol, starts=starts, max_iter=self.base.max_iter)
@@ -330,7 +330,7 @@ class LogisticTrainer(LinearTrainer):
         )
 
     def _family(self) -> str:
-        """Settings that treat the intercept alike help each other."""
+        """Settings that treat the intercept in the same way start from each other's solutions."""
         return f"logistic {self.base.solver == 'liblinear'} {self._train.constant}"
 
     def _prepare(self) -> Solver:
@@ -340,7 +340,7 @@ class LogisticTrainer(LinearTrainer):
 
     def _solver_of_all(self) -> Logistic:
         """The solver of the training that folds start from."""
-        assert self._whole is not None, "it is asked for by folds alone"
+        assert self._whole is not None, "only folds ask for it"
         return self._whole.trainer._solver
 
     def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:

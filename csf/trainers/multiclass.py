@@ -100,7 +100,7 @@ def label_trainers(
 # ---------------------------------------------------------------- multinomial logistic regression
 
 
-# How much closer than the base's tolerance: a start may have seen what is held out, and must not be told from others.
+# Factor of the base's tolerance: a start may have seen held-out samples, and the solution must not show it.
 _CLOSER = 0.1
 
 

@@ -207,13 +207,13 @@ def _fit_before(base: Pipeline, folds: list[Fold], prepared: Prepared) -> list[S
     for known in prepared.steps:
         if known.serve(key, splits):
             return known.steps
-    steps = _fit_anew(base, folds, folds[0].task.codes if prepared.labels is None else prepared.labels)
+    steps = _fit_steps(base, folds, folds[0].task.codes if prepared.labels is None else prepared.labels)
     if key is not None:
         prepared.steps.append(FittedSteps(key, splits, steps))
     return steps
 
 
-def _fit_anew(base: Pipeline, folds: list[Fold], y: IntArray) -> list[Steps] | None:
+def _fit_steps(base: Pipeline, folds: list[Fold], y: IntArray) -> list[Steps] | None:
     result = []
     for fold in folds:
         before = clone(base)[:-1]
@@ -230,13 +230,13 @@ def _fit_anew(base: Pipeline, folds: list[Fold], y: IntArray) -> list[Steps] | N
 
 
 def _joined(train: Samples, test: Samples) -> Samples | None:
-    """The rows of both parts, one above the other; ``None`` where they could become something else on the way."""
+    """The rows of both parts, one above the other; ``None`` if stacking could change their values."""
     if sparse.issparse(train):
         return sparse.vstack([train, test]).tocsr()
     if isinstance(train, np.ndarray):
         return np.concatenate([train, test])
     name = type(train).__module__.partition(".")[0]
-    # What set_output(transform=...) gives; whoever has such a frame has imported its package.
+    # Frames that set_output(transform=...) gives exist only where their package is imported.
     if name not in ("pandas", "polars") or type(test) is not type(train) or list(test.columns) != list(train.columns):
         return None
     # Categories that differ would become texts, and numbers next to missing ones other numbers.
@@ -267,10 +267,10 @@ _MAKERS: dict[type, Maker] = {
     Pipeline: pipeline_trainers,
 }
 
-# Types of packages that are not imported for this: whoever has such a base has imported its package.
+# Types of packages that csf does not import: a base of such a type exists only where its package is imported.
 _BY_NAME: dict[str, Maker] = {"lightgbm.sklearn.LGBMClassifier": lightgbm_trainers}
 
-# Engines that are asked for by name serve all bases (`object`) alike, or refuse them.
+# An engine that is named serves all bases (`object`) or refuses them.
 _BY_ENGINE: dict[str, dict[type, Maker]] = {
     "generic": {},
     "liblinear": {

@@ -335,7 +335,7 @@ def swapped_ratio(trials, *, metric, pos):
 
 NO_PROGRESS = {
     nothing: "after 0 trials: nothing was trained",
-    equal_costs: "rare class, after 1 trials: the best f1 is 0, where 0.243 can be had, and 0.121 is asked for",
+    equal_costs: "rare class, after 1 trials: the best f1 is 0, where 0.243 is possible and 0.121 is required",
     near_the_first: "rare class, after 20 trials: the best f1 is 0",
     near_the_top: "rare class, after 20 trials: the best f1 is 0",
     near_the_bottom: "class, after 20 trials: the best f1 is",
