@@ -157,6 +157,8 @@ class Response(NamedTuple):
     score: Array | None = None
     # What it finds there, wherever the score is cut; of classes that are all alike, the codes once more.
     found: Any = 1
+    # Method that gave the score.
+    method: str | None = "decision_function"
 
 
 def respond(
@@ -176,7 +178,7 @@ def respond(
             class_scores(estimator, X, methods), null_column(estimator, null), probabilities=probabilities
         )
         found = classes[at]
-    return Response(score > natural_threshold(estimator, methods), score, found)
+    return Response(score > natural_threshold(estimator, methods), score, found, response_method(estimator, methods))
 
 
 def _predicted(estimator: Estimator, X: Samples) -> Array:

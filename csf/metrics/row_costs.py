@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -156,6 +156,13 @@ class RowCosts:
 
     def __post_init__(self) -> None:
         check_choice(self.measure, "measure", MEASURES)
+        for name in OUTCOMES:
+            source = getattr(self, name)
+            if not (source is None or isinstance(source, (Real, str, Column)) or callable(source)):
+                raise TypeError(
+                    f"{name} must be a number, the name of a column of X, a csf.metrics.Column or a function of X, got "
+                    f"{type(source).__name__}; give costs of rows to fit, predict and score instead, as {name}_cost="
+                )
 
     @property
     def name(self) -> str:
@@ -193,6 +200,10 @@ class RowCosts:
             If a cost is not known, negative, missing or infinite, there is not one for each row, X lacks a column, or
             both errors of a row cost less than the right answers.
         """
+        unknown = [name for name in given if name not in COSTS]
+        if unknown:
+            hint = did_you_mean(unknown[0], COSTS)
+            raise TypeError(f"{', '.join(unknown)} cannot be given; accepted: {', '.join(COSTS)}{hint}")
         missing = self.needs(given)
         if missing:
             raise ValueError(
@@ -219,14 +230,25 @@ class RowCosts:
         if not np.isfinite(total):
             raise ValueError("the costs add up to more than a float can hold; give them in a larger unit")
         if not ((negative < positive).any() and (positive < negative).any()):
-            raise ValueError("the costs make one answer the cheaper one in all rows, whatever their class; check them")
+            answer = "negative" if not (positive < negative).any() else "positive"
+            raise ValueError(
+                f"the answer {answer!r} is at least as cheap in all rows, whatever their class, so that nothing is to "
+                f"be decided: {'fn is nowhere above tp' if answer == 'negative' else 'fp is nowhere above tn'} in the "
+                "rows of that class. Check these costs"
+            )
         if self.measure == "savings" and min(negative.sum(), positive.sum()) <= 0.0:
             raise ValueError("one answer to all rows costs nothing, so that nothing can be saved; take measure='cost'")
 
     def _column(self, name: str, given: Any, X: Samples, n_rows: int) -> Array:
         """One of the four costs of each row, checked."""
         source = getattr(self, name) if given is None else given
-        title = f"{name}_cost" if given is not None else f"{name}={source!r} of the metric"
+        shown = getattr(source, "__name__", None) or repr(source)
+        title = f"{name}_cost" if given is not None else f"{name}={shown} of the metric"
+        if given is not None and (isinstance(given, (str, Column)) or callable(given)):
+            raise TypeError(
+                f"{title} must be a number or an array with one for each row, got {given!r}; columns and functions of "
+                f"X belong to the metric: RowCosts({name}={given!r})"
+            )
         if given is None and isinstance(source, (str, Column)):
             source = _of_column(X, source, title)
         elif given is None and callable(source):
@@ -302,9 +324,15 @@ class RowCosts:
         float
             The value.
         """
-        _, is_pos, positive = check_binary_target(y_true, pos_label)
+        labels, is_pos, positive = check_binary_target(y_true, pos_label)
         table = self.table(is_pos[:, None] if X is None else X, **given)
-        return self.value_of(table, is_pos, np.asarray(y_pred) == positive, check_weights(sample_weight, is_pos.size))
+        predicted, known = np.asarray(y_pred), np.unique(labels).tolist()
+        if predicted.shape != is_pos.shape or not np.isin(predicted, known).all():
+            raise ValueError(
+                f"y_pred must hold one of the labels {known} for each of {is_pos.size} rows; CostSearch.predict makes "
+                "labels of probabilities by the costs of the rows"
+            )
+        return self.value_of(table, is_pos, predicted == positive, check_weights(sample_weight, is_pos.size))
 
     def value_of(self, table: CostTable, is_pos: BoolArray, found: BoolArray, weight: Array | None) -> float:
         """Value of decisions about rows with these costs."""
@@ -325,7 +353,12 @@ def _of_column(X: Samples, source: str | Column, title: str) -> Array:
             f"{title} is no column of X, which has {known}. Give a frame that has the column, its place as "
             f"csf.metrics.Column(place), or the costs themselves as {title.partition('=')[0]}_cost="
         )
-    values: Any = safe_indexing(X, source if isinstance(source, str) else source.place, axis=1)
+    X = np.asarray(X) if isinstance(X, (list, tuple)) else X
+    at = source if isinstance(source, str) else source.place
+    n_columns = X.shape[1] if len(X.shape) == 2 else 0
+    if not isinstance(at, str) and not (isinstance(at, Integral) and -n_columns <= at < n_columns):
+        raise ValueError(f"{title} is no column of X, which has the places 0 to {n_columns - 1}; give one of these")
+    values: Any = safe_indexing(X, at, axis=1)
     return values.toarray().ravel() if issparse(values) else np.asarray(values)
 
 

@@ -13,7 +13,7 @@ from scipy.special import expit
 from csf._common.typing import Array, Estimator, IntArray
 from csf.data.folds import Fold
 from csf.data.labels import read_labels
-from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, respond, response_method
+from csf.data.responses import PROBABILITIES_FIRST, respond, response_method
 from csf.evaluate.trials import nothing_worked
 from csf.metrics.review import Review
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts
@@ -75,20 +75,21 @@ class RowJudge(Judge):
 
     tune = True
 
-    def __init__(self, problem: RowProblem, method: str | None, *, likely: bool) -> None:
-        self.problem, self.method, self.likely = problem, method, likely
+    def __init__(self, problem: RowProblem, *, likely: bool) -> None:
+        self.problem, self.likely = problem, likely
 
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> RowStore:
         """Store of held-out scores."""
         costs, table = self.problem.costs, self.problem.table.take(samples)
-        options: Any = {"method": self.method, "likely": self.likely, "max_bytes": max_bytes}
-        self._store = RowStore(truth > 0, weight, costs, table, samples=samples, **options)
+        options: Any = {"likely": self.likely, "samples": samples, "max_bytes": max_bytes}
+        self._store = RowStore(truth > 0, weight, costs, table, **options)
         return self._store
 
     def _judged(
         self, folds: list[Fold], results: list[FoldResult], trial: Trial
     ) -> tuple[dict[str, Any], HeldOutPredictions]:
-        store, score = self._store, pooled([result.score for result in results])
+        given = [(each.score, each.method) for each in results if each.score is not None]
+        store, score = self._store, pooled([log_odds(*each) for each in given])
         decided = store.decisions(store.unweighted(score, trial.t or 0.0), store.kinds[0])
         value = float(store.value(store.paid(decided), store.copies))
         parts = np.split(decided, np.cumsum([fold.test.size for fold in folds])[:-1])
@@ -178,23 +179,23 @@ class RowProblem(ThresholdProblem):
     def judge(self, config: SearchConfig) -> Any:
         """What says what trainings come to."""
         likely = all(gives_log_odds(model.base) for model in config.models)
-        return RowJudge(self, _method_of(config, DECISION_FIRST), likely=likely)
+        return RowJudge(self, likely=likely)
 
     def prefit(self, config: SearchConfig, task: Task) -> tuple[Any, Any]:
         """Outcome for bases that are fitted already, and what predicts."""
-        method, bases, studies, results = _method_of(config, PROBABILITIES_FIRST), [], [], []
+        bases, studies, results = [], [], []
         for model in config.models:
             bases.append(FittedBase.of(model.base, self.labels))
             null = 0 if bases[-1].coded else self.labels.null
-            results.append(
-                FoldResult(score=respond(model.base, task.X, null, tune=True, methods=(method or "",)).score)
-            )
+            answer = respond(model.base, task.X, null, tune=True, methods=PROBABILITIES_FIRST)
+            results.append(FoldResult(score=answer.score, method=answer.method))
             studies.append(RowStudy(self.costs, 0.0))
             studies[-1].ask_batch()
-        judge = RowJudge(self, method, likely=method == "predict_proba")
+        judge = RowJudge(self, likely=all(result.method == "predict_proba" for result in results))
         stopped = "the base was fitted before: only its decision was tuned"
         won = conclude(judge_fitted(config, task, judge, studies, results, stopped))
-        return won, self._rule(won, *bases[won.key[0]][:3])
+        base, method = bases[won.key[0]], results[won.key[0]].method
+        return won, self._rule(won, base.base, method, base.known, base.names)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> Any:
         """Outcome of a search that is over."""
@@ -204,15 +205,15 @@ class RowProblem(ThresholdProblem):
         """What predicts with the winner, trained on everything."""
         estimator = trainer.estimator(training)
         known = np.asarray(estimator.classes_)
-        return self._rule(found, estimator, known, self.labels.decode(known))
+        return self._rule(found, estimator, response_method(estimator), known, self.labels.decode(known))
 
-    def _rule(self, found: Any, estimator: Estimator, known: Array, names: Array) -> RowRule:
+    def _rule(self, found: Any, estimator: Estimator, method: str | None, known: Array, names: Array) -> RowRule:
         return RowRule(
             estimator=estimator,
             known=known,
             names=names,
             null=self.labels.null,
-            method=found.store.method,
+            method=method,
             threshold=found.tuned.threshold,
             row_costs=self.costs,
             decision=found.tuned,
@@ -260,7 +261,7 @@ class RowOutcome(CandidateOutcome):
     @property
     def held_out_odds(self) -> Array:
         """Log-odds of the held-out entries by the winner as it was trained."""
-        return log_odds(self.store[self.key].score, self.store.method)
+        return self.store[self.key].score
 
     @property
     def held_out_scores(self) -> Array:
@@ -302,17 +303,6 @@ class RowOutcome(CandidateOutcome):
         )
 
 
-def _method_of(config: SearchConfig, accepted: Sequence[str]) -> str | None:
-    """What all models are asked for."""
-    methods = {response_method(model.base, accepted) for model in config.models}
-    if len(methods) > 1:
-        raise ValueError(
-            "costs of rows are weighed against scores of one kind, and base holds some models with decision_function "
-            "and some with predict_proba alone; search each kind by itself, or wrap the first in CalibratedClassifierCV"
-        )
-    return methods.pop()
-
-
 def conclude(searched: Outcome) -> RowOutcome:
     """Outcome of a search that is over; a TypeError or ValueError where no trial worked."""
     store = searched.store
@@ -326,7 +316,7 @@ def conclude(searched: Outcome) -> RowOutcome:
         **searched.shared,
         candidate=(key, kind),
         tuned=tuned,
-        alone=best_cut(log_odds(store[key].score, store.method), store.truth, store.table, store.weight),
+        alone=best_cut(store[key].score, store.truth, store.table, store.weight),
         score=float(value),
         dearest_share=_dearest_share(store),
     )

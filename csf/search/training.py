@@ -153,7 +153,8 @@ class WaveTrainer(ABC):
 class FoldResult:
     """What one training on one fold gave.
 
-    ``decided`` are codes, and ``score`` those of all classes, where no class means nothing to find (`Fold.n_alike`).
+    ``decided`` are codes, and ``score`` those of all classes, where no class means nothing to find (`Fold.n_alike`);
+    ``method`` is the one that gave them.
     ``lost`` are held-out samples that are taken for the wrong one of several classes, at every threshold;
     ``train_outcome`` is the own decision with all known profiles on the training samples, where bounds read those. Of a
     failure nothing is set but its traceback and its cause.
@@ -161,6 +162,7 @@ class FoldResult:
 
     decided: Array | None = None
     score: Array | None = None
+    method: str | None = None
     lost: BoolArray | None = None
     train_outcome: tuple[ErrorProfile, Hull] | None = None
     fit_time: float = 0.0
@@ -231,6 +233,7 @@ def run_fold(
         return FoldResult(
             decided=answer.decided,
             score=answer.score,
+            method=answer.method,
             lost=lost,
             train_outcome=train_outcome,
             fit_time=fitted - start,

@@ -7,19 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
-from csf._common.typing import Array, Estimator, FloatArray
+from csf._common.typing import Array, Estimator, FloatArray, Label
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
+from csf.metrics.row_costs import RowCosts
 from csf.search import CostSearch
+from csf.show._shared import is_row_search
 from csf.show.rules import SavedRule, Winner, fitted_winner, linear_rule, winner_of
 from csf.thresholds.linear_rule import LinearRule, without_weights
-from csf.thresholds.row_rule import RowRule
+from csf.thresholds.row_rule import RowRule, Tuned, log_odds, unweighted
 
-__all__ = ["ClassRule", "class_rule", "fixed_threshold", "review_rule", "to_onnx"]
+__all__ = ["ClassRule", "CostRule", "class_rule", "cost_rule", "fixed_threshold", "review_rule", "to_onnx"]
 
 
 def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:
@@ -303,7 +306,7 @@ def class_rule(search: CostSearch) -> ClassRule:
 def _sigmoid(calibrator: Any) -> tuple[float, float]:
     """Slope and intercept of a sigmoid of the score itself."""
     slope = calibrator.slope_
-    return slope, float(calibrator.model_.intercept_[0] - slope * calibrator.shift_)
+    return slope, calibrator.intercept_
 
 
 # ---------------------------------------------------------------- three answers
@@ -362,3 +365,125 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
         costs = {"cost": bands.review.cost + bands.extra_cost, "error": bands.review.error, "offset": used.cut}
         told = {"rule": _BY_COSTS, "reads": used.method, **costs}
     return told | {name: float(value) if np.isfinite(value) else None for name, value in ends.items()}
+
+
+# ---------------------------------------------------------------- costs of each row
+
+
+@dataclass(frozen=True, eq=False)
+class CostRule(SavedRule):
+    """Predict ``positive`` where the log-odds of a row plus log(gain / loss) reach ``threshold``, else ``negative``.
+
+    Gain = fn - tp is what the answer "positive" saves in a positive row, and loss = fp - tn what it costs in a negative
+    one.
+
+    Parameters
+    ----------
+    reads : {"decision_function", "predict_proba"}
+        What the estimator is asked; a probability p becomes log(p / (1 - p)).
+    negative, positive : label
+        The classes.
+    threshold : float
+        Threshold of the sum.
+    power : float, default=0.0
+        This times log(gain / loss) is taken from the score first.
+    slope, intercept : float, default=1.0 and 0.0
+        ``slope * score + intercept`` are the log-odds.
+
+    Examples
+    --------
+    >>> rule = CostRule("predict_proba", "paid", "lost", 0.0)
+    >>> rule.predict([0.1, 0.1], fn=[5.0, 100.0], fp=2.0)  # 0.1 * 5 < 0.9 * 2 < 0.1 * 100
+    array(['paid', 'lost'], dtype='<U4')
+    """
+
+    reads: str
+    negative: Label
+    positive: Label
+    threshold: float
+    power: float = 0.0
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    def predict(self, score: ArrayLike, *, fn: Any, fp: Any, tp: Any = 0.0, tn: Any = 0.0) -> Array:
+        """Labels.
+
+        Parameters
+        ----------
+        score : array-like of shape (n_samples,)
+            What the estimator answers to ``reads``: of probabilities that of the positive class.
+        fn, fp, tp, tn : float or array-like of shape (n_samples,)
+            Costs of the four outcomes, finite numbers >= 0.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            ``positive`` or ``negative``.
+        """
+        given = np.asarray(score, dtype=float)
+        shift = RowCosts(fn=None).table(given[:, None], fn_cost=fn, fp_cost=fp, tp_cost=tp, tn_cost=tn).shift
+        odds = self.slope * unweighted(log_odds(given, self.reads), shift, self.power) + self.intercept
+        return np.where(Tuned().scores(odds, shift) >= self.threshold, self.positive, self.negative)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings.
+
+        Returns
+        -------
+        dict
+            One entry a parameter, and the rule in words.
+        """
+        score = "decision_function" if self.reads == "decision_function" else "log(p / (1 - p)) of predict_proba"
+        return {
+            "rule": f"r = log((fn - tp) / (fp - tn)); s = {score}; positive where slope * (s - power * r) + intercept "
+            "+ r >= threshold, else negative. Where fn <= tp and fp >= tn: negative; else where fp <= tn: positive",
+            **vars(self),
+        }
+
+
+def cost_rule(search: CostSearch) -> CostRule:
+    """What decides in a search for costs of rows, with the costs of a row as inputs.
+
+    Parameters
+    ----------
+    search : CostSearch
+        Fitted with a `csf.metrics.RowCosts`, ``"savings"``, ``"cost"`` or ``"benefit"``.
+
+    Returns
+    -------
+    CostRule
+        Its ``predict`` takes the scores of ``best_estimator_``, and predicts what the search does.
+
+    Raises
+    ------
+    ValueError
+        If the search is for something else, has no fitted winner, or its probabilities are calibrated by steps.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_digits(return_X_y=True)
+    >>> costs = {"fn_cost": X[:, 2] + 1.0, "fp_cost": 4.0}
+    >>> search = CostSearch(LogisticRegression(C=0.01), "savings", cv=3).fit(X / 16, y == 8, **costs)
+    >>> rule, score = cost_rule(search), search.best_estimator_.decision_function(X / 16)
+    >>> bool((rule.predict(score, fn=X[:, 2] + 1.0, fp=4.0) == search.predict(X / 16, **costs)).all())
+    True
+    """
+    fitted_winner(search)
+    if not is_row_search(search):
+        raise ValueError("the search knows no costs of rows; csf.export.fixed_threshold exports one threshold for all")
+    used = search._predicting
+    calibrator = used.decision.calibrator
+    if used.decision.kind == "isotonic":
+        raise ValueError(
+            "the probabilities are calibrated by steps (row_rule_ 'isotonic'), which are no formula; deploy the search "
+            "itself, or wrap the base in CalibratedClassifierCV and search again"
+        )
+    slope, intercept = (1.0, 0.0) if calibrator is None else (calibrator.slope_, calibrator.intercept_)
+    if used.method == "decision_function" and used.known.tolist().index(used.known_null) == 1:
+        slope = -slope  # the decisions of a fitted base are about the other class
+    names = used.names.tolist()
+    at = names.index(search.pos_label_)
+    method = str(used.method)
+    return CostRule(method, names[1 - at], names[at], float(used.cut), used.power, slope, intercept)

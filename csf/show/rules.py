@@ -78,9 +78,8 @@ def winner_of(search: CostSearch) -> Winner:
         )
     if is_row_search(search):
         raise ValueError(
-            "each row is decided by its own costs, which no single threshold knows. Export best_estimator_, and answer "
-            f"positive where p / (1 - p) * (fn - tp) / (fp - tn) >= exp({search.best_threshold_:.6g}), with p the "
-            "probability that search.predict_proba gives and the four costs of the row as inputs"
+            "each row is decided by its own costs, which no single threshold knows. Export best_estimator_ with "
+            "csf.export.cost_rule(search), a rule that takes the costs of a row as inputs"
         )
     if search.pos_label_ is None:
         raise ValueError(

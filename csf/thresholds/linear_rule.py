@@ -76,6 +76,11 @@ class _Sigmoid:
         """Growth of the log-odds with the score."""
         return float(self.model_.coef_[0, 0] / self.scale_)
 
+    @property
+    def intercept_(self) -> float:
+        """Log-odds at a score of 0."""
+        return float(self.model_.intercept_[0] - self.slope_ * self.shift_)
+
     def _column(self, score: Array) -> Array:
         return ((score - self.shift_) / self.scale_)[:, np.newaxis]
 

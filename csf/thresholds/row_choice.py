@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +16,7 @@ from csf.evaluate.choices import Margins
 from csf.evaluate.draws import LARGE, LeftOut, Units, bootstrap_counts, judge_left_out
 from csf.metrics.row_costs import CostTable, RowCosts
 from csf.thresholds.class_choice import dealt
-from csf.thresholds.row_rule import FARTHEST, Tuned, log_odds, tune, unweighted
+from csf.thresholds.row_rule import FARTHEST, Tuned, tune, unweighted
 
 __all__ = ["RowCandidate", "RowChoice", "RowScores", "RowStore"]
 
@@ -40,9 +39,9 @@ class RowScores(TrialRow):
 
 
 class RowStore(EntryStore[RowScores]):
-    """Pooled held-out scores of the trials of one search, and what the entries cost.
+    """Pooled held-out log-odds, or margins, of the trials of one search, and what the entries cost.
 
-    ``method`` is that of the scores, and ``likely`` says whether their log-odds are those of the class.
+    ``likely`` says whether they are the log-odds of the class.
     """
 
     def __init__(
@@ -52,19 +51,23 @@ class RowStore(EntryStore[RowScores]):
         costs: RowCosts,
         table: CostTable,
         *,
-        method: str | None,
         likely: bool,
         samples: IntArray,
         max_bytes: int = MAX_BYTES,
     ) -> None:
         super().__init__(truth, weight, samples=samples, max_bytes=max_bytes)
-        self.costs, self.table, self.method, self.likely = costs, table, method, likely
+        self.costs, self.table, self.likely = costs, table, likely
         self.answers, self.shift = table.answers(truth), table.shift
 
     @cached_property
     def fixed(self) -> Array:
         """What both answers cost in one copy of each sample, and its weight."""
         return np.stack([self._of_samples(each) for each in (*self.answers, np.ones(self.truth.size))])
+
+    @cached_property
+    def unit(self) -> float:
+        """Largest cost, in units of which squares of costs stay numbers."""
+        return float(self.fixed[:2].max())
 
     def add_trial(self, key: TrialKey, trial: Any, score: Array, *_: Any) -> None:
         """Keep what a complete trial predicts."""
@@ -77,12 +80,11 @@ class RowStore(EntryStore[RowScores]):
 
     def unweighted(self, score: Array, power: float) -> Array:
         """Log-odds, or margins, of what a training with weights gave."""
-        return unweighted(log_odds(score, self.method), self.shift, power)
+        return unweighted(score, self.shift, power)
 
     def tuned(self, score: Array, kind: str, counts: Array) -> Tuned:
         """What decides, tuned on entries of samples that are there so often."""
-        weight = counts[self.samples] * (1.0 if self.importance is None else self.importance)
-        return tune(kind, score, self.truth, self.table, weight)
+        return tune(kind, score, self.truth, self.table, self.weights_in(counts))
 
     def decisions(self, score: Array, kind: str) -> BoolArray:
         """Decisions about the entries, see `beyond`."""
@@ -132,7 +134,6 @@ class RowChoice:
     def __init__(self, store: RowStore) -> None:
         self.store = store
         self._known: dict[RowCandidate, Array] = {}
-        self._tried: dict[TrialKey, list[str]] = {}
 
     def score(self, key: TrialKey) -> Array:
         """Log-odds, or margins, of a trial."""
@@ -145,34 +146,25 @@ class RowChoice:
             self._known[candidate] = self.store.paid(self.store.decisions(self.score(key), kind))
         return self._known[candidate]
 
-    def _saved(self, own: Array, paid: Array, counts: Array) -> float:
-        """What decisions save that cost so much in each sample; 0 unless it is more than the margin."""
-        each = own - paid
+    def _saved(self, over: RowCandidate, candidate: RowCandidate, counts: Array, margin: float) -> float:
+        """What a candidate saves over another one; 0 unless that is more than the margin.
+
+        The margin is in standard deviations over bootstrap draws of the samples.
+        """
+        each = (self.paid(over) - self.paid(candidate)) / self.store.unit
         saved = float(each @ counts)
-        # In standard deviations over bootstrap draws of the samples.
-        return saved if saved > Margins.ROW_COSTS * np.sqrt(counts @ each**2) else 0.0
-
-    def _best(self, candidates: Sequence[RowCandidate], counts: Array) -> RowCandidate:
-        """The first one, unless another saves enough."""
-        own = self.paid(candidates[0])
-        return candidates[int(np.argmax([self._saved(own, self.paid(each), counts) for each in candidates]))]
-
-    def _kinds(self, key: TrialKey) -> list[str]:
-        """How a trial can decide; what saves nothing on the rows that it is tuned on is not tried on others."""
-        if key not in self._tried:
-            store, (first, *others) = self.store, self.store.kinds
-            score, own = self.score(key), self.paid((key, first))
-            rules = {kind: store.tuned(score, kind, store.copies) for kind in others}
-            paid = {kind: store.paid(rule.decide(score, store.shift)) for kind, rule in rules.items()}
-            self._tried[key] = [first, *(kind for kind in others if self._saved(own, paid[kind], store.copies))]
-        return self._tried[key]
+        return saved if saved > margin * np.sqrt(counts @ each**2) else 0.0
 
     def choose(self, counts: Array) -> RowCandidate:
         """The training, and then what decides with it, on samples that are there so often."""
-        first = self.store.kinds[0]
-        # The base's own setting, trained as it is, comes first.
-        key, _ = self._best([(key, first) for key in sorted(row.key for row in self.store)], counts)
-        return self._best([(key, kind) for kind in self._kinds(key)], counts)
+        kind, *others = self.store.kinds
+        # The base's own setting, trained as it is, comes first, and is the first of equal ones.
+        keys = sorted(row.key for row in self.store)
+        key = max(keys, key=lambda key: self._saved((keys[0], kind), (key, kind), counts, Margins.ROW_COSTS))
+        for other in others:
+            if self._saved((key, kind), (key, other), counts, Margins.ROW_RULES[other]):
+                kind = other
+        return key, kind
 
     def assess(self, winner: RowCandidate, threshold: float, seed: int, *, trained: bool) -> Assessment:
         """What a winner is worth: the choice made again on two thirds of the rows, judged on the others."""

@@ -115,10 +115,11 @@ class LightGBMTrainer(Trainer):
         if hasattr(training.model, "predict_proba"):
             return super().predict(training, part, tune=tune)
         X = self.fold.X_test if part == "test" else self.fold.X_train
-        raw = tune and response_method(self.base) == "decision_function"
+        method = response_method(self.base)
+        raw = tune and method == "decision_function"
         score = np.asarray(training.model.predict(X, raw_score=raw, **self._params()), dtype=np.float64)
         decided = score > 0.0 if raw else score > (0.5 if tune else 1.0 - score)
-        return Response(decided, score if tune else None)
+        return Response(decided, score if tune else None, method=method)
 
 
 def lightgbm_trainers(
@@ -292,8 +293,8 @@ class RoundsTrainer(Trainer):
 
     def _read(self, known: Any, state: Any) -> Training:
         """Training that was read off another one."""
-        decided, score, found = next(answer for rounds, *answer in known[1] if rounds == self._own.own)
-        return Training(Response(decided, score, found), state, costs=known[0])
+        answer = next(answer for rounds, *answer in known[1] if rounds == self._own.own)
+        return Training(Response(*answer), state, costs=known[0])
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """What was read, or what the model says; see `Trainer.predict`."""

@@ -118,6 +118,29 @@ def test_measures_and_names():
             get_metric(metric)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda cost, X, y: cost.score(y, [0, 1], X), "one of the labels .* for each of 3 rows"),
+        (lambda cost, X, y: cost.score(y, [0, 7, 1], X), "one of the labels"),
+        (lambda cost, X, y: cost.score(y, [0.2, 0.7, np.nan], X), "one of the labels"),
+        (lambda cost, X, y: cost.score(y, y, X, fncost=3.0), "fncost cannot be given; .*Did you mean 'fn_cost'"),
+        (lambda cost, X, y: cost.table(X, fn_cost="amount"), r"belong to the metric: RowCosts\(fn='amount'\)"),
+        (lambda cost, X, y: cost.table(X, fn_cost=Column(0)), "belong to the metric"),
+        (lambda cost, X, y: RowCosts(fn=Column(4), fp=1.0).table(X), "places 0 to 0"),
+        (lambda cost, X, y: RowCosts(fn=np.ones(3)), "got ndarray; give costs of rows to fit"),
+    ],
+)
+def test_hostile_calls(wrong, message):
+    X, y = pd.DataFrame({"amount": [4.0, 5.0, 6.0]}), [0, 1, 1]
+    with pytest.raises((TypeError, ValueError), match=message):
+        wrong(RowCosts(fn="amount", fp=5.0), X, y)
+
+
+def test_places_of_lists():
+    assert RowCosts(fn=Column(1), fp=2.0).table([[0.1, 8.0], [0.2, 9.0]]).fn.tolist() == [8.0, 9.0]
+
+
 def test_score_of_labels():
     cost = RowCosts(fn="amount", fp=5.0)
     X, y = pd.DataFrame({"amount": [100.0, 2.0, 40.0, 3.0]}), np.array(["b", "b", "a", "a"])

@@ -1,10 +1,14 @@
+import copy
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 
 from csf import CostSearch
-from csf.export import fixed_threshold
+from csf.export import cost_rule, fixed_threshold
 from csf.plots import ConeDisplay, NetBenefitDisplay
 from csf.show.held_out import held_out
 from csf.show.row_costs import answers_to_all, draw_costs
@@ -66,8 +70,32 @@ def test_report(search, tmp_path):
 def test_what_has_no_meaning_is_refused(search):
     with pytest.raises(ValueError, match="each row has its own costs, and no upper bound is known"):
         ConeDisplay.from_estimator(search)
-    with pytest.raises(ValueError, match=r"answer positive where p / \(1 - p\) \* \(fn - tp\) / \(fp - tn\) >= exp"):
+    with pytest.raises(ValueError, match=r"csf.export.cost_rule"):
         fixed_threshold(search)
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5])
+@pytest.mark.parametrize("kind", ["plain", "sigmoid", "swept"])
+def test_the_rule_with_costs_as_inputs(search, kind, power, tmp_path):
+    (X, _), again = frame(seed=5), copy.copy(search)
+    store = search.held_out_
+    decision = store.tuned(store.unweighted(store[search._outcome.key].score, 0.0), kind, store.copies)
+    again._rule = replace(search._rule, decision=decision, threshold=decision.threshold, power=power)
+    rule = cost_rule(again)
+    rule.save(tmp_path / "rule.json")
+    read = json.loads((tmp_path / "rule.json").read_text(encoding="utf-8"))
+    s = again.best_estimator_.decision_function(X)
+    np.testing.assert_array_equal(rule.predict(s, fn=X["amount"], fp=5.0, tp=1.0), again.predict(X))
+    # The formula of the file, for rows in which neither answer is the cheaper one whatever the truth.
+    weighs, r = X["amount"] > 1.0, np.log(np.maximum(X["amount"] - 1.0, 1e-9) / 5.0)
+    found = read["slope"] * (s - read["power"] * r) + read["intercept"] + r >= read["threshold"]
+    np.testing.assert_array_equal((found & weighs).to_numpy(), again.predict(X) == read["positive"])
+
+
+def test_rules_with_costs_are_refused():
+    X, y = frame()
+    with pytest.raises(ValueError, match="knows no costs of rows"):
+        cost_rule(CostSearch(LogisticRegression(), cv=2, n_trials=1, param_grid=None).fit(X, y))
 
 
 # A published example, the 750 patients of the package dcurves and their risk "cancerpredmarker": patients, and cancers
