@@ -136,6 +136,8 @@ def test_the_winner_satisfies_then_scores_then_comes_first():
     trials = [replace(told(i, 0.1 * i + 0.1, 0.2, 0.2, pos=0.3), score=0.5) for i in range(4)]
     assert best_trial(trials) is trials[0]
     assert best_trial(trials[::-1]) is trials[0]
+    of_another_setting = replace(trials[0], setting=1)
+    assert best_trial([trials[1], of_another_setting]) is of_another_setting
     better = replace(trials[2], score=0.6)
     assert best_trial([*trials, better]) is better
     forbidden = replace(trials[3], score=0.9, violation=0.01)

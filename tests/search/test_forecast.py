@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.search import progress as forecast
+from csf.search import loop as forecast
 from csf.search.loop import Forecast
 
 RNG = np.random.default_rng(0)

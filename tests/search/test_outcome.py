@@ -79,6 +79,17 @@ def test_the_same_share_moves_nothing(kind):
     assert moved.upper_bound_ == pytest.approx(search.upper_bound_, abs=0.02)
 
 
+@pytest.mark.parametrize("pos", [0.05, 0.6])
+def test_rates_within_the_classes_stay_at_another_share(pos):
+    for old, new in zip(fitted("f1").trials_, fitted("f1").at_prevalence(pos).trials_):
+        before, after = old.profile, new.profile
+        assert after.pos == pytest.approx(pos)
+        rates = after.fn / after.pos, after.fp / (1.0 - after.pos)
+        assert rates == pytest.approx((before.fn / before.pos, before.fp / (1.0 - before.pos)))
+        c_fn, c_fp = old.costs[0] * before.pos / pos, old.costs[1] * (1.0 - before.pos) / (1.0 - pos)
+        assert new.costs[0] / new.costs[1] == pytest.approx(c_fn / c_fp)
+
+
 def told(search):
     """Names of all that a search can be asked for."""
     names = ("best_score_", "corrected_score_", "score_interval_", "upper_bound_", "trials_", "best_estimator_")
