@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.model_selection import GroupKFold, KFold, RepeatedStratifiedKFold, ShuffleSplit, StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from csf.data.folds import Fold, Task, bound_share, first_repeat, make_folds, resolve_splits
+from csf._common.validation import small_indices
+from csf.data.folds import Fold, Task, bound_share, first_repeat, group_folds, make_folds, resolve_splits
 from csf.data.labels import Labels
 from csf.data.responses import Features
 
@@ -279,3 +280,14 @@ def test_the_first_folds_that_hold_out_each_sample_once():
     assert first_repeat(splits([0, 1], [1, 2], [0, 3])) == 3
     assert first_repeat(splits([0, 1], [2, 3])) == 2
     assert first_repeat(splits([0, 1])) == 1
+
+
+def test_there_may_be_as_many_folds_as_groups():
+    groups = np.repeat([0, 1, 2], 4)
+    splits = group_folds(3, np.arange(12) % 2, groups, random_state=0)
+    assert sorted(np.unique(groups[test]).tolist() for _, test in splits) == [[0], [1], [2]]
+
+
+def test_places_take_four_bytes_where_these_reach():
+    at = np.array([2, 0])
+    assert (small_indices(at, 3).dtype, small_indices(at, 2**32).dtype) == (np.int32, np.int64)
