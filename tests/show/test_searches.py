@@ -66,7 +66,7 @@ def test_without_data_a_search_shows_the_scores_that_it_was_cut_on(search):
     assert display.threshold_interval == search.threshold_interval_
     assert display.demands == [("precision", ">=", 0.8, search.constraint_value_)]
     said = display.label_.get_text()
-    assert f"recall = {search.best_score_:.3f} at threshold {search.best_threshold_:.3g} (90 % interval" in said
+    assert f"recall = {search.best_score_:.3f} at threshold {search.best_threshold_:.3g}\n90 % interval" in said
     assert f"precision = {search.constraint_value_:.3g}: precision >= 0.8 holds" in said
     low, high = search.threshold_interval_
     first, last = display.thresholds[-1], display.thresholds[0]
