@@ -41,3 +41,9 @@ def test_every_sparse_layout_is_cut_by_rows(layout):
     X = np.arange(12.0).reshape(6, 2)
     chunks = [part for part, _ in iter_arrays(sparse.csr_matrix(X).asformat(layout), np.arange(6), 4)]
     assert np.array_equal(sparse.vstack(chunks).toarray(), X)
+
+
+def test_rows_and_passes_are_counted():
+    chunks = iter_arrays(np.arange(3.0)[:, None], [0, 1, 0], 2, passes=2)
+    assert [y.size for _, y in chunks] == [2, 1, 2, 1]
+    assert (chunks.n_rows, chunks.n_passes) == (6, 2)
