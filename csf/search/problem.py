@@ -501,7 +501,8 @@ class ThresholdProblem:
         for base, _, _, coded in bases:
             answer = respond(base, task.X, 0 if coded else labels.null, tune=config.tunes)
             truth = task.codes if coded else labels.decode(task.codes)
-            results.append(FoldResult(answer.decided, answer.score, is_pos & (truth != answer.found)))
+            lost = is_pos & (truth != answer.found)
+            results.append(FoldResult(decided=answer.decided, score=answer.score, lost=lost))
             studies.append(Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=config.bound))
             studies[-1].trials = [Trial(number=0, t=None, costs=(1.0, 1.0))]
         warn_of_trivial(metric, pos)
