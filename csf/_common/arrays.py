@@ -11,8 +11,6 @@ from scipy.sparse import csr_array, issparse, vstack
 from csf._common.compiled import njit
 from csf._common.typing import Array, Samples
 
-__all__ = ["column_of", "parts", "row_at", "stacked"]
-
 
 def stacked(pieces: Sequence[Samples]) -> Samples:
     """Rows of all pieces, one below the other; sparse if one of them is."""

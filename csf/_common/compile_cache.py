@@ -24,8 +24,6 @@ from numba.core import config as _config
 from numba.core import sigutils
 from numba.core.caching import FunctionCache
 
-__all__ = ["compiled"]
-
 config: Any = _config  # numba sets its options when it is imported
 
 # Folders of other versions that stay, the latest used ones: some ten megabytes each.

@@ -9,8 +9,6 @@ from threading import Lock
 from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
-__all__ = ["Kernel", "njit"]
-
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 _LOCK = Lock()

@@ -19,18 +19,6 @@ from scipy import sparse
 
 from csf._common.typing import Array, PathLike, Samples
 
-__all__ = [
-    "UNPACKING",
-    "cell",
-    "read_arrays",
-    "read_record",
-    "reading",
-    "replaced",
-    "write_figure",
-    "write_json",
-    "write_record",
-]
-
 # Why a device takes no more bytes of a file.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

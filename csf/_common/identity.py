@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["describe", "fingerprint", "named"]
-
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _CODE = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags", "co_exceptiontable")
 _WRAPPERS = (MethodType, partial, staticmethod, classmethod, property, cached_property)

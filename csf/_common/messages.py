@@ -12,8 +12,6 @@ from functools import wraps
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["called_elsewhere", "did_you_mean", "look_up", "plot_monitor", "summarise", "warn", "write_report"]
-
 # Searches lie below plots and pages, and import neither: csf itself, which knows all packages, names these here.
 write_report: Callable[..., None]
 summarise: Callable[..., Any]

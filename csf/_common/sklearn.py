@@ -46,29 +46,6 @@ else:
 # scikit-learn's own declares no type that anything could be done with.
 clone: Callable[..., Any] = _clone
 
-__all__ = [
-    "clone",
-    "CallbackSupportMixin",
-    "DocLinkMixin",
-    "NoCallbackContext",
-    "SummaryMixin",
-    "fit_request",
-    "last_name",
-    "last_step",
-    "named_models",
-    "num_samples",
-    "open_callback_context",
-    "pass_on_features",
-    "pass_on_input_tags",
-    "routing_enabled",
-    "safe_indexing",
-    "scorer_parts",
-    "slice_params",
-    "tree_type",
-    "with_callbacks",
-    "with_parameters",
-]
-
 
 class DocLinkMixin:
     """Lets scikit-learn's diagrams of estimators link to the reference of csf, where it is known to be.

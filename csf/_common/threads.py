@@ -12,8 +12,6 @@ from typing import Any, Self, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Threads", "side_by_side"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

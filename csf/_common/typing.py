@@ -8,21 +8,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Array",
-    "Axes",
-    "BoolArray",
-    "Costs",
-    "Estimator",
-    "FloatArray",
-    "IntArray",
-    "Label",
-    "PathLike",
-    "RandomState_",
-    "Samples",
-    "Values",
-]
-
 Array: TypeAlias = NDArray[Any]
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]

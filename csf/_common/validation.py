@@ -18,32 +18,6 @@ from sklearn.utils.multiclass import type_of_target
 from csf._common.messages import did_you_mean, warn
 from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, RandomState_, Samples
 
-__all__ = [
-    "canonical_csr",
-    "check_binary_target",
-    "check_bool",
-    "check_class_totals",
-    "check_class_weights",
-    "check_count",
-    "check_fraction",
-    "check_grid",
-    "check_intercept",
-    "check_labels",
-    "check_n_jobs",
-    "check_number",
-    "check_path",
-    "check_pos_label",
-    "check_positive",
-    "check_samples",
-    "check_scores",
-    "check_seed",
-    "check_share",
-    "check_weights",
-    "floats",
-    "generator",
-    "small_indices",
-]
-
 # Searches for data that stay where they are, by the package of these.
 _SEARCHES = {"dask": "csf.dask.DaskCostSearch", "pyspark": "csf.spark.SparkCostSearch"}
 

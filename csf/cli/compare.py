@@ -30,8 +30,6 @@ from csf.search.strategies import STRATEGIES, get_strategy
 from csf.search.study import powers_of
 from csf.show.report import Comparison, write_comparison
 
-__all__ = ["run"]
-
 
 def run(options: Namespace, say: Callable[..., Any]) -> None:
     """Run the command."""

@@ -34,8 +34,6 @@ from csf.cli.tables import (
 )
 from csf.data.labels import Labels
 
-__all__ = ["Dataset", "Features", "ReadOptions", "densified", "read_dataset", "read_labels", "read_samples"]
-
 # Dense copies of sparse data are made up to this many numbers (1 GiB).
 _MAX_DENSE = 1 << 27
 

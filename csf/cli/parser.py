@@ -26,8 +26,6 @@ from csf.search.config import SearchConfig
 from csf.search.strategies import STRATEGIES
 from csf.show.checks import CHECKS
 
-__all__ = ["CommandParser", "add_command", "make_parser", "run_command"]
-
 # What a user can mend, as against a fault of the program.
 _EXPECTED = (CliError, ValueError, TypeError, OSError, MemoryError)
 

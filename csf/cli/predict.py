@@ -47,8 +47,6 @@ from csf.thresholds.review import Bands, Reviewed
 from csf.thresholds.row_rule import RowRule, Tuned
 from csf.thresholds.rule import ThresholdRule
 
-__all__ = ["ALARM", "check_model_name", "load_model", "required_trust", "run", "run_monitor", "save_model"]
-
 FORMAT = "csf-model"
 VERSION = 1
 _PARTS = {"version", "sklearn", "features", "search"}

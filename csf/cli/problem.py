@@ -49,8 +49,6 @@ from csf.trainers import seeded
 if TYPE_CHECKING:
     from csf.metrics.constraints import Constraint
 
-__all__ = ["BASES", "Part", "Problem", "Setup", "base_names", "load_problem", "make_base", "make_search", "parse_grid"]
-
 # Name of the classifier's step in the pipelines.
 CLASSIFIER = "classifier"
 

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from csf.cli.problem import Part, Problem
     from csf.search import CostSearch
 
-__all__ = ["run"]
-
 # Rows of the table of trials.
 _MOST_ROWS = 12
 # Rivals that take too long for one split.

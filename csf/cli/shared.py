@@ -19,8 +19,6 @@ from csf.show.report import Comparison, draw_outcomes
 if TYPE_CHECKING:
     from csf.search import CostSearch
 
-__all__ = ["Budget", "CliError", "check_figure", "format_mean", "format_number", "format_table", "require"]
-
 
 class CliError(Exception):
     """Something in the command or the data that the user can correct; shown as one line."""

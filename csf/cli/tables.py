@@ -21,8 +21,6 @@ from csf._common.files import UNPACKING, reading
 from csf._common.messages import warn
 from csf.cli.shared import CliError, require
 
-__all__ = ["SUFFIXES", "is_number", "plain", "read_table", "typed", "warn_of_columns"]
-
 _COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 

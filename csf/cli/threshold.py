@@ -15,8 +15,6 @@ from csf.cli.tables import is_number, listed, read_table
 from csf.search.decide import Decision, decide
 from csf.show.report import check_page
 
-__all__ = ["run"]
-
 
 def run(options: Namespace, say: Callable[..., Any]) -> None:
     """Run the command."""

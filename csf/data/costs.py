@@ -21,22 +21,6 @@ from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Sam
 from csf._common.validation import check_choice
 from csf.data.responses import Features
 
-__all__ = [
-    "CostChannel",
-    "NORMALIZATIONS",
-    "OneVsRestChannel",
-    "WEIGHTINGS",
-    "assembled",
-    "check_class_weight",
-    "cost_channel",
-    "cost_sample_weight",
-    "one_vs_rest_channel",
-    "own_class_weights",
-    "problem_costs",
-    "problem_probabilities",
-    "takes_weights",
-]
-
 NORMALIZATIONS = ("none", "mean")
 
 

@@ -23,19 +23,6 @@ from csf._common.typing import Array, BoolArray, IntArray, RandomState_, Samples
 from csf._common.validation import check_seed, small_indices
 from csf.data.labels import Labels, label_strata
 
-__all__ = [
-    "Fold",
-    "LabelFold",
-    "Task",
-    "bound_share",
-    "first_repeat",
-    "group_folds",
-    "make_folds",
-    "pool_held_out",
-    "read_groups",
-    "resolve_splits",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Task:

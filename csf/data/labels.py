@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from csf._common.typing import Array, IntArray
 
-__all__ = ["LabelMatrix", "Labels", "has_several_columns", "label_strata", "read_classes", "read_codes", "read_labels"]
-
 
 @dataclass(frozen=True, eq=False)
 class Labels:

@@ -14,31 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from csf._common.sklearn import DocLinkMixin, num_samples
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 
-__all__ = [
-    "DECISION_FIRST",
-    "Features",
-    "LinearRule",
-    "NATURAL_THRESHOLDS",
-    "PROBABILITIES_FIRST",
-    "Response",
-    "TIE",
-    "TwoClassRule",
-    "above",
-    "answer_of_classes",
-    "class_scores",
-    "compare",
-    "linear_scores",
-    "margin",
-    "midpoint",
-    "moved_scores",
-    "natural_threshold",
-    "null_column",
-    "positive_score",
-    "respond",
-    "respond_classes",
-    "response_method",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Features:

@@ -20,25 +20,6 @@ from csf.thresholds.curve import Cut, ThresholdCurve, sweep
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
 
-__all__ = [
-    "Bins",
-    "CountedCut",
-    "MemoryScores",
-    "PartScores",
-    "PartedScores",
-    "Quantiles",
-    "Scored",
-    "add_bins",
-    "count_bins",
-    "count_distinct",
-    "counted_cut",
-    "empty_bins",
-    "merge_quantiles",
-    "own_decision",
-    "score_of",
-    "unite_bins",
-]
-
 # ---------------------------------------------------------------- bins
 
 

@@ -17,16 +17,6 @@ from csf.data.responses import above, natural_threshold, positive_score
 from csf.distributed.counts import MemoryScores, PartScores, Scored
 from csf.trainers.base import Training
 
-__all__ = [
-    "Engine",
-    "FoldTotals",
-    "Job",
-    "MOST_COLLECTED",
-    "MemoryEngine",
-    "check_folds",
-    "hash_folds",
-]
-
 # ---------------------------------------------------------------- the contract
 
 

@@ -22,19 +22,6 @@ from csf.trainers.linear import LogisticTrainer, linear_kind
 if TYPE_CHECKING:
     from csf.distributed.engine import Job
 
-__all__ = [
-    "LinearModel",
-    "LinearProblem",
-    "Moments",
-    "Part",
-    "Question",
-    "Scaling",
-    "add_answers",
-    "answers",
-    "scalers_of",
-    "solve_together",
-]
-
 # ---------------------------------------------------------------- scalers
 
 # Sums over raw features become those over scaled ones: rows are never scaled themselves.

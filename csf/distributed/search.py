@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.search.study import Study
 
-__all__ = [
-    "EngineSearch",
-    "EngineTrainer",
-]
-
 # ---------------------------------------------------------------- batches of trials
 
 

@@ -6,18 +6,6 @@ import numpy as np
 
 from csf._common.compiled import njit
 
-__all__ = [
-    "add_gains",
-    "best_ratios",
-    "candidate_cuts",
-    "class_sums",
-    "code_samples",
-    "count_drawn",
-    "middle_of_ties",
-    "row_gains",
-    "sums_at",
-]
-
 
 @njit(cache=True)
 def count_drawn(drawn, units, counts, most):

@@ -35,23 +35,6 @@ if TYPE_CHECKING:
     from csf.evaluate.store import ScoreRow, ScoreStore, TrialKey
     from csf.metrics.base import Metric
 
-__all__ = [
-    "AssessedMixin",
-    "Assessment",
-    "LEVEL",
-    "LabelledSamples",
-    "N_DRAWS",
-    "Resampling",
-    "SampleDraws",
-    "assess",
-    "assess_sample_means",
-    "interval",
-    "mean_assessment",
-    "n_draws_of",
-    "seed_of",
-]
-
-
 # ---------------------------------------------------------------- the resampler
 
 

@@ -27,27 +27,6 @@ if TYPE_CHECKING:
     from csf.evaluate.store import ScoreRow, ScoreStore
     from csf.metrics.base import Metric
 
-__all__ = [
-    "BEST",
-    "Chooser",
-    "Chosen",
-    "Gain",
-    "Judged",
-    "Margins",
-    "ModelMargin",
-    "Rivals",
-    "averaged",
-    "choose_on_parts",
-    "decide_gain",
-    "decisions",
-    "differences",
-    "drawn_sums",
-    "influence",
-    "outcomes",
-    "standard_error",
-    "best_on_average",
-]
-
 # ---------------------------------------------------------------- decisions and the error of their value
 
 

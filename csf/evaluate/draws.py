@@ -27,27 +27,6 @@ if TYPE_CHECKING:
     from csf.evaluate.store import EntryStore, ScoreRow, ScoreStore
     from csf.metrics.base import Metric
 
-__all__ = [
-    "CodedRow",
-    "Entries",
-    "LARGE",
-    "LeftOut",
-    "Retuned",
-    "Units",
-    "bootstrap_counts",
-    "class_weights",
-    "distinct",
-    "draw_weights",
-    "draws_at_once",
-    "grouped",
-    "judge_left_out",
-    "partition_counts",
-    "retune",
-    "retune_all",
-    "shares",
-    "units_of",
-]
-
 # ---------------------------------------------------------------- sums of weights as shares
 
 

@@ -31,8 +31,6 @@ from csf._common.validation import check_fraction, check_path, check_share, floa
 from csf.metrics.constraints import MeanCost
 from csf.metrics.shares import CELLS, gains_of, share_of, terms_of
 
-__all__ = ["Monitor"]
-
 KIND, VERSION = "csf-monitor", 1
 # Shares of the capital that are put at risk by one sample at most. Those of metrics that are no share, or are known by
 # an audit, vary more and ask for smaller ones too.

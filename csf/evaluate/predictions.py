@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from csf.metrics.registry import MetricLike
     from csf.metrics.shares import Share
 
-__all__ = ["Difference", "difference", "interval"]
-
 N_DRAWS = 1000
 
 

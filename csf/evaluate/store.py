@@ -15,15 +15,6 @@ from csf.metrics.base import rank
 if TYPE_CHECKING:
     from csf.evaluate.trials import Trial
 
-__all__ = [
-    "EntryStore",
-    "MAX_BYTES",
-    "ScoreRow",
-    "ScoreStore",
-    "TrialKey",
-    "TrialRow",
-]
-
 # Setting and number of a trial.
 TrialKey = tuple[int, int]
 # Bytes of all scores together.

@@ -18,22 +18,6 @@ if TYPE_CHECKING:
     from csf._common.typing import Array
     from csf.metrics.base import Metric
 
-__all__ = [
-    "CompleteFields",
-    "FailedFields",
-    "Matrix",
-    "OutcomeFields",
-    "Trial",
-    "best_trial",
-    "check_share",
-    "first_line",
-    "gap",
-    "known_hull",
-    "nothing_worked",
-    "outcome",
-    "same_costs",
-]
-
 Matrix = tuple[tuple[float, ...], ...]
 
 

@@ -30,23 +30,6 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.profile import ErrorProfile
 
-__all__ = [
-    "AimedLearner",
-    "AimedSteps",
-    "AscentSteps",
-    "EarlyRows",
-    "LookBack",
-    "Options",
-    "REWARDS",
-    "add_to_both",
-    "ascend",
-    "dual_projection",
-    "dual_tangent",
-    "initial_scalars",
-    "square",
-    "tally",
-]
-
 # ---------------------------------------------------------------- compiled loops
 # SPADE moves the prices of the two classes at each step, STAMP keeps them for a stage. The last weights are
 # ``w = A v`` and their average is ``P v + Q u``, with scalars A, P and Q. So projections and averages cost nothing per

@@ -16,21 +16,6 @@ from csf.metrics.profile import ErrorProfile
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
 
-__all__ = [
-    "Belief",
-    "BeliefSteps",
-    "Pricing",
-    "RecentScores",
-    "believe",
-    "bins_of",
-    "bins_of_scores",
-    "diagonal",
-    "full",
-    "next_due",
-    "posterior_at",
-    "sigmoid",
-]
-
 # ---------------------------------------------------------------- recent scores
 # Posteriors that a learner emitted before it saw the label are kept as counts in bins of equal log-odds. Late examples
 # count more. The counts tell how often the positive class came at each score, whatever the learner believed.

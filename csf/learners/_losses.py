@@ -6,15 +6,6 @@ import numpy as np
 
 from csf._common.compiled import njit
 
-__all__ = [
-    "fbeta_tangent",
-    "pair_hinges",
-    "precision_tangent",
-    "share_top",
-    "table_tangent",
-    "top_precision_tangent",
-]
-
 
 @njit(cache=True, nogil=True)
 def share_top(score, count, last, out):

@@ -31,17 +31,6 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyarrow.parquet import ParquetFile
 
-__all__ = [
-    "ArrayChunks",
-    "Chunk",
-    "ChunkIterator",
-    "ParquetChunks",
-    "SvmlightChunks",
-    "iter_arrays",
-    "iter_parquet",
-    "iter_svmlight",
-]
-
 # ---------------------------------------------------------------- iterators that know their place
 
 

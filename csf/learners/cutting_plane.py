@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from csf.learners.losses import StructuralLoss, Tangent
     from csf.learners.structural import Rows
 
-__all__ = [
-    "BatchLearner",
-    "Bounds",
-    "CuttingPlane",
-    "CuttingPlaneSolver",
-    "Plane",
-    "ProjectedSubgradient",
-    "StructuralProblem",
-    "solve_simplex_qp",
-    "warn_of_weak_results",
-]
-
 # ---------------------------------------------------------------- the problem
 
 

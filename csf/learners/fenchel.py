@@ -31,18 +31,6 @@ from csf.metrics import Concave, LinearFractional, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.solvers import Hinge, HingeSolution, Rows
 
-__all__ = [
-    "AMP",
-    "FenchelSVM",
-    "LinearAlternation",
-    "RewardProblem",
-    "Step",
-    "alternate",
-    "alternate_base",
-    "best_step",
-    "history",
-]
-
 # ---------------------------------------------------------------- hinge rewards
 
 

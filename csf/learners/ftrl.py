@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from csf.learners.losses import StructuralLoss
     from csf.learners.structural import Rows
 
-__all__ = [
-    "FTRL",
-]
-
 SCHEDULES = ("geometric", "every")
 # Growth of the stream between two fits of the geometric schedule.
 _GROWTH = 1.2

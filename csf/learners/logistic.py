@@ -29,11 +29,6 @@ from csf.learners.online import (
     count_predictions,
 )
 
-__all__ = [
-    "OnlineLogistic",
-    "RiverClassifier",
-]
-
 # ---------------------------------------------------------------- online logistic regression
 
 
@@ -104,7 +99,7 @@ def _dots(row, v, u):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def logistic(rows, y, x_scale, constant, v, u, s, t, options, proba):
+def logistic(rows, y, x_scale, constant, v, u, s, t, options, proba) -> None:
     """Write the posterior of each row, then learn it.
 
     ``v`` and ``u`` have a last entry for the constant feature, which is 0 where there is none; ``s`` are the scalars,

@@ -34,22 +34,6 @@ from csf.learners._losses import (
 from csf.metrics import METRICS, FBeta, Metric, get_metric
 from csf.metrics.registry import ALIASES
 
-__all__ = [
-    "ClassScores",
-    "FBetaLoss",
-    "LOSSES",
-    "PartialAUC",
-    "PrecisionAtK",
-    "StructuralLoss",
-    "TableLoss",
-    "Tangent",
-    "TopPrecision",
-    "check_moderate",
-    "get_loss",
-    "partial_auc_score",
-    "precision_at_k_score",
-]
-
 # ---------------------------------------------------------------- limits of parameters
 
 

@@ -32,14 +32,6 @@ if TYPE_CHECKING:
     from csf.learners.losses import StructuralLoss
     from csf.learners.structural import Rows
 
-__all__ = [
-    "MiniBatchLearner",
-    "OnePassMiniBatch",
-    "StructuralOnlineClassifier",
-    "TwoPassMiniBatch",
-    "Waiting",
-]
-
 # ---------------------------------------------------------------- what streaming learners of structural losses share
 
 

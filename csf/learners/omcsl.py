@@ -22,12 +22,6 @@ from csf.metrics import FBeta, Jaccard, get_metric
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
 
-__all__ = [
-    "OMCSL",
-    "areas",
-    "omcsl",
-]
-
 # ---------------------------------------------------------------- compiled steps
 
 

@@ -35,24 +35,6 @@ from csf.metrics.profile import ErrorProfile
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
 
-__all__ = [
-    "EmittedPredictions",
-    "LinearOnlineClassifier",
-    "OnlineClassifier",
-    "StepRule",
-    "SteppingLearner",
-    "are_ready",
-    "canonical",
-    "check_step",
-    "count_predictions",
-    "lengths",
-    "linear_scores",
-    "power_of_two_above",
-    "rows",
-    "shorten",
-    "within_range",
-]
-
 # ---------------------------------------------------------------- rows of a chunk
 
 
@@ -162,7 +144,7 @@ def _careful_length(values):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def row_lengths(rows):
+def row_lengths(rows) -> Array:
     """`lengths` of the rows of ``(X,)`` or ``(data, indices, indptr)``."""
     n_rows = rows[0].shape[0] if len(rows) == 1 else rows[2].shape[0] - 1
     out = np.empty(n_rows)

@@ -27,14 +27,6 @@ if TYPE_CHECKING:
     from csf.learners._gaussian import Belief
     from csf.metrics.base import Metric
 
-__all__ = [
-    "FOFO",
-    "OFO",
-    "PosteriorThreshold",
-    "PublishedThresholds",
-    "ThresholdsOfShares",
-]
-
 # ---------------------------------------------------------------- what these classifiers share
 
 
@@ -309,7 +301,7 @@ _NUMERATOR, _DENOMINATOR, _THRESHOLD = range(3)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def ofo(proba, is_pos, state, squared_beta, forgetting, counts):
+def ofo(proba, is_pos, state, squared_beta, forgetting, counts) -> None:
     """Emit predictions for posteriors in order, each with the threshold of the examples before it.
 
     ``forgetting`` has the factor of the sums for each example.
@@ -469,7 +461,7 @@ _SEEN, _POS, _CENTRE, _ITERATE, _MEAN, _RADIUS, _BLOCK, _IN_BLOCK, _STAGE, _IN_S
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def n_stages(n):
+def n_stages(n) -> int:
     """Number of stages for n examples."""
     if n <= 2:
         return 1
@@ -477,7 +469,7 @@ def n_stages(n):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def fofo(proba, is_pos, state, squared_beta, step_scale, longest, counts):
+def fofo(proba, is_pos, state, squared_beta, step_scale, longest, counts) -> None:
     """Emit predictions for posteriors in order, and move the threshold after each.
 
     Blocks double up to the length ``longest``; 0 stands for one block.

@@ -36,11 +36,6 @@ from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean,
 if TYPE_CHECKING:
     from csf.metrics.profile import ErrorProfile
 
-__all__ = [
-    "SPADE",
-    "STAMP",
-]
-
 # ---------------------------------------------------------------- SPADE
 
 

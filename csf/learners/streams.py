@@ -22,14 +22,6 @@ from csf.learners.chunks import Chunk, ChunkIterator
 from csf.metrics import Metric, get_metric
 from csf.metrics.profile import ErrorProfile
 
-__all__ = [
-    "PrequentialResult",
-    "fit_stream",
-    "load_stream",
-    "prequential",
-    "save_stream",
-]
-
 # ---------------------------------------------------------------- fitting from a stream
 
 

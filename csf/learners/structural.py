@@ -18,17 +18,6 @@ from csf.thresholds.curve import sweep
 if TYPE_CHECKING:
     from csf.learners.losses import ClassScores, StructuralLoss
 
-__all__ = [
-    "AveragedWeights",
-    "Reservoir",
-    "Rows",
-    "check_tuning",
-    "choose_threshold",
-    "rows_of",
-    "split_classes",
-    "stack_rows",
-]
-
 # ---------------------------------------------------------------- rows
 
 

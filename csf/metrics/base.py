@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 from csf._common.typing import Label, Values
 from csf.metrics.profile import ErrorProfile
 
-__all__ = ["Coefficients", "LinearFractional", "Metric", "float_or_array", "rank"]
-
 # Closest relative distance of a level to the ends of its range: at the ends one class would weigh nothing.
 LEVEL_MARGIN = 1e-6
 # A denominator that is this share of its terms is what rounding left of 0.

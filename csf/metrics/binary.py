@@ -14,20 +14,6 @@ from csf._common.typing import Values
 from csf._common.validation import check_number, floats
 from csf.metrics.base import Coefficients, LinearFractional, Metric, float_or_array
 
-__all__ = [
-    "BalancedAccuracy",
-    "CohenKappa",
-    "CustomMetric",
-    "FBeta",
-    "FowlkesMallows",
-    "GowerLegendre",
-    "Informedness",
-    "Jaccard",
-    "MCC",
-    "Tversky",
-    "WeightedAccuracy",
-]
-
 # Names of F-beta scores.
 F_BETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)")
 # Its square is a number.

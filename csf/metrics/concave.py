@@ -13,8 +13,6 @@ import numpy as np
 from csf._common.typing import Array, Values
 from csf.metrics.base import Metric
 
-__all__ = ["Concave", "GMean", "HMean", "MinRate", "QMean", "as_given", "check_rates", "inside"]
-
 # Rounding of rates and of dual points on the border of their region.
 _SLACK = 1e-9
 # Largest share of all samples that is rounding alone: roots would make much of it.

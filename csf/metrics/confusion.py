@@ -15,22 +15,6 @@ from csf._common.validation import check_choice, check_count, floats
 from csf.metrics.base import Metric, float_or_array
 from csf.metrics.binary import FBeta
 
-__all__ = [
-    "BalancedAccuracyOfClasses",
-    "ConfusionAccuracy",
-    "ConfusionFunction",
-    "ConfusionMetric",
-    "CostMatrix",
-    "GMeanOfClasses",
-    "KappaOfClasses",
-    "MCCOfClasses",
-    "MacroF",
-    "MetricOfSums",
-    "MicroF",
-    "OfTwoClasses",
-    "WeightedKappa",
-]
-
 # Recalls below this count as this in slopes of the G-mean: at 0 it has none.
 _LOWEST_RECALL = 1e-3
 # Step of differences, in parts of the largest share of a row.

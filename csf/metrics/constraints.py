@@ -16,20 +16,6 @@ from csf._common.validation import check_choice, check_number
 from csf.metrics.base import Coefficients, LinearFractional, Metric, float_or_array
 from csf.metrics.binary import FBeta, Jaccard, WeightedAccuracy, f_beta_of
 
-__all__ = [
-    "Constrained",
-    "Constraint",
-    "FalseNegativeRate",
-    "FalsePositiveRate",
-    "MeanCost",
-    "Precision",
-    "PredictedPositiveRate",
-    "Rate",
-    "Recall",
-    "Specificity",
-    "get_constraint",
-]
-
 
 class Rate(LinearFractional):
     """A share of ones among the samples that it counts; both are cells of the confusion matrix.

@@ -18,8 +18,6 @@ from csf._common.typing import Array, Values
 from csf.metrics.base import Coefficients, LinearFractional, Metric
 from csf.metrics.confusion import ConfusionFunction, ConfusionMetric, OfTwoClasses
 
-__all__ = ["LabelFunction", "QuotientOfLabels", "RatioOfLabels", "confusion_of_function", "metric_of_function"]
-
 # Values of two functions that are the same but for rounding.
 _SAME = 1e-12
 # What is left of 0 where a system of equations is solved, in parts of its largest number.

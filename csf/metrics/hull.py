@@ -12,8 +12,6 @@ from csf._common.compiled import njit
 from csf._common.typing import Array, Values
 from csf._common.validation import floats
 
-__all__ = ["Hull"]
-
 # Shares are at most 1; what is far beyond has no costs that a float can hold.
 _LARGEST = 1e150
 

@@ -16,8 +16,6 @@ from csf.metrics.registry import get_metric
 if TYPE_CHECKING:
     from csf._common.typing import Array, BoolArray
 
-__all__ = ["LabelMetric", "get_label_metric", "is_label_metric"]
-
 AVERAGES = ("macro", "micro", "samples")
 
 

@@ -14,8 +14,6 @@ from csf._common.messages import did_you_mean
 from csf._common.typing import Array, BoolArray, Label
 from csf._common.validation import check_binary_target, check_labels, check_weights
 
-__all__ = ["ErrorProfile"]
-
 # Rounding of sums of up to 10^8 weights; anything further outside the box is a caller's mistake.
 _SLACK = 1e-9
 # What rounding leaves of a class that is wrong altogether.

@@ -8,8 +8,6 @@ from typing import Any
 
 from csf._common.validation import check_fraction, check_number
 
-__all__ = ["ANSWERS", "Review"]
-
 ANSWERS = ("negative", "review", "positive")
 
 

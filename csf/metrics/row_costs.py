@@ -16,8 +16,6 @@ from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
 from csf._common.validation import check_binary_target, check_choice, check_weights, floats
 
-__all__ = ["COSTS", "Column", "CostTable", "MEASURES", "RowCosts", "row_costs"]
-
 MEASURES = ("savings", "cost", "benefit")
 # The four outcomes, as `RowCosts` calls their costs, with what each of them is.
 OUTCOMES = {"fn": "a false negative", "fp": "a false positive", "tp": "a true positive", "tn": "a true negative"}

@@ -19,8 +19,6 @@ from csf.metrics.base import LinearFractional, float_or_array
 from csf.metrics.confusion import ConfusionAccuracy, CostMatrix, MicroF, OfTwoClasses
 from csf.metrics.constraints import Constrained, Rate
 
-__all__ = ["CELLS", "Share", "gains_of", "share_of", "terms_of"]
-
 CELLS = ("tp", "fn", "fp", "tn")
 # Relative difference of two amounts that rounding may leave of equal ones.
 _SAME = 1e-9

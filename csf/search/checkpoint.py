@@ -24,15 +24,6 @@ if TYPE_CHECKING:
     from csf.search.study import History
     from csf.search.training import Startable
 
-__all__ = [
-    "Checkpoint",
-    "Memory",
-    "decode",
-    "encode",
-    "restore_scores",
-    "scores_to_record",
-]
-
 # ---------------------------------------------------------------- states as JSON
 
 

@@ -44,35 +44,6 @@ if TYPE_CHECKING:
     from csf.metrics.registry import MetricLike
     from csf.search.study import Bound
 
-__all__ = [
-    "AUTO",
-    "BEYOND",
-    "BY_ROUNDS",
-    "CLASS_MULTIPLES",
-    "FAST",
-    "MODEL",
-    "MULTIPLES",
-    "Model",
-    "PLAIN",
-    "Pace",
-    "ROUNDS",
-    "SLOW",
-    "SearchConfig",
-    "Step",
-    "chooser_of",
-    "class_splits",
-    "cv_of",
-    "has_fast_solver",
-    "open_cv",
-    "pace_of",
-    "settings_of",
-    "shared_pace",
-    "split_seed",
-    "steps_of",
-    "steps_of_models",
-    "strategy_of",
-]
-
 # ---------------------------------------------------------------- defaults
 
 

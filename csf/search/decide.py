@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from csf.thresholds.curve import ThresholdCurve
     from csf.thresholds.linear_rule import LinearRule
 
-__all__ = ["Decision", "GivenProbabilities", "GivenScores", "decide"]
-
 # Rows of probabilities sum to 1 up to the rounding of single precision and of printed digits.
 _SUM = 1e-3
 # Standard errors by which the area under a ROC curve is below 0.5 where scores are taken for reversed.

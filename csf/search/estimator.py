@@ -56,9 +56,6 @@ if TYPE_CHECKING:
     from csf.search.study import Bound
     from csf.thresholds.curve import ThresholdCurve
 
-
-__all__ = ["CostSearch"]
-
 _base_has_scores = base_has("decision_function", "predict_proba")
 
 

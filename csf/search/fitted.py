@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from csf.thresholds.curve import ThresholdCurve
     from csf.thresholds.linear_rule import LinearRule
 
-__all__ = ["FittedSearch", "class_attributes"]
-
 
 def class_attributes(labels: Labels) -> dict[str, Any]:
     """Attributes that tell the classes of a search."""

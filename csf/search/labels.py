@@ -40,15 +40,6 @@ if TYPE_CHECKING:
     from csf.thresholds.curve import ThresholdCurve
     from csf.trainers.base import Trainer, Training
 
-__all__ = [
-    "LabelSearch",
-    "LabelsRule",
-    "MeanOutcome",
-    "SampleMeansOutcome",
-    "conclude_sample_means",
-    "value_of_labels",
-]
-
 # ---------------------------------------------------------------- fitted classifiers with their thresholds
 
 

@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     from csf.search.selection import Race
     from csf.search.study import History
 
-__all__ = [
-    "Deadline",
-    "Failures",
-    "Forecast",
-    "LAST",
-    "Progress",
-    "SearchLoop",
-]
-
-
 # ---------------------------------------------------------------- time limit
 
 

@@ -53,23 +53,6 @@ if TYPE_CHECKING:
     from csf.thresholds.certificates import Guarantee
     from csf.thresholds.class_choice import ClassStore
 
-__all__ = [
-    "CandidateOutcome",
-    "ClassOutcome",
-    "Outcome",
-    "SearchOutcome",
-    "conclude",
-    "conclude_classes",
-    "curve_of",
-    "cv_results",
-    "in_order",
-    "moved_to",
-    "reason_of",
-    "tuned_decision",
-    "violation_of",
-    "warn_of_open_gap",
-]
-
 # ---------------------------------------------------------------- tables of trials
 
 

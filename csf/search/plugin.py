@@ -65,15 +65,6 @@ if TYPE_CHECKING:
     from csf.metrics.constraints import Constraint
     from csf.thresholds.linear_rule import Calibrator, LinearRule
 
-__all__ = [
-    "BisectionPlugIn",
-    "FrankWolfePlugIn",
-    "PlugInClassifier",
-    "PooledThresholdClassifier",
-    "RandomizedFrankWolfePlugIn",
-    "weight_argument",
-]
-
 # ---------------------------------------------------------------- out-of-fold scores
 
 

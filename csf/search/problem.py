@@ -73,26 +73,6 @@ if TYPE_CHECKING:
     from csf.search.training import Judge
     from csf.trainers.base import Trainer, Training
 
-__all__ = [
-    "ClassProblem",
-    "Plan",
-    "Problem",
-    "ThresholdProblem",
-    "TrainingSetup",
-    "calibration_split",
-    "certified",
-    "fold_mean",
-    "is_prefit",
-    "make_plan",
-    "make_studies",
-    "open_checkpoint",
-    "planned_models",
-    "read_problem",
-    "serves_classes",
-    "warn_of_trivial",
-    "with_setting",
-]
-
 # ---------------------------------------------------------------- studies as a search begins them
 
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from csf.search.problem import Plan
     from csf.thresholds.curve import ThresholdCurve
 
-__all__ = ["RowOutcome", "RowProblem"]
-
 # What a search for costs of rows has no use for, and why.
 _REFUSED = {
     "constraint": (None, "rates of errors are those of one threshold, and each row has its own"),

@@ -26,20 +26,6 @@ if TYPE_CHECKING:
     from csf.search.study import Study
     from csf.thresholds.curve import ThresholdCurve
 
-__all__ = [
-    "Choice",
-    "DROPPED",
-    "GainRule",
-    "N_DRAWS",
-    "Race",
-    "StableChoice",
-    "Winner",
-    "averaged_cut",
-    "choose",
-    "races",
-    "stable_choice",
-]
-
 # ---------------------------------------------------------------- the gain over equal costs
 
 

@@ -39,16 +39,6 @@ if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
     from csf.search.strategies.base import Strategy
 
-__all__ = [
-    "Bound",
-    "ClassStudy",
-    "History",
-    "Study",
-    "checked_proposal",
-    "powers_of",
-]
-
-
 # ---------------------------------------------------------------- histories of trials
 
 

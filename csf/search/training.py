@@ -36,29 +36,6 @@ if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
     from csf.trainers.base import Trainer, Training
 
-__all__ = [
-    "ClassJudge",
-    "FailedEverywhere",
-    "FoldResult",
-    "FoldTask",
-    "HeldOutPredictions",
-    "Judge",
-    "Part",
-    "Startable",
-    "ThresholdJudge",
-    "TrainedTrial",
-    "WaveTrainer",
-    "Work",
-    "evaluate",
-    "failed_fields",
-    "lost_samples",
-    "pooled",
-    "run_fold",
-    "times_of",
-    "warn_of_one_side",
-]
-
-
 # ---------------------------------------------------------------- what a search asks of a trainer
 
 

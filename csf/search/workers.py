@@ -40,13 +40,6 @@ if TYPE_CHECKING:
     from csf.search.training import Judge
     from csf.trainers.base import Trainer
 
-__all__ = [
-    "Cluster",
-    "LocalTrainer",
-    "Workers",
-    "threads_for",
-]
-
 # ---------------------------------------------------------------- Dask workers
 
 

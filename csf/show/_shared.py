@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     from csf.metrics import Metric
     from csf.search import CostSearch
 
-__all__ = [
-    "Bounded",
-    "Display",
-    "Excess",
-    "Palette",
-    "StudyLike",
-    "draw_bounds",
-    "label",
-    "place",
-    "right_labels",
-    "styled",
-    "study_of",
-    "tidy",
-]
-
 NOT_OF_CLASSES = (
     "this is drawn of two classes, whose costs and thresholds are in one line; of several, draw "
     "sklearn.metrics.ConfusionMatrixDisplay(search.confusion_, display_labels=search.classes_).plot(), or write "

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from csf.search import CostSearch
     from csf.show._shared import StudyLike
 
-__all__ = ["BoundComparisonDisplay", "ErrorProfileDisplay"]
-
 ROUNDING = 1e-9
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from csf.search import CostSearch
 
-__all__ = ["CapacityDisplay", "draw_review", "reviewed_in_words"]
-
 _N_SHARES = 60
 
 

@@ -28,8 +28,6 @@ from csf.show.held_out import metric_name, other_costs, short, spread
 if TYPE_CHECKING:
     from csf.show.held_out import HeldOut, Judged
 
-__all__ = ["CHECKS", "Check", "Finding", "ThresholdCheck", "findings"]
-
 # Fewer samples of a class than this make every choice noisy; of one class among several, and how many are named.
 FEW, FEW_OF_CLASS, MOST_NAMED = 100, 25, 5
 # With so few positives the corrected score was too high on average over data sets.

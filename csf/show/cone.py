@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from csf.search import CostSearch
     from csf.show._shared import StudyLike
 
-__all__ = ["ConeDisplay"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConeDisplay(Display):

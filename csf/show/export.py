@@ -22,8 +22,6 @@ from csf.show.rules import SavedRule, Winner, fitted_winner, linear_rule, winner
 from csf.thresholds.linear_rule import LinearRule, without_weights
 from csf.thresholds.row_rule import RowRule, Tuned, log_odds, unweighted
 
-__all__ = ["ClassRule", "CostRule", "class_rule", "cost_rule", "fixed_threshold", "review_rule", "to_onnx"]
-
 
 def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:
     """The winner and its threshold as a classifier of scikit-learn, which predicts what the search does.

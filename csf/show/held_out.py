@@ -29,8 +29,6 @@ from csf.thresholds.linear_rule import counts_of
 if TYPE_CHECKING:
     from csf.search import CostSearch
 
-__all__ = ["HeldOut", "Judged", "exact_interval", "held_out", "judge", "judge_classes", "judge_labels", "judge_rows"]
-
 
 def digits(value: float | None, spec: str = ".3f") -> str:
     """A number as text; a dash where there is none."""

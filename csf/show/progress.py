@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from csf.search import CostSearch
     from csf.show._shared import StudyLike
 
-__all__ = ["MonitorDisplay", "ProgressDisplay", "StreamDisplay"]
-
 # More trials than this are drawn as a line without dots.
 MANY = 30
 

@@ -52,8 +52,6 @@ from csf.show.threshold_curve import ThresholdCurveDisplay
 if TYPE_CHECKING:
     from csf.search import CostSearch
 
-__all__ = ["Comparison", "check_page", "write_comparison", "write_report"]
-
 
 def write_report(
     search: CostSearch,

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from csf.search import CostSearch
 
-__all__ = ["NetBenefitDisplay", "answers_to_all", "banded", "draw_costs"]
-
 _N_DRAWS = 200
 _LEVELS = (0.05, 0.95)
 

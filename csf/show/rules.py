@@ -19,8 +19,6 @@ from csf._common.typing import Array, Estimator, FloatArray, Label, PathLike, Sa
 from csf.search import CostSearch
 from csf.show._shared import is_row_search
 
-__all__ = ["LinearRule", "NumberColumn", "TableRule", "TextColumn", "linear_rule", "table_rule"]
-
 
 class Winner(NamedTuple):
     """What predicts: labels are what the user and what the estimator calls them, ``method`` gives the score."""

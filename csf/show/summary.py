@@ -30,8 +30,6 @@ from csf.show.row_costs import answers_to_all
 if TYPE_CHECKING:
     from csf.search import CostSearch
 
-__all__ = ["Estimate", "Summary", "estimates_of", "summarise"]
-
 _HEADS = "What you get", "How sure it is", "What to do"
 
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.thresholds.curve import ThresholdCurve
 
-__all__ = ["ThresholdCurveDisplay"]
-
 _COMPANIONS: dict[str, Any] = {
     "precision": Precision(),
     "recall": Recall(),

@@ -13,21 +13,6 @@ from scipy.linalg import get_lapack_funcs
 
 from csf._common.typing import Array, FloatArray
 
-__all__ = [
-    "DIRECT",
-    "HingeSolution",
-    "Inverse",
-    "NOISE",
-    "Solution",
-    "Solver",
-    "check_finite",
-    "conjugate_directions",
-    "conjugate_gradients",
-    "inverse_of",
-    "newton_step",
-    "quietly",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Solution:

@@ -9,8 +9,6 @@ from csf.solvers.base import conjugate_gradients
 from csf.solvers.kernels import descend
 from csf.solvers.matrix import Rows
 
-__all__ = ["BoxProgram"]
-
 # Products of conjugate gradients of one turn.
 _PRODUCTS = 60
 # Passes end where this share of the range of projected gradients is left.

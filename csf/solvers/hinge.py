@@ -16,8 +16,6 @@ from csf.solvers.box import BoxProgram
 from csf.solvers.losses import HINGE, multiplier_step, multiplier_terms, note_free, survey
 from csf.solvers.matrix import Rows
 
-__all__ = ["FIRST_PENALTY", "GROWTH", "Hinge", "HingeDescent", "Part"]
-
 # All samples take part until the gap is this share of the objective. Then samples that a step may take across the
 # margin are solved for alone, as are those that are this much of the inverse penalty away from it.
 _COARSE, _BAND = 0.1, 0.05

@@ -16,20 +16,6 @@ from csf._common.compiled import njit
 from csf._common.typing import Array, IntArray
 from csf.solvers.base import Scalar
 
-__all__ = [
-    "add_by_sign",
-    "add_images",
-    "add_rows",
-    "add_squares",
-    "compact",
-    "descend",
-    "gram_dense",
-    "gram_sparse",
-    "norms",
-    "outer_product",
-    "scores",
-]
-
 # ``(X,)``, or ``(data, indices, indptr)``.
 Parts: TypeAlias = "tuple[Array, ...]"
 

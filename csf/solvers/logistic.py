@@ -25,8 +25,6 @@ from csf.solvers.base import (
 from csf.solvers.losses import LOGISTIC, least_gap
 from csf.solvers.matrix import Rows
 
-__all__ = ["Curvatures", "Logistic", "thinned"]
-
 # Looks at all samples that steps with new second derivatives take to the end.
 _LAST_LOOKS = 2.0
 # New second derivatives that take fewer looks than these are always made: old ones mislead first steps.

@@ -17,20 +17,6 @@ from csf._common.compiled import njit
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.solvers.base import Scalar
 
-__all__ = [
-    "HINGE",
-    "LOGISTIC",
-    "Loss",
-    "SQUARED_HINGE",
-    "hinge_step",
-    "least_gap",
-    "multiplier_step",
-    "multiplier_terms",
-    "note_changes",
-    "note_free",
-    "survey",
-]
-
 _FAST = {"contract", "reassoc", "nsz"}
 
 

@@ -15,8 +15,6 @@ from csf._common.typing import Array, IntArray, Samples
 from csf._common.validation import canonical_csr, small_indices
 from csf.solvers import kernels
 
-__all__ = ["Block", "CsrBlock", "DenseBlock", "Rows"]
-
 
 class DenseBlock:
     """A few rows of a dense matrix."""

@@ -12,8 +12,6 @@ from csf._common.typing import Array, FloatArray, IntArray
 from csf.solvers.base import DIRECT, NOISE, Inverse, Scalar, check_finite, inverse_of, quietly
 from csf.solvers.matrix import Rows
 
-__all__ = ["Multinomial", "MultinomialSolution", "scores_of", "shares_of"]
-
 # Rows that are looked at at once, dense and sparse: what is computed of them stays in the cache; sparse sums are as
 # long as there are features, however few rows they are of.
 _CHUNK, _SPARSE_CHUNK = 2048, 4096

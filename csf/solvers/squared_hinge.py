@@ -14,8 +14,6 @@ from csf.solvers.box import BoxProgram
 from csf.solvers.losses import SQUARED_HINGE, hinge_step, note_changes
 from csf.solvers.matrix import Rows
 
-__all__ = ["SquaredHinge", "best_mixture"]
-
 # Limit of Newton steps, which a dozen seldom reach.
 _STEPS = 100
 # Share of the slope that inexact Newton steps leave, and products with the data that they take at most.

@@ -12,8 +12,6 @@ from csf._common.typing import Estimator, Samples
 from csf._common.validation import generator
 from csf.testing.metric import naming, require
 
-__all__ = ["check_online"]
-
 N_ROWS, N_FEATURES = 300, 5
 # Allowed differences where the order of additions may change.
 TOLERANCE = 1e-8

@@ -18,8 +18,6 @@ from csf.search.strategies import Strategy
 from csf.search.strategies.base import has_one_ratio
 from csf.search.study import Study
 
-__all__ = ["check_metric", "check_strategy"]
-
 
 def require(holds: object, message: str) -> None:
     """Raise AssertionError with the message unless ``holds``."""

@@ -24,8 +24,6 @@ from csf.testing.metric import naming, require
 from csf.trainers import GenericTrainer, Prepared, Trainer, Training, seeded
 from csf.trainers.base import Maker, checked_trainers
 
-__all__ = ["check_engine", "check_trainer"]
-
 N_ROWS, N_TRAIN, N_FEATURES = 150, (100, 90), 4
 COSTS = (4.0, 1.0)
 # Allowed differences of numbers that should be the same, as a share of the spread of the scores.

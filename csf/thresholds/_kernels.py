@@ -6,18 +6,6 @@ import numpy as np
 
 from csf._common.compiled import njit
 
-__all__ = [
-    "decide_affine",
-    "decide_matrix",
-    "hull_cuts",
-    "merge_cuts",
-    "merge_weighted_cuts",
-    "pack_keys",
-    "split",
-    "split_weighted",
-    "unpack_keys",
-]
-
 # ---------------------------------------------------------------- sweeps
 
 

@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.thresholds.row_choice import RowStore
 
-__all__ = [
-    "Capacity",
-    "Ranked",
-    "capacity_of",
-    "expected",
-    "predict_within",
-    "rank_by_costs",
-    "rank_by_score",
-    "values_at",
-]
-
 # Rounding of a share times a number of rows that is whole.
 _ROUNDING = 1e-9
 

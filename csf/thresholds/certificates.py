@@ -31,16 +31,6 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraints import Constraint
 
-__all__ = [
-    "ClassWeights",
-    "Guarantee",
-    "Scored",
-    "certify",
-    "check_rates",
-    "ordered_tests",
-    "violation_probability",
-]
-
 # Cuts that are tested at most.
 _MOST = 200
 # A first cut that is expected to pass by this factor leaves luck no part in it.

@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
     from csf.thresholds.linear_rule import ClassCalibrator
 
-__all__ = [
-    "Candidate",
-    "ClassRow",
-    "ClassStore",
-    "assess_class",
-    "choose_class",
-]
-
 # ---------------------------------------------------------------- held-out scores of all classes
 
 

@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.thresholds.curve import Cut, ThresholdCurve
 
-__all__ = [
-    "Bisection",
-    "Mixture",
-    "bisection",
-    "check_linear_fractional",
-    "check_tangents",
-    "frank_wolfe",
-]
-
 # ---------------------------------------------------------------- bisection
 
 

@@ -29,18 +29,6 @@ from csf.thresholds._kernels import (
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
 
-__all__ = [
-    "Cut",
-    "ThresholdCurve",
-    "cost_threshold",
-    "probability_curve",
-    "sorted_samples",
-    "sorted_scores",
-    "sweep",
-    "sweep_several",
-    "threshold_curve",
-]
-
 # ---------------------------------------------------------------- sorted scores
 
 

@@ -19,24 +19,6 @@ from csf.thresholds._kernels import decide_affine, decide_matrix
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
 
-__all__ = [
-    "Calibrator",
-    "ClassCalibrator",
-    "LinearRule",
-    "RuleOfClasses",
-    "Tally",
-    "aligned_scores",
-    "codes_of",
-    "confusion_of",
-    "counts_of",
-    "cross_fitted",
-    "fit_calibrator",
-    "fit_class_calibrator",
-    "no_threshold",
-    "tune_rule",
-    "without_weights",
-]
-
 # ---------------------------------------------------------------- calibration
 
 

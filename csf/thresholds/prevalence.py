@@ -17,8 +17,6 @@ from csf._common.typing import Array, BoolArray, Estimator, RandomState_, Sample
 from csf._common.validation import check_class_totals, check_count, check_fraction, check_number, check_weights, floats
 from csf.thresholds.curve import ThresholdCurve, check_probabilities
 
-__all__ = ["Prevalence", "curve_at_prevalence", "estimate_prevalence", "fold_probabilities"]
-
 # Closest distance of an estimate to 0 and 1.
 _EDGE = 1e-12
 # Probabilities that calibrated ones would be this rarely are not calibrated.

@@ -21,8 +21,6 @@ from csf.thresholds.rule import Leaning
 if TYPE_CHECKING:
     from csf.metrics.row_costs import CostTable
 
-__all__ = ["Answered", "Bands", "Reviewed", "bands_of_costs", "bands_of_score", "reviewed"]
-
 # Thresholds of a score that are tried in pairs.
 _MOST_CUTS = 1024
 

@@ -18,8 +18,6 @@ from csf.metrics.row_costs import CostTable, RowCosts
 from csf.thresholds.class_choice import dealt
 from csf.thresholds.row_rule import FARTHEST, Tuned, tune, unweighted
 
-__all__ = ["RowCandidate", "RowChoice", "RowScores", "RowStore"]
-
 # A trial, and how its scores decide.
 RowCandidate = tuple[TrialKey, str]
 

@@ -19,19 +19,6 @@ from csf.thresholds.curve import ThresholdCurve, sweep
 from csf.thresholds.linear_rule import Calibrator, fit_calibrator
 from csf.thresholds.rule import Leaning, ThresholdRule
 
-__all__ = [
-    "FARTHEST",
-    "RowRule",
-    "Tuned",
-    "best_cut",
-    "cost_curve",
-    "gives_log_odds",
-    "leaning_of",
-    "log_odds",
-    "tune",
-    "unweighted",
-]
-
 # Log-odds beyond which a calibration is not fitted; trees give probabilities of 0 and 1.
 FARTHEST = 40.0
 

@@ -37,13 +37,6 @@ if TYPE_CHECKING:
     from csf.thresholds.curve import ThresholdCurve
     from csf.thresholds.linear_rule import Calibrator
 
-__all__ = [
-    "Leaning",
-    "ThresholdClassifier",
-    "ThresholdRule",
-    "base_has",
-]
-
 # ---------------------------------------------------------------- what classifiers with a threshold share
 
 

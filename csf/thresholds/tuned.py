@@ -17,16 +17,6 @@ from csf.thresholds.curve import threshold_curve
 if TYPE_CHECKING:
     from csf.metrics import Constraint, Metric
 
-__all__ = [
-    "CatBoostMetric",
-    "EvalMetric",
-    "TunedScorer",
-    "catboost_metric",
-    "lightgbm_metric",
-    "tuned_scorer",
-    "xgboost_metric",
-]
-
 
 @dataclass(frozen=True)
 class _Tuned:

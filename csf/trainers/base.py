@@ -16,22 +16,6 @@ from csf.data.costs import CostChannel
 from csf.data.folds import Fold
 from csf.data.responses import Features, Response, respond, respond_classes
 
-__all__ = [
-    "FittedSteps",
-    "GenericTrainer",
-    "Known",
-    "Maker",
-    "Prepared",
-    "Steps",
-    "Trainer",
-    "Training",
-    "WarmStarts",
-    "checked_trainers",
-    "hash_of",
-    "seeded",
-    "unset_seeds",
-]
-
 # ---------------------------------------------------------------- what trainers share
 
 

@@ -20,16 +20,6 @@ from csf.data.folds import Fold
 from csf.data.responses import Response, response_method
 from csf.trainers.base import Prepared, Trainer, Training, hash_of
 
-__all__ = [
-    "LightGBMTrainer",
-    "OTHER_NAMES",
-    "Rounds",
-    "RoundsTrainer",
-    "lightgbm_trainers",
-    "rounds_of",
-    "rounds_trainers",
-]
-
 # ---------------------------------------------------------------- LightGBM
 # Bins of LightGBM come from the values of the features alone, so that trainings with other weights can share them. That
 # is not so for XGBoost, whose bin edges are weighted quantiles, nor for scikit-learn 1.9's

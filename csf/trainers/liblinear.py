@@ -36,8 +36,6 @@ from csf.trainers.base import Prepared, Trainer, Training
 from csf.trainers.linear import LinearTrainer, LogisticTrainer, are_usual, linear_trainers
 from csf.trainers.multiclass import one_vs_rest_trainers
 
-__all__ = ["LiblinearTrainer", "liblinear_trainers"]
-
 # Number of LIBLINEAR's solver of a loss, a penalty, and the dual problem or not.
 _SOLVERS = {
     ("logistic", "l2", False): 0,

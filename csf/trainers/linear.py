@@ -25,23 +25,6 @@ from csf.solvers import Hinge, HingeDescent, HingeSolution, Logistic, Rows, Squa
 from csf.solvers.base import DIRECT
 from csf.trainers.base import Prepared, Trainer, Training
 
-__all__ = [
-    "KindOf",
-    "LinearSVCTrainer",
-    "LinearTrainer",
-    "LogisticTrainer",
-    "Whole",
-    "are_usual",
-    "fitted",
-    "light",
-    "linear_kind",
-    "linear_trainers",
-    "maker_of",
-    "maker_with_whole",
-    "part_of",
-    "starts_at",
-]
-
 # ---------------------------------------------------------------- solutions as states
 
 

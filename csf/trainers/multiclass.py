@@ -37,17 +37,6 @@ from csf.trainers.linear import (
     maker_with_whole,
 )
 
-__all__ = [
-    "LabelsTrainer",
-    "LinearSVCsTrainer",
-    "MultinomialTrainer",
-    "OneVsRestTrainer",
-    "label_trainers",
-    "linear_svc_trainers",
-    "logistic_trainers",
-    "one_vs_rest_trainers",
-]
-
 # ---------------------------------------------------------------- several labels
 
 

@@ -35,8 +35,6 @@ from csf.trainers.boosters import lightgbm_trainers, rounds_trainers
 from csf.trainers.liblinear import liblinear_trainers
 from csf.trainers.multiclass import label_trainers, linear_svc_trainers, logistic_trainers, one_vs_rest_trainers
 
-__all__ = ["ENGINES", "PipelineTrainer", "make_trainers", "pipeline_trainers", "register_trainer"]
-
 ENGINES = ("auto", "generic", "liblinear")
 
 

@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 from builtins import __dict__ as builtin_names
 from pathlib import Path
+from types import ModuleType
 
 from docutils import nodes
 
@@ -50,11 +51,17 @@ def modules() -> list[str]:
     )
 
 
+def exports(module: ModuleType) -> list[str]:
+    """Names of a package's ``__all__``; of a module within one, what it defines."""
+    inner = [n for n, thing in vars(module).items() if getattr(thing, "__module__", None) == module.__name__]
+    return getattr(module, "__all__", [name for name in inner if not name.startswith("_")])
+
+
 def public() -> dict[str, object]:
     """Each object by the shortest name that it can be imported by."""
     found, known = {}, set()
     for module in map(importlib.import_module, modules()):
-        for name in getattr(module, "__all__", ()):
+        for name in exports(module):
             thing = getattr(module, name)
             defined = inspect.isclass(thing) or inspect.isroutine(thing)
             key = id(thing) if defined else (name, repr(thing)[:200])
@@ -183,7 +190,7 @@ def _aliases(names: dict[str, object]) -> dict[str, str]:
     found: dict[str, str] = {}
     by_object = {id(thing): name for name, thing in names.items()}
     for module in map(importlib.import_module, modules()):
-        for name in getattr(module, "__all__", ()):
+        for name in exports(module):
             target = by_object.get(id(getattr(module, name)))
             if target:
                 found[f"{module.__name__}.{name}"] = target

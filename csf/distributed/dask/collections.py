@@ -19,22 +19,6 @@ from csf._common.typing import Array, IntArray, Label, Samples
 from csf.distributed.engine import FoldTotals, hash_folds
 from csf.distributed.newton import Moments, Part
 
-__all__ = [
-    "ChangedRows",
-    "DaskData",
-    "FAN_IN",
-    "Mark",
-    "RawPart",
-    "Survey",
-    "check_labels_given",
-    "is_array",
-    "is_frame",
-    "matrix",
-    "require_dask",
-    "survey",
-    "watched_training",
-]
-
 # ---------------------------------------------------------------- a cluster that loses its workers
 
 

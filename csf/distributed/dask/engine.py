@@ -51,17 +51,6 @@ if TYPE_CHECKING:
     from csf.distributed.dask.collections import Survey
     from csf.distributed.engine import Job
 
-__all__ = [
-    "BoostingBase",
-    "DaskBase",
-    "DaskEngine",
-    "LightGBMBase",
-    "LinearBase",
-    "Scorer",
-    "XGBoostBase",
-    "base_kind",
-]
-
 # ---------------------------------------------------------------- kinds of base
 
 

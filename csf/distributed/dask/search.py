@@ -37,12 +37,6 @@ if TYPE_CHECKING:
     from csf.search.strategies.base import Strategy
     from csf.search.study import Bound
 
-__all__ = [
-    "DaskCostSearch",
-    "mapped",
-    "profile_of",
-]
-
 # ---------------------------------------------------------------- lazy predictions
 
 

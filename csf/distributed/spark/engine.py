@@ -27,13 +27,6 @@ if TYPE_CHECKING:
     from csf._common.typing import Array, IntArray
     from csf.distributed.spark.frame import SparkData
 
-__all__ = [
-    "MOST_COLLECTED",
-    "SparkBase",
-    "SparkEngine",
-    "SparkScores",
-]
-
 # ---------------------------------------------------------------- bases
 
 

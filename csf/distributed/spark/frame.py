@@ -28,18 +28,6 @@ if TYPE_CHECKING:
     from pyspark.ml.param import Params
     from pyspark.sql import Column, DataFrame
 
-__all__ = [
-    "SparkData",
-    "WeightSums",
-    "last_stage",
-    "named_column",
-    "own_cut",
-    "score_parameter",
-    "scored",
-    "stages",
-    "with_threshold",
-]
-
 # ---------------------------------------------------------------- sums of weights
 
 

@@ -28,17 +28,6 @@ if TYPE_CHECKING:
     from csf.distributed import CountedCut
     from csf.search.outcome import SearchOutcome
 
-__all__ = [
-    "ModelReader",
-    "ModelWriter",
-    "SHARED",
-    "SearchParams",
-    "SearchReader",
-    "SearchWriter",
-    "SparkCostSearch",
-    "SparkCostSearchModel",
-]
-
 # ---------------------------------------------------------------- files
 
 

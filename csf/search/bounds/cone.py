@@ -20,14 +20,6 @@ if TYPE_CHECKING:
     from csf.evaluate.trials import Trial
     from csf.metrics.base import LinearFractional, Metric
 
-__all__ = [
-    "Cone",
-    "ConeBound",
-    "DiagonalBound",
-    "ParambathBound",
-    "highest_levels",
-]
-
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _lower_to_highest(apexes, is_open, start, end):

@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from csf.evaluate.trials import Trial
     from csf.metrics.base import Metric
 
-__all__ = [
-    "Bound",
-    "SupportLineBound",
-    "best_on_chain",
-    "clip_chain",
-    "complete_trials",
-    "known_profiles",
-    "support_chain",
-]
-
-
 # ---------------------------------------------------------------- what every bound offers
 
 

@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from csf.evaluate.trials import Trial
     from csf.metrics.base import Metric
 
-__all__ = [
-    "EqualCostsFirst",
-    "FunctionStrategy",
-    "Proposal",
-    "Strategy",
-    "balanced_level",
-    "has_one_ratio",
-    "level_of_costs",
-    "tried_levels",
-]
-
 # Levels closer than this share of the range count as the same level.
 SAME = 1e-9
 

@@ -32,19 +32,6 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.search.strategies.base import Proposal
 
-__all__ = [
-    "Bisection",
-    "Cone",
-    "Dinkelbach",
-    "GoldenSection",
-    "Grid",
-    "ImbalanceRatio",
-    "Ladder",
-    "Support",
-    "corner_promise",
-]
-
-
 # ---------------------------------------------------------------- costs that do not depend on results
 
 
