@@ -390,7 +390,9 @@ class ConeDisplay(Display):
         levels, envelope = self.levels, self.envelope
         if self.ratio:  # as far as the axes go
             levels, envelope = np.array(self._sides()), envelope[[0, -1]]
-        self.union_ = ax.fill_between(levels, envelope, self.span[1], **style)
+        # The bound reads all trials at once, and so it may lie below where their cones meet.
+        lowest = envelope if np.isnan(self.best_possible) else np.minimum(envelope, self.best_possible)
+        self.union_ = ax.fill_between(levels, lowest, self.span[1], **style)
         # Without cones the edge is the bound itself.
         style = styled(Line2D, envelope_kwargs, color=page.ink, linewidth=0.0 if self.ratio else 1.2, zorder=2)
         (self.envelope_line_,) = ax.plot(levels, envelope, **style)
@@ -607,7 +609,7 @@ RATIO = "cost of a false negative / cost of a false positive"
 _MOST_NAMES = 9
 # What the pictures say of themselves.
 _DOTS = "A dot is a trial: the model trained with one ratio of costs, tested out-of-fold."
-_CONES = "It rules out the grey cone above it: no model with costs near these is expected there."
+_CONES = "Grey is ruled out: a cone by the best trial below it, what is above the dashed line by all together."
 _AREA = "Together the trials rule out the grey area: no costs are expected to reach it."
 _MISSED = "No trial satisfies {}. Each dot is one trial, at the threshold that comes closest."
 # Levels at which a bound is drawn; the apexes of the cones come on top.
