@@ -230,7 +230,7 @@ class BoundEpsilonDisplay(Display):
         tidy(ax)
         texts, ends = [f"best seen {self.attained:.3f}", *self.names], [self.attained, *self.best_possible[:, -1]]
         colors, nothing = [INK, *colors], bool(np.isnan(self.attained))
-        self.labels_ = right_labels(ax, x[-1], ends[nothing:], texts[nothing:], colors[nothing:])
+        self.labels_ = right_labels(ax, [(x[-1], end) for end in ends[nothing:]], texts[nothing:], colors[nothing:])
         if nothing:
             text = "no trial satisfies the constraint"
             self.labels_.append(label(ax, text, (x[0], top), va="top", offset=(8, -8)))

@@ -158,7 +158,7 @@ def draw_budgets(rows: list[dict[str, Any]], name: str, metric: str, folder: Pat
             ends, texts, colors = [*ends, mean], [*texts, line], [*colors, color]
     ax.set(xlabel="number of models, for each penalty", ylabel=f"{metric} on test data", title=name)
     _finish(ax)
-    right_labels(ax, ax.get_xlim()[1], ends, texts, colors)
+    right_labels(ax, [(ax.get_xlim()[1], end) for end in ends], texts, colors)
     path = Path(folder) / f"figure7_{name}.png"
     write_figure(path, ax.figure)
     return path

@@ -13,6 +13,7 @@ from tests.benchmarks.memory import memory_rows
 TOPICS = [
     "bookkeeping",
     "boosting",
+    "capacity",
     "certificates",
     "cluster",
     "engine",

@@ -1,6 +1,5 @@
 """What linear models start from: kept once, in its order, and got back from a file."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -48,7 +47,7 @@ def test_states_are_those_of_the_family_and_the_nearest_come_first():
 def test_what_was_known_before_a_trial_is_not_changed_by_it():
     """Ctrl-C between two lines leaves all of a trial or nothing of it."""
     memory = memory_of("a")
-    before = memory._told
+    before = memory._known
     memory.add(0, trial(0), ["one", "two"])
     assert before[0] == []
     assert all(starts.known == () for starts in before[1])
@@ -57,21 +56,16 @@ def test_what_was_known_before_a_trial_is_not_changed_by_it():
 TRIALS = {(1, 0): trial(0), (0, 0): trial(0, 2.0), (0, 1): trial(1)}
 
 
-def told():
+def filled():
     memory = memory_of("a", "b")
     memory.add(1, TRIALS[1, 0], [np.arange(3.0), np.arange(2.0)])
     memory.add(0, TRIALS[0, 0], [("text", 1), None])
     return memory
 
 
-def known_to(memory):
-    """The trials that a file tells beside what a memory wrote into it."""
-    return {(setting, number): replace(TRIALS[setting, number], state="failed") for setting, number in memory.order}
-
-
 def test_a_file_gives_all_of_it_back():
-    memory, other = told(), memory_of("a", "b")
-    assert other.restore(memory.to_record(), known_to(memory), scores_known=True) == []
+    memory, other = filled(), memory_of("a", "b")
+    assert other.restore(memory.to_record(), scores_known=True) == []
     assert other.order == [[1, 0], [0, 0]]
     np.testing.assert_array_equal(other.starts(1, 0, (1.0, 1.0))[0], np.arange(3.0))
     assert list(other.starts(0, 0, (1.0, 1.0))) == [("text", 1)]
@@ -80,33 +74,22 @@ def test_a_file_gives_all_of_it_back():
 
 @pytest.mark.parametrize("why", ["scores", "size", "kind"])
 def test_what_cannot_be_got_back_is_trained_again_in_its_order(why, monkeypatch):
-    memory, other = told(), memory_of("a", "b")
+    memory, other = filled(), memory_of("a", "b")
     if why == "kind":
         memory.add(0, TRIALS[0, 1], [object(), None])
     if why == "size":
         monkeypatch.setattr(module, "_LARGEST_STATES", 10)
     record = memory.to_record()
     assert (record["states"] is None) == (why != "scores")
-    assert other.restore(record, known_to(memory), scores_known=why != "scores") == memory.order
+    assert other.restore(record, scores_known=why != "scores") == memory.order
     assert other.order == []
 
 
 def test_states_are_described_once(monkeypatch):
-    memory, described = told(), []
+    memory, described = filled(), []
     monkeypatch.setattr(module, "encode", lambda state: described.append(state) or "text")
     first = memory.to_record()
     assert len(described) == 3
     memory.add(0, trial(1), ["more", None])
     assert memory.to_record()["states"][0][:2] == first["states"][0]
     assert len(described) == 4
-
-
-def test_what_a_file_says_of_other_trials_is_refused():
-    memory, other = told(), memory_of("a", "b")
-    record, trials = memory.to_record(), known_to(memory)
-    with pytest.raises(ValueError, match=r"the order .* is not one of the trials"):
-        other.restore(record, trials | {(0, 1): trials[0, 0]}, scores_known=True)
-    moved = {key: replace(each, costs=(7.0, each.c_fp)) for key, each in trials.items()}
-    with pytest.raises(ValueError, match="where no trial was"):
-        other.restore(record, moved, scores_known=True)
-    assert other.order == []

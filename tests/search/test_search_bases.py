@@ -141,7 +141,9 @@ def test_class_weights_of_the_base_keep_the_search_of_c_and_the_fast_solver(base
     # One trial, of the costs that balance the classes once more, at the C that won.
     grid = {name: [value] for name, value in search.best_params_.items()}
     ours, theirs = (
-        CostSearch(base, "f1", "imbalance_ratio", cv=3, pos_label="yes", engine=engine, param_grid=grid).fit(X, y)
+        CostSearch(base, "f1", strategy="imbalance_ratio", cv=3, pos_label="yes", engine=engine, param_grid=grid).fit(
+            X, y
+        )
         for engine in ("auto", "generic")
     )
     assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=2e-3)

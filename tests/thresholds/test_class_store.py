@@ -3,7 +3,6 @@
 import pickle
 
 import numpy as np
-import pytest
 
 from csf.evaluate.trials import Trial
 from csf.metrics import get_confusion_metric
@@ -96,25 +95,6 @@ def test_where_few_samples_differ_equal_scores_mean_no_copies():
     few = np.repeat(PROBA[[0, 31, 55]], [30, 20, 10], axis=0)
     part = store_of().parts(few)
     assert np.bincount(part[TRUTH == 0]).tolist() == [6] * 5
-
-
-@pytest.mark.parametrize(
-    ("arrays", "message"),
-    [
-        ((PROBA[:, :2], *[PROBA.argmax(axis=1).astype(np.uint8)] * 2), r"the shape \(60, 2\)"),
-        ((PROBA.astype(float), *[PROBA.argmax(axis=1).astype(np.uint8)] * 2), "type float64"),
-        ((PROBA * np.nan, *[PROBA.argmax(axis=1).astype(np.uint8)] * 2), "scores are missing"),
-        ((PROBA, None, np.zeros(60, np.uint8)), "decisions are no codes"),
-        ((PROBA, np.zeros(60, np.uint8), np.full(60, 3, np.uint8)), "decisions are no codes"),
-        ((PROBA, np.zeros(59, np.uint8), None), "decisions are no codes"),
-        ((PROBA, np.zeros(60), None), "decisions are no codes"),
-    ],
-)
-def test_arrays_of_a_file_must_fit(arrays, message):
-    store_of().check((PROBA, np.zeros(60, np.uint8), None))
-    store_of().check((None, np.zeros(60, np.uint8), None))
-    with pytest.raises(ValueError, match=message):
-        store_of().check(arrays)
 
 
 def test_what_is_drawn_knows_rows_that_came_later_and_survives_pickling():
