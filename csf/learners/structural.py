@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from csf._common.arrays import column_of, parts, row_at, stacked
+from csf._common.arrays import column_of, parts, row_and_bounds, stacked
 from csf._common.compiled import njit
 from csf._common.typing import Array, FloatArray, IntArray, Samples
 from csf._common.validation import check_bool
@@ -24,16 +24,15 @@ if TYPE_CHECKING:
 class Rows:
     """Some rows of an array or a CSR matrix."""
 
-    def __init__(self, X: Samples, at: IntArray) -> None:
-        self.X, self.at = X, at
-        self.parts = parts(X)
+    def __init__(self, X: Samples, parts: tuple[Array, ...], at: IntArray) -> None:
+        self.X, self.parts, self.at = X, parts, at
 
     def __len__(self) -> int:
         return self.at.shape[0]
 
     def take(self, places: IntArray | slice) -> Rows:
         """Some of these rows: an array of places or a slice."""
-        return Rows(self.X, self.at[places])
+        return Rows(self.X, self.parts, self.at[places])
 
     def copy(self) -> Rows:
         """The same rows in memory of their own."""
@@ -52,7 +51,7 @@ class Rows:
 
 def rows_of(X: Samples) -> Rows:
     """All rows of an array or a CSR matrix."""
-    return Rows(X, np.arange(X.shape[0]))
+    return Rows(X, parts(X), np.arange(X.shape[0]))
 
 
 def stack_rows(pieces: Sequence[Rows]) -> Rows:
@@ -82,14 +81,20 @@ def split_classes(score, sign, out, places) -> int:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _score(X, i, w):
+    # A function of its own: within the loop over rows, references to the arrays of a row would be counted.
+    row, start, stop = row_and_bounds(X, i)
+    values, total = row[0], 0.0
+    for k in range(start, stop):
+        total += values[k] * w[column_of(row, k)]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _scores(X, at, w, x_scale, constant, out):
     shift = w[-1] * constant if constant > 0.0 else 0.0
     for i in range(at.shape[0]):
-        row, total = row_at(X, at[i]), 0.0
-        values = row[0]
-        for k in range(np.uint64(values.shape[0])):
-            total += values[k] * w[column_of(row, k)]
-        out[i] = total * x_scale + shift
+        out[i] = _score(X, at[i], w) * x_scale + shift
 
 
 @njit(cache=True, nogil=True)
@@ -97,16 +102,15 @@ def _add(X, at, slopes, x_scale, constant, out):
     # A sparse sum pays for the entries that it changes alone, a dense one changes them all.
     gain, bias = -np.dot(out, out) if len(X) == 1 else 0.0, 0.0
     for i in range(at.shape[0]):
-        if slopes[i] == 0.0:
-            continue
-        row, factor = row_at(X, at[i]), slopes[i] * x_scale
-        values = row[0]
-        for k in range(np.uint64(values.shape[0])):
-            j, change = column_of(row, k), factor * values[k]
-            if len(X) == 3:
-                gain += change * (2.0 * out[j] + change)
-            out[j] += change
-        bias += slopes[i] * constant
+        if slopes[i] != 0.0:
+            row, start, stop = row_and_bounds(X, at[i])
+            values, factor = row[0], slopes[i] * x_scale
+            for k in range(start, stop):
+                j, change = column_of(row, k), factor * values[k]
+                if len(X) == 3:
+                    gain += change * (2.0 * out[j] + change)
+                out[j] += change
+            bias += slopes[i] * constant
     if constant > 0.0:
         if len(X) == 3:
             gain += bias * (2.0 * out[-1] + bias)
@@ -179,12 +183,12 @@ def _move_along(X, at, slopes, gradient, eta, v, u, s):
         return
     for i in range(at.shape[0]):
         if slopes[i] != 0.0:
-            row = row_at(X, at[i])
-            for k in range(row[0].shape[0]):
+            row, start, stop = row_and_bounds(X, at[i])
+            for k in range(start, stop):
                 j = column_of(row, k)
                 if gradient[j] != 0.0:
                     _move(j, gradient, eta, v, u, s)
-            s[TOUCHED] += row[0].shape[0]
+            s[TOUCHED] += stop - start
     _move(v.shape[0] - 1, gradient, eta, v, u, s)
 
 

@@ -76,11 +76,12 @@ class BoxProgram:
             return
         block, ridge = self.rows.block(free, self.sign[free]), self.ridge[free]
         slope = block.scores(w[block.columns]) - 1.0 + ridge * dual[free]
-        diagonal = self.squares[free] + ridge
+        diagonal, has_ridge = self.squares[free] + ridge, bool(ridge.any())
         diagonal[diagonal == 0.0] = 1.0
 
         def product(v: Array) -> Array:
-            return block.outer(v) + ridge * v
+            # The hinge has no ridge, and many products.
+            return block.outer(v) + ridge * v if has_ridge else block.outer(v)
 
         left = np.clip(_SHARE * wanted, *_REST)
         step = conjugate_gradients(product, -slope, diagonal=diagonal, left=left, max_iter=_PRODUCTS)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from csf._common.arrays import column_of, row_at
+from csf._common.arrays import column_of, row_and_bounds
 from csf._common.compiled import njit
 from csf._common.typing import Array, IntArray
 from csf.solvers.base import Scalar
@@ -25,10 +25,12 @@ _BLOCK, _LINE = 256, 264
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _score(row: Parts, w: Array) -> float:
-    """Product of a row with its coefficients, without the constant feature."""
+def _score(X: Parts, i: Scalar, w: Array) -> float:
+    """Product of row i with its coefficients, without the constant feature."""
+    # A function of its own: within a loop over rows, references to the arrays of a row would be counted.
+    row, start, stop = row_and_bounds(X, i)
     values, total = row[0], 0.0
-    for k in range(np.uint64(values.size)):
+    for k in range(start, stop):
         total += values[k] * w[column_of(row, k)]
     return total
 
@@ -38,7 +40,7 @@ def scores(X: Parts, constant: float, rows: IntArray, w: Array, out: Array) -> N
     """Products of the rows with the coefficients."""
     shift = constant * w[w.size - 1]
     for place in range(rows.size):
-        out[place] = _score(row_at(X, rows[place]), w) + shift
+        out[place] = _score(X, rows[place], w) + shift
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -50,9 +52,9 @@ def add_rows(X: Parts, constant: float, rows: IntArray, factor: Array, out: Arra
         places[count] = place
         count += factor[place] != 0.0
     for place in places[:count]:
-        row, v = row_at(X, rows[place]), factor[place]
+        (row, start, stop), v = row_and_bounds(X, rows[place]), factor[place]
         values = row[0]
-        for k in range(np.uint64(values.size)):
+        for k in range(start, stop):
             out[column_of(row, k)] += v * values[k]
         shift += v
     out[out.size - 1] += constant * shift
@@ -63,9 +65,9 @@ def add_by_sign(X: Parts, constant: float, rows: IntArray, factor: Array, out: A
     """Add each row times its factor to the first line of ``out``, or to the second if the factor is negative."""
     last = out.shape[1] - 1
     for place in range(rows.size):
-        row, v = row_at(X, rows[place]), factor[place]
+        (row, start, stop), v = row_and_bounds(X, rows[place]), factor[place]
         values, line = row[0], out[np.uint64(v < 0.0)]
-        for k in range(np.uint64(values.size)):
+        for k in range(start, stop):
             line[column_of(row, k)] += v * values[k]
         line[last] += constant * v
 
@@ -78,9 +80,9 @@ def add_images(X: Parts, constant: float, rows: IntArray, factor: Array, v: Arra
     for place in range(rows.size):
         if factor[place] != 0.0:
             # Scored and added at once: each row is read from memory only once.
-            row = row_at(X, rows[place])
-            values, times = row[0], factor[place] * (_score(row, v) + bias)
-            for k in range(np.uint64(values.size)):
+            row, start, stop = row_and_bounds(X, rows[place])
+            values, times = row[0], factor[place] * (_score(X, rows[place], v) + bias)
+            for k in range(start, stop):
                 out[column_of(row, k)] += times * values[k]
             shift += times
     out[last] += constant * shift
@@ -93,9 +95,9 @@ def add_squares(X: Parts, constant: float, rows: IntArray, factor: Array, out: A
     for place in range(rows.size):
         v = factor[place]
         if v != 0.0:
-            row = row_at(X, rows[place])
+            row, start, stop = row_and_bounds(X, rows[place])
             values = row[0]
-            for k in range(np.uint64(values.size)):
+            for k in range(start, stop):
                 out[column_of(row, k)] += v * values[k] * values[k]
             shift += v
     out[out.size - 1] += constant * constant * shift
@@ -106,9 +108,9 @@ def norms(X: Parts, constant: float, rows: IntArray, scale: Array, out: Array) -
     """Sum of the squares of each row, those of each feature times its ``scale``, with the constant feature."""
     last = constant * constant * scale[scale.size - 1]
     for place in range(rows.size):
-        row = row_at(X, rows[place])
+        row, start, stop = row_and_bounds(X, rows[place])
         values, total = row[0], last
-        for k in range(np.uint64(values.size)):
+        for k in range(start, stop):
             total += scale[column_of(row, k)] * values[k] * values[k]
         out[place] = total
 
@@ -121,11 +123,11 @@ def gram_sparse(X: Parts, constant: float, rows: IntArray, factor: Array, out: A
         v = factor[place]
         if v == 0.0:
             continue
-        values, columns = row_at(X, rows[place])
-        for k in range(np.uint64(values.size)):
+        (values, columns), start, stop = row_and_bounds(X, rows[place])
+        for k in range(start, stop):
             scaled = v * values[k]
             line = out[np.uint64(columns[k])]
-            for q in range(k, np.uint64(values.size)):
+            for q in range(k, stop):
                 line[np.uint64(columns[q])] += scaled * values[q]
             line[last] += scaled * constant
         out[last, last] += v * constant * constant
@@ -183,8 +185,8 @@ def compact(
     starts = np.zeros(rows.size + 1, np.int64)
     n_columns, q = 0, 0
     for place in range(rows.size):
-        given, used = row_at(X, rows[place])
-        for k in range(np.uint64(given.size)):
+        (given, used), start, stop = row_and_bounds(X, rows[place])
+        for k in range(start, stop):
             column = np.uint64(used[k])
             if mark[column] < 0:
                 mark[column] = n_columns
@@ -205,13 +207,17 @@ def outer_product(X: Parts, bias: Array, v: Array, buffer: Array, out: Array) ->
     buffer[:] = 0.0
     shift = 0.0
     for i in range(v.size):
-        row, factor = row_at(X, i), v[i]
+        (row, start, stop), factor = row_and_bounds(X, i), v[i]
         values = row[0]
-        for k in range(np.uint64(values.size)):
+        for k in range(start, stop):
             buffer[column_of(row, k)] += factor * values[k]
         shift += v[i] * bias[i]
     for i in range(v.size):
-        out[i] = _score(row_at(X, i), buffer) + shift * bias[i]
+        (row, start, stop), total = row_and_bounds(X, i), shift * bias[i]
+        values = row[0]
+        for k in range(start, stop):
+            total += values[k] * buffer[column_of(row, k)]
+        out[i] = total
 
 
 # Dual coordinate descent for linear SVMs (Hsieh et al., ICML 2008), with shrinking, on any of the rows.
@@ -268,9 +274,7 @@ def descend(
         k = 0
         while k < count:
             i = order[k]
-            row = row_at(X, rows[i])
-            values = row[0]
-            gradient = sign[i] * (_score(row, w) + constant * w[last]) - 1.0 + ridge[i] * dual[i]
+            gradient = sign[i] * (_score(X, rows[i], w) + constant * w[last]) - 1.0 + ridge[i] * dual[i]
             projected, shrunk = _verdict(gradient, dual[i], upper[i], high, low)
             # Likely to stay at its bound: left out until all are looked at again.
             if shrunk:
@@ -284,8 +288,9 @@ def descend(
                 value = min(max(dual[i] - gradient / curvature, 0.0), upper[i]) if curvature > 0.0 else upper[i]
                 change = sign[i] * (value - dual[i])
                 dual[i] = value
-                for q in range(np.uint64(values.size)):
-                    w[column_of(row, q)] += change * values[q]
+                row, start, stop = row_and_bounds(X, rows[i])
+                for q in range(start, stop):
+                    w[column_of(row, q)] += change * row[0][q]
                 w[last] += change * constant
             k += 1
         # Gradients beyond which variables at a bound are shrunk in the next pass.
