@@ -120,10 +120,14 @@ def test_a_buffer_of_all_samples_makes_full_subgradient_steps(loss):
     np.testing.assert_allclose(large.coef_, model.coef_, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("n", "steps"), [(130, 3), (120, 2)])
-def test_the_last_buffer_counts_from_half_of_its_size(n, steps):
+@pytest.mark.parametrize(
+    ("size", "n", "passes", "steps"),
+    [(50, 125, 1, 3), (50, 124, 1, 2), (51, 128, 1, 3), (51, 127, 1, 2), (50, 75, 3, 5), (50, 74, 3, 4)],
+)
+def test_the_last_buffer_counts_from_half_of_its_size(size, n, passes, steps):
+    """A rest of exactly half a buffer counts; what is left of other passes begins the next."""
     X, y = stream(8, n=n, pos=0.4)
-    model = OnePassMiniBatch(buffer_size=50, passes=1, random_state=0).fit(X, y)
+    model = OnePassMiniBatch(buffer_size=size, passes=passes, random_state=0).fit(X, y)
     assert model.n_updates_ == steps
     assert model.partial_fit(X[:1], y[:1]).n_updates_ == steps
 
