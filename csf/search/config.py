@@ -257,9 +257,9 @@ def pace_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[di
     --------
     >>> from sklearn.svm import LinearSVC
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> [pace_of(base, "auto", "auto", [{}]).rungs for base in (LinearSVC(), DecisionTreeClassifier())]
+    >>> [pace_of(base, "auto", "auto", [{}]).ladder_size for base in (LinearSVC(), DecisionTreeClassifier())]
     [6, 1]
-    >>> pace_of(DecisionTreeClassifier(), "auto", {"max_depth": [3]}, [{"max_depth": 3}]).rungs
+    >>> pace_of(DecisionTreeClassifier(), "auto", {"max_depth": [3]}, [{"max_depth": 3}]).ladder_size
     3
     """
     if has_fast_solver(base, engine):
