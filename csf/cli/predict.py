@@ -42,7 +42,7 @@ from csf.search.selection import Choice
 from csf.search.study import ClassStudy, Study
 from csf.thresholds.certificates import Guarantee
 from csf.thresholds.class_choice import Candidate
-from csf.thresholds.linear_rule import ClassCalibrator, LinearRule, RuleOfClasses, _Sigmoid
+from csf.thresholds.linear_rule import ClassCalibrator, LinearRule, RuleOfClasses, Sigmoid
 from csf.thresholds.review import Bands, Reviewed
 from csf.thresholds.row_rule import RowRule, Tuned
 from csf.thresholds.rule import ThresholdRule
@@ -67,7 +67,7 @@ def _trusted_types():
     parts = [Assessment, Choice, Chooser, CostSearch, ErrorProfile, Guarantee, Hull, ModelMargin, SearchConfig, Study]
     parts += [PlainTree, SearchOutcome, ThresholdRule, Trial]
     # Of several classes that are all alike.
-    parts += [Candidate, ClassCalibrator, ClassOutcome, ClassStudy, _Sigmoid]
+    parts += [Candidate, ClassCalibrator, ClassOutcome, ClassStudy, Sigmoid]
     parts += [LinearRule, RuleOfClasses, RowOutcome, RowRule, RowStudy, Tuned, Bands, Reviewed]
     for module in (metrics, constraints, strategies, confusion):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]

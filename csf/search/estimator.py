@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from csf._common.messages import called_elsewhere
+from csf._common.messages import called_elsewhere, did_you_mean
 from csf._common.sklearn import CallbackSupportMixin, named_models, open_callback_context, with_callbacks
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_samples
@@ -360,6 +360,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         X, y = check_samples(X, y, sample_weight=sample_weight, **fit_params)
         given = {name: fit_params[name] for name in COSTS if fit_params.get(name) is not None}
         fit_params, costs = {name: each for name, each in fit_params.items() if name not in COSTS}, self._costs(given)
+        if costs is not None:
+            # Whatever else is given is for the base or the splits, unless it is like a cost.
+            self._costs({name: each for name, each in fit_params.items() if did_you_mean(name, COSTS)})
         if has_several_columns(y) and costs is None:
             config.refuse_review("y has several labels a sample")
             self._publish_fit(*LabelSearch(self, config, X, y, sample_weight, fit_params).fit(deadline))
@@ -395,10 +398,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     def _costs(self, given: Mapping[str, Any]) -> RowCosts | None:
         """Costs of rows, if they are searched; a TypeError for arguments that are no costs, or with another metric."""
         costs = row_costs(self.metric)
-        if given and (costs is None or not set(given) <= set(COSTS)):
+        unknown = [name for name in given if name not in COSTS]
+        if given and (costs is None or unknown):
+            hint = did_you_mean(unknown[0], COSTS) if unknown else ""
             raise TypeError(
                 f"{', '.join(given)} cannot be given with metric={self.metric!r}; accepted: {', '.join(COSTS)}, with "
-                "metric='savings', 'cost' or 'benefit', or a csf.metrics.RowCosts"
+                f"metric='savings', 'cost' or 'benefit', or a csf.metrics.RowCosts{hint}"
             )
         return costs
 

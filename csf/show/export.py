@@ -20,7 +20,7 @@ from csf.search import CostSearch
 from csf.show._shared import is_row_search
 from csf.show.rules import SavedRule, Winner, fitted_winner, linear_rule, winner_of
 from csf.thresholds.linear_rule import LinearRule, without_weights
-from csf.thresholds.row_rule import RowRule, Tuned, log_odds, unweighted
+from csf.thresholds.row_rule import FARTHEST, RowRule, Tuned, log_odds, unweighted
 
 
 def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:
@@ -311,10 +311,10 @@ def _sigmoid(calibrator: Any) -> tuple[float, float]:
 
 _BY_SCORE = 's = what the estimator answers to "reads"; "positive" where s >= upper, "negative" where s < lower'
 _BY_COSTS = (
-    "p = probability of the row, from log-odds minus offset; negative = p * (fn - tp), positive = (1 - p) * (fp - tn), "
-    "review = cost + error * (negative + positive); the answer with the smallest of the three, except that it is "
-    '"review" in place of "positive" where the log-odds minus offset are below upper, and in place of "negative" where '
-    "they are at least lower"
+    's = what the estimator answers to "reads", a probability p as log(p / (1 - p)), at least -farthest and at most '
+    "farthest; z = slope * s + intercept - offset; p = 1 / (1 + exp(-z)); negative = p * (fn - tp), positive = (1 - p) "
+    "* (fp - tn), review = cost + error * (negative + positive); the answer with the smallest of the three, except "
+    'that it is "review" in place of "positive" where z < upper, and in place of "negative" where z >= lower'
 )
 
 
@@ -335,7 +335,7 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
     Raises
     ------
     TypeError
-        If the probabilities of the winner are calibrated, or its training had weights.
+        If rows have costs of their own, and the training of the winner had weights.
     ValueError
         If the search has no third answer, or no fitted winner.
 
@@ -355,13 +355,14 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
     ends = {"lower": bands.lower, "upper": bands.upper}
     told = {"rule": f'{_BY_SCORE}, else "review"', "reads": used.method}
     if isinstance(used, RowRule):
-        if used.decision.calibrator is not None or used.power:
+        if used.power:
             raise TypeError(
-                "the probabilities of this winner are calibrated, or its training weighed rows by their costs; write "
-                "the answers of search.decide(X), or save the model (csf search --save)"
+                "the training of this winner weighed rows by their costs; write the answers of search.decide(X), or "
+                "save the model (csf search --save)"
             )
         costs = {"cost": bands.review.cost + bands.extra_cost, "error": bands.review.error, "offset": used.cut}
-        told = {"rule": _BY_COSTS, "reads": used.method, **costs}
+        calibration = zip(("slope", "intercept", "farthest"), _calibration(used))
+        told = {"rule": _BY_COSTS, "reads": used.method, **costs, **dict(calibration)}
     return told | {name: float(value) if np.isfinite(value) else None for name, value in ends.items()}
 
 
@@ -387,6 +388,8 @@ class CostRule(SavedRule):
         This times log(gain / loss) is taken from the score first.
     slope, intercept : float, default=1.0 and 0.0
         ``slope * score + intercept`` are the log-odds.
+    farthest : float, default=40.0
+        Scores beyond it, or below minus it, are taken for it.
 
     Examples
     --------
@@ -402,6 +405,7 @@ class CostRule(SavedRule):
     power: float = 0.0
     slope: float = 1.0
     intercept: float = 0.0
+    farthest: float = FARTHEST
 
     def predict(self, score: ArrayLike, *, fn: Any, fp: Any, tp: Any = 0.0, tn: Any = 0.0) -> Array:
         """Labels.
@@ -420,8 +424,9 @@ class CostRule(SavedRule):
         """
         given = np.asarray(score, dtype=float)
         shift = RowCosts(fn=None).table(given[:, None], fn_cost=fn, fp_cost=fp, tp_cost=tp, tn_cost=tn).shift
-        odds = self.slope * unweighted(log_odds(given, self.reads), shift, self.power) + self.intercept
-        return np.where(Tuned().scores(odds, shift) >= self.threshold, self.positive, self.negative)
+        decision = Tuned("sigmoid", self.threshold, self.slope, self.intercept, self.farthest)
+        odds = unweighted(log_odds(given, self.reads), shift, self.power)
+        return np.where(decision.decide(odds, shift), self.positive, self.negative)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings.
@@ -433,8 +438,9 @@ class CostRule(SavedRule):
         """
         score = "decision_function" if self.reads == "decision_function" else "log(p / (1 - p)) of predict_proba"
         return {
-            "rule": f"r = log((fn - tp) / (fp - tn)); s = {score}; positive where slope * (s - power * r) + intercept "
-            "+ r >= threshold, else negative. Where fn <= tp and fp >= tn: negative; else where fp <= tn: positive",
+            "rule": f"r = log((fn - tp) / (fp - tn)); s = {score}; z = s - power * r, at least -farthest and at most "
+            "farthest; positive where slope * z + intercept + r >= threshold, else negative. Where fn <= tp and "
+            "fp >= tn: negative; else where fp <= tn: positive",
             **vars(self),
         }
 
@@ -455,7 +461,7 @@ def cost_rule(search: CostSearch) -> CostRule:
     Raises
     ------
     ValueError
-        If the search is for something else, has no fitted winner, or its probabilities are calibrated by steps.
+        If the search is for something else, or has no fitted winner.
 
     Examples
     --------
@@ -472,16 +478,15 @@ def cost_rule(search: CostSearch) -> CostRule:
     if not is_row_search(search):
         raise ValueError("the search knows no costs of rows; csf.export.fixed_threshold exports one threshold for all")
     used = search._predicting
-    calibrator = used.decision.calibrator
-    if used.decision.kind == "isotonic":
-        raise ValueError(
-            "the probabilities are calibrated by steps (row_rule_ 'isotonic'), which are no formula; deploy the search "
-            "itself, or wrap the base in CalibratedClassifierCV and search again"
-        )
-    slope, intercept = (1.0, 0.0) if calibrator is None else (calibrator.slope_, calibrator.intercept_)
-    if used.method == "decision_function" and used.known.tolist().index(used.known_null) == 1:
-        slope = -slope  # the decisions of a fitted base are about the other class
     names = used.names.tolist()
     at = names.index(search.pos_label_)
     method = str(used.method)
-    return CostRule(method, names[1 - at], names[at], float(used.cut), used.power, slope, intercept)
+    return CostRule(method, names[1 - at], names[at], float(used.cut), used.power, *_calibration(used))
+
+
+def _calibration(used: RowRule) -> tuple[float, float, float]:
+    """Slope and intercept of the log-odds in the score itself, and the farthest score."""
+    decision, slope = used.decision, used.decision.slope
+    if used.method == "decision_function" and used.known.tolist().index(used.known_null) == 1:
+        slope = -slope  # the decisions of a fitted base are about the other class
+    return slope, decision.intercept, decision.farthest

@@ -33,7 +33,7 @@ class Calibrator(Protocol):
         ...
 
 
-class _Sigmoid:
+class Sigmoid:
     """Platt's sigmoid: logistic regression on the score alone, with targets moved off 0 and 1."""
 
     def fit(self, score: Array, is_pos: BoolArray, sample_weight: Array | None) -> Self:
@@ -109,7 +109,7 @@ def _fitted(calibration: str, score: Array, is_pos: BoolArray, sample_weight: Ar
     if not np.isfinite(score).all():
         raise ValueError(f"calibration={calibration!r} needs finite scores; the base gave infinite ones")
     if calibration == "sigmoid":
-        return _Sigmoid().fit(score, is_pos, sample_weight)
+        return Sigmoid().fit(score, is_pos, sample_weight)
     return IsotonicRegression(out_of_bounds="clip").fit(score, is_pos.astype(float), sample_weight)
 
 

@@ -74,7 +74,7 @@ class RowStore(EntryStore[RowScores]):
     @property
     def kinds(self) -> tuple[str, ...]:
         """How scores can decide: the first one stays unless another gains the margin."""
-        return ("plain", "sigmoid", "isotonic", "swept") if self.likely else ("sigmoid", "isotonic")
+        return ("plain", "sigmoid", "swept") if self.likely else ("sigmoid",)
 
     def unweighted(self, score: Array, power: float) -> Array:
         """Log-odds, or margins, of what a training with weights gave."""
@@ -82,7 +82,9 @@ class RowStore(EntryStore[RowScores]):
 
     def tuned(self, score: Array, kind: str, counts: Array) -> Tuned:
         """What decides, tuned on entries of samples that are there so often."""
-        return tune(kind, score, self.truth, self.table, self.weights_in(counts))
+        # Rows tell nothing of odds beyond their number; those of trees, 0 or infinite, would flatten the sigmoid.
+        farthest = float(np.log(counts.sum())) if self.likely else FARTHEST
+        return tune(kind, score, self.truth, self.table, self.weights_in(counts), farthest)
 
     def decisions(self, score: Array, kind: str) -> BoolArray:
         """Decisions about the entries, see `beyond`."""

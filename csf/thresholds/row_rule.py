@@ -16,10 +16,10 @@ from csf.data.responses import response_method
 from csf.metrics.review import Review
 from csf.metrics.row_costs import CostTable, RowCosts
 from csf.thresholds.curve import ThresholdCurve, sweep
-from csf.thresholds.linear_rule import Calibrator, fit_calibrator
+from csf.thresholds.linear_rule import Sigmoid
 from csf.thresholds.rule import Leaning, ThresholdRule
 
-# Log-odds beyond which a calibration is not fitted; trees give probabilities of 0 and 1.
+# Log-odds beyond which sums of them are not taken; trees give probabilities of 0 and 1.
 FARTHEST = 40.0
 
 
@@ -60,28 +60,27 @@ class Tuned:
 
     Parameters
     ----------
-    kind : {"plain", "sigmoid", "isotonic", "swept"}
+    kind : {"plain", "sigmoid", "swept"}
         What was tuned.
     threshold : float, default=0.0
         Threshold of the sum; 0 is least expected cost.
-    calibrator : Calibrator, default=None
-        Map from log-odds or margins to probabilities.
-    least : float, default=0.0
-        Smallest probability that a calibration gives, and smallest distance from 1: a step at 0 or 1 would make rows
-        certain whatever they cost.
+    slope, intercept : float, default=1.0 and 0.0
+        ``slope * score + intercept`` are the log-odds of the class.
+    farthest : float, default=40.0
+        A sigmoid takes scores beyond it for it.
     """
 
     kind: str = "plain"
     threshold: float = 0.0
-    calibrator: Calibrator | None = None
-    least: float = 0.0
+    slope: float = 1.0
+    intercept: float = 0.0
+    farthest: float = FARTHEST
 
     def log_odds(self, score: Array) -> Array:
         """Log-odds of the positive class."""
-        if self.calibrator is None:
+        if self.kind != "sigmoid":
             return score
-        proba = self.calibrator.predict(np.clip(score, -FARTHEST, FARTHEST))
-        return logit(np.clip(proba, self.least, 1.0 - self.least))
+        return self.slope * np.clip(score, -self.farthest, self.farthest) + self.intercept
 
     def scores(self, score: Array, shift: Array) -> Array:
         """What the threshold is for; rows that their costs decide are at +inf and -inf."""
@@ -93,15 +92,17 @@ class Tuned:
         return self.scores(score, shift) >= self.threshold
 
 
-def tune(kind: str, score: Array, is_pos: BoolArray, table: CostTable, weight: Array) -> Tuned:
+def tune(
+    kind: str, score: Array, is_pos: BoolArray, table: CostTable, weight: Array, farthest: float = FARTHEST
+) -> Tuned:
     """Tune on rows that the model has not been trained on; rows of weight 0 do not count."""
     if kind == "plain":
         return Tuned()
     if kind == "swept":
         return Tuned(kind, best_cut(Tuned().scores(score, table.shift), is_pos, table, weight))
     used = weight > 0.0
-    near = np.clip(score[used], -FARTHEST, FARTHEST)
-    return Tuned(kind, 0.0, fit_calibrator(kind, near, is_pos[used], weight[used]), 0.5 / (1.0 + weight.sum()))
+    found = Sigmoid().fit(np.clip(score[used], -farthest, farthest), is_pos[used], weight[used])
+    return Tuned(kind, 0.0, found.slope_, found.intercept_, farthest)
 
 
 def cost_curve(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None = None) -> ThresholdCurve:

@@ -214,8 +214,10 @@ def test_certified_bands(metric):
     assert "positive" not in set(none.decide(features, **given))
 
 
-def test_exported_rules_answer_alike(monkeypatch):
+@pytest.mark.parametrize("margin", [-99.0, 99.0])
+def test_exported_rules_answer_alike(monkeypatch, margin):
     monkeypatch.setattr(Margins, "ROW_COSTS", 5.0)
+    monkeypatch.setitem(Margins.ROW_RULES, "sigmoid", margin)
     X, y = frame()
     told = {"review": Review(cost=0.3, at_most=0.2), **QUICK | {"n_trials": 1}}
     search = CostSearch(LINE, **told).fit(X, y)
@@ -224,6 +226,7 @@ def test_exported_rules_answer_alike(monkeypatch):
     np.testing.assert_array_equal(by_hand, search.decide(X))
     search = CostSearch(LINE, COST, **told).fit(X, y)
     rule, z = review_rule(search), search.best_estimator_.decision_function(X)
+    z = rule["slope"] * np.clip(z, -rule["farthest"], rule["farthest"]) + rule["intercept"]
     p, amount = 1 / (1 + np.exp(rule["offset"] - z)), X["amount"].to_numpy()
     negative, positive = p * (amount - 1.0), (1 - p) * 5.0
     looked_at = rule["cost"] + rule["error"] * (negative + positive)

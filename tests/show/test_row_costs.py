@@ -88,7 +88,8 @@ def test_the_rule_with_costs_as_inputs(search, kind, power, tmp_path):
     np.testing.assert_array_equal(rule.predict(s, fn=X["amount"], fp=5.0, tp=1.0), again.predict(X))
     # The formula of the file, for rows in which neither answer is the cheaper one whatever the truth.
     weighs, r = X["amount"] > 1.0, np.log(np.maximum(X["amount"] - 1.0, 1e-9) / 5.0)
-    found = read["slope"] * (s - read["power"] * r) + read["intercept"] + r >= read["threshold"]
+    z = np.clip(s - read["power"] * r, -read["farthest"], read["farthest"])
+    found = read["slope"] * z + read["intercept"] + r >= read["threshold"]
     np.testing.assert_array_equal((found & weighs).to_numpy(), again.predict(X) == read["positive"])
 
 

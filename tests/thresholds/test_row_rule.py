@@ -13,6 +13,7 @@ from sklearn.svm import SVC, LinearSVC
 from csf.metrics import get_metric
 from csf.metrics.row_costs import CostTable, RowCosts
 from csf.thresholding import threshold_curve
+from csf.thresholds.row_choice import RowStore
 from csf.thresholds.row_rule import Tuned, best_cut, cost_curve, gives_log_odds, log_odds, tune
 from tests.oracles import row_costs as oracle
 
@@ -95,10 +96,18 @@ def test_costs_that_decide_a_row():
 
 def test_calibrated_scores_are_never_certain():
     z, y, table = population(500)
-    for kind in ("sigmoid", "isotonic"):
-        odds = tune(kind, z, y, table, np.ones(500)).log_odds(np.array([-np.inf, -5.0, 0.0, 5.0, np.inf]))
-        assert np.isfinite(odds).all()
-        assert (np.diff(odds) >= 0).all()
+    odds = tune("sigmoid", z, y, table, np.ones(500)).log_odds(np.array([-np.inf, -5.0, 0.0, 5.0, np.inf]))
+    assert np.isfinite(odds).all()
+    assert (np.diff(odds) > 0).all()
+
+
+def test_odds_of_nothing_do_not_flatten_a_sigmoid():
+    """Trees that find no positive in a leaf say 0, of rows that are much like others."""
+    z, y, table = population(4000)
+    said = np.where(z < -2.5, -np.inf, z)
+    store = RowStore(y, None, RowCosts(), table, likely=True, samples=np.arange(4000))
+    assert store.tuned(said, "sigmoid", store.copies).slope > 0.5
+    assert store.tuned(z, "sigmoid", store.copies).slope == pytest.approx(1.0, abs=0.15)
 
 
 @pytest.mark.parametrize(
