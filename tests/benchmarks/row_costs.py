@@ -154,14 +154,14 @@ def compared(name, kind, only, repeats, seed=0):
     return row | {f"{each}, s": f"{value / (5 * repeats):.2f}" for each, value in seconds.items()}
 
 
-def refits(name, n_refits):
+def refits(name, kind, n_refits):
     """How often the intervals hold the savings on the rows that were not drawn."""
     X, y, costs = load(name)
     splitter = StratifiedShuffleSplit(n_refits, train_size=ROWS_OF_A_REFIT, random_state=0)
     held, off, wide = [], [], []
     for train, test in splitter.split(X, y):
         there, here = ({key: each[at] for key, each in costs.items()} for at in (train, test))
-        search = CostSearch(base_of("logistic"), metric="savings").fit(X.iloc[train], y[train], **there)
+        search = CostSearch(base_of(kind), metric="savings").fit(X.iloc[train], y[train], **there)
         true = savings(here, y[test], search.predict(X.iloc[test], **here))
         low, high = search.score_interval_
         held.append(low <= true <= high)
@@ -169,6 +169,7 @@ def refits(name, n_refits):
         wide.append(high - low)
     return {
         "set": name,
+        "base": kind,
         "refits": n_refits,
         "interval holds": f"{np.mean(held):.1%}",
         "width": f"{100 * np.mean(wide):.1f}",
@@ -186,10 +187,10 @@ def main():
     parser.add_argument("--refits", type=int, default=0, help="refits that intervals are judged by")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    if options.refits:
-        print_table(refits(name, options.refits) for name in options.sets)
-        return
     pairs = [(name, kind) for name in options.sets for kind in options.bases]
+    if options.refits:
+        print_table(refits(name, kind, options.refits) for name, kind in pairs)
+        return
     print_table(compared(name, kind, options.methods, options.repeats) for name, kind in pairs)
 
 

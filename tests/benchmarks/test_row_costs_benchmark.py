@@ -23,5 +23,5 @@ def test_savings_are_those_of_the_metric():
 def test_rows_of_the_tables():
     row = row_costs.compared("telco", "logistic", ["threshold 1/2", "one threshold", "Elkan, raw p", "csf"], 1)
     assert float(row["csf"]) > float(row["one threshold"]) - 1.0 > float(row["threshold 1/2"])
-    row = row_costs.refits("telco", 3)
+    row = row_costs.refits("telco", "logistic", 3)
     assert float(row["interval holds"].rstrip("%")) >= 33
