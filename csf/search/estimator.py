@@ -524,9 +524,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         >>> X, y = make_classification(2000, weights=[0.9], random_state=0)
         >>> options = {"param_grid": None, "n_trials": 1}
         >>> search = CostSearch(LogisticRegression(), review=Review(at_most=0.1), **options).fit(X, y)
-        >>> answers = search.decide(X)
-        >>> 0.05 < (answers == "review").mean() < 0.15
-        True
+        >>> reviewed = (search.decide(X) == "review").mean()
+        >>> print(f"{reviewed:.1f} of the samples")
+        0.1 of the samples
         """
         bands = self._banded()
         return bands.decide(self._with_costs(costs).leaning(X, bands.review, bands.extra_cost))
