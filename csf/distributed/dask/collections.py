@@ -74,7 +74,7 @@ def watched_training(client: Any, train: Callable[[], Any]) -> Any | Exception:
             if lost:
                 raise RuntimeError(
                     "a worker was lost during a training that needs all of them until its end. Others may still wait "
-                    f"for it: restart them (client.restart()); {_GO_ON}"
+                    f"for it: restart the cluster; {_GO_ON}"
                 ) from error
             return error
 

@@ -1,5 +1,7 @@
 """Dask for all tests of this folder: one thread for the quick ones, a cluster of two processes for the slow ones."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
@@ -15,8 +17,8 @@ def one_thread():
         yield
 
 
-@pytest.fixture(scope="session")
-def client():
+@contextmanager
+def two_workers():
     """Client of two processes that listen on the loopback address alone.
 
     Without an address (``None``) the scheduler's HTTP server would take port 8787 on all interfaces.
@@ -31,6 +33,19 @@ def client():
         local = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
         with distributed.LocalCluster(**local) as cluster, distributed.Client(cluster) as client:
             yield client
+
+
+@pytest.fixture(scope="session")
+def client():
+    """The cluster that tests share."""
+    with two_workers() as client:
+        yield client
+
+
+@pytest.fixture
+def another_cluster():
+    """A cluster of a test's own, which need not be of use afterwards."""
+    return two_workers
 
 
 @pytest.fixture(scope="session")
