@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from csf._common import __version__, messages
+from csf._common import __version__, reporting
 
 if TYPE_CHECKING:
     from csf.evaluate.predictions import difference, interval
@@ -47,7 +47,7 @@ def _plot_monitor(monitor: object, ax: object) -> object:
     return import_module("csf.plots").MonitorDisplay.from_monitor(monitor).plot(ax)
 
 
-messages.write_report, messages.summarise, messages.plot_monitor = _write_report, _summarise, _plot_monitor
+reporting.write_report, reporting.summarise, reporting.plot_monitor = _write_report, _summarise, _plot_monitor
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""What users read: names that were probably meant, warnings that point at their own line, reports and pictures."""
+"""What users read: names that were probably meant, and warnings that point at their own line."""
 
 from __future__ import annotations
 
@@ -11,11 +11,6 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar
-
-# Searches lie below plots and pages, and import neither: csf itself, which knows all packages, names these here.
-write_report: Callable[..., None]
-summarise: Callable[..., Any]
-plot_monitor: Callable[..., Any]
 
 Entry = TypeVar("Entry")
 Given = ParamSpec("Given")

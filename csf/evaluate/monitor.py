@@ -24,7 +24,7 @@ from scipy.special import betaln, logsumexp, xlog1py, xlogy
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from csf._common import messages
+from csf._common import reporting
 from csf._common.files import read_record, write_record
 from csf._common.typing import Array, BoolArray, PathLike, Samples
 from csf._common.validation import check_fraction, check_path, check_share, floats
@@ -174,7 +174,7 @@ class Monitor:
         csf.plots.MonitorDisplay
             The display.
         """
-        return messages.plot_monitor(self, ax)
+        return reporting.plot_monitor(self, ax)
 
     # ---------------------------------------------------------------- new samples
 
@@ -365,17 +365,17 @@ class Monitor:
     def _identity(self) -> dict[str, Any]:
         """What makes it this monitor: the model, what is watched, and how."""
         names = ("classes_", "class_count_", "n_features_in_", "best_score_", "best_threshold_")
-        told = [type(self.search.best_estimator_).__name__, *(str(getattr(self.search, name, "")) for name in names)]
-        model = hashlib.sha256(repr(told).encode()).hexdigest()
+        parts = [type(self.search.best_estimator_).__name__, *(str(getattr(self.search, name, "")) for name in names)]
+        model = hashlib.sha256(repr(parts).encode()).hexdigest()
         settings = {name: getattr(self, name) for name in ("side", "level", "alpha", "audit")}
         return {"model": model, "metric": self.metric.name, **settings}
 
     def _resume(self, content: dict[str, Any]) -> None:
         for name, own in self._identity().items():
             if content.get(name) != own:
-                told = "is of another model" if name == "model" else f"has {name}={content.get(name)!r}, not {own!r}"
+                fault = "is of another model" if name == "model" else f"has {name}={content.get(name)!r}, not {own!r}"
                 raise ValueError(
-                    f"{self.path} {told}; it was left as it is. Give the model and the options that it was written "
+                    f"{self.path} {fault}; it was left as it is. Give the model and the options that it was written "
                     "with, or another path to start again"
                 )
         for name in _STATE:

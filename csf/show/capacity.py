@@ -99,8 +99,8 @@ class CapacityDisplay(Display):
         if is_row_search(search):
             known = search._ranked(by_gain=False)
             other = known.value(known.sums(at, counts)[0], counts) - search._luck
-        told = {"by_probability": other, "metric_name": metric_name(search)}
-        return cls(at_most=at, values=values, drawn=values[:, None] + errors, pays=pays, **told).plot(ax)
+        shown = {"by_probability": other, "metric_name": metric_name(search)}
+        return cls(at_most=at, values=values, drawn=values[:, None] + errors, pays=pays, **shown).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw it.
@@ -132,10 +132,10 @@ class CapacityDisplay(Display):
 
 def reviewed_in_words(search: CostSearch, name: str) -> str:
     """What three answers are worth."""
-    told, (low, high) = search.review_, search.review_.interval
-    sent = ", ".join(f"{told.shares[answer]:.1%} {answer} ({_wrong(told.wrong[answer])})" for answer in ANSWERS)
-    shown = "".join(f"; {guarantee}" for guarantee in told.guarantees.values())
-    return f"{name} {told.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]; {sent}{shown}"
+    worth, (low, high) = search.review_, search.review_.interval
+    sent = ", ".join(f"{worth.shares[answer]:.1%} {answer} ({_wrong(worth.wrong[answer])})" for answer in ANSWERS)
+    shown = "".join(f"; {guarantee}" for guarantee in worth.guarantees.values())
+    return f"{name} {worth.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]; {sent}{shown}"
 
 
 def _wrong(rate: float) -> str:
@@ -149,10 +149,10 @@ def draw_review(ax: Axes, search: CostSearch) -> None:
     answers, score = bands.decide(rows), rows.score
     low, high = np.quantile(score[np.isfinite(score)], [0.002, 0.998])
     bins = np.linspace(low, high, 50)
-    n_rows, told = int(search.class_count_.sum()), search.review_
+    n_rows, worth = int(search.class_count_.sum()), search.review_
     parts = [score[answers == answer] for answer in ANSWERS]
     weights = [weight[answers == answer] * n_rows / weight.sum() for answer in ANSWERS]
-    names = [f"{each}: {n_rows * told.shares[each]:,.0f} rows, {_wrong(told.wrong[each])}" for each in ANSWERS]
+    names = [f"{each}: {n_rows * worth.shares[each]:,.0f} rows, {_wrong(worth.wrong[each])}" for each in ANSWERS]
     ax.hist(parts, bins.tolist(), weights=weights, color=[GREY, ORANGE, BLUE], label=names, stacked=True)
     ax.set(xlabel="log-odds" if is_row_search(search) else "score", ylabel="rows")
     ax.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0))

@@ -353,7 +353,7 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
     fitted_winner(search)
     bands, used = search._banded(), search._predicting
     ends = {"lower": bands.lower, "upper": bands.upper}
-    told = {"rule": f'{_BY_SCORE}, else "review"', "reads": used.method}
+    content = {"rule": f'{_BY_SCORE}, else "review"', "reads": used.method}
     if isinstance(used, RowRule):
         if used.power:
             raise TypeError(
@@ -362,8 +362,8 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
             )
         costs = {"cost": bands.review.cost + bands.extra_cost, "error": bands.review.error, "offset": used.cut}
         calibration = zip(("slope", "intercept", "farthest"), _calibration(used))
-        told = {"rule": _BY_COSTS, "reads": used.method, **costs, **dict(calibration)}
-    return told | {name: float(value) if np.isfinite(value) else None for name, value in ends.items()}
+        content = {"rule": _BY_COSTS, "reads": used.method, **costs, **dict(calibration)}
+    return content | {name: float(value) if np.isfinite(value) else None for name, value in ends.items()}
 
 
 # ---------------------------------------------------------------- costs of each row
