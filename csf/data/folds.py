@@ -278,7 +278,7 @@ def group_folds(cv: Any, y: Array, groups: IntArray, *, random_state: RandomStat
     repeats = 1 if whole else (len(cv) if isinstance(cv, list) else cv.get_n_splits()) // n_folds
     n_groups = np.unique(groups).size
     if n_folds > n_groups:
-        raise ValueError(f"{n_folds} folds need as many groups, got {n_groups}; use fewer folds")
+        raise ValueError(f"{n_folds} folds need at least {n_folds} groups, got {n_groups}; use fewer folds")
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=repeats).tolist()
     folds = [StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed) for seed in seeds]
     return [split for each in folds for split in each.split(y, y, groups)]
@@ -407,7 +407,7 @@ def resolve_splits(
         splitter = _splitter(n_folds, y)
     splits = [_places(split, y.shape[0]) for split in splitter.split(X, y, **(split_params or {}))]
     if not splits:
-        raise ValueError(f"cv={cv!r} gave no split; at least one (train, test) pair is needed")
+        raise ValueError(f"cv={cv!r} yields no splits; at least one (train, test) pair is needed")
     for number, (train, test) in enumerate(splits):
         learnt = y[train]
         if not (learnt[1:] != learnt[:1]).any() or test.shape[0] == 0:

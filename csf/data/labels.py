@@ -111,9 +111,9 @@ class Labels:
         if 0 < len(both) < len(learnt) and (len(given) > 2 or self.encode(np.array(both)).tolist() != both):
             codes = ", ".join(f"{code} for {label!r}" for code, label in enumerate(self.by_code.tolist()))
             raise ValueError(
-                f"the base has learnt the classes {learnt}, and y holds {given}: {both} are in "
-                "both, others are not, so the base may have learnt labels or codes of them. Give samples whose labels "
-                f"the base has learnt; to a base that has learnt codes, give codes as y: {codes}"
+                f"the base was trained on the classes {learnt}, but y has {given}. Only {both} are in both, so it is "
+                "unclear whether the base was trained on labels or on codes of them. Give samples with the labels "
+                f"that the base was trained on; if it was trained on codes, give codes as y: {codes}"
             )
 
     def count(self, codes: IntArray) -> IntArray:
@@ -263,8 +263,8 @@ class LabelMatrix:
         if alike.size:
             at, whose = int(alike[0]), "samples" if weight is None else "samples with a positive weight"
             raise ValueError(
-                f"column {names.tolist()[at]!r} of y is {counted[0, at]} for all {len(counted)} {whose}: there is "
-                "nothing to learn; leave it out"
+                f"column {names.tolist()[at]!r} of y is {counted[0, at]:g} for all {len(counted)} {whose}, so there "
+                "is nothing to learn; leave it out"
             )
         order = sorted(range(names.size), key=lambda at: codes[:, at].tobytes())
         return cls(codes, names, np.array(order))

@@ -260,14 +260,16 @@ class Monitor:
             return
         if any(any(self._terms[cell]) for cell in ("fn", "tn")) and self.search.null_class_ is not None:
             raise ValueError(
-                f"all of {int(counts.sum())} labelled samples were predicted positive, and {self.metric.name} counts "
-                "others too. Labels of alerts alone show precision: use monitor('precision >= ...', audit=0). Or have "
-                "a random share q of the others labelled, and use audit=q"
+                f"all {int(counts.sum())} labelled samples were predicted positive, but {self.metric.name} also "
+                "depends on the others. If you label alerts only, monitor('precision >= ...', audit=0) watches "
+                "their precision. Otherwise label a random share q of the other samples too, and pass audit=q"
             )
 
     def _costs(self, cost: ArrayLike, known: BoolArray) -> Array:
         if not isinstance(self.metric, MeanCost):
-            raise ValueError(f"cost is for a mean cost, and {self.demand} is watched; monitor a csf.metrics.MeanCost")
+            raise ValueError(
+                f"cost= is for a monitor of csf.metrics.MeanCost, but this monitor watches {self.demand}. Leave it out"
+            )
         costs = floats(cost, "cost")
         if costs.shape != known.shape or not (np.isfinite(costs[known]).all() and (costs[known] >= 0.0).all()):
             raise ValueError(f"cost must hold a finite number >= 0 for each of {known.size} samples")
@@ -279,12 +281,15 @@ class Monitor:
         unseen = 1.0 / self.audit if self.audit else 0.0
         if not self.audit and gains[[1, 3]].any():
             raise ValueError(
-                f"audit=0 has labels of alerts alone, and {self.metric.name} counts others too; watch precision, or "
-                "have a random share q of the others labelled and use audit=q"
+                f"with audit=0 only alerts have labels, but {self.metric.name} also depends on the other samples. "
+                "Watch precision, or label a random share q of the other samples and pass audit=q"
             )
         gains = gains * np.array([1.0, unseen, 1.0, unseen])
         if not gains.min() < 0.0 < gains.max():
-            raise ValueError(f"{self.demand} cannot be watched: all samples are above this level, or all below it")
+            raise ValueError(
+                f"{self.demand} cannot be watched: the metric is above this level for all predictions, or below it "
+                "for all"
+            )
         return float(gains.max())
 
     # ---------------------------------------------------------------- the bet
@@ -404,13 +409,14 @@ def _terms(metric: Any, search: Any) -> dict[str, tuple[float, float]]:
     terms, several = terms_of(metric), search.null_class_ is None
     if terms is None:
         raise ValueError(
-            f"{metric.name} cannot be watched: it is no ratio of sums over samples, as F-beta, Jaccard, precision, "
-            "recall, accuracy and mean costs are. Give one with its level, such as monitor('f1 >= 0.5')"
+            f"a monitor cannot watch {metric.name}, because it is not a ratio of sums over samples. It can watch "
+            "F-beta, Jaccard, precision, recall, accuracy and mean costs; give one of them with its level, such as "
+            "monitor('f1 >= 0.5')"
         )
     if several and (terms["tp"], terms["fn"]) != (terms["tn"], terms["fp"]):
         raise ValueError(
-            f"{metric.name} is one of two classes, and the search knows {len(search.classes_)}; watch their accuracy, "
-            "such as monitor('accuracy >= 0.8')"
+            f"{metric.name} needs two classes, and this search has {len(search.classes_)}. Watch the accuracy "
+            "instead, such as monitor('accuracy >= 0.8')"
         )
     return terms
 

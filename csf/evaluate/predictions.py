@@ -266,7 +266,7 @@ def _codes(labels: Labels, pred: Array, n_samples: int, name: str) -> IntArray:
     unknown = pred[~np.isin(pred, labels.classes)]
     if unknown.size:
         raise ValueError(
-            f"{name} holds {unknown.tolist()[0]!r}, and y only {labels.classes.tolist()}; give predicted labels. "
-            "Scores get their threshold, and its interval, from csf.decide(y, score)"
+            f"{name} contains {unknown.tolist()[0]!r}, but the labels of y are {labels.classes.tolist()}. Give "
+            "predicted labels; for scores, use csf.decide(y, score)"
         )
     return labels.encode(pred)

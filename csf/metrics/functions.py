@@ -187,8 +187,8 @@ def metric_of_function(function: Any, name: str, known: Iterable[Metric]) -> Met
     inner = values[1].reshape(len(_SHARES), -1)[1:-1, 1:-1]
     if max(np.diff(inner, axis=axis).max() for axis in (0, 1)) > _SAME:
         raise ValueError(
-            f"{name!r} rises where there are more errors of one kind, and a search for it would make them; maximise a "
-            "metric that falls with both errors"
+            f"{name!r} increases when there are more errors of one kind, so a search for it would make such errors; "
+            "maximise a metric that falls with both kinds"
         )
     return _read_off(given)
 
@@ -238,8 +238,8 @@ def _read(function: Any, name: str, n_classes: int) -> ConfusionFunction:
     right = np.eye(n_classes) / n_classes
     if not made(right) > made(right[::-1] if n_classes == 2 else np.roll(right, 1, axis=1)):
         raise ValueError(
-            f"{name!r} is worth {made(right):g} without errors, and no less where all is wrong; larger must be better. "
-            "Turn its sign, or give make_scorer(f, greater_is_better=False)"
+            f"{name!r} is {made(right):.6g} without errors and no smaller when all predictions are wrong, but larger "
+            "must be better. Change its sign, or use make_scorer(f, greater_is_better=False)"
         )
     return ConfusionFunction(made, name)
 
@@ -290,12 +290,12 @@ def _check_counts(function: LabelFunction, name: str, n_classes: int) -> None:
     close = partial(np.isclose, rtol=1e-9, atol=_SAME)
     if not close(by_row, by_count):
         raise ValueError(
-            f"{name!r} gives {float(by_row):.6g} for {total} rows, and {float(by_count):.6g} where the same rows are "
-            "counted by sample_weight: it leaves the weights out, or depends on more than how often each class is "
-            "taken for which. Hand sample_weight on to what it computes"
+            f"{name!r} is {float(by_row):.6g} for {total:g} rows, but {float(by_count):.6g} when sample_weight counts "
+            "the same rows. It ignores the weights, or it depends on more than the confusion matrix. Pass "
+            "sample_weight to what it computes"
         )
     if not close(by_share, by_count):
         raise ValueError(
-            f"{name!r} gives {float(by_share):.6g} where weights sum to 1 and {float(by_count):.6g} where they sum to "
-            f"{total}: it is a total. Divide it by sample_weight.sum(), which makes it a mean over rows"
+            f"{name!r} is {float(by_share):.6g} when the weights sum to 1 and {float(by_count):.6g} when they sum to "
+            f"{total:g}, so it is a total. Divide it by sample_weight.sum() to make it a mean over rows"
         )

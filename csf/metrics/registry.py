@@ -205,8 +205,8 @@ def get_metric(metric: MetricLike) -> Metric:
         return OfTwoClasses(metric)
     if row_costs(metric) is not None:
         raise ValueError(
-            f"metric={metric!r} has costs of each row, which no threshold on one score is for: csf.CostSearch decides "
-            "each row by its own costs, in memory. Take another metric here, such as csf.metrics.WeightedAccuracy with "
+            f"metric={metric!r} has costs for each row, which one threshold cannot use; csf.CostSearch decides each "
+            "row by its own costs, in memory. Use another metric here, such as csf.metrics.WeightedAccuracy with "
             "one cost for each kind of error"
         )
     if _is_function(metric):

@@ -214,8 +214,8 @@ class RowCosts:
         swapped = np.flatnonzero((table.gain < 0.0) & (table.loss < 0.0))
         if swapped.size:
             raise ValueError(
-                f"both errors cost less than the right answers in {swapped.size} of {n_rows} rows, the first one is "
-                f"row {swapped[0]}: fn < tp and fp < tn. The costs of two classes may be swapped; exchange fn with fp "
+                f"both errors cost less than correct predictions (fn < tp and fp < tn) in {swapped.size} of {n_rows} "
+                f"rows, first in row {swapped[0]}. If the costs of the two classes are swapped, exchange fn with fp "
                 "and tp with tn, or give pos_label"
             )
         return table
@@ -230,12 +230,14 @@ class RowCosts:
         if not ((negative < positive).any() and (positive < negative).any()):
             answer = "negative" if not (positive < negative).any() else "positive"
             raise ValueError(
-                f"the answer {answer!r} is at least as cheap in all rows, whatever their class, so that nothing is to "
-                f"be decided: {'fn is nowhere above tp' if answer == 'negative' else 'fp is nowhere above tn'} in the "
-                "rows of that class. Check these costs"
+                f"with these costs, predicting {answer} is never more expensive in any row, so there is nothing to "
+                f"decide: {'fn > tp in no positive row' if answer == 'negative' else 'fp > tn in no negative row'}. "
+                "Check the costs"
             )
         if self.measure == "savings" and min(negative.sum(), positive.sum()) <= 0.0:
-            raise ValueError("one answer to all rows costs nothing, so that nothing can be saved; take measure='cost'")
+            raise ValueError(
+                "predicting one class for all rows costs nothing, so no savings are possible; use measure='cost'"
+            )
 
     def _column(self, name: str, given: Any, X: Samples, n_rows: int) -> Array:
         """One of the four costs of each row, checked."""

@@ -337,8 +337,8 @@ def open_cv(y: Array, pace: Pace, *, random_state: np.random.RandomState | None)
         )
     if rarest < _FOLDS:
         warn(
-            f"the rarer class has {rarest} samples only: scores, threshold, intervals and bound rest on these few, and "
-            f"each of {rarest} folds holds out a single one. Nothing of it is reliable; get more samples of that class"
+            f"the rarer class has only {rarest} samples, and each of the {rarest} folds holds out one of them. The "
+            "scores, the threshold, the intervals and the bound are unreliable; get more samples of that class"
         )
     repeats = pace.repeats if rarest < _FEW and (pace.cheap or y.shape[0] <= MANY) else 1
     folds = min(_FOLDS if repeats == 1 else pace.folds, rarest)
@@ -360,8 +360,8 @@ def class_splits(y: Array, pace: Pace, *, random_state: np.random.RandomState | 
     rare = classes[counts < _FOLDS].tolist()
     if rare:
         warn(
-            f"the classes {rare} have fewer samples than the {_FOLDS} folds: what is said of them rests on these few; "
-            "get more of them"
+            f"the classes {rare} have fewer samples than there are folds ({_FOLDS}), so their results are "
+            "unreliable; get more samples of them"
         )
     repeats = pace.repeats if counts.min() < _FEW and pace.cheap else 1
     seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
@@ -532,8 +532,9 @@ class SearchConfig:
             )
         if self.averages_folds and not (self.tunes and hasattr(base, "predict_proba")):
             raise ValueError(
-                f"refit='folds' is a threshold on the mean of probabilities; got threshold={self.threshold!r} and "
-                f"{type(base).__name__}, which needs predict_proba. Use refit=True, or calibrate the base"
+                "refit='folds' puts a threshold on the mean of probabilities, so it needs predict_proba and a "
+                f"threshold; got threshold={self.threshold!r} and {type(base).__name__}. Use refit=True, or "
+                "calibrate the base"
             )
 
     @property
@@ -603,8 +604,8 @@ class SearchConfig:
             check_rates(self.aim.constraint)
         if self.splits_are_given:
             raise ValueError(
-                "with confidence, a part of the samples is held out before they are split, so that cv cannot be splits "
-                "of all of them; give a number of folds, a share, a splitter or 'prefit'"
+                "confidence= holds out calibration samples before it makes the folds, so cv cannot be a fixed list "
+                "of splits. Give a number of folds, a share, a splitter or 'prefit'"
             )
 
 

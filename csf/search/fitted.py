@@ -170,9 +170,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         shares: Any = in_order(pos, names.tolist()) if isinstance(pos, Mapping) else pos
         if hasattr(self, "label_names_") and not hasattr(self, "searches_"):
             raise ValueError(
-                f"with metric={get_label_metric(self.metric).name!r} all labels share a threshold, and y has several "
-                "labels a sample, each with a share of its own; search a mean over labels, such as metric='f1_macro', "
-                "where each has its threshold"
+                f"with metric={get_label_metric(self.metric).name!r} all labels share one threshold, but each label "
+                "has its own share of positives. Use a mean over labels, such as metric='f1_macro', where each "
+                "label has its own threshold"
             )
         moved = copy.copy(self)
         for name in ("guarantee_", "held_out_", "_assessment", "_reviewed"):

@@ -331,13 +331,13 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
         )
     if is_prefit(config):
         raise ValueError(
-            "the base is fitted before, and y has several labels, for each of which it is trained; give an unfitted "
-            "base, or tune the threshold of each column with cv='prefit' and a base of that column"
+            "y has several labels, and csf trains the base once for each, but the base is already fitted. Give an "
+            "unfitted base, or tune the threshold of each column with cv='prefit' and a model fitted to that column"
         )
     if aim.average == "macro" and config.checkpoint is not None:
         raise ValueError(
-            f"checkpoint={config.checkpoint!r} is the file of one search, and metric={aim.name!r} makes one for each "
-            "column of y; leave it out, or search the columns one by one"
+            f"a checkpoint file holds one search, but metric={aim.name!r} runs one for each column of y; got "
+            f"checkpoint={config.checkpoint!r}. Leave it out, or search the columns one by one"
         )
 
 
@@ -353,9 +353,9 @@ def _of_one_label(base: Estimator, grid: Any) -> tuple[Estimator, Any]:
     prefix, last = last_step(base)
     if isinstance(last, ClassifierChain):
         raise ValueError(
-            f"{type(last).__name__} trains on all labels at once, and costs are those of each; give the classifier "
-            "inside it, which is trained for each label, or choose a threshold for each column of its held-out "
-            "probabilities by csf.thresholding.sweep"
+            f"{type(last).__name__} trains on all labels at once, but each label needs its own costs. Give the "
+            "classifier inside it, which csf trains for each label, or tune a threshold for each column of held-out "
+            "probabilities with csf.thresholding.sweep"
         )
     if type(last) is not MultiOutputClassifier:
         return base, grid

@@ -248,7 +248,7 @@ class Failures:
         if n_complete and self._times.total() > len(self._times):
             causes = "; ".join(f"{cause} ({times} times)" for cause, times in self._times.most_common())
             warn(
-                f"{self._times.total()} trials failed and are left out, {n_complete} are complete. Causes: {causes}",
+                f"{self._times.total()} trials failed and were left out; {n_complete} are complete. Causes: {causes}",
                 FitFailedWarning,
             )
 
@@ -341,7 +341,7 @@ class SearchLoop:
                 self._save()
             if not self._n_complete() or not self._is_whole():
                 raise
-            warn("the search was interrupted; it goes on with the trials that were finished")
+            warn("the search was interrupted; it continues with the finished trials")
             return "interrupted"
         finally:
             # Nobody will tell their results any more; strategies and results would wait for them.

@@ -283,7 +283,10 @@ class SearchOutcome(Outcome):
         """The held-out entries by their scores."""
         row, store = self.row, self.store
         if store is None or row.score is None or self.threshold is None:
-            raise ValueError("threshold=None keeps the base's own decisions, which nothing ranks; use 'stable'")
+            raise ValueError(
+                "threshold=None keeps the base's own predictions, so there is no score to rank rows by; use "
+                "threshold='stable'"
+            )
         return rank_by_score(store, row.score, self.threshold, self.metric)
 
     def leaning(self, review: Review, extra_cost: float) -> Leaning:

@@ -118,8 +118,8 @@ def check_all_classes(labels: Labels, codes: IntArray, weight: Array | None, own
     missing = np.bincount(codes, weights=weight, minlength=labels.n_alike) <= 0.0
     if missing.any():
         raise ValueError(
-            f"{owner} leaves no sample of positive weight of {labels.classes[missing].tolist()}; all of the classes "
-            f"{labels.classes.tolist()} are needed"
+            f"{owner} is zero for every sample of the classes {labels.classes[missing].tolist()}; each of the "
+            f"classes {labels.classes.tolist()} needs a sample with a positive weight"
         )
 
 
@@ -651,8 +651,9 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         for name in ("constraint", "calibration", "pos_label"):
             if (given := getattr(self, name)) is not None:
                 raise ValueError(
-                    f"{name}={given!r} is for thresholds between two classes, and y holds {labels.classes.size}, "
-                    f"{labels.classes.tolist()}, for which a linear rule of their probabilities is found; leave it out"
+                    f"{name}={given!r} needs two classes, but y has {labels.classes.size}: "
+                    f"{labels.classes.tolist()}. For these a linear rule on the probabilities is found; leave {name} "
+                    "out"
                 )
         return labels, codes
 
@@ -720,8 +721,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         cut = self._best_cut(curve)
         if not cut.feasible:
             warn(
-                f"no threshold satisfies {self._aim.constraint} on the out-of-fold scores; taken is the one that "
-                f"misses it least, {cut.profile}",
+                f"no threshold satisfies {self._aim.constraint} on the out-of-fold scores. The one that comes "
+                f"closest is used: {cut.profile}",
             )
         return cut
 

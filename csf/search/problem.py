@@ -98,9 +98,9 @@ def warn_of_trivial(metric: Metric, pos: float) -> None:
     answer = metric.trivial_answer(pos=pos)
     if answer is not None:
         warn(
-            f"{metric.name} is largest where every sample is predicted {answer}, whatever the base has learnt, and "
-            "that is what a search for it finds; add a constraint that this violates, such as "
-            f"constraint={_WAYS_OUT[answer]!r}, or maximise a metric that counts both errors, such as 'f1'"
+            f"{metric.name} is largest when every sample is predicted {answer}, so a search for it would find just "
+            f"that. Add a constraint that such predictions violate, such as constraint={_WAYS_OUT[answer]!r}, or "
+            "maximise a metric that counts both errors, such as 'f1'"
         )
 
 
@@ -297,8 +297,8 @@ def is_prefit(config: SearchConfig) -> bool:
     given = isinstance(config.cv, str) and config.cv == "prefit"
     if len(frozen) > 1 and not given:
         raise ValueError(
-            "base holds fitted models (FrozenEstimator) and unfitted ones, which samples cannot compare that some have "
-            "seen; give models of one kind, or fit the others and use cv='prefit'"
+            "base mixes fitted models (FrozenEstimator) with unfitted ones. Comparing them on samples that some "
+            "have seen would be unfair; give models of one kind, or fit the others and use cv='prefit'"
         )
     return given or frozen == {True}
 
@@ -566,7 +566,10 @@ class ClassProblem:
         totals = np.bincount(codes, weight, self._n_classes)
         if not (totals > 0.0).all():
             empty = self.labels.classes[totals <= 0.0].tolist()
-            raise ValueError(f"sample_weight is zero for every sample of the classes {empty}; drop them, or weigh some")
+            raise ValueError(
+                f"sample_weight is zero for every sample of the classes {empty}; remove these samples, or give at "
+                "least one a positive weight"
+            )
         return weight
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
@@ -595,8 +598,8 @@ class ClassProblem:
         methods = {response_method(model.base, PROBABILITIES_FIRST) for model in config.models}
         if len(methods) > 1 and config.tunes:
             raise ValueError(
-                "of several classes one rule reads the scores of all models, and base holds some with predict_proba "
-                "and some without; wrap the others in CalibratedClassifierCV, or leave them out"
+                "several models of several classes need the same kind of score, but only some of these have "
+                "predict_proba. Wrap the others in CalibratedClassifierCV, or leave them out"
             )
         return ClassJudge(self.metric, self._n_classes, margins=methods == {"decision_function"}, tune=config.tunes)
 
@@ -604,7 +607,10 @@ class ClassProblem:
         """Outcome for a base that is fitted already, and what predicts."""
         base = config.base
         if named_models(base) is not None:
-            raise ValueError("several fitted models cannot be chosen among for several classes; give one of them")
+            raise ValueError(
+                "csf cannot choose among several fitted models when y has several classes; give one of them, or "
+                "unfitted models"
+            )
         check_is_fitted(base)
         codes = codes_of(np.asarray(base.classes_), self.labels.classes)
         self.labels.check_codes(base.classes_)

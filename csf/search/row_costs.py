@@ -296,8 +296,8 @@ class RowOutcome(CandidateOutcome):
     def moved(self, shares: Any, rule: Any) -> NoReturn:
         """An error: what rows cost within the classes need not stay."""
         raise ValueError(
-            "at_prevalence moves a threshold of one score, and costs of rows decide here; give a base whose "
-            "probabilities are those of the new share, and search with cv='prefit'"
+            "at_prevalence moves one threshold, but this search decides each row by its own costs. Recalibrate the "
+            "probabilities of the base for the new share, and search it with cv='prefit'"
         )
 
 

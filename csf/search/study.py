@@ -160,9 +160,9 @@ def checked_proposal(
         c_fn, c_fp = metric.cost_weights(t, pos=pos)
     if not (c_fn > 0 and c_fp > 0):
         raise ValueError(
-            f"metric {metric.name!r} gives the costs (c_fn, c_fp) = ({c_fn:g}, {c_fp:g}) at level {t}: a "
-            "class without weight leaves nothing to learn. Such a metric is maximised by predicting one class "
-            "everywhere; add a constraint, e.g. metric='recall', constraint='precision >= 0.8'"
+            f"at level {t:.6g}, metric {metric.name!r} gives the costs (c_fn, c_fp) = ({c_fn:.6g}, {c_fp:.6g}), and "
+            "a class that costs nothing cannot be learnt. Predicting one class everywhere maximises such a metric; "
+            "add a constraint, e.g. metric='recall', constraint='precision >= 0.8'"
         )
     return t, float(c_fn), float(c_fp)
 

@@ -75,8 +75,8 @@ def study_of(search: CostSearch, setting: int | None = None) -> StudyLike:
         raise ValueError(NOT_OF_CLASSES)
     if is_row_search(search):
         raise ValueError(
-            "this is drawn of levels of a metric and their class costs, of which a search for costs of rows has none: "
-            "each row has its own costs, and no upper bound is known; write search.report('report.html')"
+            "this plot shows class costs and an upper bound, and a search with costs by row has neither: each row "
+            "has its own costs. Use search.report('report.html')"
         )
     if is_label_search(search):
         raise TypeError("each label has a search of its own; draw searches_[k] for one label k")

@@ -471,7 +471,7 @@ class ConeDisplay(Display):
             ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             ax.xaxis.set_minor_formatter(NullFormatter())
         else:
-            aim = f": {self.metric_name} that the costs aim at" if self.diagonal else ""
+            aim = f": the {self.metric_name} for which these costs are best" if self.diagonal else ""
             ax.set(xlabel=f"level t{aim}", xlim=(lo - 0.015 * (hi - lo), hi + 0.015 * (hi - lo)))
         tidy(ax)
         if len(self.ratios):

@@ -76,8 +76,8 @@ def winner_of(search: CostSearch) -> Winner:
         )
     if is_row_search(search):
         raise ValueError(
-            "each row is decided by its own costs, which no single threshold knows. Export best_estimator_ with "
-            "csf.export.cost_rule(search), a rule that takes the costs of a row as inputs"
+            "a single threshold cannot decide each row by its own costs. csf.export.cost_rule(search) exports a "
+            "rule that takes the costs of a row as inputs"
         )
     if search.pos_label_ is None:
         raise ValueError(
@@ -430,8 +430,8 @@ def table_rule(search: CostSearch) -> TableRule:
     prepare, *rest = steps_of(winner.estimator)
     if not isinstance(prepare, ColumnTransformer) or not rest:
         raise TypeError(
-            f"the winner does not begin with a ColumnTransformer, but with {type(prepare).__name__}; a rule of "
-            "features without names is csf.export.linear_rule(search)"
+            f"the winner starts with {type(prepare).__name__}, not with a ColumnTransformer; "
+            "csf.export.linear_rule(search) exports a rule for features without names"
         )
     coef, intercept = linear_part(make_pipeline(*rest), winner)
     columns: dict[str, NumberColumn | TextColumn] = {}
@@ -459,8 +459,8 @@ def _numbers(steps: list[Estimator], weights: FloatArray, n_columns: int) -> tup
         fills = np.asarray(imputer.statistics_, dtype=float)
     if weights.shape[0] != n_columns:
         raise TypeError(
-            f"{', '.join(type(step).__name__ for step in steps)} makes {weights.shape[0]} features of {n_columns} "
-            "columns, which has no rule; export the winner with csf.export.fixed_threshold"
+            f"csf cannot write {', '.join(type(step).__name__ for step in steps)} as a rule, because it makes "
+            f"{weights.shape[0]} features of {n_columns} columns; export the winner with csf.export.fixed_threshold"
         )
     shift = 0.0
     for scaler in reversed(steps):

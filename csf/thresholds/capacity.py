@@ -51,9 +51,9 @@ def predict_within(rule: Any, X: Samples, at_most: Any) -> Array:
     """Labels, with no more positives than there is capacity for: those that rank highest."""
     if not isinstance(rule, ThresholdRule) or rule.names.size != 2:
         raise ValueError(
-            f"at_most={at_most!r} is for two classes. Of several labels ask searches_[k].predict(X, at_most=...), of "
-            "several classes take the rows with the largest predict_proba(X)[:, k], or search one class against the "
-            "rest"
+            f"at_most={at_most!r} needs two classes. With several labels, call searches_[k].predict(X, at_most=...) "
+            "for each. With several classes, take the rows with the largest predict_proba(X)[:, k], or search one "
+            "class against the rest"
         )
     limit = check_capacity(at_most, num_samples(X))
     decided, rank = rule.ranked(X)

@@ -198,9 +198,9 @@ def _terms(constraint: Constraint) -> dict[str, tuple[float, float]]:
     terms = terms_of(constraint.quantity)
     if terms is None:
         raise ValueError(
-            f"{constraint} cannot be shown with a confidence: {constraint.quantity.name} is no ratio of sums over "
-            f"samples. Give one ({', '.join(QUANTITIES)}, f<beta>, or a subclass of csf.metrics.Rate), or leave out "
-            "confidence"
+            f"{constraint} cannot be certified, because {constraint.quantity.name} is not a ratio of sums over "
+            f"samples. Constrain one of {', '.join(QUANTITIES)}, f<beta>, or a subclass of csf.metrics.Rate, or "
+            "leave out confidence"
         )
     return terms
 

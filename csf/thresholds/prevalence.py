@@ -313,7 +313,8 @@ def _warn_of_calibration(is_pos: BoolArray, proba: Array) -> None:
     statistic = float(total @ np.linalg.pinv(spread) @ total)
     if chi2.sf(statistic, 2) < _ODD:
         warn(
-            f"the probabilities of the known samples are not calibrated: they are {proba.mean():.3g} on average where "
-            f"{is_pos.mean():.3g} are positive, or too sure or too unsure. The share is corrected for it; to have "
-            "probabilities that are right, use sklearn.calibration.CalibratedClassifierCV"
+            f"the probabilities of the known samples are not calibrated: their mean is {proba.mean():.3g}, but "
+            f"{is_pos.mean():.3g} of the samples are positive, or they are too extreme or not extreme enough. The "
+            "estimated share is corrected for this; sklearn.calibration.CalibratedClassifierCV corrects the "
+            "probabilities themselves"
         )

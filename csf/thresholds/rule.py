@@ -259,8 +259,8 @@ class ThresholdRule:
         """Which samples are found, and what ranks them where not all of these can be acted on; of two classes."""
         if self.method is None:
             raise ValueError(
-                f"at_most takes the rows with the largest scores, and {type(self.estimator).__name__} has none; search "
-                "a base with decision_function or predict_proba"
+                f"at_most= takes the rows with the largest scores, but {type(self.estimator).__name__} gives no "
+                "scores; use a base with decision_function or predict_proba"
             )
         score = self.scored(X)[1]
         return score >= self.cut, score
