@@ -55,7 +55,7 @@ REFUSED = {
     ),
     "confidence alone": (lambda: csf.decide(Y, SCORE, confidence=0.9), "needs a constraint"),
     "scores for predictions": (lambda: csf.interval(Y, SCORE), "csf.decide(y, score)"),
-    "codes for names": (lambda: csf.interval(NAMES, PRED, pos_label="bad"), "give predicted labels"),
+    "codes for names": (lambda: csf.interval(NAMES, PRED, pos_label="bad"), "Give predicted labels"),
     "a percentage": (lambda: csf.interval(Y, PRED, level=90), "level"),
     "one method too short": (lambda: csf.difference(Y, PRED, PRED[:9]), "one label for each of 300 samples"),
     "groups of another table": (lambda: csf.interval(Y, PRED, groups=np.arange(9)), "one entry for each of 300"),

@@ -48,7 +48,7 @@ def test_alerts_need_no_labels(ok, model, table, tmp_path):
         (("--target", "city"), "and the model knows"),
         (("--target", "outcome", "--alpha", "3"), "must be a probability in (0, 1)"),
         (("--target", "outcome", "--constraint", "gmean >= 0.5"), "cannot read constraint"),
-        (("--target", "outcome", "--audit", "0", "--constraint", "f1 >= 0.5"), "audit=0 has labels of alerts alone"),
+        (("--target", "outcome", "--audit", "0", "--constraint", "f1 >= 0.5"), "audit=0 only alerts have labels"),
     ],
 )
 def test_mistakes_are_said_in_one_line(error_of, model, table, tmp_path, options, message):

@@ -160,7 +160,7 @@ def test_the_exact_pooled_threshold():
     assert model.best_threshold_ == pytest.approx(threshold_curve(Y, score).best("f1").threshold, abs=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore:recall is largest where every sample")
+@pytest.mark.filterwarnings("ignore:recall is largest when every sample")
 def test_the_exact_pooled_threshold_with_a_constraint():
     free = RIVALS[POOLED](setup(metric=Recall()), X, Y, None)
     bound = RIVALS[POOLED](setup(metric=Recall(), constraint=get_constraint("precision >= 0.6")), X, Y, None)

@@ -216,7 +216,7 @@ def test_every_training_part_has_both_classes(seed, share):
         (0, ValueError, "n_splits=2 or more"),
         (-1, ValueError, "n_splits=2 or more"),
         ("five", ValueError, "Expected .?cv.? as an integer"),
-        ([], ValueError, "gave no split; at least one"),
+        ([], ValueError, "yields no splits; at least one"),
         (
             [(np.flatnonzero(TARGET == 0), np.flatnonzero(TARGET == 1))],
             ValueError,

@@ -84,7 +84,7 @@ def test_the_pairs_are_many():
 
 @pytest.mark.parametrize("each", PAIRS, ids=lambda each: "-".join(map(str, each.values())))
 @pytest.mark.filterwarnings("ignore:no trial satisfies")
-@pytest.mark.filterwarnings("ignore:recall.* is largest where every sample")
+@pytest.mark.filterwarnings("ignore:recall.* is largest when every sample")
 def test_any_two_options_keep_the_laws(each):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the folds hold .* rows, too many for their scores to be collected")

@@ -164,9 +164,9 @@ def test_labels_of_alerts_alone_show_precision(search):
     monitor = search.monitor("precision >= 0.7", audit=0)
     assert monitor.update(y[alerts], found[alerts])
     assert monitor.value == pytest.approx(y[alerts].mean())
-    with pytest.raises(ValueError, match="audit=0 has labels of alerts alone, and f1 counts others too"):
+    with pytest.raises(ValueError, match="audit=0 only alerts have labels, but f1 also depends"):
         search.monitor("f1 >= 0.6", audit=0)
-    with pytest.raises(ValueError, match=r"all of .* labelled samples were predicted positive"):
+    with pytest.raises(ValueError, match=r"all .* labelled samples were predicted positive"):
         search.monitor("f1 >= 0.6").update(y[alerts], found[alerts])
     assert not search.monitor("precision >= 0.5").update(y[alerts], found[alerts])
 
@@ -196,7 +196,7 @@ def test_costs_of_rows_take_the_place_of_those_of_errors(search):
     assert monitor.alarm
     with pytest.raises(ValueError, match="cost must hold a finite number >= 0 for each of 500 samples"):
         monitor.update(y, found, cost=-np.ones(500))
-    with pytest.raises(ValueError, match=r"cost is for a mean cost, and f1 >= 0\.6 is watched"):
+    with pytest.raises(ValueError, match=r"cost= is for a monitor of .*MeanCost, but this monitor watches f1 >= 0\.6"):
         search.monitor("f1 >= 0.6").update(y, found, cost=np.ones(500))
 
 
@@ -213,15 +213,15 @@ def test_of_several_classes_accuracy_is_watched():
     monitor = search.monitor("accuracy >= 0.5")
     monitor.update(y, search.predict(X))
     assert monitor.value == pytest.approx((y == search.predict(X)).mean())
-    with pytest.raises(ValueError, match="f1_macro cannot be watched: it is no ratio of sums"):
+    with pytest.raises(ValueError, match="cannot watch f1_macro, because it is not a ratio of sums"):
         search.monitor()
-    with pytest.raises(ValueError, match="f1 is one of two classes, and the search knows 3"):
+    with pytest.raises(ValueError, match="f1 needs two classes, and this search has 3"):
         search.monitor("f1 >= 0.5")
 
 
 def test_what_cannot_be_watched_is_refused(search):
     for demand, message in (
-        ("f1 >= 1", "all samples are above this level, or all below it"),
+        ("f1 >= 1", "above this level for all predictions, or below it for all"),
         ("precision >= 0.6, recall >= 0.5", "make a monitor of each, with alpha=0.05 / 2"),
     ):
         with pytest.raises(ValueError, match=message):

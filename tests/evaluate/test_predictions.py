@@ -121,7 +121,7 @@ def test_several_classes():
 @pytest.mark.parametrize(
     ("given", "options", "what"),
     [
-        (RNG.random(600), {}, r"pred holds 0\.\d+, and y only \[False, True\]; give predicted labels.*csf.decide"),
+        (RNG.random(600), {}, r"pred contains 0\.\d+, but .* \[False, True\]. Give predicted labels.*csf.decide"),
         (A[:5], {}, "pred must have one label for each of 600 samples"),
         (A, {"metric": "auc"}, "unknown metric 'auc'"),
         (A, {"level": 90}, "level must"),
@@ -141,7 +141,7 @@ def test_one_class_and_a_metric_of_two():
         csf.interval(np.ones(10), np.ones(10))
     with pytest.raises(ValueError, match="'f1' is a metric of two classes; for more, write 'f1_macro'"):
         csf.interval([0, 1, 2], [0, 1, 2], "f1")
-    with pytest.raises(ValueError, match="pred_b holds 7"):
+    with pytest.raises(ValueError, match="pred_b contains 7"):
         csf.difference(Y, A, np.full(600, 7))
 
 

@@ -223,7 +223,7 @@ def ignored_weights(y_true, y_pred, sample_weight=None):
 
 @pytest.mark.parametrize("function", EIGHT, ids=lambda f: f.__name__)
 def test_no_metric_hides_that_its_weights_are_left_out(function):
-    with pytest.raises(ValueError, match="leaves the weights out"):
+    with pytest.raises(ValueError, match="It ignores the weights"):
         get_metric(lambda y_true, y_pred, sample_weight=None: function(y_true, y_pred))
 
 
@@ -259,10 +259,10 @@ class Unhashable:
     [
         (no_weights, r"no_weights\(y_true, y_pred\) cannot be called .* Add sample_weight=None"),
         (lambda estimator, X, y: 0.0, "cannot be called as"),
-        (ignored_weights, "leaves the weights out"),
-        (by_order, "depends on more than how often"),
+        (ignored_weights, "It ignores the weights"),
+        (by_order, "depends on more than the confusion matrix"),
         (total, "it is a total. Divide it by"),
-        (recall_with_a_bonus, "rises where there are more errors"),
+        (recall_with_a_bonus, "increases when there are more errors"),
         (by_name, "on the codes 0 and 1, 1 for the positive class"),
         (sk.zero_one_loss, "greater_is_better=False"),
         (sk.roc_auc_score, "judges the order of the scores"),

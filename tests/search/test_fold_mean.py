@@ -104,7 +104,7 @@ def test_a_constraint_is_judged_by_the_mean(constraint):
 @pytest.mark.parametrize(
     ("options", "y", "message"),
     [
-        ({"base": LinearSVC()}, Y, "LinearSVC, which needs predict_proba. Use refit=True, or calibrate"),
+        ({"base": LinearSVC()}, Y, "needs predict_proba and a threshold.* and LinearSVC. Use refit=True, or calibrate"),
         ({"threshold": None}, Y, "threshold=None"),
         ({"metric": "f1_macro"}, np.arange(160) % 3, "y has 3; use refit=True"),
         ({"null_class": 0}, np.arange(160) % 3, "y has 3; use refit=True"),

@@ -115,5 +115,5 @@ def test_groups_that_cannot_be_used():
         read_groups([1, 2], 5)
     with pytest.raises(ValueError, match="at least two groups"):
         read_groups(["a"] * 5, 5)
-    with pytest.raises(ValueError, match="5 folds need as many groups, got 3"):
+    with pytest.raises(ValueError, match="5 folds need at least 5 groups, got 3"):
         group_folds(5, np.arange(9) % 2, np.arange(9) // 3, random_state=0)

@@ -424,7 +424,7 @@ def test_one_positive_and_ties_are_no_trouble():
         ({"refit": False}, "needs refit=True"),
         ({"confidence": 1.0}, "confidence must be"),
         ({"calibration": 0.0}, "calibration must be"),
-        ({"cv": list(KFold(3).split(np.zeros(1500)))}, "cv cannot be splits of all of them"),
+        ({"cv": list(KFold(3).split(np.zeros(1500)))}, "cv cannot be a fixed list of splits"),
     ],
 )
 def test_what_does_not_go_together_is_refused(data, options, message):
@@ -469,7 +469,7 @@ def test_a_search_takes_rates_of_ones_own_and_refuses_what_is_none_before_it_tra
     assert own == known
     search = paper_search(Blocked(), "recall", constraint=Constraint(BalancedAccuracy(), ">=", 0.5), **options)
     with pytest.raises(
-        ValueError, match=r"balanced_accuracy >= 0.5 cannot be shown .* Give one \(precision, .*confidence"
+        ValueError, match=r"balanced_accuracy >= 0.5 cannot be certified.* Constrain one of precision, .*confidence"
     ):
         search.fit(*data)
 

@@ -174,7 +174,7 @@ def test_grids_by_the_names_of_models():
         ([LINEAR, FOREST], {"param_grid": [{"C": [1]}]}, ValueError, "by their names.*a list"),
         ({"linear": LINEAR}, {"param_grid": {"linaer": {}}}, ValueError, "Did you mean 'linear'"),
         ({"linear": LINEAR}, {"param_grid": {"linear": {"model": [1]}}}, ValueError, "column of the models"),
-        ([LINEAR, Perceptron()], {"refit": "folds"}, ValueError, "Perceptron, which needs predict_proba"),
+        ([LINEAR, Perceptron()], {"refit": "folds"}, ValueError, "needs predict_proba and a threshold.* and Perceptron"),
         ([LINEAR, FrozenEstimator(clone(LINEAR).fit(X, Y))], {}, ValueError, "fitted models.*unfitted"),
     ],
 )
@@ -295,7 +295,7 @@ def test_several_classes():
     assert len(of_model(search, "kneighborsclassifier")) == 1
     assert search.score(data, y) > 0.6
     assert "takes no weights" in search.stop_reason_
-    with pytest.raises(ValueError, match="some with predict_proba and some without"):
+    with pytest.raises(ValueError, match="only some of these have predict_proba"):
         CostSearch([LINEAR, LinearSVC()], "f1_macro").fit(data, y)
     frozen = [FrozenEstimator(clone(model).fit(data, y)) for model in (LINEAR, FOREST)]
     with pytest.raises(ValueError, match="several fitted models"):

@@ -98,7 +98,7 @@ def test_other_engines_search_the_same_values_of_c_at_fewer_costs(engine):
 def test_folds_are_repeated_where_positives_are_few_and_trainings_cheap(counts, pace, splits):
     y = np.repeat([0, 1], counts)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="the rarer class has 3 samples only")
+        warnings.filterwarnings("ignore", message="the rarer class has only 3 samples")
         cv = open_cv(y, pace, random_state=None)
     assert cv.get_n_splits() == splits
     assert all(np.unique(y[train]).size == 2 for train, _ in cv.split(y, y))
@@ -106,7 +106,7 @@ def test_folds_are_repeated_where_positives_are_few_and_trainings_cheap(counts, 
 
 def test_fewer_samples_of_a_class_than_folds_are_warned_of():
     y = np.repeat([0, 1], (9, 3))
-    with pytest.warns(UserWarning, match=r"rarer class has 3 samples only: .* each of 3 folds holds out a single one"):
+    with pytest.warns(UserWarning, match=r"rarer class has only 3 samples, and each of the 3 folds holds out one"):
         cv = open_cv(y, FAST, random_state=None)
     assert cv.get_n_splits() == 9
     assert all(np.unique(y[train]).size == 2 for train, _ in cv.split(y, y))

@@ -418,7 +418,7 @@ def test_a_constraint_that_cannot_hold(data):
         ({"cv": 1.5}, ValueError, r"cv=1\.5: a float is the share held out, in \(0, 1\)"),
         ({"cv": True}, TypeError, "cv must be an int"),
         ({"cv": "fold"}, ValueError, "cv"),
-        ({"cv": []}, ValueError, "gave no split"),
+        ({"cv": []}, ValueError, "yields no splits"),
         ({"cv": [(np.arange(300), np.arange(300, 310))]}, ValueError, "held-out part of cv leaves no positive"),
         ({"base": Perceptron(), "response_method": "predict_proba"}, TypeError, "Perceptron has no predict_proba"),
         ({"pos_label": "yes"}, ValueError, "pos_label='yes'"),

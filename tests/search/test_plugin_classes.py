@@ -226,10 +226,10 @@ def test_tags_say_what_the_metric_can_do():
     ("options", "match"),
     [
         ({"metric": "f1"}, "Only binary classification is supported. The type of the target is multiclass"),
-        ({"constraint": "precision >= 0.8"}, "constraint='precision >= 0.8' is for thresholds between two classes"),
-        ({"calibration": "sigmoid"}, "calibration='sigmoid' is for thresholds.*y holds 3"),
-        ({"pos_label": 1}, "pos_label=1 is for thresholds"),
-        ({"cv": [(np.arange(300), np.arange(300, 302))]}, "the held-out part of cv leaves no sample .* of "),
+        ({"constraint": "precision >= 0.8"}, "constraint='precision >= 0.8' needs two classes"),
+        ({"calibration": "sigmoid"}, "calibration='sigmoid' needs two classes, but y has 3"),
+        ({"pos_label": 1}, "pos_label=1 needs two classes"),
+        ({"cv": [(np.arange(300), np.arange(300, 302))]}, "the held-out part of cv has no sample .* of "),
     ],
 )
 def test_what_several_classes_do_not_have(data, options, match):
@@ -239,7 +239,7 @@ def test_what_several_classes_do_not_have(data, options, match):
 
 def test_a_class_that_weighs_nothing(data):
     X, y = data
-    with pytest.raises(ValueError, match=r"sample_weight leaves no sample of positive weight of \['bee'\]"):
+    with pytest.raises(ValueError, match=r"sample_weight has no sample with a positive weight of the classes \['bee'\]"):
         PlugInClassifier(LogisticRegression(), "f1_macro").fit(X, NAMES[y], sample_weight=1.0 * (y != 1))
 
 

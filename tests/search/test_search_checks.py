@@ -33,7 +33,7 @@ def test_the_grid_of_parameters_is_named(grid):
 def test_a_search_that_has_nothing_to_find_says_so(metric, answer):
     X, y = [[0.0], [1.0], [2.0]] * 10, [0, 0, 1] * 10
     search = CostSearch(LinearSVC(), metric, param_grid=None, n_trials=2, cv=2)
-    message = f"{metric} is largest where every sample is predicted {answer}.* such as constraint='"
+    message = f"{metric} is largest when every sample is predicted {answer}.* such as constraint='"
     with pytest.warns(UserWarning, match=message):
         search.fit(X, y)
     fitted = LinearSVC().fit(X, y)

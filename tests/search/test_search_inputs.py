@@ -71,7 +71,7 @@ def search(**options):
         ({"strategy": lambda trials, *, metric, pos: "half"}, TypeError, "proposed 'half'; accepted: a level in"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:recall is largest where every sample")
+@pytest.mark.filterwarnings("ignore:recall is largest when every sample")
 def test_bad_arguments(options, error, message):
     with pytest.raises(error, match=message):
         search(**options).fit(X, y)
@@ -225,7 +225,7 @@ def test_three_positives_are_warned_of():
     rng = np.random.default_rng(0)
     y = np.arange(60) < 3
     X = rng.normal(size=(60, 3)) + y[:, None]
-    with pytest.warns(UserWarning, match="rarer class has 3 samples only: scores, threshold, intervals and bound"):
+    with pytest.warns(UserWarning, match="rarer class has only 3 samples.* scores, the threshold, the intervals and the bound"):
         CostSearch(LinearSVC(), param_grid=None).fit(X, y)
     y = np.arange(60) < 5
     CostSearch(LinearSVC(), param_grid=None).fit(X, y)

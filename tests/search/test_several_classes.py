@@ -336,7 +336,7 @@ def test_a_fitted_model_of_labels_that_might_be_codes(learnt, given, options):
     base = LogisticRegression().fit(A[before], b[before])
     base = FrozenEstimator(base) if "cv" in options else base
     message = (
-        rf"learnt the classes \{learnt}, and y holds \{given}: .* are in both, others are not.*give codes as y: 0 for"
+        rf"trained on the classes \{learnt}, but y has \{given}. Only .* in both.*give codes as y: 0 for"
     )
     with pytest.raises(ValueError, match=message):
         CostSearch(base, **{"cv": "prefit", **options}).fit(A[after], b[after])
@@ -538,7 +538,7 @@ def test_a_class_that_a_training_part_lacks_is_the_least_likely_there(base):
 
 def test_few_samples_of_a_class_are_warned_of():
     few = np.flatnonzero((CODES < 2) | (np.cumsum(CODES == 2) <= 3))
-    with pytest.warns(UserWarning, match=r"the classes \[2\] have fewer samples than the 5 folds"):
+    with pytest.warns(UserWarning, match=r"the classes \[2\] have fewer samples than there are folds"):
         fitted = CostSearch(GaussianNB(), "f1_macro").fit(X[few], CODES[few])
     assert fitted.n_splits_ == 5
     single = np.flatnonzero((CODES < 2) | (np.cumsum(CODES == 2) <= 1))
@@ -689,7 +689,7 @@ def test_arguments_of_two_classes_are_refused(options, message):
     ("y", "weight", "message"),
     [
         (np.repeat("bird", 240), None, "one class only"),
-        (Y, 1.0 * (CODES < 2), r"zero for every sample of the classes \['tree'\]; drop them, or weigh some"),
+        (Y, 1.0 * (CODES < 2), r"zero for every sample of the classes \['tree'\]; remove these samples"),
         (Y, -np.ones(240), "must not be negative"),
         (np.linspace(0.0, 1.0, 240), None, "Unknown label type: continuous"),
     ],

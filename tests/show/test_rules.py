@@ -101,7 +101,7 @@ def test_what_has_no_rule_is_refused():
     X, leaves = people(300, 0, gaps=False)
     numbers = ("numbers", filled(), ["age", "income"])
     refused = {
-        "PolynomialFeatures makes 2 features of 1 columns": [
+        "PolynomialFeatures as a rule, because it makes 2 features of 1 columns": [
             ("numbers", PolynomialFeatures(2, include_bias=False), ["age"])
         ],
         "without drop and limits": [numbers, ("texts", OneHotEncoder(drop="first"), ["city"])],
@@ -112,5 +112,5 @@ def test_what_has_no_rule_is_refused():
     for message, parts in refused.items():
         with pytest.raises(TypeError, match=message):
             table_rule(searched(parts, X, leaves))
-    with pytest.raises(TypeError, match="does not begin with a ColumnTransformer, but with StandardScaler"):
+    with pytest.raises(TypeError, match="starts with StandardScaler, not with a ColumnTransformer"):
         table_rule(paper_search(make_pipeline(StandardScaler(), LinearSVC()), cv=3).fit(X[["age"]], leaves))

@@ -82,7 +82,7 @@ def collections_of(kind, X, *columns):
 
 @pytest.mark.parametrize("each", PAIRS, ids=lambda each: "-".join(map(str, each.values())))
 @pytest.mark.filterwarnings("ignore:no trial satisfies")
-@pytest.mark.filterwarnings("ignore:recall.* is largest where every sample")
+@pytest.mark.filterwarnings("ignore:recall.* is largest when every sample")
 @pytest.mark.filterwarnings("ignore:the folds hold .* rows, too many for their scores to be collected")
 @pytest.mark.filterwarnings("ignore:the base has class_weight")
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
