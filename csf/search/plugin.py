@@ -118,8 +118,8 @@ def check_all_classes(labels: Labels, codes: IntArray, weight: Array | None, own
     missing = np.bincount(codes, weights=weight, minlength=labels.n_alike) <= 0.0
     if missing.any():
         raise ValueError(
-            f"{owner} has no sample with a positive weight of the classes {labels.classes[missing].tolist()}; each of the "
-            f"classes {labels.classes.tolist()} needs a sample with a positive weight"
+            f"{owner} has no sample with a positive weight of the classes {labels.classes[missing].tolist()}; each "
+            f"of the classes {labels.classes.tolist()} needs a sample with a positive weight"
         )
 
 

@@ -558,7 +558,8 @@ def test_what_is_of_one_label_is_refused(average, data):
 
     X, Y = data
     fitted = search(average, n_trials=1).fit(X, Y)
-    way_out = "several labels a sample.*share of samples with each of 4 labels" if average == "macro" else "such as metric='f1_macro'"
+    shares = "several labels a sample.*share of samples with each of 4 labels"
+    way_out = shares if average == "macro" else "such as metric='f1_macro'"
     with pytest.raises(ValueError, match=way_out):
         fitted.at_prevalence(0.3)
     with pytest.raises(ValueError, match="4 labels a sample"):

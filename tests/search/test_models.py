@@ -174,7 +174,7 @@ def test_grids_by_the_names_of_models():
         ([LINEAR, FOREST], {"param_grid": [{"C": [1]}]}, ValueError, "by their names.*a list"),
         ({"linear": LINEAR}, {"param_grid": {"linaer": {}}}, ValueError, "Did you mean 'linear'"),
         ({"linear": LINEAR}, {"param_grid": {"linear": {"model": [1]}}}, ValueError, "column of the models"),
-        ([LINEAR, Perceptron()], {"refit": "folds"}, ValueError, "needs predict_proba and a threshold.* and Perceptron"),
+        ([LINEAR, Perceptron()], {"refit": "folds"}, ValueError, "needs predict_proba .* and Perceptron"),
         ([LINEAR, FrozenEstimator(clone(LINEAR).fit(X, Y))], {}, ValueError, "fitted models.*unfitted"),
     ],
 )

@@ -239,7 +239,7 @@ def test_what_several_classes_do_not_have(data, options, match):
 
 def test_a_class_that_weighs_nothing(data):
     X, y = data
-    with pytest.raises(ValueError, match=r"sample_weight has no sample with a positive weight of the classes \['bee'\]"):
+    with pytest.raises(ValueError, match=r"sample_weight has no sample .* of the classes \['bee'\]"):
         PlugInClassifier(LogisticRegression(), "f1_macro").fit(X, NAMES[y], sample_weight=1.0 * (y != 1))
 
 

@@ -225,7 +225,7 @@ def test_three_positives_are_warned_of():
     rng = np.random.default_rng(0)
     y = np.arange(60) < 3
     X = rng.normal(size=(60, 3)) + y[:, None]
-    with pytest.warns(UserWarning, match="rarer class has only 3 samples.* scores, the threshold, the intervals and the bound"):
+    with pytest.warns(UserWarning, match="rarer class has only 3 samples.* the threshold, the intervals and the bound"):
         CostSearch(LinearSVC(), param_grid=None).fit(X, y)
     y = np.arange(60) < 5
     CostSearch(LinearSVC(), param_grid=None).fit(X, y)

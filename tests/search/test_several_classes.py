@@ -335,9 +335,7 @@ def test_a_fitted_model_of_labels_that_might_be_codes(learnt, given, options):
     before, after = np.isin(b, learnt), np.isin(b, given)
     base = LogisticRegression().fit(A[before], b[before])
     base = FrozenEstimator(base) if "cv" in options else base
-    message = (
-        rf"trained on the classes \{learnt}, but y has \{given}. Only .* in both.*give codes as y: 0 for"
-    )
+    message = rf"trained on the classes \{learnt}, but y has \{given}. Only .* in both.*give codes as y: 0 for"
     with pytest.raises(ValueError, match=message):
         CostSearch(base, **{"cv": "prefit", **options}).fit(A[after], b[after])
 
