@@ -11,7 +11,7 @@ from scipy import sparse
 
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey, TrialRow
-from csf.evaluate.assessment import SPREAD, n_draws_of
+from csf.evaluate.assessment import LEVEL, SPREAD, interval, n_draws_of
 from csf.evaluate.choices import Margins
 from csf.evaluate.draws import LARGE, LeftOut, Units, bootstrap_counts, judge_left_out
 from csf.metrics.row_costs import CostTable, RowCosts
@@ -128,6 +128,15 @@ class RowStore(EntryStore[RowScores]):
         return self.costs.value(paid @ counts, *(self.fixed @ counts))
 
 
+def reach(errors: Array, gap: float) -> Array:
+    """Errors whose interval holds the value on all held-out rows, so far from the corrected one.
+
+    Where a row is most of the total and some choices answer it wrongly, no draw of the winner's answers shows that.
+    """
+    low, high = interval(errors, LEVEL)
+    return np.where(errors >= high, np.fmax(errors, gap), np.where(errors <= low, np.fmin(errors, gap), errors))
+
+
 class RowChoice:
     """Candidates of a store, and what their decisions come to."""
 
@@ -176,9 +185,10 @@ class RowChoice:
         draws = bootstrap_counts(store.copies, n_draws, seed)
         values = np.concatenate([store.value(paid, counts) for counts in draws])
         largest = store.value(store.paid(store.answers[1] < store.answers[0]), store.copies)
+        corrected = unit * found.corrected_score
         return Assessment(
-            unit * found.corrected_score,
-            spread * (values - np.nanmean(values)),
+            corrected,
+            reach(spread * (values - np.nanmean(values)), store.value(paid, store.copies) - corrected),
             (threshold, threshold),
             (-np.inf, largest),
             random_state=seed,

@@ -21,6 +21,7 @@ from csf import CostSearch
 from csf.evaluate.choices import Margins
 from csf.metrics import Column, RowCosts
 from csf.search.strategies import Ladder
+from csf.thresholds import row_choice
 from csf.thresholds.row_rule import Tuned
 from tests.oracles import row_costs as oracle
 
@@ -84,6 +85,33 @@ def test_value_to_expect(fitted):
     assert fitted.held_out_curve().best("accuracy").value > 0.5
     assert [trial.t for trial in fitted.trials_] == [0.0, 0.5, 1.0]
     assert fitted.trials_frame()["winner"].sum() == 1
+
+
+def interval_with_and_without_reach(search, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(row_choice, "reach", lambda errors, gap: errors)
+        alone = search._outcome._assessed(0).score_interval
+    return search._outcome._assessed(0).score_interval, alone
+
+
+@pytest.mark.parametrize("measure", ["savings", "cost"])
+def test_the_interval_holds_both_values_where_one_row_is_most_of_the_total(fitted, measure, monkeypatch):
+    X, y = frame(240, seed=1)
+    X.loc[np.flatnonzero(y == 1)[0], "amount"] = 10.0 * X["amount"].sum()
+    search = CostSearch(fitted.base, metric=RowCosts(fn="amount", fp=5.0, measure=measure)).fit(X, y)
+    (low, high), (_, alone) = interval_with_and_without_reach(search, monkeypatch)
+    assert low <= search.corrected_score_ < alone < search.best_score_
+    assert high == pytest.approx(search.best_score_)
+
+
+@pytest.mark.parametrize("tail", ["lognormal", "pareto"])
+def test_ordinary_tails_do_not_widen_the_interval(tail, monkeypatch):
+    X, y = frame(300)
+    rng = np.random.default_rng(0)
+    X["amount"] = rng.lognormal(sigma=2.0, size=300) if tail == "lognormal" else 1.0 + rng.pareto(1.3, size=300)
+    search = CostSearch(LogisticRegression(), metric=RowCosts(fn="amount", fp=4.0), n_trials=1).fit(X, y)
+    reached, alone = interval_with_and_without_reach(search, monkeypatch)
+    assert reached == alone
 
 
 @pytest.mark.parametrize("measure", ["cost", "benefit"])
