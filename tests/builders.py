@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from csf import CostSearch, ErrorProfile, Trial
 from csf.evaluate.trials import outcome
 from csf.metrics import FBeta
-from csf.metrics.hull import Hull
+from csf.metrics.profile import Hull
 
 # What the papers do, without the defaults that make the plain call good; quick, and the same from version to version.
 PAPER = {"strategy": "cone", "param_grid": None, "cv": 5, "threshold": "tune", "normalize": "none"}

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 from csf import Study
 from csf.fenchel import AMP, FenchelSVM
 from csf.metrics import FBeta
-from csf.metrics.hull import Hull
+from csf.metrics.profile import Hull
 from csf.strategies import GoldenSection
 from csf.structural import CuttingPlane, FBetaLoss, OnePassMiniBatch, PrecisionAtK, ProjectedSubgradient
 from csf.thresholding import probability_curve, threshold_curve

@@ -32,19 +32,18 @@ from csf.evaluate import Assessment, Chooser
 from csf.evaluate.choices import ModelMargin
 from csf.evaluate.trials import Trial
 from csf.metrics import confusion, constraints
-from csf.metrics.hull import Hull
-from csf.metrics.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile, Hull
 from csf.search import CostSearch, strategies
 from csf.search.config import SearchConfig
 from csf.search.outcome import ClassOutcome, SearchOutcome
 from csf.search.row_costs import RowOutcome, RowStudy
 from csf.search.selection import Choice
 from csf.search.study import ClassStudy, Study
+from csf.thresholds.capacity import Bands, Reviewed
 from csf.thresholds.certificates import Guarantee
 from csf.thresholds.class_choice import Candidate
 from csf.thresholds.linear_rule import ClassCalibrator, LinearRule, RuleOfClasses, Sigmoid
-from csf.thresholds.review import Bands, Reviewed
-from csf.thresholds.row_rule import RowRule, Tuned
+from csf.thresholds.row_costs import RowRule, Tuned
 from csf.thresholds.rule import ThresholdRule
 
 FORMAT = "csf-model"

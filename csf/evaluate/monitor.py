@@ -28,8 +28,7 @@ from csf._common import reporting
 from csf._common.files import read_record, write_record
 from csf._common.typing import Array, BoolArray, PathLike, Samples
 from csf._common.validation import check_fraction, check_path, check_share, floats
-from csf.metrics.constraints import MeanCost
-from csf.metrics.shares import CELLS, gains_of, share_of, terms_of
+from csf.metrics.constraints import CELLS, MeanCost, gains_of, share_of, terms_of
 
 KIND, VERSION = "csf-monitor", 1
 # Shares of the capital that are put at risk by one sample at most. Those of metrics that are no share, or are known by
@@ -236,7 +235,7 @@ class Monitor:
                 odd = np.setdiff1d(labels, classes)[:5].tolist()
                 way = "; give what search.predict(X) returns" if what == "y_pred" else ""
                 raise ValueError(f"{what} holds the labels {odd}, the search knows {classes.tolist()}{way}")
-        # Of several classes that are all alike the right ones are "tp", see `csf.metrics.shares.Share`.
+        # Of several classes that are all alike the right ones are "tp", see `csf.metrics.constraints.Share`.
         right = truth == pred
         is_pos, found = (labels != null if null is not None else np.ones_like(right) for labels in (truth, pred))
         cells = np.where(is_pos, np.where(right, 0, 1), np.where(right, 3, 2))

@@ -22,16 +22,16 @@ from csf.evaluate.choices import drawn_sums
 from csf.evaluate.draws import distinct
 from csf.evaluate.store import EntryStore
 from csf.metrics import get_confusion_metric, get_metric
+from csf.metrics.constraints import share_of
 from csf.metrics.profile import ErrorProfile
-from csf.metrics.shares import share_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from csf._common.typing import Array, IntArray, Label
     from csf.data.labels import Labels
+    from csf.metrics.constraints import Share
     from csf.metrics.registry import MetricLike
-    from csf.metrics.shares import Share
 
 N_DRAWS = 1000
 
@@ -83,8 +83,8 @@ def interval(
 
     Notes
     -----
-    F1, Jaccard, precision, recall, accuracy and the other metrics that are shares of samples (`csf.metrics.shares`)
-    have Jeffreys' interval of a share. Groups and unequal weights make the number of samples the effective one [1]_:
+    F1, Jaccard, precision, recall, accuracy and the other metrics that are shares of samples have Jeffreys' interval of
+    a share. Groups and unequal weights make the number of samples the effective one [1]_:
     that of independent samples with the same variance. Other metrics have a bootstrap.
 
     References

@@ -11,8 +11,7 @@ import numpy as np
 
 from csf._common.typing import Costs
 from csf.metrics.base import rank
-from csf.metrics.hull import Hull
-from csf.metrics.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile, Hull
 
 if TYPE_CHECKING:
     from csf._common.typing import Array

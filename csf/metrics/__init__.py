@@ -13,13 +13,11 @@ from csf.metrics.constraints import (
     MeanCost,
     PredictedPositiveRate,
     Rate,
+    Review,
     get_constraint,
 )
-from csf.metrics.hull import Hull
-from csf.metrics.labels import LabelMetric
-from csf.metrics.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.registry import *  # noqa: F403 - a new metric is listed in one file
-from csf.metrics.review import Review
 from csf.metrics.row_costs import Column, RowCosts
 
 __all__ = [
@@ -36,7 +34,6 @@ __all__ = [
     "FalseNegativeRate",
     "FalsePositiveRate",
     "Hull",
-    "LabelMetric",
     "LinearFractional",
     "MeanCost",
     "Metric",

@@ -30,8 +30,8 @@ from csf._common.validation import (
 from csf.data.costs import NORMALIZATIONS, WEIGHTINGS
 from csf.data.responses import response_method
 from csf.evaluate.choices import Chooser, Margins, ModelMargin
+from csf.metrics.constraints import Review
 from csf.metrics.registry import aim
-from csf.metrics.review import Review
 from csf.search.strategies import Ladder, Strategy, get_strategy
 from csf.search.strategies.named import OnlyEqualCosts
 from csf.thresholds.certificates import check_rates

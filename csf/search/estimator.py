@@ -18,8 +18,8 @@ from csf._common.validation import check_samples
 from csf.data.folds import Task, read_groups
 from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
-from csf.metrics.labels import is_label_metric
 from csf.metrics.profile import ErrorProfile
+from csf.metrics.registry import is_label_metric
 from csf.metrics.row_costs import COSTS, RowCosts, row_costs
 from csf.search.config import AUTO, SearchConfig
 from csf.search.fitted import FittedSearch, class_attributes
@@ -41,17 +41,15 @@ from csf.search.problem import (
 )
 from csf.search.row_costs import RowProblem
 from csf.search.workers import LocalTrainer, threads_for
-from csf.thresholds.capacity import Capacity, Ranked, capacity_of, predict_within
+from csf.thresholds.capacity import Answered, Bands, Capacity, Ranked, Reviewed, capacity_of, predict_within, reviewed
 from csf.thresholds.linear_rule import no_threshold
-from csf.thresholds.review import Answered, Bands, Reviewed, reviewed
-from csf.thresholds.row_rule import RowRule
+from csf.thresholds.row_costs import RowRule
 from csf.thresholds.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
-    from csf.metrics.constraints import Constraint
+    from csf.metrics.constraints import Constraint, Review
     from csf.metrics.registry import MetricLike
-    from csf.metrics.review import Review
     from csf.search.strategies.base import Strategy
     from csf.search.study import Bound
     from csf.thresholds.curve import ThresholdCurve

@@ -17,11 +17,11 @@ from csf._common.sklearn import SummaryMixin, pass_on_features
 from csf._common.typing import Array, PathLike, Samples
 from csf.evaluate import AssessedMixin, Monitor
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
-from csf.metrics.labels import get_label_metric
+from csf.metrics.registry import get_label_metric
 from csf.search.outcome import in_order
+from csf.thresholds.capacity import Answered
 from csf.thresholds.linear_rule import RuleOfClasses
 from csf.thresholds.prevalence import Prevalence, estimate_prevalence
-from csf.thresholds.review import Answered
 
 if TYPE_CHECKING:
     from csf.data.labels import Labels

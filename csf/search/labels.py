@@ -22,7 +22,7 @@ from csf.evaluate import MAX_BYTES, mean_assessment
 from csf.evaluate.assessment import LabelledSamples, SampleDraws, assess_sample_means
 from csf.evaluate.choices import decisions
 from csf.evaluate.trials import nothing_worked
-from csf.metrics.labels import LabelMetric, get_label_metric
+from csf.metrics.registry import LabelMetric, get_label_metric
 from csf.search.config import chooser_of, cv_of, pace_of, shared_pace, split_seed
 from csf.search.outcome import Outcome, SearchOutcome
 from csf.search.problem import Plan, ThresholdProblem, is_prefit

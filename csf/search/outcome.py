@@ -19,12 +19,11 @@ from csf.evaluate import Chooser, ScoreRow, ScoreStore, TrialKey, assess, seed_o
 from csf.evaluate.choices import BEST
 from csf.evaluate.trials import Trial, gap, nothing_worked, outcome
 from csf.metrics.base import rank
-from csf.metrics.hull import Hull
-from csf.metrics.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile, Hull
 from csf.search.bounds import bound_with_margin
 from csf.search.selection import choose
 from csf.search.strategies.base import level_of_costs
-from csf.thresholds.capacity import Ranked, rank_by_score
+from csf.thresholds.capacity import Bands, Ranked, bands_of_score, rank_by_score
 from csf.thresholds.class_choice import Candidate, assess_class, choose_class
 from csf.thresholds.curve import Cut, ThresholdCurve, sweep_several
 from csf.thresholds.linear_rule import (
@@ -36,7 +35,6 @@ from csf.thresholds.linear_rule import (
     tune_rule,
 )
 from csf.thresholds.prevalence import curve_at_prevalence
-from csf.thresholds.review import Bands, bands_of_score
 from csf.thresholds.rule import Leaning
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
-    from csf.metrics.review import Review
+    from csf.metrics.constraints import Review
     from csf.search.config import SearchConfig
     from csf.search.selection import Choice
     from csf.thresholds.certificates import Guarantee

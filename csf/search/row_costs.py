@@ -15,17 +15,25 @@ from csf.data.folds import Fold
 from csf.data.labels import read_labels
 from csf.data.responses import PROBABILITIES_FIRST, respond, response_method
 from csf.evaluate.trials import nothing_worked
-from csf.metrics.review import Review
+from csf.metrics.constraints import Review
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts
 from csf.search.config import FAST, MANY, settings_of
 from csf.search.outcome import CandidateOutcome, Outcome, trial_table, warn_of_open_gap
 from csf.search.problem import FittedBase, ThresholdProblem, judge_fitted
 from csf.search.study import ClassStudy, powers_of
 from csf.search.training import FoldResult, HeldOutPredictions, Judge, pooled
-from csf.thresholds.capacity import Ranked, rank_by_costs
-from csf.thresholds.review import Bands, bands_of_costs
-from csf.thresholds.row_choice import RowChoice, RowStore
-from csf.thresholds.row_rule import RowRule, Tuned, best_cut, cost_curve, gives_log_odds, leaning_of, log_odds
+from csf.thresholds.capacity import Bands, Ranked, bands_of_costs, rank_by_costs
+from csf.thresholds.row_costs import (
+    RowChoice,
+    RowRule,
+    RowStore,
+    Tuned,
+    best_cut,
+    cost_curve,
+    gives_log_odds,
+    leaning_of,
+    log_odds,
+)
 from csf.thresholds.rule import Leaning
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from csf._common.typing import Array, BoolArray, Costs, IntArray
 from csf.data.folds import pool_held_out
 from csf.evaluate import ScoreStore
 from csf.evaluate.trials import known_hull, outcome
-from csf.metrics.hull import Hull
-from csf.metrics.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile, Hull
 from csf.search.study import judged_fields
 from csf.thresholds.class_choice import ClassStore
 from csf.thresholds.curve import sweep_several

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array
 from csf._common.validation import floats
-from csf.metrics.review import ANSWERS
+from csf.metrics.constraints import ANSWERS
 from csf.show._shared import BLUE, GREY, ORANGE, Display, is_row_search, tidy
 from csf.show.held_out import metric_name
 from csf.show.row_costs import banded

@@ -20,7 +20,7 @@ from csf.search import CostSearch
 from csf.show._shared import is_row_search
 from csf.show.rules import SavedRule, Winner, fitted_winner, linear_rule, winner_of
 from csf.thresholds.linear_rule import LinearRule, without_weights
-from csf.thresholds.row_rule import FARTHEST, RowRule, Tuned, log_odds, unweighted
+from csf.thresholds.row_costs import FARTHEST, RowRule, Tuned, log_odds, unweighted
 
 
 def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:

@@ -18,10 +18,9 @@ from csf.data.labels import read_codes
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.base import Metric
 from csf.metrics.confusion import ConfusionMetric
-from csf.metrics.constraints import Constraint
-from csf.metrics.labels import LabelMetric, get_label_metric
+from csf.metrics.constraints import Constraint, share_of
+from csf.metrics.registry import LabelMetric, get_label_metric
 from csf.metrics.row_costs import RowCosts
-from csf.metrics.shares import share_of
 from csf.search.config import MODEL
 from csf.show._shared import is_class_search, is_label_search, is_row_search
 from csf.thresholds.linear_rule import counts_of

@@ -23,8 +23,7 @@ from scipy.special import logsumexp
 from scipy.stats import binom
 
 from csf._common.typing import Array, BoolArray, IntArray
-from csf.metrics.constraints import QUANTITIES
-from csf.metrics.shares import CELLS, gains_of, terms_of
+from csf.metrics.constraints import CELLS, QUANTITIES, gains_of, terms_of
 from csf.thresholds.curve import ThresholdCurve, sweep_several
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from csf.metrics.profile import ErrorProfile
 from csf.thresholds.curve import sweep_several
 
 if TYPE_CHECKING:
-    from csf.metrics.review import Review
+    from csf.metrics.constraints import Review
     from csf.thresholds.curve import ThresholdCurve
     from csf.thresholds.linear_rule import Calibrator
 

@@ -15,7 +15,7 @@ from scipy.stats import binom
 
 from csf.evaluate.monitor import _MORE_STAKES, _STAKES, _UNIT
 from csf.metrics import MeanCost, Precision, Recall, get_metric
-from csf.metrics.shares import CELLS, gains_of, share_of, terms_of
+from csf.metrics.constraints import CELLS, gains_of, share_of, terms_of
 from tests.benchmarks.tables import print_table
 
 WEEKS, CHANGE, ALPHA, POS = 52, 13, 0.05, 0.05

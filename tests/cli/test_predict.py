@@ -28,7 +28,7 @@ from csf.cli.data import Features
 from csf.cli.predict import PlainTree, load_model, required_trust, save_model
 from csf.cli.problem import make_base
 from csf.cli.shared import CliError
-from csf.metrics.hull import Hull
+from csf.metrics.profile import Hull
 
 pytest.importorskip("skops")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from csf import ErrorProfile, Trial
 from csf.evaluate.trials import best_trial, gap, known_hull, outcome
 from csf.metrics import Constrained, FBeta, GMean, Recall, get_constraint
-from csf.metrics.hull import Hull
+from csf.metrics.profile import Hull
 from csf.thresholding import sweep
 
 PRECISE = Constrained(Recall(), get_constraint("precision >= 0.8"))

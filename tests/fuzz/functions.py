@@ -16,7 +16,7 @@ from csf.data.folds import resolve_splits
 from csf.data.labels import read_classes, read_labels
 from csf.evaluate import ScoreStore
 from csf.metrics import Concave, LinearFractional, get_metric
-from csf.metrics.hull import Hull
+from csf.metrics.profile import Hull
 from csf.online import OFO, OnlineLogistic
 from csf.search import bounds
 from csf.search.selection import GainRule

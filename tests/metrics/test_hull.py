@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from csf.metrics import hull as module
-from csf.metrics.hull import Hull
+from csf.metrics import profile as module
+from csf.metrics.profile import Hull
 
 coordinate = st.floats(0.0, 1.0, allow_subnormal=False) | st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
 clouds = st.lists(st.tuples(coordinate, coordinate), min_size=1, max_size=20)

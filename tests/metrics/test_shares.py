@@ -23,8 +23,7 @@ from csf.metrics import (
     get_constraint,
     get_metric,
 )
-from csf.metrics.constraints import QUANTITIES
-from csf.metrics.shares import CELLS, share_of, terms_of
+from csf.metrics.constraints import CELLS, QUANTITIES, share_of, terms_of
 
 BY_NAME = {name: get_metric(name) for name in METRICS}
 RATES = {name: quantity() for name, (quantity, _) in QUANTITIES.items()}

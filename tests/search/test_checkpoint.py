@@ -14,7 +14,7 @@ from csf import CostSearch, ErrorProfile, Study
 from csf._common.files import write_record
 from csf.evaluate.trials import outcome
 from csf.metrics import FBeta
-from csf.metrics.hull import Hull
+from csf.metrics.profile import Hull
 from csf.search.checkpoint import Checkpoint
 from csf.strategies import Cone, Grid
 

@@ -24,7 +24,7 @@ from sklearn.utils import get_tags
 from csf import CostSearch, ErrorProfile
 from csf.data.labels import label_strata
 from csf.metrics import FBeta, LabelMetric, Tversky
-from csf.metrics.labels import get_label_metric
+from csf.metrics.registry import get_label_metric
 from csf.thresholding import threshold_curve
 
 AVERAGES = ("macro", "micro", "samples")

@@ -19,7 +19,7 @@ from csf.data.costs import cost_sample_weight
 from csf.data.folds import Task, bound_share, make_folds
 from csf.data.responses import Response, respond
 from csf.metrics import Constrained, FBeta, GMean, Recall, WeightedAccuracy, get_constraint
-from csf.metrics.hull import Hull
+from csf.metrics.profile import Hull
 from csf.search.training import FoldResult, ThresholdJudge, evaluate, run_fold, warn_of_one_side
 from csf.trainers import Training
 

@@ -21,8 +21,8 @@ from csf import CostSearch
 from csf.evaluate.choices import Margins
 from csf.metrics import Column, RowCosts
 from csf.search.strategies import Ladder
-from csf.thresholds import row_choice
-from csf.thresholds.row_rule import Tuned
+from csf.thresholds import row_costs
+from csf.thresholds.row_costs import Tuned
 from tests.oracles import row_costs as oracle
 
 COST = RowCosts(fn="amount", fp=5.0, tp=1.0)
@@ -89,7 +89,7 @@ def test_value_to_expect(fitted):
 
 def interval_with_and_without_reach(search, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(row_choice, "reach", lambda errors, gap: errors)
+        patch.setattr(row_costs, "reach", lambda errors, gap: errors)
         alone = search._outcome._assessed(0).score_interval
     return search._outcome._assessed(0).score_interval, alone
 

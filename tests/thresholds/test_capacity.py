@@ -9,7 +9,7 @@ from scipy import sparse
 from csf.metrics import RowCosts
 from csf.search.decide import GivenProbabilities, GivenScores
 from csf.thresholds.capacity import predict_within
-from csf.thresholds.row_rule import RowRule, Tuned
+from csf.thresholds.row_costs import RowRule, Tuned
 from csf.thresholds.rule import ThresholdRule
 
 LABELS = {"known": np.array([0, 1]), "names": np.array([0, 1]), "null": 0}

@@ -8,8 +8,8 @@ from scipy.special import expit, logit
 
 from csf.metrics import Review
 from csf.metrics.row_costs import CostTable
-from csf.thresholds.review import Answered, Bands, bands_of_costs, bands_of_score
-from csf.thresholds.row_rule import leaning_of
+from csf.thresholds.capacity import Answered, Bands, bands_of_costs, bands_of_score
+from csf.thresholds.row_costs import leaning_of
 from csf.thresholds.rule import Leaning
 
 

@@ -13,8 +13,7 @@ from sklearn.svm import SVC, LinearSVC
 from csf.metrics import get_metric
 from csf.metrics.row_costs import CostTable, RowCosts
 from csf.thresholding import threshold_curve
-from csf.thresholds.row_choice import RowStore
-from csf.thresholds.row_rule import Tuned, best_cut, cost_curve, gives_log_odds, log_odds, tune
+from csf.thresholds.row_costs import RowStore, Tuned, best_cut, cost_curve, gives_log_odds, log_odds, tune
 from tests.oracles import row_costs as oracle
 
 

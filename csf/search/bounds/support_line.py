@@ -15,8 +15,7 @@ from csf._common.validation import check_fraction, floats
 from csf.evaluate.trials import Trial
 from csf.metrics import LinearFractional
 from csf.metrics.base import Metric
-from csf.metrics.hull import Hull
-from csf.metrics.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile, Hull
 
 if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry

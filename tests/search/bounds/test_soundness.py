@@ -30,7 +30,7 @@ from csf.metrics import (
     WeightedAccuracy,
     get_constraint,
 )
-from csf.metrics.hull import Hull
+from csf.metrics.profile import Hull
 
 LINEAR = [
     FBeta(),

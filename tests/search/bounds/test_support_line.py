@@ -13,7 +13,7 @@ from oracles import half_planes
 from csf import Study
 from csf.bounds import DiagonalBound, SupportLineBound, known_profiles
 from csf.metrics import Constrained, FBeta, GMean, Jaccard, Metric, MinRate, Recall, Tversky, get_constraint, get_metric
-from csf.metrics.hull import Hull
+from csf.metrics.profile import Hull
 from csf.search.bounds.support_line import best_on_chain, clip_chain, support_chain
 
 METRICS = [FBeta(), FBeta(3.0), Jaccard(), Tversky(2.0, 0.3), GMean(), MinRate()]
