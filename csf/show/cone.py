@@ -86,7 +86,7 @@ class ConeDisplay(Display):
     failed : ndarray of shape (n_failed,), default=()
         Levels of failed trials.
     ratios : ndarray of shape (n_ticks, 2), default=()
-        Ticks of the upper axis: levels, and the ratio of costs at each.
+        Ticks of the lower axis: levels, and the ratio of costs at each.
     winner : int, default=None
         Index of the winner in ``t``.
     expected : float, default=None
@@ -471,14 +471,21 @@ class ConeDisplay(Display):
             ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             ax.xaxis.set_minor_formatter(NullFormatter())
         else:
-            aim = f": the {self.metric_name} for which these costs are best" if self.diagonal else ""
-            ax.set(xlabel=f"level t{aim}", xlim=(lo - 0.015 * (hi - lo), hi + 0.015 * (hi - lo)))
+            ax.set(xlabel=f"level t{self._meaning_of_t()}", xlim=(lo - 0.015 * (hi - lo), hi + 0.015 * (hi - lo)))
         tidy(ax)
         if len(self.ratios):
+            # Cones are straight over the level, and readers know the ratio: it stands where they look first.
+            ax.xaxis.tick_top()
+            ax.xaxis.set_label_position("top")
             levels, ratios = self.ratios.T
-            above = ax.secondary_xaxis("top")
-            above.set_xticks(levels, [f"{ratio:g}" for ratio in ratios])
-            above.set_xlabel(RATIO)
+            below = ax.secondary_xaxis("bottom")
+            below.set_xticks(levels, [f"{ratio:g}" for ratio in ratios])
+            below.set_xlabel(RATIO)
+
+    def _meaning_of_t(self) -> str:
+        if len(self.ratios):
+            return " (the costs follow from it)"
+        return f": the {self.metric_name} for which these costs are best" if self.diagonal else ""
 
     def _write(self, ax: Axes, bottom: float, top: float) -> list[Annotation]:
         """Names, each next to what it names."""
@@ -608,8 +615,8 @@ RATIO = "cost of a false negative / cost of a false positive"
 # Lines that are named.
 _MOST_NAMES = 9
 # What the pictures say of themselves.
-_DOTS = "A dot is a trial: the model trained with one ratio of costs, tested out-of-fold."
-_CONES = "Grey is ruled out: a cone by the best trial below it, what is above the dashed line by all together."
+_DOTS = "A dot is a trial: the model trained with one ratio of costs, scored on held-out folds."
+_CONES = "Grey is ruled out: a cone by the trial under its tip, all above the dashed line by the trials together."
 _AREA = "Together the trials rule out the grey area: no costs are expected to reach it."
 _MISSED = "No trial satisfies {}. Each dot is one trial, at the threshold that comes closest."
 # Levels at which a bound is drawn; the apexes of the cones come on top.

@@ -141,7 +141,7 @@ def test_the_plain_call_is_drawn_over_levels_with_its_other_settings(data):
     display = ConeDisplay.from_estimator(search)
     winner = search.trials_[search.best_index_]
     assert not display.ratio
-    assert display.ax_.get_xlabel() == "level t: the f1 for which these costs are best"
+    assert display.ax_.get_xlabel() == "level t (the costs follow from it)"
     assert len(display.t) == 4
     assert display.t[0] == 1.0  # equal costs aim at a perfect F1
     others = [trial for trial in search.trials_ if trial.setting != winner.setting]
