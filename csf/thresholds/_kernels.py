@@ -9,143 +9,16 @@ from csf._common.compiled import njit
 # ---------------------------------------------------------------- sweeps
 
 
-_LONGEST_REPAIR = 32
-_SIGN = np.uint64(1 << 63)
 _EPS = np.finfo(np.float64).eps
 
 
 @njit(cache=True)
-def split(score, is_pos, out):
-    """Write the scores of positives to the front of ``out``, of negatives to its end. Return the border.
+def merge_cuts(pos_scores, pos_weights, neg_scores, neg_weights, lowest_score, fn, fp):
+    """Write the cuts of samples of both classes. Return their number and the share of positives.
 
-    The border is -1 if a score is NaN.
-    """
-    front, back = 0, score.shape[0]
-    for i in range(score.shape[0]):
-        if score[i] != score[i]:
-            return -1
-        if is_pos[i]:
-            out[front] = score[i]
-            front += 1
-        else:
-            back -= 1
-            out[back] = score[i]
-    return front
-
-
-@njit(cache=True)
-def split_weighted(score, is_pos, weight, out_score, out_weight):
-    """`split` with weights, without the samples of weight zero. Return the end of the front and start of the back.
-
-    Negatives are written from the end backwards, so they come out in reverse order.
-    """
-    front, back = 0, score.shape[0]
-    for i in range(score.shape[0]):
-        if score[i] != score[i]:
-            return -1, -1
-        if weight[i] > 0.0:
-            if is_pos[i]:
-                at = front
-                front += 1
-            else:
-                back -= 1
-                at = back
-            out_score[at] = score[i]
-            out_weight[at] = weight[i]
-    return front, back
-
-
-@njit(cache=True)
-def _rank(bits):
-    """Unsigned integer that orders like the number with these bits: negative numbers flipped, below positive ones."""
-    return ~bits if bits & _SIGN else bits | _SIGN
-
-
-@njit(cache=True)
-def pack_keys(score_bits, index_bits, keys):
-    """Write integers that sort like the scores: as many leading bits as fit, then the index of the sample.
-
-    ``score_bits`` are the scores seen as uint64. They are counted from the lowest score, so that scores which are
-    close together keep all their bits.
-    """
-    lowest = highest = _rank(score_bits[0])
-    for i in range(score_bits.shape[0]):
-        rank = _rank(score_bits[i])
-        lowest, highest = min(lowest, rank), max(highest, rank)
-    shift, dropped = np.uint64(index_bits), np.uint64(0)
-    too_large = (highest - lowest) >> (np.uint64(64) - shift)
-    while too_large >> dropped > np.uint64(0):
-        dropped += np.uint64(1)
-    for i in range(score_bits.shape[0]):
-        keys[i] = ((_rank(score_bits[i]) - lowest) >> dropped << shift) | np.uint64(i)
-
-
-@njit(cache=True)
-def unpack_keys(keys, index_bits, score, sorted_score, unsorted):
-    """Turn sorted keys into the indices that sort the scores. Return at how many places that is still to be done.
-
-    Scores that agree in their leading bits but not in all are put in order by insertion. Where there are too many
-    of them in one place they stay as they are, and the place is marked in ``unsorted``.
-    """
-    shift = np.uint64(index_bits)
-    mask = (np.uint64(1) << shift) - np.uint64(1)
-    n_samples, n_unsorted, start = keys.shape[0], 0, 0
-    while start < n_samples:
-        stop = start + 1
-        while stop < n_samples and keys[stop] >> shift == keys[start] >> shift:
-            stop += 1
-        mixed = sorted_score[start] != sorted_score[stop - 1]
-        if mixed and stop - start > _LONGEST_REPAIR:
-            unsorted[start:stop] = True
-            n_unsorted += stop - start
-            mixed = False
-        for i in range(start, stop):
-            index = keys[i] & mask
-            j = i
-            while mixed and j > start and score[keys[j - 1]] > score[index]:
-                keys[j] = keys[j - 1]
-                j -= 1
-            keys[j] = index
-        start = stop
-    return n_unsorted
-
-
-@njit(cache=True)
-def merge_cuts(pos_scores, neg_scores, lowest_score, fn, fp):
-    """Write the cuts of unit-weight samples. Return their number and the share of positives.
-
-    Both inputs ascend, cuts descend. A tie group writes its cut again and again: the last writer, which has seen
-    all of it, wins.
-    """
-    n_pos, n_neg = pos_scores.shape[0], neg_scores.shape[0]
-    total = n_pos + n_neg
-    last, current = 0, np.inf
-    lowest_score[0], fn[0], fp[0] = np.inf, n_pos, 0.0
-    i, j = n_pos - 1, n_neg - 1
-    while i >= 0 or j >= 0:
-        if j < 0 or (i >= 0 and pos_scores[i] >= neg_scores[j]):
-            score = pos_scores[i]
-            i -= 1
-        else:
-            score = neg_scores[j]
-            j -= 1
-        last += score != current  # no branch: this is where the time goes
-        current = score
-        lowest_score[last], fn[last], fp[last] = score, i + 1, n_neg - 1 - j
-    pos = n_pos / total
-    neg = 1.0 - pos
-    for cut in range(last + 1):
-        fn[cut] /= total
-        # no rest of the negatives is left where all of them are wrong
-        fp[cut] = neg if fp[cut] == n_neg else min(fp[cut] / total, neg)
-    return last + 1, pos
-
-
-@njit(cache=True)
-def merge_weighted_cuts(pos_scores, pos_weights, neg_scores, neg_weights, lowest_score, fn, fp):
-    """`merge_cuts` with weights.
-
-    The sums are compensated, so that cuts which are equal in exact arithmetic hardly ever differ.
+    Scores ascend, cuts descend. A tie group writes its cut again and again: the last writer, which has seen all of it,
+    wins. The sums are compensated, so that cuts which are equal in exact arithmetic hardly ever differ. Where both
+    weights are ``None`` each sample weighs 1.
     """
     tp, tp_rest, false_pos, fp_rest = 0.0, 0.0, 0.0, 0.0
     last, current = 0, np.inf
@@ -153,19 +26,27 @@ def merge_weighted_cuts(pos_scores, pos_weights, neg_scores, neg_weights, lowest
     i, j = pos_scores.shape[0] - 1, neg_scores.shape[0] - 1
     while i >= 0 or j >= 0:
         if j < 0 or (i >= 0 and pos_scores[i] >= neg_scores[j]):
-            score, added = pos_scores[i], pos_weights[i]
+            score = pos_scores[i]
+            if pos_weights is None:
+                tp += 1.0
+            else:
+                added = pos_weights[i]
+                grown = tp + added
+                part = grown - tp
+                tp_rest += (tp - (grown - part)) + (added - part)
+                tp = grown
             i -= 1
-            grown = tp + added
-            part = grown - tp
-            tp_rest += (tp - (grown - part)) + (added - part)
-            tp = grown
         else:
-            score, added = neg_scores[j], neg_weights[j]
+            score = neg_scores[j]
+            if neg_weights is None:
+                false_pos += 1.0
+            else:
+                added = neg_weights[j]
+                grown = false_pos + added
+                part = grown - false_pos
+                fp_rest += (false_pos - (grown - part)) + (added - part)
+                false_pos = grown
             j -= 1
-            grown = false_pos + added
-            part = grown - false_pos
-            fp_rest += (false_pos - (grown - part)) + (added - part)
-            false_pos = grown
         last += score != current  # no branch: this is where the time goes
         current = score
         lowest_score[last], fn[last], fp[last] = score, tp + tp_rest, false_pos + fp_rest

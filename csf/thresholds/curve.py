@@ -16,68 +16,10 @@ from csf._common.validation import check_binary_target, check_class_totals, chec
 from csf.data.responses import TIE, midpoint
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.thresholds._kernels import (
-    hull_cuts,
-    merge_cuts,
-    merge_weighted_cuts,
-    pack_keys,
-    split,
-    split_weighted,
-    unpack_keys,
-)
+from csf.thresholds._kernels import hull_cuts, merge_cuts
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-
-# ---------------------------------------------------------------- sorted scores
-
-
-_NAN_SCORES = "scores contain NaN; accepted: finite numbers and +-inf. Impute them or drop those samples"
-
-
-def sorted_scores(score: Array, is_pos: BoolArray) -> tuple[Array, Array]:
-    """Scores of positives and of negatives, each sorted."""
-    scores = np.empty_like(score)
-    border = split(score, is_pos, scores)
-    if border < 0:
-        raise ValueError(_NAN_SCORES)
-    parts = scores[:border], scores[border:]
-    for part in parts:
-        part.sort()
-    return parts
-
-
-def sorted_samples(score: Array, is_pos: BoolArray, weight: Array) -> tuple[Array, Array, Array, Array]:
-    """Scores and weights of positives, then of negatives, each pair sorted by score; weights of zero left out."""
-    scores, weights = np.empty_like(score), np.empty_like(score)
-    front, back = split_weighted(score, is_pos, weight, scores, weights)
-    if front < 0:
-        raise ValueError(_NAN_SCORES)
-    return *_sort_together(scores[:front], weights[:front]), *_sort_together(scores[back:], weights[back:])
-
-
-def _sort_together(score: Array, weight: Array) -> tuple[Array, Array]:
-    """Sorted scores and the weights in that order.
-
-    Sorting integers that hold the leading bits of a score and the index of its sample is several times faster
-    than an argsort; where scores are too close together for that, argsort does it.
-    """
-    if score.shape[0] == 0:
-        return score, weight
-    index_bits = score.shape[0].bit_length()
-    keys = np.empty(score.shape[0], dtype=np.uint64)
-    pack_keys(score.view(np.uint64), index_bits, keys)
-    keys.sort()
-    sorted_score = np.sort(score)
-    unsorted = np.zeros(score.shape[0], dtype=bool)
-    n_unsorted = unpack_keys(keys, index_bits, score, sorted_score, unsorted)
-    order = keys.view(np.int64)
-    if n_unsorted:
-        # Such places follow one another in the order of their scores, so one argsort serves them all.
-        samples = order[unsorted]
-        order[unsorted] = samples[np.argsort(score[samples])]
-    return sorted_score, weight[order]
-
 
 # ---------------------------------------------------------------- curves
 
@@ -352,22 +294,28 @@ def sweep(is_pos: BoolArray, score: Array, sample_weight: Array | None = None) -
     >>> sweep(np.array([False, True, True]), np.array([0.2, 0.2, 0.7])).fp
     array([0.   , 0.   , 0.333])
     """
-    score = np.ascontiguousarray(score, dtype=np.float64)
+    score = np.asarray(score, dtype=np.float64)
+    if np.isnan(score).any():
+        raise ValueError("scores contain NaN; accepted: finite numbers and +-inf. Impute them or drop those samples")
+    positives, negatives = (_ascending(score, members, sample_weight) for members in (is_pos, ~is_pos))
     n_samples = score.shape[0]
-    if sample_weight is None:
-        pos_scores, neg_scores = sorted_scores(score, is_pos)
-        arrays = tuple(np.empty(n_samples + 1) for _ in range(3))
-        n_cuts, pos = merge_cuts(pos_scores, neg_scores, *arrays)
-    else:
-        samples = sorted_samples(score, is_pos, np.ascontiguousarray(sample_weight, dtype=np.float64))
-        arrays = tuple(np.empty(n_samples + 1) for _ in range(3))
-        n_cuts, pos = merge_weighted_cuts(*samples, *arrays)
+    arrays = tuple(np.empty(n_samples + 1) for _ in range(3))
+    n_cuts, pos = merge_cuts(*positives, *negatives, *arrays)
     # Few cuts of many samples should not keep the large arrays alive.
     wasteful = n_cuts < n_samples // 2
     lowest_score, fn, fp = (array[:n_cuts].copy() if wasteful else array[:n_cuts] for array in arrays)
     for array in (lowest_score, fn, fp):
         array.flags.writeable = False
     return ThresholdCurve(lowest_score, fn, fp, pos)
+
+
+def _ascending(score: Array, members: BoolArray, weight: Array | None) -> tuple[Array, Array | None]:
+    """Ascending scores of a class with their weights, without samples of weight zero."""
+    if weight is None:
+        return np.sort(score[members]), None
+    counted = np.flatnonzero(members & (weight > 0.0))
+    order = counted[np.argsort(score[counted])]
+    return score[order], np.asarray(weight[order], dtype=np.float64)
 
 
 def threshold_curve(

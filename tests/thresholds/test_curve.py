@@ -309,20 +309,6 @@ def test_scores_of_other_types_are_float64(dtype):
     np.testing.assert_array_equal(curve.thresholds, [INF, 0.5, -INF])
 
 
-@pytest.mark.parametrize("n_others", [0, 100, 20_000])
-def test_scores_too_close_for_packed_keys(n_others):
-    """Thousands of scores within 1e-12 in two places: sorting by leading bits alone would mix them up."""
-    rng = np.random.default_rng(0)
-    low, high = 1.0 + np.arange(3000) * 2.0**-52, 2.0 + np.arange(3000) * 2.0**-51
-    score = rng.permutation(np.concatenate([low, high, rng.standard_normal(n_others), rng.choice(low, 1000)]))
-    is_pos, weight = rng.random(score.size) < 0.3, rng.exponential(size=score.size)
-    curve = sweep(is_pos, score, weight)
-    ranked = sweep(is_pos, np.unique(score, return_inverse=True)[1].reshape(-1).astype(float), weight)
-    np.testing.assert_array_equal(curve.lowest_score[1:], np.unique(score)[::-1])
-    np.testing.assert_allclose(curve.fn, ranked.fn, rtol=0, atol=1e-15)
-    np.testing.assert_allclose(curve.fp, ranked.fp, rtol=0, atol=1e-15)
-
-
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
 def test_weighted_sweep_of_many_samples_equals_the_plain_way(scale):
     rng = np.random.default_rng(1)
