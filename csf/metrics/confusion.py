@@ -331,8 +331,17 @@ class MCCOfClasses(MetricOfSums):
         return covariance, _spread(predicted), _spread(true)
 
 
+class _Kappa(MetricOfSums):
+    """One less the weighted errors over those of chance, 0 where chance would be right always."""
+
+    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
+        """Agreement beyond chance over what chance leaves."""
+        by_chance = ((true @ self.cell_weights(true.shape[-1])) * predicted).sum(axis=-1)
+        return np.where(by_chance > 0.0, 1.0 - _ratio(weighted.sum(axis=-1), by_chance), 0.0)
+
+
 @dataclass(frozen=True)
-class KappaOfClasses(MetricOfSums):
+class KappaOfClasses(_Kappa):
     """Cohen's kappa, 0 where chance would be right always."""
 
     name: ClassVar[str] = "cohen_kappa"
@@ -340,10 +349,6 @@ class KappaOfClasses(MetricOfSums):
     def cell_weights(self, n_classes: int) -> Array:
         """What is wrong."""
         return _distances(n_classes, 0)
-
-    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """Agreement beyond chance over what chance leaves."""
-        return _kappa(true, predicted, weighted, self.cell_weights(true.shape[-1]))
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Slopes and offsets."""
@@ -354,7 +359,7 @@ class KappaOfClasses(MetricOfSums):
 
 
 @dataclass(frozen=True)
-class WeightedKappa(MetricOfSums):
+class WeightedKappa(_Kappa):
     """Cohen's kappa of ordered classes: errors count by how far they are off.
 
     Parameters
@@ -396,10 +401,6 @@ class WeightedKappa(MetricOfSums):
     def cell_weights(self, n_classes: int) -> Array:
         """How far decisions are off."""
         return _distances(n_classes, 2 if self.weights == "quadratic" else 1)
-
-    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """One less the weighted errors over those of chance."""
-        return _kappa(true, predicted, weighted, self.cell_weights(true.shape[-1]))
 
     def gradient(self, confusion: Array) -> Array:
         """Derivatives, see `ConfusionMetric.gradient`."""
@@ -599,12 +600,6 @@ def _distances(n_classes, power):
     codes = np.arange(n_classes)
     apart = np.abs(codes[:, np.newaxis] - codes).astype(np.float64)
     return (apart > 0.0).astype(np.float64) if power == 0 else apart**power
-
-
-def _kappa(true, predicted, wrong, weights):
-    """One less the weighted errors over those of chance."""
-    by_chance = ((true @ weights) * predicted).sum(axis=-1)
-    return np.where(by_chance > 0.0, 1.0 - _ratio(wrong.sum(axis=-1), by_chance), 0.0)
 
 
 def _differences(value, confusion):

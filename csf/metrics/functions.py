@@ -69,8 +69,8 @@ class LabelFunction:
 
 
 @dataclass(frozen=True, eq=False)
-class RatioOfLabels(LinearFractional):
-    """A function of labels that is a ratio of two affine functions of the errors, by its values.
+class _ByValues(Metric):
+    """A function of labels that a few of its values say all of.
 
     Parameters
     ----------
@@ -89,6 +89,10 @@ class RatioOfLabels(LinearFractional):
         """From everything wrong to everything right, see `Metric.range`."""
         return self.metric.range(pos)
 
+
+class RatioOfLabels(_ByValues, LinearFractional):
+    """A function of labels that is a ratio of two affine functions of the errors, by its values."""
+
     def coefficients(self, pos: float) -> Coefficients:
         """The six numbers that give the function's values, see `LinearFractional.coefficients`."""
         top, bottom = _polynomials(self.metric, pos, 1)
@@ -96,26 +100,11 @@ class RatioOfLabels(LinearFractional):
         return Coefficients(*(top / units).tolist(), *(bottom / units).tolist())
 
 
-@dataclass(frozen=True, eq=False)
-class QuotientOfLabels(Metric):
+class QuotientOfLabels(_ByValues):
     """A function of labels that is a quotient of squares of the errors, such as the mean of two ratios, by its values.
 
-    Parameters
-    ----------
-    metric : OfTwoClasses
-        The function as a metric of error profiles; it is asked for single values, and where the quotient is 0 / 0.
+    The function is asked for single values, and where the quotient is 0 / 0.
     """
-
-    metric: OfTwoClasses
-
-    @property
-    def name(self) -> str:
-        """Name of the function."""
-        return self.metric.name
-
-    def range(self, pos: float) -> tuple[float, float]:
-        """From everything wrong to everything right, see `Metric.range`."""
-        return self.metric.range(pos)
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Value of the function, see `Metric.value`."""

@@ -33,6 +33,7 @@ from csf.thresholds.row_costs import (
     gives_log_odds,
     leaning_of,
     log_odds,
+    unweighted,
 )
 from csf.thresholds.rule import Leaning
 
@@ -96,7 +97,7 @@ class RowJudge(Judge):
     ) -> tuple[dict[str, Any], HeldOutPredictions]:
         given = [(each.score, each.method) for each in results if each.score is not None]
         store, score = self._store, pooled([log_odds(*each) for each in given])
-        decided = store.decisions(store.unweighted(score, trial.t or 0.0), store.kinds[0])
+        decided = store.decisions(unweighted(score, store.shift, trial.t or 0.0), store.kinds[0])
         value = float(store.value(store.paid(decided), store.copies))
         parts = np.split(decided, np.cumsum([fold.test.size for fold in folds])[:-1])
         of_folds = [self.problem.value_in(fold, part) for fold, part in zip(folds, parts)]

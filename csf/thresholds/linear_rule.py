@@ -441,17 +441,15 @@ class RuleOfClasses:
 
     def decision_function(self, X: Samples) -> Array:
         """Scores of the classes: the largest one is predicted, the first of equal ones."""
-        return self.rule.scores(self._scores(X, PROBABILITIES_FIRST) if self.own else self.probabilities(X))
+        return self.rule.scores(self._scores(X, PROBABILITIES_FIRST) if self.own else self.predict_proba(X))
 
     def predict_proba(self, X: Samples) -> Array:
-        """Probabilities of the classes, with the class weights taken out again."""
-        return self.probabilities(X)
-
-    def probabilities(self, X: Samples) -> Array:
-        """What the rule reads, unless the estimator decides by itself."""
-        if self.calibrator is not None:
-            return without_weights(self.calibrator.predict(self._scores(X, DECISION_FIRST)), self.class_weights)
-        return without_weights(self._scores(X, ("predict_proba",)), self.class_weights)
+        """Probabilities of the classes, with the class weights taken out again: what the rule reads."""
+        if self.calibrator is None:
+            proba = self._scores(X, ("predict_proba",))
+        else:
+            proba = self.calibrator.predict(self._scores(X, DECISION_FIRST))
+        return without_weights(proba, self.class_weights)
 
     def confusion(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None = None) -> Array:
         """Confusion matrix of predictions: shares of the weight, rows true and columns predicted."""

@@ -162,7 +162,7 @@ def estimate_prevalence(
     check_number(tol, "tol", positive=True)
     check_count(max_iter, "max_iter")
     z = float(norm.ppf(0.5 + 0.5 * check_fraction(confidence, "confidence")))
-    proba = _probabilities(y_score, "y_score")
+    proba = check_probabilities(y_score, "y_score")
     weight = check_weights(sample_weight, proba.size)
     share = _likeliest(proba, pos, weight, tol, max_iter)
     weight = np.full(proba.size, 1.0 / proba.size) if weight is None else weight / weight.sum()
@@ -224,19 +224,11 @@ def fold_probabilities(
     return (is_pos, own), new
 
 
-def _probabilities(score: ArrayLike, name: str) -> Array:
-    proba = floats(score, name)
-    if proba.ndim != 1 or proba.size == 0:
-        raise ValueError(f"{name} must hold one probability for each sample, got shape {proba.shape}")
-    check_probabilities(proba, name)
-    return proba
-
-
 def _known(known: tuple[ArrayLike, ArrayLike]) -> tuple[BoolArray, Array]:
     """Which of the known samples are positive, and their probabilities."""
     if not isinstance(known, (tuple, list)) or len(known) != 2:
         raise ValueError(f"known must be a pair of labels and probabilities, got {type(known).__name__}")
-    y, own = floats(known[0], "labels of known"), _probabilities(known[1], "probabilities of known")
+    y, own = floats(known[0], "labels of known"), check_probabilities(known[1], "probabilities of known")
     if y.shape != own.shape or not np.isin(y, (0.0, 1.0)).all():
         raise ValueError(f"known must hold a label, 0 or 1, for each of {own.size} probabilities; write y == positive")
     is_pos = y > 0.0

@@ -270,10 +270,6 @@ class RowStore(EntryStore[RowScores]):
         """How scores can decide: the first one stays unless another gains the margin."""
         return ("plain", "sigmoid", "swept") if self.likely else ("sigmoid",)
 
-    def unweighted(self, score: Array, power: float) -> Array:
-        """Log-odds, or margins, of what a training with weights gave."""
-        return unweighted(score, self.shift, power)
-
     def tuned(self, score: Array, kind: str, counts: Array) -> Tuned:
         """What decides, tuned on entries of samples that are there so often."""
         # Rows tell nothing of odds beyond their number; those of trees, 0 or infinite, would flatten the sigmoid.
@@ -340,7 +336,7 @@ class RowChoice:
 
     def score(self, key: TrialKey) -> Array:
         """Log-odds, or margins, of a trial."""
-        return self.store.unweighted(self.store[key].score, self.store[key].power)
+        return unweighted(self.store[key].score, self.store.shift, self.store[key].power)
 
     def paid(self, candidate: RowCandidate) -> Array:
         """What a candidate's decisions cost in each sample."""
@@ -392,8 +388,7 @@ class RowChoice:
 
     def _left_out(self, seed: int, unit: float) -> LeftOut:
         """Sums of what is paid, of both answers and of rows in each left-out part."""
-        store, truth = self.store, np.zeros(self.store.n_samples, dtype=bool)
-        truth[store.samples] = store.truth
+        store = self.store
 
         def judge(counts: Array, first: int) -> Array:
             sums = []
@@ -404,5 +399,5 @@ class RowChoice:
                 sums.append([paid @ outside, *(store.fixed @ outside)])
             return np.array(sums)
 
-        units = Units(truth, None, np.arange(store.n_samples), store.copies)
+        units = Units(store.truth, None, store.samples, store.copies)
         return judge_left_out(units, judge, lambda sums: store.costs.value(*sums) / unit, seed)

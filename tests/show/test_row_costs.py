@@ -79,7 +79,7 @@ def test_what_has_no_meaning_is_refused(search):
 def test_the_rule_with_costs_as_inputs(search, kind, power, tmp_path):
     (X, _), again = frame(seed=5), copy.copy(search)
     store = search.held_out_
-    decision = store.tuned(store.unweighted(store[search._outcome.key].score, 0.0), kind, store.copies)
+    decision = store.tuned(store[search._outcome.key].score, kind, store.copies)
     again._rule = replace(search._rule, decision=decision, threshold=decision.threshold, power=power)
     rule = cost_rule(again)
     rule.save(tmp_path / "rule.json")

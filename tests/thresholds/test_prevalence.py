@@ -92,7 +92,7 @@ def test_limits_and_weights():
 
 
 @pytest.mark.parametrize(
-    ("score", "message"), [([], "one probability"), ([[0.1]], "one probability"), ([1.5, 0.2], "probabilit")]
+    ("score", "message"), [([], "y_score must have shape"), ([[0.1]], "y_score must have shape"), ([1.5, 0.2], "probabilit")]
 )
 def test_what_is_no_probability_is_refused(score, message):
     with pytest.raises(ValueError, match=message):
