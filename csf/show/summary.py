@@ -74,10 +74,14 @@ class Summary:
     findings: list[Finding]
 
     @property
+    def also_found(self) -> list[Finding]:
+        """Findings that the sentences leave out."""
+        return [found for found in self.findings[1:] if found.code != "CSF010"]  # which the verdict says
+
+    @property
     def others(self) -> str:
         """Titles of the findings that the sentences leave out, with their codes; empty for none."""
-        others = [found for found in self.findings[1:] if found.code != "CSF010"]  # which the verdict says
-        return ", ".join(dict.fromkeys(f"{found.title} ({found.code})" for found in others))
+        return ", ".join(dict.fromkeys(f"{found.title} ({found.code})" for found in self.also_found))
 
     def __str__(self) -> str:
         width = max(len(number) for number, _ in self.numbers)
@@ -174,16 +178,16 @@ def _third(search: Any, held: HeldOut | None) -> tuple[str, str] | None:
 def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
     if held is not None:
         return (
-            f"The interval covers 90 % of what {held.y.shape[0]} samples like these would show; it is about all data "
-            "of this kind, not about another training."
+            f"The interval allows for the chance in {held.y.shape[0]} samples, not for that of training again on other "
+            "samples."
         )
     if not first.interval:
         return "Nothing is known but the samples that chose the winner. Give report() samples that fit has not seen."
     judged = f"Cross-validated on {search.n_splits_} folds" if search.n_splits_ else "Judged on the given samples"
     several = hasattr(search, "label_names_") or is_class_search(search)
     rarest = "" if several else f", with {search.class_count_.min():g} samples of the rarer class"
-    chosen = "" if search.n_trials_ == 1 else f"; the optimism of choosing among {search.n_trials_} trials is taken off"
-    return f"{judged}{rarest}{chosen}. The interval is about all data of this kind: one small test part varies more."
+    chosen = "" if search.n_trials_ == 1 else f"; corrected for the choice among {search.n_trials_} trials"
+    return f"{judged}{rarest}{chosen}. The interval is for all data of this kind; a small test set varies more."
 
 
 def _verdict(search: Any, held: HeldOut | None, found: list[Finding]) -> str:
@@ -236,6 +240,6 @@ def _threshold_sentence(search: CostSearch) -> str:
     decides = "it decides by itself"
     if search.best_threshold_ is not None and search.threshold is not None:
         found = f"a class other than “{short(search.null_class_, 40)}”" if search.pos_label_ is None else target
-        decides = f"it predicts {found} from a score of {search.best_threshold_:.4g} on"
+        decides = f"it predicts {found} if the score is at least {search.best_threshold_:.4g}"
     trained = f"trained with {weights}" if search.n_splits_ else "fitted before"
     return f"{_trained(search)}, {trained}; {decides}."

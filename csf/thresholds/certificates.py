@@ -89,17 +89,14 @@ class Guarantee:
             return f"{self.constraint} holds with confidence {self.confidence:g} ({known}, p = {self.error:.2g})"
         if self.needed is None:
             way = (
-                "the held-out scores show that no threshold reaches the level, however many samples there are: loosen "
-                "the constraint, or improve the base"
+                "no threshold reaches this level on the held-out scores, so more samples would not help; loosen the "
+                "constraint, or improve the base"
             )
         elif self.needed <= self.n_positives:
-            way = "by the held-out scores so many should be enough: loosen the constraint, or give more samples"
+            way = "the held-out scores suggested that so many would be enough; loosen the constraint, or add samples"
         else:
-            way = f"about {self.needed} positives would be needed to show it"
-        return (
-            f"no threshold could be shown to satisfy {self.constraint} with confidence {self.confidence:g} on {known}; "
-            f"{way}"
-        )
+            way = f"about {self.needed} positives would be needed"
+        return f"no threshold certifies {self.constraint} with confidence {self.confidence:g} ({known}): {way}"
 
 
 @dataclass(frozen=True)

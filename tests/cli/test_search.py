@@ -506,7 +506,7 @@ def test_what_a_search_promises_the_threshold_beside_it_promises(ok, tmp_path, m
 
     monkeypatch.setattr(CostSearch, "fit", failed)
     text = ok("search", "digits:3", "-v", "--trials", 1, "--cv", 3, "--param", "C=0.01", *options)
-    assert "exact pooled threshold: left out, no threshold could be shown to satisfy precision >= 0.7" in text
+    assert "exact pooled threshold: left out, no threshold certifies precision >= 0.7" in text
     assert "difference to the" not in text
 
 

@@ -91,8 +91,8 @@ def test_constraints_are_told_apart():
     assert "about half the time" in look("CSF006", "infeasible", feasible_=True)
     failed = Guarantee("precision >= 0.9", 0.9, False, 0.0, 0.5, {}, 10, 5, 1, needed=40)
     said = look("CSF006", constraint="precision >= 0.9", guarantee_=failed)
-    assert said.startswith("No threshold could be shown to satisfy precision >= 0.9")
-    assert said.endswith("about 40 positives would be needed to show it.")
+    assert said.startswith("No threshold certifies precision >= 0.9")
+    assert said.endswith("about 40 positives would be needed.")
     assert look("CSF006", constraint="precision >= 0.9", guarantee_=PROMISE) == ""
     search, X, y = fitted("infeasible")
     assert "precision >= 1 does not hold on the held-out data" in look(

@@ -149,7 +149,7 @@ def test_trials_are_shown_by_one_measure_the_winner_first(tmp_path):
     assert (shown["trial"], shown["state"]) == (str(search.best_index_), "winner")
     assert shown["best threshold"] == f"{trial.threshold:.4g}"
     assert shown["f1"] == f"{trial.score:.3f}"
-    assert f"from a score of {search.best_threshold_:.4g} on" in page_of(tmp_path / "r.html")[1]
+    assert f"if the score is at least {search.best_threshold_:.4g}" in page_of(tmp_path / "r.html")[1]
 
 
 def test_a_missing_template_engine_is_named(monkeypatch, tmp_path):
