@@ -24,15 +24,19 @@ from csf.metrics import (
 )
 from csf.metrics.base import LEVEL_MARGIN
 from csf.metrics.registry import aim
+from csf.testing import check_metric
 
-LINEAR = [
-    *(get_metric(name) for name in METRICS if isinstance(get_metric(name), LinearFractional)),
+UNUSUAL = [
     FBeta(0.1),
     FBeta(20.0),
     Tversky(0.0, 3.0),
     Tversky(4.0, 0.5),
     GowerLegendre(0.2),
     WeightedAccuracy(7.0, 0.1),
+]
+LINEAR = [
+    *(get_metric(name) for name in METRICS if isinstance(get_metric(name), LinearFractional)),
+    *UNUSUAL,
     FalsePositiveRate(),
     FalseNegativeRate(),
     PredictedPositiveRate(),
@@ -54,6 +58,11 @@ class Youden(Metric):
         return -1.0, 1.0
 
 
+@pytest.mark.parametrize("metric", [*UNUSUAL, Youden()], ids=repr)
+def test_unusual_parameters_keep_the_laws(metric):
+    check_metric(metric)
+
+
 @each_linear
 @given(pos=shares, fnr=rates, fpr=rates)
 def test_values_are_ratios_of_the_six_numbers(metric, pos, fnr, fpr):
@@ -62,20 +71,6 @@ def test_values_are_ratios_of_the_six_numbers(metric, pos, fnr, fpr):
     numerator, denominator = c.n0 + c.n_fn * fn + c.n_fp * fp, c.d0 + c.d_fn * fn + c.d_fp * fp
     assert metric.denominator(fn, fp, pos=pos) == denominator
     assert metric.value(fn, fp, pos=pos) == (numerator / denominator if denominator > 0 else 0.0)
-
-
-@pytest.mark.parametrize("metric", [*LINEAR, get_metric("gmean"), Youden()], ids=repr)
-@given(pos=shares, rows=st.lists(st.tuples(rates, rates), min_size=1, max_size=5))
-def test_arrays_and_numbers_give_the_same(metric, pos, rows):
-    fn, fp = np.array(rows).T * [[pos], [1 - pos]]
-    values = metric.value(fn, fp, pos=pos)
-    assert values.shape == fn.shape
-    alone = [metric.value(x, y, pos=pos) for x, y in zip(fn.tolist(), fp.tolist(), strict=True)]
-    assert all(isinstance(value, float) for value in alone)
-    assert values == pytest.approx(alone, rel=1e-14)
-    profiles = [ErrorProfile(fn=x, fp=y, pos=pos) for x, y in zip(fn, fp, strict=True)]
-    assert [metric.of(profile) for profile in profiles] == pytest.approx(alone, rel=1e-9, abs=1e-12)
-    assert metric.value(fn[:, None], fp[None, :], pos=pos).shape == (fn.size, fp.size)
 
 
 @pytest.mark.parametrize("metric", [*LINEAR[:10], Youden()], ids=repr)
@@ -117,14 +112,6 @@ def test_levels_are_clipped_a_millionth_inside_the_range(metric, pos, share):
 def test_names_come_from_the_class_by_default():
     assert Youden().name == "Youden"
     assert Youden().value(0.0, 0.0, pos=0.5) == 1.0
-
-
-def test_a_metric_must_have_a_value():
-    class Empty(Metric):
-        """Nothing."""
-
-    with pytest.raises(TypeError, match="Can't instantiate abstract class Empty"):
-        Empty()
 
 
 NO_NUMBERS = ["1", None, True]

@@ -1,27 +1,39 @@
-"""Rates, constraints on them, and metrics under one."""
+"""Rates, constraints on them, metrics under one, and shares with their exact intervals."""
 
 import numpy as np
 import pytest
 from builders import predictions, rates, shares
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 from sklearn.metrics import precision_score, recall_score
 
-from csf import ErrorProfile
 from csf.metrics import (
+    METRICS,
+    ConfusionMetric,
     Constrained,
     Constraint,
+    CostMatrix,
+    CustomMetric,
+    ErrorProfile,
     FalseNegativeRate,
     FalsePositiveRate,
     FBeta,
     GMean,
+    MicroF,
+    OfTwoClasses,
     Precision,
     PredictedPositiveRate,
+    Rate,
     Recall,
     Specificity,
+    Tversky,
+    WeightedAccuracy,
+    get_confusion_metric,
     get_constraint,
+    get_metric,
 )
-from csf.metrics.constraints import QUANTITIES
+from csf.metrics.constraints import CELLS, QUANTITIES, share_of, terms_of
 
 
 @given(case=predictions())
@@ -41,6 +53,7 @@ def test_they_are_those_of_scikit_learn(case):
         assert metric.score(y_true, y_pred, sample_weight=weight) == pytest.approx(value, abs=1e-12)
 
 
+FPR = get_constraint("fpr <= 0.1")
 level = st.floats(0.0, 1.0).map(lambda x: round(x, 6))
 sides = [(name, side) for name, (_, only) in QUANTITIES.items() for side in ([only] if only else [">=", "<="])]
 
@@ -91,14 +104,6 @@ def test_rounding_is_no_violation():
 
 
 @pytest.mark.parametrize(
-    "text", ["precision", "gmean >= 0.5", "Precision >= 0.8", "", "0.8 <= recall", ">= 0.5", "recall >= 0.1 >= 0"]
-)
-def test_unreadable_texts_are_refused(text):
-    with pytest.raises(ValueError, match=r"cannot read constraint .*; accepted: '<rate> <side> <level>' with prec"):
-        get_constraint(text)
-
-
-@pytest.mark.parametrize(
     "given",
     ["precision ≥ 0.8", "precision>=80%", " precision >= 80 % ", ("precision", ">=", 0.8), ("precision", "≥", "80%")],
 )
@@ -106,52 +111,29 @@ def test_other_spellings_are_read(given):
     assert get_constraint(given) == Constraint(Precision(), ">=", 0.8)
 
 
-@pytest.mark.parametrize(
-    ("text", "side", "offer"),
-    [("precision > 0.8", ">", ">="), ("fpr < 1%", "<", "<="), ("recall => 0.5", "=>", ">="), ("fpr = 0", "=", "<=")],
-)
-def test_strict_and_equal_sides_are_refused_with_the_one_to_write(text, side, offer):
-    with pytest.raises(ValueError, match=rf"the side must be >= or <=, got '{side}'; write {offer}, which takes"):
-        get_constraint(text)
+UNREADABLE = "precision", "gmean >= 0.5", "Precision >= 0.8", "", "0.8 <= recall", ">= 0.5", "recall >= 0.1 >= 0"
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"), [("Precision >= 0.8", "'precision'"), ("recal >= 0.8", "'recall'"), ("recall >= 80", "80%")]
-)
-def test_what_was_meant_is_said(text, meant):
-    with pytest.raises(ValueError, match=rf"\. Did you mean {meant}\?$"):
-        get_constraint(text)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "text"),
+    ("text", "message"),
     [
-        (("precision", ">=", 0.8), TypeError, "quantity must be a rate such as"),
-        ((Precision(), ">", 0.8), ValueError, r"side must be one of \('>=', '<='\), got '>'"),
-        ((Precision(), ">=", 80), ValueError, r"level must be a number in \[0, 1\], got 80"),
-        ((Precision(), ">=", "0.8"), TypeError, r"level must be a number in \[0, 1\], got '0.8'"),
+        *((text, r"cannot read constraint .*; accepted: '<rate> <side> <level>' with prec") for text in UNREADABLE),
+        ("precision > 0.8", "the side must be >= or <=, got '>'; write >=, which takes"),
+        ("fpr < 1%", "the side must be >= or <=, got '<'; write <=, which takes"),
+        ("recall => 0.5", "the side must be >= or <=, got '=>'; write >=, which takes"),
+        ("fpr = 0", "the side must be >= or <=, got '='; write <=, which takes"),
+        ("precision <= 0.8", "can only be asked to be >= a level"),
+        ("fpr >= 0.1", "can only be asked to be <= a level"),
+        ("Precision >= 0.8", r"\. Did you mean 'precision'\?$"),
+        ("recal >= 0.8", r"\. Did you mean 'recall'\?$"),
+        ("recall >= 80", r"needs a level in \[0, 1\], got 80.0\. Did you mean 80%\?$"),
+        ("recall >= 1.01", r"needs a level in \[0, 1\], got"),
+        ("fpr <= -0.1", r"needs a level in \[0, 1\], got"),
+        ("recall >= 1e", r"constraint 'recall >= 1e' needs a number in \[0, 1\], got '1e'"),
     ],
 )
-def test_a_constraint_made_by_hand_is_checked(arguments, error, text):
-    """Any side but >= used to count as <=."""
-    with pytest.raises(error, match=text):
-        Constraint(*arguments)
-
-
-def test_numbers_must_be_numbers():
-    with pytest.raises(ValueError, match=r"constraint 'recall >= 1e' needs a number in \[0, 1\], got '1e'"):
-        get_constraint("recall >= 1e")
-
-
-@pytest.mark.parametrize(("text", "side"), [("precision <= 0.8", ">="), ("fpr >= 0.1", "<="), ("recall <= 0.5", ">=")])
-def test_sides_that_make_no_sense_are_refused(text, side):
-    with pytest.raises(ValueError, match=rf"can only be asked to be {side} a level"):
-        get_constraint(text)
-
-
-@pytest.mark.parametrize("text", ["recall >= 1.01", "fpr <= -0.1", "precision >= 80"])
-def test_levels_are_rates(text):
-    with pytest.raises(ValueError, match=r"needs a level in \[0, 1\], got"):
+def test_texts_that_are_refused(text, message):
+    with pytest.raises(ValueError, match=message):
         get_constraint(text)
 
 
@@ -159,6 +141,26 @@ def test_levels_are_rates(text):
 def test_other_objects_are_refused(constraint):
     with pytest.raises(TypeError, match=r"constraint must be a text such as 'precision >= 0\.8' or a Constraint, got"):
         get_constraint(constraint)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Constraint("precision", ">=", 0.8), TypeError, "quantity must be a rate such as"),
+        (lambda: Constraint(Precision(), ">", 0.8), ValueError, r"side must be one of \('>=', '<='\), got '>'"),
+        (lambda: Constraint(Precision(), ">=", 80), ValueError, r"level must be a number in \[0, 1\], got 80"),
+        (lambda: Constraint(Precision(), ">=", "0.8"), TypeError, r"level must be a number in \[0, 1\], got '0.8'"),
+        (lambda: Constrained("f1", FPR), TypeError, r"metric must be a csf\.metrics\.Metric object, got 'f1'"),
+        (
+            lambda: Constrained(FBeta(), "fpr <= 0.1"),
+            TypeError,
+            r"constraint must be a csf\.metrics\.Constraint object, got 'fpr <= 0.1'",
+        ),
+    ],
+)
+def test_objects_made_by_hand_are_checked(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
 
 
 @given(pos=shares, fnr=rates, fpr=rates)
@@ -172,8 +174,150 @@ def test_a_constrained_metric_is_the_metric_with_generic_costs(pos, fnr, fpr):
         assert both.name == f"{metric.name}, precision >= 0.8"
 
 
-def test_parts_of_a_constrained_metric_are_checked():
-    with pytest.raises(TypeError, match=r"metric must be a csf\.metrics\.Metric object, got 'f1'"):
-        Constrained("f1", get_constraint("fpr <= 0.1"))
-    with pytest.raises(TypeError, match=r"constraint must be a csf\.metrics\.Constraint object, got 'fpr <= 0.1'"):
-        Constrained(FBeta(), "fpr <= 0.1")
+# ---------------------------------------------------------------- shares and their exact intervals
+
+
+BY_NAME = {name: get_metric(name) for name in METRICS}
+RATES = {name: quantity() for name, (quantity, _) in QUANTITIES.items()}
+OTHERS = {
+    "tversky(1, 1)": Tversky(1.0, 1.0),
+    "mean cost": OfTwoClasses(CostMatrix([[0, 3], [3, -1]])),
+    "equal costs": OfTwoClasses(CostMatrix([[0, 3], [3, 0]])),
+    "accuracy(3, 3)": WeightedAccuracy(3.0, 3.0),
+    "accuracy(3, 1)": WeightedAccuracy(3.0, 1.0),
+    "by hand": CustomMetric(lambda pos: (200 * pos, -200, 0, 2 * pos, -1, 1), "percent", (0, 100)),
+    "f1_micro": get_metric("f1_micro"),
+    "f0.333": FBeta(1 / 3),
+    "under a constraint": Constrained(FBeta(), get_constraint("precision >= 0.5")),
+}
+ALL = BY_NAME | RATES | OTHERS
+counts = st.integers(1, 400)
+SHARES = {
+    "f1", "jaccard", "tversky", "tversky(1, 1)", "gower_legendre", "accuracy", "precision", "recall", "specificity",
+    "tpr", "tnr", "fpr", "fnr", "predicted_positive_rate", "equal costs", "accuracy(3, 3)", "by hand", "f1_micro",
+    "under a constraint",
+}  # fmt: skip
+RATIOS = SHARES | {"f2", "f0.5", "f0.333", "mean cost", "accuracy(3, 1)"}
+
+
+def value_of(metric, cells):
+    return metric.of(ErrorProfile.from_counts(**dict(zip(CELLS, cells))))
+
+
+def test_which_metrics_are_shares():
+    assert {name for name, metric in ALL.items() if share_of(metric) is not None} == SHARES
+    assert {name for name, metric in ALL.items() if terms_of(metric) is not None} == RATIOS
+
+
+@pytest.mark.parametrize("name", sorted(SHARES))
+@given(cells=st.tuples(counts, counts, counts, counts))
+def test_values_follow_from_counts(name, cells):
+    metric, share = ALL[name], share_of(ALL[name])
+    ones, trials = share.counts(**dict(zip(CELLS, cells)))
+    value = value_of(metric, cells)
+    assert share.value(ones / trials) == pytest.approx(value, rel=1e-9)
+    assert share.share(value) == pytest.approx(ones / trials, rel=1e-9, abs=1e-9)
+    low, high = share.interval(ones, trials)
+    assert low <= value <= high
+    outer = share.interval(ones, trials, exact=True)
+    assert outer[0] <= low < high <= outer[1]
+
+
+@pytest.mark.parametrize("name", sorted(RATIOS))
+@given(cells=st.tuples(counts, counts, counts, counts))
+def test_values_are_ratios_of_sums(name, cells):
+    terms = terms_of(ALL[name])
+    top, bottom = (sum(n * terms[cell][at] for cell, n in zip(CELLS, cells)) for at in (0, 1))
+    assert top / bottom == pytest.approx(value_of(ALL[name], cells), rel=1e-9)
+
+
+def test_f1_is_one_of_those_positive_or_predicted_positive():
+    share = share_of(FBeta())
+    assert (set(share.ones), set(share.zeros)) == ({"tp"}, {"fn", "fp"})
+    for f in (0.1, 0.5, 0.93):
+        assert share.share(f) == pytest.approx(f / (2 - f))
+    assert share.counts(tp=np.array([3, 4]), fn=1, fp=np.array([0, 2]), tn=9)[1].tolist() == [4, 7]
+
+
+def test_values_out_of_reach_have_the_share_at_the_end():
+    cost = share_of(OfTwoClasses(CostMatrix([[0, 3], [3, 0]])))
+    assert (cost.share(1.0), cost.share(-4.0)) == (1.0, 0.0)
+    assert share_of(FBeta()).share(np.array([-1.0, 0.0, 1.0, 2.0])).tolist() == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_of_several_classes_accuracy_is_one():
+    for metric in (get_confusion_metric("accuracy"), MicroF()):
+        assert share_of(metric).counts(tp=7, fn=3, fp=0, tn=0) == (7, 10)
+    for name in ("f1_macro", "gmean", "cohen_kappa", "quadratic_kappa"):
+        assert share_of(get_confusion_metric(name)) is None
+    assert share_of(MicroF(null=0)) is None
+    assert share_of(CostMatrix(np.eye(3))) is None
+
+    class Other(ConfusionMetric):
+        def value(self, confusion):
+            return confusion[..., 0, 0]
+
+    assert share_of(Other()) is None
+    assert share_of(OfTwoClasses(Other())) is None
+
+
+def test_rates_of_ones_own_are_shares():
+    class FalseDiscoveryRate(Rate):
+        ones, zeros = ("fp",), ("tp",)
+
+    share = share_of(FalseDiscoveryRate())
+    assert share.counts(tp=30, fn=5, fp=10, tn=7) == (10, 40)
+    assert share.value(0.25) == 0.25
+
+
+def test_intervals_without_ones_or_zeros_reach_the_end():
+    share = share_of(FBeta())
+    for exact in (False, True):
+        assert share.interval(0, 9, exact=exact)[0] == 0.0
+        assert share.interval(9, 9, exact=exact)[1] == 1.0
+        assert share.interval(0, 0, exact=exact) == (0.0, 1.0)
+    with pytest.raises(ValueError, match="confidence"):
+        share.interval(3, 5, confidence=90)
+
+
+@pytest.mark.parametrize("trials", [10, 40, 300])
+def test_intervals_cover(trials):
+    """Coverage is a sum over all outcomes, without draws: at each F1 of exact ones, on average of the others."""
+    share, f = share_of(FBeta()), np.linspace(0.02, 0.99, 98)
+    chance = binom.pmf(np.arange(trials + 1)[:, None], trials, share.share(f))
+    covered = {}
+    for exact in (False, True):
+        low, high = np.array([share.interval(k, trials, exact=exact) for k in range(trials + 1)]).T[:, :, None]
+        covered[exact] = (chance * ((low <= f) & (f <= high))).sum(axis=0)
+    assert covered[True].min() >= 0.9
+    assert 0.89 <= covered[False].mean() <= 0.925
+
+
+def coverage(f, n_pos, *, exact):
+    """How often intervals of the F1 of 20 times as many samples hold it; a sum over all outcomes, without draws."""
+    share, pos = share_of(FBeta()), 0.05
+    n = round(n_pos / pos)
+    trials = np.arange(binom.ppf(1e-9, n, pos * (2 - f)), binom.ppf(1 - 1e-9, n, pos * (2 - f)) + 1).astype(int)
+    held = 0.0
+    for m, chance in zip(trials.tolist(), binom.pmf(trials, n, pos * (2 - f))):
+        low, high = np.array([share.interval(k, m, exact=exact) for k in range(m + 1)]).T
+        held += chance * (binom.pmf(np.arange(m + 1), m, share.share(f)) @ ((low <= f) & (f <= high)))
+    return held
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("f", "n_pos", "on_average", "at_least"),
+    [
+        (0.3, 20, 0.90, 0.93),
+        (0.6, 20, 0.90, 0.93),
+        (0.6, 50, 0.90, 0.92),
+        (0.95, 20, 0.88, 0.98),
+        (0.98, 20, 0.95, 0.98),
+    ],
+)
+def test_small_test_sets_cover_what_resamples_do_not(f, n_pos, on_average, at_least):
+    """Resamples of 20 positives with an F1 of .98 cover it in 54 % of the cases, of .95 in 83 %."""
+    assert coverage(f, n_pos, exact=False) == pytest.approx(on_average, abs=0.02)
+    assert coverage(f, n_pos, exact=True) == pytest.approx(at_least, abs=0.02)
+    assert coverage(f, n_pos, exact=True) >= 0.9

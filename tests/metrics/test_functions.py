@@ -14,11 +14,18 @@ from csf import CostSearch, ErrorProfile
 from csf._common.identity import fingerprint
 from csf.metrics import (
     MCC,
+    BalancedAccuracy,
+    CohenKappa,
     ConfusionFunction,
     FBeta,
+    Jaccard,
     MacroF,
+    MicroF,
     OfTwoClasses,
     Precision,
+    Recall,
+    WeightedAccuracy,
+    WeightedKappa,
     get_confusion_metric,
     get_metric,
 )
@@ -105,8 +112,13 @@ def test_values_of_several_classes_are_the_functions_own(function):
         (make_scorer(sk.fbeta_score, beta=3.7), FBeta(3.7)),
         (partial(sk.fbeta_score, beta=2.0), FBeta(2.0)),
         (make_scorer(sk.f1_score, average="macro"), OfTwoClasses(MacroF())),
+        (make_scorer(sk.jaccard_score), Jaccard()),
+        (make_scorer(sk.cohen_kappa_score), CohenKappa()),
         (sk.get_scorer("precision"), Precision()),
+        (sk.get_scorer("recall"), Recall()),
+        (sk.get_scorer("balanced_accuracy"), BalancedAccuracy()),
         (sk.get_scorer("matthews_corrcoef"), MCC()),
+        (sk.accuracy_score, WeightedAccuracy()),
     ],
 )
 def test_functions_with_the_values_of_a_metric_are_that_metric(function, metric):
@@ -116,6 +128,8 @@ def test_functions_with_the_values_of_a_metric_are_that_metric(function, metric)
 
 def test_functions_of_several_classes_become_known_metrics_too():
     assert get_confusion_metric(make_scorer(sk.fbeta_score, beta=3, average="macro")) == MacroF(3.0)
+    assert get_confusion_metric(make_scorer(sk.cohen_kappa_score, weights="quadratic")) == WeightedKappa()
+    assert get_confusion_metric(sk.get_scorer("f1_micro")) == MicroF()
     assert get_confusion_metric(sk.matthews_corrcoef) == MCCOfClasses()
     assert isinstance(get_confusion_metric(worst_recall), ConfusionFunction)
 
@@ -167,7 +181,7 @@ def test_a_convention_for_nobody_predicted_is_kept():
 
 @pytest.fixture(scope="module")
 def two():
-    return make_classification(400, 6, weights=[0.8], random_state=0)
+    return make_classification(150, 6, weights=[0.7], random_state=0)
 
 
 def test_a_search_for_a_function_is_the_search_for_its_name(two):
@@ -182,10 +196,12 @@ def test_a_search_for_a_function_is_the_search_for_its_name(two):
     assert pickle.loads(pickle.dumps(by_function)).predict(X).tolist() == by_name.predict(X).tolist()
 
 
-@pytest.mark.parametrize("metric", [profit, tilted_mean, make_scorer(sk.f1_score, average="weighted")])
+@pytest.mark.parametrize(
+    "metric", [profit, tilted_mean, pytest.param(make_scorer(sk.f1_score, average="weighted"), marks=pytest.mark.slow)]
+)
 def test_searches_for_ones_own_functions(metric, two):
     X, y = two
-    search = CostSearch(LogisticRegression(), metric, n_trials=3, param_grid=None, cv=3, random_state=0).fit(X, y)
+    search = CostSearch(LogisticRegression(), metric, n_trials=1, param_grid=None, cv=2, random_state=0).fit(X, y)
     held_out = search.held_out_curve().at(search.best_threshold_)
     assert search.best_score_ == pytest.approx(get_metric(metric).of(held_out), abs=1e-9)
     assert search.best_score_ >= get_metric(metric).value(0.0, 1 - y.mean(), pos=y.mean())

@@ -1,21 +1,14 @@
-"""Metrics by name."""
+"""Metrics by name, and registered ones against independent formulas, scikit-learn's where it has them."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import (
-    accuracy_score,
-    cohen_kappa_score,
-    f1_score,
-    fbeta_score,
-    get_scorer,
-    jaccard_score,
-    log_loss,
-    make_scorer,
-    roc_auc_score,
-)
+from sklearn import metrics as sk
+from sklearn.metrics import log_loss, make_scorer, roc_auc_score
 
 from csf.metrics import METRICS, FBeta, Metric, get_confusion_metric, get_metric
+from csf.testing import check_metric
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -51,27 +44,6 @@ def test_unknown_names_are_listed(name):
 def test_anything_else_is_refused(metric):
     with pytest.raises(TypeError, match=r"metric must be a name or a csf.metrics.Metric object, got .*CustomMetric"):
         get_metric(metric)
-
-
-@pytest.mark.parametrize(
-    ("metric", "name"),
-    [
-        (make_scorer(f1_score), "f1"),
-        (make_scorer(fbeta_score, beta=2), "f2"),
-        (make_scorer(fbeta_score, beta=0.5), "f0.5"),
-        (make_scorer(fbeta_score, beta=3.0), "f3"),
-        (make_scorer(jaccard_score), "jaccard"),
-        (get_scorer("precision"), "precision"),
-        (get_scorer("recall"), "recall"),
-        (get_scorer("balanced_accuracy"), "balanced_accuracy"),
-        (get_scorer("matthews_corrcoef"), "mcc"),
-        (make_scorer(cohen_kappa_score), "cohen_kappa"),
-        (f1_score, "f1"),
-        (accuracy_score, "accuracy"),
-    ],
-)
-def test_functions_and_scorers_of_scikit_learn_are_the_metrics_of_their_names(metric, name):
-    assert get_metric(metric) == get_metric(name)
 
 
 @pytest.mark.parametrize(
@@ -119,14 +91,64 @@ def test_metrics_of_several_classes_that_were_meant(metric, name):
             look_up(metric)
 
 
-@pytest.mark.parametrize(
-    ("metric", "name"),
-    [
-        (make_scorer(f1_score, average="macro"), "f1_macro"),
-        (make_scorer(fbeta_score, beta=3, average="macro"), "f3_macro"),
-        (make_scorer(cohen_kappa_score, weights="quadratic"), "quadratic_kappa"),
-        (get_scorer("f1_micro"), "f1_micro"),
-    ],
-)
-def test_scorers_of_several_classes_are_the_metrics_of_their_names(metric, name):
-    assert get_confusion_metric(metric) == get_confusion_metric(name)
+# ---------------------------------------------------------------- values of other formulas
+
+
+def rates(y_true, y_pred, *, sample_weight=None):
+    """True positive and true negative rate."""
+    return sk.recall_score(y_true, y_pred, sample_weight=sample_weight), sk.recall_score(
+        y_true, y_pred, pos_label=0, sample_weight=sample_weight
+    )
+
+
+def fbeta(beta):
+    return lambda y, z, *, sample_weight: sk.fbeta_score(y, z, beta=beta, sample_weight=sample_weight)
+
+
+def cells(y_true, y_pred, *, sample_weight):
+    """Weights of tn, fp, fn, tp."""
+    return sk.confusion_matrix(y_true, y_pred, sample_weight=sample_weight).ravel()
+
+
+def of_rates(formula):
+    return lambda y, z, *, sample_weight: formula(*rates(y, z, sample_weight=sample_weight))
+
+
+def of_cells(formula):
+    return lambda y, z, *, sample_weight: formula(*cells(y, z, sample_weight=sample_weight))
+
+
+def informedness(y_true, y_pred, *, sample_weight):
+    return sk.balanced_accuracy_score(y_true, y_pred, adjusted=True, sample_weight=sample_weight)
+
+
+REFERENCES = {
+    "f1": sk.f1_score,
+    "f2": fbeta(2.0),
+    "f0.5": fbeta(0.5),
+    "jaccard": sk.jaccard_score,
+    "tversky": of_cells(lambda tn, fp, fn, tp: tp / (tp + 0.5 * fp + 0.5 * fn)),
+    "gower_legendre": of_cells(lambda tn, fp, fn, tp: (tp + tn) / (tp + tn + 2 * (fp + fn))),
+    "accuracy": sk.accuracy_score,
+    "balanced_accuracy": sk.balanced_accuracy_score,
+    "precision": sk.precision_score,
+    "recall": sk.recall_score,
+    "specificity": of_cells(lambda tn, fp, fn, tp: tn / (tn + fp)),
+    "gmean": of_rates(lambda tpr, tnr: np.sqrt(tpr * tnr)),
+    "hmean": of_rates(lambda tpr, tnr: 2 / (1 / tpr + 1 / tnr)),
+    "qmean": of_rates(lambda tpr, tnr: 1 - np.sqrt(((1 - tpr) ** 2 + (1 - tnr) ** 2) / 2)),
+    "min_rate": of_rates(min),
+    "cohen_kappa": sk.cohen_kappa_score,
+    "mcc": sk.matthews_corrcoef,
+    "fowlkes_mallows": of_cells(lambda tn, fp, fn, tp: np.sqrt(tp / (tp + fp) * tp / (tp + fn))),
+    "informedness": informedness,
+}
+
+
+def test_every_metric_has_a_reference():
+    assert set(REFERENCES) == set(METRICS)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_registered_metrics_agree_with_their_references(name):
+    assert check_metric(get_metric(name), reference=REFERENCES[name]) is None
