@@ -1,5 +1,4 @@
 import pickle
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -341,9 +340,3 @@ def test_checkpoint(fitted, tmp_path):
     assert resumed.corrected_score_ == fitted.corrected_score_
     with pytest.raises(ValueError, match="another search"):
         CostSearch(fitted.base, metric=COST, checkpoint=path).fit(X, y, fn_cost=X["amount"] + 1.0)
-
-
-def test_no_warnings_where_costs_are_known(fitted):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fitted.predict(frame()[0])

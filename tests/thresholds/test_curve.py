@@ -8,11 +8,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.null_class import all_offsets, f_beta, predictions
 from oracles.threshold_sweep import all_rules, f1, plug_in_threshold
 
-from csf.metrics import METRICS, Constrained, Metric, get_constraint, get_metric
+from csf.data.responses import compare
+from csf.metrics import METRICS, Constrained, FBeta, Jaccard, LinearFractional, Metric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.thresholding import ThresholdCurve, sweep, sweep_several, threshold_curve
+from csf.thresholding import ThresholdCurve, cost_threshold, probability_curve, sweep, sweep_several, threshold_curve
+from csf.thresholds import _kernels as kernels
 
 INF = np.inf
 LARGEST = np.finfo(float).max
@@ -309,20 +312,6 @@ def test_scores_of_other_types_are_float64(dtype):
     np.testing.assert_array_equal(curve.thresholds, [INF, 0.5, -INF])
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
-def test_weighted_sweep_of_many_samples_equals_the_plain_way(scale):
-    rng = np.random.default_rng(1)
-    n = 20_000
-    score, is_pos, weight = rng.standard_normal(n) * scale, rng.random(n) < 0.1, rng.exponential(size=n)
-    curve = sweep(is_pos, score, weight)
-    order = np.argsort(-score)
-    tp = np.append(0.0, np.cumsum((weight * is_pos)[order]))
-    fp = np.append(0.0, np.cumsum((weight * ~is_pos)[order]))
-    np.testing.assert_allclose(curve.fn, (tp[-1] - tp) / weight.sum(), atol=1e-13)
-    np.testing.assert_allclose(curve.fp, fp / weight.sum(), atol=1e-13)
-    np.testing.assert_array_equal(curve.lowest_score[1:], score[order])
-
-
 def test_large_curves_are_evaluated_in_blocks(monkeypatch):
     rng = np.random.default_rng(0)
     curve = sweep(rng.random(1000) < 0.3, rng.random(1000))
@@ -466,3 +455,207 @@ def test_the_constraint_of_a_metric_counts():
     constraint = get_constraint("precision >= 0.8")
     assert curve.best(Constrained(get_metric("recall"), constraint)) == curve.best("recall", constraint)
     assert curve.best("recall") != curve.best("recall", constraint)
+
+
+# ---------------------------------------------------------------- several classes beside a null class
+
+
+CLASSES = ["a", "b", "none", "z"]
+
+
+@st.composite
+def problems(draw, n_classes=4):
+    """Labels, scores with many ties, and weights, with weight in the null class and in another."""
+    size = draw(st.integers(2, 14))
+    labels = st.lists(st.integers(0, n_classes - 1), min_size=size, max_size=size)
+    row = st.lists(st.integers(-2, 2), min_size=n_classes, max_size=n_classes)
+    y = np.array(draw(labels))
+    y[:2] = 2, 1
+    scores = np.array(draw(st.lists(row, min_size=size, max_size=size)), dtype=float)
+    weight = np.array(draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=size, max_size=size)))
+    weight[:2] = 1.0
+    return y, scores, draw(st.sampled_from([None, weight]))
+
+
+@given(problems(), st.sampled_from([1, 2, 0.5]))
+def test_every_cut_is_a_literal_offset(problem, beta):
+    y, scores, weight = problem
+    names, metric = np.array(CLASSES), FBeta(beta)
+    score, best = compare(scores, 2, probabilities=False)
+    curve = sweep_several(y != 2, (y != 2) & (best != y), score, weight)
+    weights = [1.0] * y.size if weight is None else weight
+    found = 0.0
+    for offset in all_offsets(scores.tolist(), CLASSES, "none"):
+        predicted = predictions(scores.tolist(), CLASSES, "none", offset)
+        value = float(f_beta(names[y].tolist(), predicted, "none", beta, weights))
+        assert metric.of(curve.at(offset)) == pytest.approx(value, abs=1e-12)
+        profile = ErrorProfile.from_classes(names[y], predicted, null_class="none", sample_weight=weight)
+        for name in ("fn", "fp", "pos"):
+            assert getattr(curve.at(offset), name) == pytest.approx(getattr(profile, name), abs=1e-12)
+        found = max(found, value)
+    cut = curve.best(metric)
+    assert cut.value == pytest.approx(found, abs=1e-12)
+    chosen = predictions(scores.tolist(), CLASSES, "none", cut.threshold)
+    assert float(f_beta(names[y].tolist(), chosen, "none", beta, weights)) == pytest.approx(found, abs=1e-12)
+
+
+@given(problems())
+def test_without_lost_samples_it_is_the_plain_sweep(problem):
+    """So two classes, of which none can be taken for a third, give the very same numbers."""
+    y, scores, weight = problem
+    first, second = (
+        sweep_several(y != 2, np.zeros(y.size, bool), scores[:, 0], weight),
+        sweep(y != 2, scores[:, 0], weight),
+    )
+    for name in ("lowest_score", "fn", "fp"):
+        assert np.array_equal(getattr(first, name), getattr(second, name))
+    assert first.pos == second.pos
+
+
+def test_all_are_lost():
+    is_pos = np.array([True, False, True])
+    curve = sweep_several(is_pos, is_pos, np.array([1.0, 0.0, 2.0]))
+    assert curve.fn.tolist() == pytest.approx([2 / 3] * curve.fn.size)
+    assert curve.best("f1").value == 0.0
+    assert curve.best("f1").profile.fn == pytest.approx(2 / 3)
+
+
+def test_scores_of_lost_samples_are_no_cuts():
+    curve = sweep_several(np.array([False, True, True]), np.array([False, True, False]), np.array([0.0, 5.0, 1.0]))
+    assert curve.lowest_score.tolist() == [np.inf, 1.0, 0.0]
+
+
+def test_lost_samples_stay_lost_where_everything_is_found():
+    """Scores of -inf as well: the rule that finds something everywhere has them."""
+    score = np.array([-np.inf, -np.inf, -np.inf])
+    curve = sweep_several(np.array([False, True, True]), np.array([False, True, False]), score)
+    assert (curve.at(-np.inf).fn, curve.at(-np.inf).fp) == pytest.approx((1 / 3, 1 / 3))
+
+
+@pytest.mark.parametrize("n_lost", [1, 4])
+def test_where_everything_is_found_no_negative_is_left_however_sums_are_rounded(n_lost):
+    for n_pos in range(1, 10):
+        for n_neg in range(1, 10):
+            size = n_lost + n_pos + n_neg
+            curve = sweep_several(np.arange(size) < n_lost + n_pos, np.arange(size) < n_lost, np.arange(size) * 1.0)
+            assert curve.fp[-1] == 1.0 - curve.pos
+
+
+# ---------------------------------------------------------------- thresholds from costs, and curves of probabilities
+
+
+LEVELS = st.floats(0.01, 0.99)
+
+
+@given(LEVELS, st.floats(0.1, 5), st.floats(0.01, 0.99))
+def test_published_thresholds(level, beta, pos):
+    threshold = cost_threshold(*FBeta(beta).cost_weights(level, pos=pos))
+    assert threshold == pytest.approx(level / (1 + beta**2))
+    assert cost_threshold(*Jaccard().cost_weights(level, pos=pos)) == pytest.approx(level / (1 + level))
+
+
+@given(st.floats(0.01, 5), st.floats(0.01, 5))
+def test_no_cut_is_cheaper_when_the_probabilities_are_right(c_fn, c_fp):
+    curve = probability_curve(np.random.default_rng(0).beta(0.7, 2.0, 200).round(2))
+    chosen = curve.at(cost_threshold(c_fn, c_fp))
+    assert c_fn * chosen.fn + c_fp * chosen.fp <= (c_fn * curve.fn + c_fp * curve.fp).min() + 1e-12
+
+
+LEVELLED = [name for name in METRICS if isinstance(get_metric(name), LinearFractional)]
+
+
+@pytest.mark.parametrize("name", [name for name in LEVELLED if name not in ("precision", "recall", "specificity")])
+def test_the_best_value_is_a_fixed_point(name):
+    """With expected counts the threshold of the best level makes the best cut."""
+    curve, metric = probability_curve(np.random.default_rng(1).random(300)), get_metric(name)
+    best = curve.best(metric).value
+    threshold = cost_threshold(*metric.cost_weights(best, pos=curve.pos))
+    assert metric.of(curve.at(threshold)) == pytest.approx(best, abs=1e-12)
+
+
+def test_hard_targets_are_labels():
+    rng = np.random.default_rng(0)
+    proba, weight = rng.random(50), rng.exponential(size=50)
+    is_pos = rng.random(50) < proba
+    curve, other = probability_curve(proba, is_pos, sample_weight=weight), sweep(is_pos, proba, weight)
+    np.testing.assert_allclose(curve.fn, other.fn, atol=1e-15)
+    np.testing.assert_array_equal(curve.thresholds, other.thresholds)
+
+
+# Classes that leave no digits of a rate are refused.
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=30).filter(lambda p: 1e-12 < sum(p) < len(p) - 1e-8))
+def test_expected_counts(proba):
+    proba = np.array(proba)
+    curve = probability_curve(proba)
+    for threshold, fn, fp in zip(curve.thresholds, curve.fn, curve.fp, strict=True):
+        assert fn == pytest.approx(proba[proba < threshold].sum() / proba.size, abs=1e-14)
+        assert fp == pytest.approx((1 - proba)[proba >= threshold].sum() / proba.size, abs=1e-14)
+
+
+@pytest.mark.parametrize("costs", [(-1.0, 1.0), (1.0, -1.0), (0.0, 0.0), (np.nan, 1.0), (np.inf, 1.0)])
+def test_costs_out_of_range(costs):
+    with pytest.raises(ValueError, match="costs must be >= 0"):
+        cost_threshold(*costs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"proba": [0.5, 1.5]}, "proba must hold probabilities"),
+        ({"proba": [0.5, np.nan]}, "proba must hold probabilities"),
+        ({"proba": []}, "shape"),
+        ({"proba": [[0.5], [0.5]]}, "shape"),
+        ({"target": [0.5]}, "target must have shape"),
+        ({"target": [1, 2]}, "target must hold probabilities"),
+        ({"target": [1, 1]}, "negative class weighs nothing"),
+        ({"target": [0, 0]}, "positive class weighs nothing"),
+        ({"sample_weight": [-1, 1]}, "negative"),
+    ],
+)
+def test_bad_probabilities(arguments, match):
+    with pytest.raises(ValueError, match=match):
+        probability_curve(**({"proba": [0.2, 0.6]} | arguments))
+
+
+@pytest.mark.parametrize("cost", ["1", None, [1.0], len])
+def test_costs_are_numbers(cost):
+    with pytest.raises(TypeError, match="c_fn must be a number >= 0, got"):
+        cost_threshold(cost, 1.0)
+    with pytest.raises(TypeError, match="c_fp must be a number >= 0, got"):
+        cost_threshold(1.0, cost)
+
+
+def test_probabilities_are_real_numbers():
+    with pytest.raises(TypeError, match="proba must be an array of real numbers, got complex ones"):
+        probability_curve(np.array([0.2, 0.8], dtype=complex))
+    with pytest.raises(ValueError, match="target must be an array of numbers"):
+        probability_curve([0.2, 0.8], ["a", "b"])
+
+
+# ---------------------------------------------------------------- compiled loops do what their Python source does
+
+
+def run(kernel, arguments, python):
+    """Result of a kernel and its arrays afterwards; they are written in place."""
+    arguments = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    result = (kernel.py_func if python else kernel)(*arguments)
+    return result, [a for a in arguments if isinstance(a, np.ndarray)]
+
+
+def cases():
+    rng = np.random.default_rng(0)
+    n = 60
+    score = np.sort(rng.choice([-np.inf, -1.0, -0.0, 0.0, 0.3, np.nextafter(0.3, 1), np.inf], n))
+    is_pos, weight = rng.random(n) < 0.4, rng.choice([0.1, 0.7], n)
+    out = [np.zeros(n + 1) for _ in range(3)]
+    yield kernels.merge_cuts, (score[is_pos], None, score[~is_pos], None, *out)
+    yield kernels.merge_cuts, (score[is_pos], weight[is_pos], score[~is_pos], weight[~is_pos], *out)
+    yield kernels.hull_cuts, (np.linspace(0.4, 0, 12) ** 2, np.linspace(0, 0.6, 12))
+
+
+@pytest.mark.parametrize(("kernel", "arguments"), list(cases()))
+def test_compiled_equals_python(kernel, arguments):
+    (compiled, arrays), (python, expected) = run(kernel, arguments, False), run(kernel, arguments, True)
+    np.testing.assert_array_equal(compiled, python)
+    for array, other in zip(arrays, expected, strict=True):
+        np.testing.assert_array_equal(array, other)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from csf.data.responses import PROBABILITIES_FIRST, margin, positive_score
+from csf.data.responses import margin
 from csf.search.plugin import weight_argument
 
 ANY = st.floats(allow_nan=False)
@@ -33,32 +33,6 @@ def test_margin_keeps_the_order(score, threshold, positive_is_last):
 @pytest.mark.parametrize("threshold", [-np.inf, np.inf])
 def test_margin_of_an_infinite_threshold_still_ranks(threshold):
     assert np.unique(margin(np.linspace(-3, 3, 50), threshold, True)).shape[0] == 50
-
-
-X = np.array([[0.0], [1.0], [2.0], [3.0]])
-Y = np.array(["no", "no", "yes", "yes"])
-
-
-@pytest.mark.parametrize("methods", [("predict_proba",), ("decision_function",)])
-def test_score_of_either_class(methods):
-    model = LogisticRegression().fit(X, Y)
-    yes, no = (positive_score(model, X, label, methods) for label in ("yes", "no"))
-    assert (np.diff(yes) > 0).all()
-    assert (np.diff(no) < 0).all()
-
-
-def test_first_method_that_is_there():
-    proba = positive_score(LogisticRegression().fit(X, Y), X, "yes", PROBABILITIES_FIRST)
-    np.testing.assert_allclose(proba, LogisticRegression().fit(X, Y).predict_proba(X)[:, 1])
-    ridge = RidgeClassifier().fit(X, Y)
-    np.testing.assert_allclose(positive_score(ridge, X, "no", PROBABILITIES_FIRST), -ridge.decision_function(X))
-
-
-def test_models_that_have_not_learnt_both_classes():
-    with pytest.raises(ValueError, match="both classes are needed"):
-        positive_score(LogisticRegression().fit(X, Y), X, "maybe", PROBABILITIES_FIRST)
-    with pytest.raises(ValueError, match="both classes are needed"):
-        positive_score(LogisticRegression().fit(X, ["a", "b", "c", "c"]), X, "a", PROBABILITIES_FIRST)
 
 
 def test_where_weights_go():
