@@ -244,24 +244,13 @@ def check_profile(profile):
     sane((np.array(parts) >= -1e-9) & (np.array(parts) <= 1.0 + 1e-9), f"shares {parts}")
 
 
-def call_from_counts(*, tp, fp, fn, tn):
-    check_profile(ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
+def profile_of(make, note, arguments):
+    """Target of a way to make an error profile."""
 
+    def call(**given):
+        check_profile(make(**given))
 
-def call_from_rates(*, tpr, tnr, pos):
-    check_profile(ErrorProfile.from_rates(tpr=tpr, tnr=tnr, pos=pos))
-
-
-def call_profile(*, fn, fp, pos):
-    check_profile(ErrorProfile(fn, fp, pos))
-
-
-def call_from_predictions(*, y_true, y_pred, sample_weight, pos_label):
-    check_profile(ErrorProfile.from_predictions(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label))
-
-
-def call_from_classes(*, y_true, y_pred, sample_weight, null_class):
-    check_profile(ErrorProfile.from_classes(y_true, y_pred, sample_weight=sample_weight, null_class=null_class))
+    return function(ErrorProfile, arguments, call, note=note)
 
 
 def call_hull(*, points):
@@ -491,18 +480,11 @@ FUNCTIONS = [
         lambda X, **arguments: call_from_target(**arguments),
         note=" from_target",
     ),
-    function(ErrorProfile, lambda rng: {"fn": 0.1, "fp": 0.1, "pos": 0.3}, call_profile),
-    function(
-        ErrorProfile, lambda rng: dict(zip(("tp", "fp", "fn", "tn"), (3, 2.0, 1, 4))), call_from_counts, note=" counts"
-    ),
-    function(ErrorProfile, lambda rng: {"tpr": 0.5, "tnr": 0.5, "pos": 0.3}, call_from_rates, note=" rates"),
-    function(ErrorProfile, lambda rng: truth(rng, y_score=...), call_from_predictions, note=" predictions"),
-    function(
-        ErrorProfile,
-        lambda rng: truth(rng, y_score=..., pos_label=..., null_class=0),
-        call_from_classes,
-        note=" classes",
-    ),
+    profile_of(ErrorProfile, "", lambda rng: {"fn": 0.1, "fp": 0.1, "pos": 0.3}),
+    profile_of(ErrorProfile.from_counts, " counts", lambda rng: dict(zip(("tp", "fp", "fn", "tn"), (3, 2.0, 1, 4)))),
+    profile_of(ErrorProfile.from_rates, " rates", lambda rng: {"tpr": 0.5, "tnr": 0.5, "pos": 0.3}),
+    profile_of(ErrorProfile.from_predictions, " predictions", lambda rng: truth(rng, y_score=...)),
+    profile_of(ErrorProfile.from_classes, " classes", lambda rng: truth(rng, y_score=..., pos_label=..., null_class=0)),
     function(read_classes, lambda rng: {"y": rng.integers(3, size=20)}, call_read_classes),
     function(read_labels, lambda rng: {"y": data(rng)[1], "pos_label": 1, "null_class": None}, call_read_labels),
     function(Hull, lambda rng: {"points": rng.random((9, 2))}, call_hull),

@@ -20,24 +20,8 @@ pytestmark = pytest.mark.slow
 FILES = int(os.environ.get("CSF_FUZZ_FILES", "300"))
 # Values that an editor might write in place of another one.
 VALUES = [
-    0,
-    1,
-    -1,
-    5,
-    7.0,
-    0.5,
-    1e300,
-    float("nan"),
-    float("inf"),
-    None,
-    True,
-    "",
-    "0.5",
-    "complete",
-    [],
-    {},
-    [0.5],
-    2**70,
+    *(0, 1, -1, 5, 7.0, 0.5, 1e300, float("nan"), float("inf"), 2**70),
+    *(None, True, "", "0.5", "complete", [], {}, [0.5]),
 ]
 
 

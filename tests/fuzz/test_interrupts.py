@@ -138,9 +138,8 @@ def test_a_search_that_is_struck_goes_on_to_the_same_result(tmp_path, name, whic
 
 
 ROOT = Path(csf.__file__).parent
-TRACED = {str(path) for room in ("search", "study") for path in (ROOT / room).glob("*.py")}
-TRACED |= {str(ROOT / "_common" / "files.py"), str(ROOT / "trials.py"), str(ROOT / "resampling" / "store.py")}
-TRACED |= {str(ROOT / "trainers" / "warm_starts.py")}
+TRACED = {str(path) for path in (ROOT / "search").glob("*.py")}
+TRACED |= {str(ROOT / "_common" / "files.py"), *(str(ROOT / "evaluate" / name) for name in ("store.py", "trials.py"))}
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")

@@ -173,6 +173,7 @@ def test_groups_reach_the_splitter(data):
     assert model.threshold_ == PlugInClassifier(LOGISTIC, cv=splits).fit(X, y).threshold_
 
 
+@pytest.mark.slow  # starting workers takes seconds
 def test_workers_change_nothing(data):
     one, two = (PlugInClassifier(LOGISTIC, n_jobs=n_jobs).fit(*data) for n_jobs in (None, 2))
     assert one.threshold_ == two.threshold_

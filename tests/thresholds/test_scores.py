@@ -1,4 +1,4 @@
-"""Margins agree with predictions, scores are those of the positive class."""
+"""Margins agree with predictions, and where weights go."""
 
 import numpy as np
 import pytest
