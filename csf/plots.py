@@ -1,10 +1,9 @@
 """Displays: data computed once, drawn as often as you like. matplotlib is imported by ``plot`` alone."""
 
 from csf.show.bounds import BoundComparisonDisplay, ErrorProfileDisplay
-from csf.show.capacity import CapacityDisplay
 from csf.show.cone import ConeDisplay
+from csf.show.decisions import CapacityDisplay, NetBenefitDisplay
 from csf.show.progress import MonitorDisplay, ProgressDisplay, StreamDisplay
-from csf.show.row_costs import NetBenefitDisplay
 from csf.show.threshold_curve import ThresholdCurveDisplay
 
 __all__ = [

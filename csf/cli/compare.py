@@ -15,16 +15,17 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from tqdm.auto import tqdm
 
 from csf._common.files import cell, replaced
-from csf.cli.problem import NotApplicable, base_names, check_outputs, load_problem, make_search
-from csf.cli.shared import (
+from csf.cli.problem import (
     Budget,
-    CliError,
+    NotApplicable,
+    base_names,
+    check_outputs,
     draw_comparison,
-    format_mean,
-    format_number,
-    format_table,
+    load_problem,
+    make_search,
     shows_progress,
 )
+from csf.cli.tables import CliError, format_mean, format_number, format_table
 from csf.metrics.registry import aim_of
 from csf.search.strategies import STRATEGIES, get_strategy
 from csf.search.study import powers_of

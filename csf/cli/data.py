@@ -19,9 +19,9 @@ from sklearn.datasets import load_svmlight_file
 from csf._common.files import read_arrays, reading
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, BoolArray, Label, Samples
-from csf.cli.shared import CliError, require
 from csf.cli.tables import (
     SUFFIXES,
+    CliError,
     first_line,
     format_suffix,
     is_number,
@@ -29,6 +29,7 @@ from csf.cli.tables import (
     opened,
     plain,
     read_table,
+    require,
     typed,
     warn_of_columns,
 )

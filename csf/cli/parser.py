@@ -16,8 +16,7 @@ from csf._common.messages import did_you_mean
 from csf.cli import VERSION, compare, predict, search, threshold
 from csf.cli.data import built_in
 from csf.cli.problem import BASES, base_names
-from csf.cli.shared import CliError
-from csf.cli.tables import SUFFIXES
+from csf.cli.tables import SUFFIXES, CliError
 from csf.data.costs import NORMALIZATIONS
 from csf.metrics import CONFUSION_METRICS, METRICS
 from csf.metrics.row_costs import OUTCOMES

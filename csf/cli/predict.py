@@ -26,8 +26,8 @@ from csf._common.messages import warn
 from csf._common.sklearn import tree_type
 from csf._common.typing import Array, PathLike
 from csf.cli.data import Features, read_labels, read_samples
-from csf.cli.problem import check_output
-from csf.cli.shared import CliError, check_figure, require
+from csf.cli.problem import check_figure, check_output
+from csf.cli.tables import CliError, require
 from csf.evaluate import Assessment, Chooser
 from csf.evaluate.choices import ModelMargin
 from csf.evaluate.trials import Trial

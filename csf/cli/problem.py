@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
+import time
 import warnings
 from argparse import Namespace
 from collections.abc import Callable, Sequence
@@ -26,11 +28,12 @@ from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
+from csf._common.files import write_figure
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf.cli.data import Dataset, Features, ReadOptions, densified, read_dataset
-from csf.cli.shared import CliError, check_figure, require
+from csf.cli.tables import CliError, require
 from csf.data.folds import resolve_splits
 from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
@@ -41,8 +44,9 @@ from csf.search.problem import ClassProblem, ThresholdProblem, planned_models, s
 from csf.search.row_costs import RowProblem
 from csf.search.strategies import Ladder
 from csf.search.study import ClassStudy
+from csf.show.cone import ConeDisplay
 from csf.show.held_out import exact_interval
-from csf.show.report import check_page
+from csf.show.report import Comparison, check_page, draw_outcomes
 from csf.thresholds.linear_rule import confusion_of
 from csf.trainers import seeded
 
@@ -501,3 +505,72 @@ def check_output(path: str | None) -> None:
         raise CliError(f"cannot write {path}: permission denied")
     if (os.path.isfile(path) or not os.path.exists(path)) and not os.access(folder, os.W_OK):
         raise CliError(f"cannot write {path}: files are written beside it first, and its folder {folder} allows none")
+
+
+# ---------------------------------------------------------------- seconds and figures
+
+
+class Budget:
+    """Seconds from now on; ``None`` for no limit."""
+
+    def __init__(self, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.seconds, self._clock = seconds, clock
+        self._start = clock()
+
+    def share(self, part: float) -> float | None:
+        """A part of the seconds that are left, more than 0; ``None`` without a limit."""
+        return None if self.seconds is None else max(part * self._left(), 1e-9)
+
+    def refusal(self, seconds: float) -> str | None:
+        """Why something that takes about so long is left out; ``None`` where there is time for it."""
+        if self.seconds is None or seconds <= self._left():
+            return None
+        about = f", which takes about {seconds:.1f} s" if seconds else ""
+        return f"the time limit of {self.seconds:g} s leaves no time for it{about}"
+
+    def _left(self) -> float:
+        assert self.seconds is not None, "asked for with a limit only"
+        return self._start + self.seconds - self._clock()
+
+
+def shows_progress(options: Namespace) -> bool:
+    """Whether a command shows bars: on a terminal, unless it is asked to be quiet."""
+    return not options.quiet and sys.stderr.isatty()
+
+
+def _new_figure(height):
+    # A figure of its own works without a screen and leaves pyplot alone.
+    figure = require("matplotlib.figure", "a plot").Figure(figsize=(7.2, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def check_figure(path: str | None) -> None:
+    """Refuse figures in a format that cannot be written."""
+    if path is None:
+        return
+    figure, _ = _new_figure(1.0)
+    known = sorted(figure.canvas.get_supported_filetypes())
+    if os.path.splitext(path)[1][1:].lower() not in known:
+        raise CliError(f"--plot {path}: the suffix must be one of {', '.join(known)}")
+
+
+def draw_search(path: str, search: CostSearch) -> None:
+    """Draw the cones of a fitted search; of several classes the confusion matrix of the held-out samples."""
+    figure, ax = _new_figure(5.4)
+    if hasattr(search, "confusion_"):
+        from sklearn.metrics import ConfusionMatrixDisplay
+
+        shares = search.confusion_ / search.confusion_.sum(axis=1, keepdims=True)
+        ConfusionMatrixDisplay(shares, display_labels=search.classes_).plot(ax=ax, cmap="Blues", values_format=".2g")
+        ax.set_title("Share of each class, out of fold")
+    else:
+        ConeDisplay.from_estimator(search, ax=ax)
+    write_figure(path, figure)
+
+
+def draw_comparison(path: str, outcomes: Sequence[Comparison], metric_name: str) -> None:
+    """Draw the values of methods on all splits, and their means."""
+    figure, ax = _new_figure(1.2 + 0.4 * len(outcomes))
+    draw_outcomes(ax, outcomes, metric_name)
+    ax.set_xlabel(f"{metric_name} on held-out data (points: splits, bars: means)")
+    write_figure(path, figure)

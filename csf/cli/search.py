@@ -23,26 +23,20 @@ from csf.cli.problem import (
     EQUAL,
     LINEAR,
     POOLED,
+    Budget,
     NotApplicable,
     base_names,
     check_outputs,
+    draw_search,
     load_problem,
     make_search,
-)
-from csf.cli.shared import (
-    Budget,
-    CliError,
-    draw_search,
-    format_number,
-    format_table,
-    require,
     shows_progress,
 )
+from csf.cli.tables import CliError, format_number, format_table, require
 from csf.metrics import Review
-from csf.show.capacity import reviewed_in_words
+from csf.show.decisions import answers_to_all, reviewed_in_words
 from csf.show.held_out import Judged, held_out, short, spread
 from csf.show.report import write_report
-from csf.show.row_costs import answers_to_all
 from csf.show.rules import linear_rule, table_rule
 from csf.show.summary import summarise
 from csf.thresholds.linear_rule import counts_of

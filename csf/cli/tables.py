@@ -1,4 +1,4 @@
-"""Tables with named columns as frames: CSV, Parquet and JSON Lines files."""
+"""Errors that users can correct, and tables: read from CSV, Parquet and JSON Lines files, or shown on a terminal."""
 
 from __future__ import annotations
 
@@ -7,19 +7,38 @@ import csv
 import gzip
 import json
 import lzma
+import math
 import numbers
 import re
 from collections.abc import Callable, Sequence
 from datetime import date, time
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any
 
 import numpy as np
 
 from csf._common.files import UNPACKING, reading
 from csf._common.messages import warn
-from csf.cli.shared import CliError, require
+
+
+class CliError(Exception):
+    """Something in the command or the data that the user can correct; shown as one line."""
+
+
+def require(module: str, purpose: str) -> ModuleType:
+    """Import a package of the extra ``csf-search[cli]``."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise CliError(f"{purpose} needs {package}: pip install 'csf-search[cli]'") from error
+
+
+# ---------------------------------------------------------------- tables from files
+
 
 _COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
@@ -342,3 +361,34 @@ def listed(names: Sequence[object]) -> str:
     """Names of columns for a message, the first ones of many."""
     rest = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
     return f"the column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names[:_SHOWN]))}{rest}"
+
+
+# ---------------------------------------------------------------- tables for a terminal
+
+
+def format_number(value: float | None, spec: str = ".4f") -> str:
+    """A number as text; ``-`` where there is none."""
+    if value is None or math.isnan(value):
+        return "-"
+    return format(value, spec) if math.isfinite(value) else str(float(value))
+
+
+def format_mean(mean: float, spread: float, spec: str = ".4f") -> str:
+    """A mean and its spread, such as ``0.8125 ± 0.0312``; a spread that is not known (NaN) is left out."""
+    if math.isnan(spread):
+        return format_number(mean, spec)
+    return f"{format_number(mean, spec)} ± {format_number(spread, spec.lstrip('+'))}"
+
+
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """Table with aligned columns; all but the ``left`` first ones hold numbers, which stand at the right."""
+    widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
+
+    def line(cells):
+        padded = (
+            cell.ljust(width) if at < left else cell.rjust(width) for at, (cell, width) in enumerate(zip(cells, widths))
+        )
+        return f"| {' | '.join(padded)} |"
+
+    rule = "|".join("-" * (width + 2) if at < left else "-" * (width + 1) + ":" for at, width in enumerate(widths))
+    return "\n".join([line(header), f"|{rule}|", *map(line, rows)])

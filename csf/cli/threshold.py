@@ -10,8 +10,7 @@ from csf._common.files import write_json
 from csf._common.messages import did_you_mean
 from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.problem import check_output
-from csf.cli.shared import CliError
-from csf.cli.tables import is_number, listed, read_table
+from csf.cli.tables import CliError, is_number, listed, read_table
 from csf.search.decide import Decision, decide
 from csf.show.report import check_page
 

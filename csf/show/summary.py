@@ -15,6 +15,7 @@ from csf.metrics import get_constraint
 from csf.search.config import MODEL
 from csf.show._shared import is_class_search, is_label_search, is_row_search
 from csf.show.checks import Finding, as_good_as, findings
+from csf.show.decisions import answers_to_all
 from csf.show.held_out import (
     HeldOut,
     metric_name,
@@ -25,7 +26,6 @@ from csf.show.held_out import (
     target_name,
     winning_base,
 )
-from csf.show.row_costs import answers_to_all
 
 if TYPE_CHECKING:
     from csf.search import CostSearch

@@ -258,7 +258,7 @@ def descend(
     max_iter: int,
     seed: int,
 ) -> int:
-    """Improve ``dual`` and ``w`` in place; ``problem`` is what `csf.solvers.box.BoxProgram` is made of.
+    """Improve ``dual`` and ``w`` in place; ``problem`` is what `csf.solvers.hinge.BoxProgram` is made of.
 
     Passes over the places in ``order``, which are mixed. Ends when the largest and the smallest projected gradient of
     those that are not shrunk away are within ``enough``; returns the passes used.

@@ -10,7 +10,7 @@ from scipy import linalg
 
 from csf._common.typing import Array, IntArray
 from csf.solvers.base import DIRECT, NOISE, Scalar, Solution, check_finite, conjugate_gradients, newton_step, quietly
-from csf.solvers.box import BoxProgram
+from csf.solvers.hinge import BoxProgram
 from csf.solvers.losses import SQUARED_HINGE, hinge_step, note_changes
 from csf.solvers.matrix import Rows
 
@@ -40,7 +40,7 @@ class SquaredHinge:
 
     With few features Newton's method on this piecewise quadratic function ends after a few steps, fewer from a good
     start [1]_. With many features its equations are solved by conjugate gradients; with more features than samples the
-    dual variables are solved for (`csf.solvers.box`), from the best mixture of
+    dual variables are solved for (`csf.solvers.hinge.BoxProgram`), from the best mixture of
     earlier solutions.
 
     References

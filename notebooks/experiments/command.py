@@ -19,7 +19,7 @@ from csf._common.files import write_json
 from csf._common.messages import did_you_mean
 from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.parser import CommandParser, add_command, run_command
-from csf.cli.shared import CliError, require
+from csf.cli.tables import CliError, require
 from csf.metrics import get_constraint, get_metric
 from notebooks.experiments.choices import CHOICE_BASES, RIVAL, OuterFolds, choice_methods
 from notebooks.experiments.choices_report import ChoicesReport, write_choices

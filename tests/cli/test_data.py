@@ -20,7 +20,7 @@ from csf.cli.data import (
     read_dataset,
     read_samples,
 )
-from csf.cli.shared import CliError
+from csf.cli.tables import CliError
 
 
 @pytest.mark.parametrize(

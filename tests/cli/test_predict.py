@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from csf.cli.data import Features
 from csf.cli.predict import PlainTree, load_model, required_trust, save_model
 from csf.cli.problem import make_base
-from csf.cli.shared import CliError
+from csf.cli.tables import CliError
 from csf.metrics.profile import Hull
 
 pytest.importorskip("skops")

@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 from csf.cli.data import Features
 from csf.cli.problem import BASES, POOLED, RIVALS, NotApplicable, Setup, make_base, parse_grid, takes_sparse
-from csf.cli.shared import CliError
+from csf.cli.tables import CliError
 from csf.metrics import FBeta, Recall, get_constraint
 from csf.thresholding import threshold_curve
 

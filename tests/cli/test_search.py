@@ -17,9 +17,8 @@ from sklearn.svm import LinearSVC
 import csf.cli.search
 from csf import CostSearch, Trial
 from csf.cli.predict import load_model, required_trust
-from csf.cli.problem import BASES, POOLED, RIVALS, base_names, make_base
+from csf.cli.problem import BASES, POOLED, RIVALS, Budget, base_names, make_base
 from csf.cli.search import _SLOW, _valid, compared
-from csf.cli.shared import Budget
 from csf.metrics import METRICS
 from csf.search.workers import LocalTrainer
 from csf.show.held_out import Judged

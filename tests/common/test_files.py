@@ -29,7 +29,8 @@ from csf._common import files
 from csf._common.files import cell, read_arrays, read_record, reading, replaced, write_json, write_record
 from csf.cli.data import Features, ReadOptions, read_dataset
 from csf.cli.predict import load_model, save_model
-from csf.cli.shared import CliError, draw_search
+from csf.cli.problem import draw_search
+from csf.cli.tables import CliError
 from csf.streams import iter_arrays, iter_parquet, iter_svmlight, save_stream
 from notebooks.experiments.datasets import load_set
 from notebooks.experiments.report import write_rows
