@@ -210,9 +210,6 @@ def test_the_bound_holds_and_closes_in(metric, seed):
     assert study.gap <= 0.1
 
 
-NUMBERS = "numbers must give six finite values .*, got"
-
-
 def f2(pos):
     return 5 * pos, -5, 0, 5 * pos, -1, 1
 
@@ -232,41 +229,31 @@ def test_numbers_may_be_fixed():
     assert (metric.name, metric.range(0.3)) == ("mine", (-1.0, 1.0))
 
 
-@pytest.mark.parametrize("numbers", [(1, 2, 3), lambda pos: (1, 2), (1, 2, 3, 4, 5, np.nan), (1, 2, 3, 4, 5, np.inf)])
-def test_six_finite_numbers_are_needed(numbers):
-    metric = CustomMetric(numbers)
-    with pytest.raises(ValueError, match=NUMBERS):
-        metric.value(0.1, 0.1, pos=0.3)
-
-
-@pytest.mark.parametrize("levels", [(1.0, 0.0), (0.5, 0.5), (0.0,), (0.0, np.inf), (np.nan, 1.0)])
-def test_levels_are_an_interval(levels):
-    with pytest.raises(ValueError, match=r"levels must be two finite numbers \(lo, hi\) with lo < hi, got"):
-        CustomMetric(f2, levels=levels)
-
-
-def test_a_negative_denominator_is_refused():
-    """Its value would be 0 everywhere: turned signs are the usual reason."""
-    turned = CustomMetric(lambda pos: [-number for number in f2(pos)])
-    with pytest.raises(ValueError, match=r"the denominator of 'custom' falls to -2\.\d* .*must not be negative"):
-        turned.value(0.1, 0.1, pos=0.3)
-
-
 def test_a_denominator_that_vanishes_in_a_corner_is_allowed():
     precision = CustomMetric(lambda pos: (pos, -1, 0, pos, -1, 1))
     for pos in (0.1, 0.3, 1e-6, 1 - 1e-6):
         assert precision.value(pos, 0.0, pos=pos) == 0.0
 
 
+NUMBERS = "numbers must give six finite values .*, got"
+LEVELS = r"levels must be two finite numbers \(lo, hi\) with lo < hi, got"
+
+
 @pytest.mark.parametrize(
-    "arguments",
+    ("numbers", "more", "message"),
     [
-        {"numbers": "six"},
-        {"numbers": (1, -2, 0, 1, -1, 1), "levels": "ab"},
-        {"numbers": (1, -2, 0, 1, -1, 1), "label": 1},
+        *((numbers, {}, NUMBERS) for numbers in ((1, 2, 3), lambda pos: (1, 2), (1, 2, 3, 4, 5, np.nan))),
+        ("six", {}, "^numbers must"),
+        *(
+            (f2, {"levels": levels}, LEVELS)
+            for levels in ((1.0, 0.0), (0.5, 0.5), (0.0,), (0.0, np.inf), (np.nan, 1.0))
+        ),
+        (f2, {"levels": "ab"}, "^levels must"),
+        (f2, {"label": 1}, "^label must"),
+        # Its value would be 0 everywhere: turned signs are the usual reason.
+        (lambda pos: [-n for n in f2(pos)], {}, r"the denominator of 'custom' falls to -2\.\d* .*must not be negative"),
     ],
 )
-def test_parts_of_another_type_are_named(arguments):
-    name = [*arguments][-1]
-    with pytest.raises((TypeError, ValueError), match=f"^{name} must"):
-        CustomMetric(**arguments).coefficients(0.3)
+def test_numbers_that_are_refused(numbers, more, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        CustomMetric(numbers, **more).value(0.1, 0.1, pos=0.3)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from csf.metrics import METRICS, Concave, GMean, HMean, MinRate, QMean, get_metric
+from csf.metrics import GMean, HMean, MinRate, QMean, get_metric
 from csf.thresholding import threshold_curve
 
 CONCAVE = [GMean(), GMean(eps=0.04), HMean(), QMean(), MinRate()]
@@ -42,12 +42,6 @@ def region(metric, count=401):
     return np.append(alpha, grid_a[keep]), np.append(beta, grid_b[keep])
 
 
-def test_the_registry_knows_all_four():
-    assert {name for name in METRICS if isinstance(get_metric(name), Concave)} == {
-        "gmean", "hmean", "qmean", "min_rate",
-    }  # fmt: skip
-
-
 @each_metric
 def test_they_are_values_that_compare_and_pickle(metric):
     assert pickle.loads(pickle.dumps(metric)) == metric
@@ -66,19 +60,6 @@ def test_tangents_majorise_and_touch(metric, tpr, tnr, other_tpr, other_tnr):
     assert tangent >= metric.link(other_tpr, other_tnr) - 1e-9 * max(1.0, alpha, beta)
 
 
-@each_metric
-@given(tpr=st.floats(0.02, 0.97), tnr=st.floats(0.02, 0.97))
-def test_gradient_is_the_slope(metric, tpr, tnr):
-    h = 1e-6
-    if isinstance(metric, MinRate) and abs(tpr - tnr) < 4 * h:
-        return
-    slopes = (
-        (metric.link(tpr + h, tnr) - metric.link(tpr - h, tnr)) / (2 * h),
-        (metric.link(tpr, tnr + h) - metric.link(tpr, tnr - h)) / (2 * h),
-    )
-    assert metric.gradient(tpr, tnr) == pytest.approx(slopes, rel=1e-4, abs=1e-6)
-
-
 @pytest.mark.parametrize(
     ("metric", "corner"),
     [(HMean(), (0, 0)), (GMean(), (0, 0.3)), (GMean(), (0.3, 0)), (QMean(), (1, 1)), (MinRate(), (0.2, 0.2))],
@@ -86,16 +67,6 @@ def test_gradient_is_the_slope(metric, tpr, tnr):
 def test_where_there_is_no_tangent_both_slopes_are_a_half(metric, corner):
     assert metric.gradient(*corner) == (0.5, 0.5)
     assert np.isfinite(metric.conjugate(0.5, 0.5))
-
-
-@each_metric
-@given(tpr=rate, tnr=rate, up=st.floats(0.0, 1.0))
-def test_link_does_not_decrease_and_is_concave(metric, tpr, tnr, up):
-    value, mirrored = metric.link(tpr, tnr), metric.link(tnr, tpr)
-    assert value == pytest.approx(mirrored, rel=1e-12)
-    assert metric.link(tpr + up * (1 - tpr), tnr) >= value - 1e-12
-    middle = metric.link(0.5 * (tpr + up), 0.5 * (tnr + 0.5))
-    assert middle >= 0.5 * (value + metric.link(up, 0.5)) - 1e-12
 
 
 @each_metric
@@ -172,14 +143,6 @@ def test_extension_majorises_the_link(metric, tpr, tnr):
         assert extension == pytest.approx(link, abs=1e-12)
     else:
         assert extension - link <= 0.5 * np.sqrt(metric.eps) + 1e-12
-
-
-@each_metric
-@given(p=average, n=average, q=average, m=average, share=rate)
-def test_extension_is_concave_and_does_not_decrease(metric, p, n, q, m, share):
-    mixed = metric.extension(share * p + (1 - share) * q, share * n + (1 - share) * m)
-    assert mixed >= share * metric.extension(p, n) + (1 - share) * metric.extension(q, m) - 1e-9
-    assert metric.extension(max(p, q), max(n, m)) >= metric.extension(p, n) - 1e-9
 
 
 @each_metric

@@ -134,10 +134,11 @@ def test_one_class_has_no_profile():
         ErrorProfile.from_predictions([1, 1], [0, 1])
 
 
-@pytest.mark.parametrize("bad", [-1, np.nan, np.inf])
-def test_counts_are_finite_and_not_negative(bad):
-    with pytest.raises(ValueError, match=r"fp must be a finite count >= 0, got"):
-        ErrorProfile.from_counts(tp=1, fp=bad, fn=1, tn=1)
+@pytest.mark.parametrize("bad", [-1, np.nan, np.inf, [3]])
+@pytest.mark.parametrize("name", ["tp", "fp", "fn", "tn"])
+def test_counts_are_finite_numbers(name, bad):
+    with pytest.raises((TypeError, ValueError), match=rf"{name} must be a finite count >= 0, got"):
+        ErrorProfile.from_counts(**dict.fromkeys(("tp", "fp", "fn", "tn"), 3) | {name: bad})
 
 
 @pytest.mark.parametrize(
@@ -191,12 +192,6 @@ def test_bad_weights(weight, message):
 def test_shares_are_numbers(name, share):
     with pytest.raises(TypeError, match=f"{name} must be a number, a share of all samples, got"):
         ErrorProfile(**{"fn": 0.1, "fp": 0.1, "pos": 0.3} | {name: share})
-
-
-@pytest.mark.parametrize("name", ["tp", "fp", "fn", "tn"])
-def test_counts_are_numbers(name):
-    with pytest.raises(TypeError, match=rf"{name} must be a finite count >= 0, got \[3\]"):
-        ErrorProfile.from_counts(**dict.fromkeys(("tp", "fp", "fn", "tn"), 3) | {name: [3]})
 
 
 @pytest.mark.parametrize("rate", ["0.1", None, 1.5, np.nan])

@@ -167,14 +167,6 @@ def test_rows_are_kept_small():
     assert row.equal_costs
 
 
-def test_beyond_the_limit_the_worst_trials_are_dropped_but_not_the_best_with_equal_weights():
-    one = store_of_trials(0.5)
-    limit = 2 * next(iter(one)).n_bytes
-    store = store_of_trials(0.1, 0.9, 0.8, max_bytes=limit)
-    assert [row.key for row in store] == [(0, 0), (0, 1)]
-    assert store.n_dropped == 1
-
-
 def test_weights_of_the_training_are_taken_out():
     store, costs = store_of_trials(0.5), (0.5, 1.0, 4.0)
     weighted = PROBA * costs
