@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Label, Values
-from csf.metrics.profile import ErrorProfile
+from csf.metrics.profile import NOISE, ErrorProfile
 
 # Closest relative distance of a level to the ends of its range: at the ends one class would weigh nothing.
 LEVEL_MARGIN = 1e-6
-# A denominator that is this share of its terms is what rounding left of 0.
-_NOISE = 4 * np.finfo(np.float64).eps
 
 
 class Coefficients(NamedTuple):
@@ -242,13 +240,14 @@ class LinearFractional(Metric):
         """
         n0, n_fn, n_fp, d0, d_fn, d_fp = self.coefficients(pos)
         if isinstance(fn, float) and isinstance(fp, float):  # the same numbers, without arrays
+            # A denominator that is a tiny share of its terms is what rounding left of 0.
             bottom = d0 + d_fn * fn + d_fp * fp
-            is_defined = bottom > _NOISE * (abs(d0) + abs(d_fn) * fn + abs(d_fp) * fp)
+            is_defined = bottom > NOISE * (abs(d0) + abs(d_fn) * fn + abs(d_fp) * fp)
             return float((n0 + n_fn * fn + n_fp * fp) / bottom) if is_defined else 0.0
         fn, fp = np.asarray(fn, dtype=float), np.asarray(fp, dtype=float)
         numerator = n0 + n_fn * fn + n_fp * fp
         denominator = d0 + d_fn * fn + d_fp * fp
-        defined = denominator > _NOISE * (abs(d0) + abs(d_fn) * fn + abs(d_fp) * fp)
+        defined = denominator > NOISE * (abs(d0) + abs(d_fn) * fn + abs(d_fp) * fp)
         if defined.all():
             result = numerator / denominator
         else:

@@ -12,11 +12,10 @@ import numpy as np
 
 from csf._common.typing import Array, Values
 from csf.metrics.base import Metric
+from csf.metrics.profile import NOISE
 
 # Rounding of rates and of dual points on the border of their region.
 _SLACK = 1e-9
-# Largest share of all samples that is rounding alone: roots would make much of it.
-_NOISE = 4 * np.finfo(np.float64).eps
 
 
 def check_rates(tpr: Values, tnr: Values) -> tuple[Array, Array]:
@@ -189,8 +188,9 @@ class Concave(Metric):
             One value for each profile.
         """
         fn, fp, neg = np.asarray(fn, dtype=float), np.asarray(fp, dtype=float), 1.0 - pos
-        # the share of negatives is a difference itself, so that what rounding leaves of it does not shrink with it
-        return self.link(_rate(fn, pos, _NOISE * pos), _rate(fp, neg, _NOISE))
+        # Roots would make much of what rounding leaves. The share of negatives is a difference itself, so that what
+        # rounding leaves of it does not shrink with it.
+        return self.link(_rate(fn, pos, NOISE * pos), _rate(fp, neg, NOISE))
 
 
 def _rate(error: Array, share: float, noise: float) -> Array:

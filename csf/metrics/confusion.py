@@ -14,13 +14,12 @@ from csf._common.typing import Array, Values
 from csf._common.validation import check_choice, check_count, floats
 from csf.metrics.base import Metric, float_or_array
 from csf.metrics.binary import FBeta
+from csf.metrics.profile import NOISE
 
 # Recalls below this count as this in slopes of the G-mean: at 0 it has none.
 _LOWEST_RECALL = 1e-3
 # Step of differences, in parts of the largest share of a row.
 _STEP = 1e-5
-# What rounding leaves of a class that is wrong altogether, in parts of it.
-_NOISE = 4 * np.finfo(np.float64).eps
 
 
 class ConfusionMetric(ABC):
@@ -558,7 +557,7 @@ class OfTwoClasses(Metric):
         fn, fp = np.broadcast_arrays(np.asarray(fn, dtype=np.float64), np.asarray(fp, dtype=np.float64))
         neg = 1.0 - pos
         # the share of negatives is a difference itself, so that what rounding leaves of it does not shrink with it
-        tn, tp = np.where(neg - fp > _NOISE, neg - fp, 0.0), np.where(pos - fn > _NOISE * pos, pos - fn, 0.0)
+        tn, tp = np.where(neg - fp > NOISE, neg - fp, 0.0), np.where(pos - fn > NOISE * pos, pos - fn, 0.0)
         matrices = np.stack([np.stack([tn, fp], axis=-1), np.stack([fn, tp], axis=-1)], axis=-2)
         return float_or_array(np.asarray(self.confusion.value(matrices)))
 

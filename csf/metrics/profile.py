@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike
 
 from csf._common.compiled import njit
 from csf._common.messages import did_you_mean
-from csf._common.typing import Array, BoolArray, Label, Values
+from csf._common.typing import Array, BoolArray, IntArray, Label, Values
 from csf._common.validation import check_binary_target, check_labels, check_weights, floats
 
 # Rounding of sums of up to 10^8 weights; anything further outside the box is a caller's mistake.
 _SLACK = 1e-9
-# What rounding leaves of a class that is wrong altogether.
-_NOISE = 4 * np.finfo(np.float64).eps
+EPS = np.finfo(np.float64).eps
+# What rounding leaves of a class that is wrong altogether, in parts of it.
+NOISE = 4 * EPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class ErrorProfile:
             raise ValueError(f"pos must be a share in (0, 1), got {self.pos!r}: an error profile needs both classes")
         pos = float(self.pos)
         # 1 - pos is a difference itself: what rounding leaves of it does not shrink with it
-        for name, top, noise in (("fn", pos, _NOISE * pos), ("fp", 1.0 - pos, _NOISE)):
+        for name, top, noise in (("fn", pos, NOISE * pos), ("fp", 1.0 - pos, NOISE)):
             share = float(getattr(self, name))
             if not -_SLACK <= share <= top + _SLACK:
                 raise ValueError(
@@ -433,28 +434,37 @@ def _lower_left(points: Array) -> Array:
     points = points[np.concatenate([[True], points[1:, 1] < lowest[:-1]])]
     if _is_convex(points):
         return points
-    chain = np.empty_like(points)
-    return chain[: _convex_chain(points, chain)].copy()
+    fn, fp = np.ascontiguousarray(points[::-1].T)
+    return points[::-1][hull_cuts(fn, fp)][::-1].copy()
 
 
 def _is_convex(points):
-    """Whether all points are corners, as `_convex_chain` decides: loading a hull from a file compiles nothing then."""
+    """Whether all points are corners: loading a hull from a file compiles nothing then."""
     before, at, after = points[:-2], points[1:-1], points[2:]
     into, over = at - before, after - before
     return bool((into[:, 0] * over[:, 1] > into[:, 1] * over[:, 0]).all())
 
 
 @njit(cache=True, nogil=True)
-def _convex_chain(points, chain):
-    """Write the corners of the lower hull of points with rising fn to ``chain``. Return their number."""
+def hull_cuts(fn: Array, fp: Array) -> IntArray:
+    """Cuts on the lower-left convex hull, by decreasing ``fn``, without corners within rounding of an edge."""
+    first, end = 0, fn.shape[0] - 1
+    largest_fn, largest_fp = fn[first], fp[end]
+    while first < end and fp[first + 1] == fp[first]:
+        first += 1
+    while end > first and fn[end - 1] == fn[end]:
+        end -= 1
+    stack = np.empty(end - first + 1, dtype=np.int64)
     size = 0
-    for k in range(points.shape[0]):
-        fn, fp = points[k, 0], points[k, 1]
+    for cut in range(first, end + 1):
+        if cut > first and fn[cut] == fn[cut - 1]:  # the one before is better
+            continue
         while size > 1:
-            x0, y0, x1, y1 = chain[size - 2, 0], chain[size - 2, 1], chain[size - 1, 0], chain[size - 1, 1]
-            if (x1 - x0) * (fp - y0) > (y1 - y0) * (fn - x0):
+            a, b = stack[size - 2], stack[size - 1]
+            turn = (fn[a] - fn[b]) * (fp[cut] - fp[b]) - (fp[b] - fp[a]) * (fn[b] - fn[cut])
+            if turn > EPS * (largest_fn * (fp[cut] - fp[a]) + largest_fp * (fn[a] - fn[cut])):
                 break
             size -= 1
-        chain[size, 0], chain[size, 1] = fn, fp
+        stack[size] = cut
         size += 1
-    return size
+    return stack[:size].copy()

@@ -9,9 +9,6 @@ from csf._common.compiled import njit
 # ---------------------------------------------------------------- sweeps
 
 
-_EPS = np.finfo(np.float64).eps
-
-
 @njit(cache=True)
 def merge_cuts(pos_scores, pos_weights, neg_scores, neg_weights, lowest_score, fn, fp):
     """Write the cuts of samples of both classes. Return their number and the share of positives.
@@ -66,31 +63,6 @@ def _shares(fn, fp, last):
         most_fp = neg if fp[cut] == weight_neg else min(max(most_fp, fp[cut] / total), neg)
         fn[cut], fp[cut] = least_fn, most_fp
     return pos
-
-
-@njit(cache=True)
-def hull_cuts(fn, fp):
-    """Cuts on the lower-left convex hull, by decreasing ``fn``, without corners within rounding of an edge."""
-    first, end = 0, fn.shape[0] - 1
-    largest_fn, largest_fp = fn[first], fp[end]
-    while first < end and fp[first + 1] == fp[first]:
-        first += 1
-    while end > first and fn[end - 1] == fn[end]:
-        end -= 1
-    stack = np.empty(end - first + 1, dtype=np.int64)
-    size = 0
-    for cut in range(first, end + 1):
-        if cut > first and fn[cut] == fn[cut - 1]:  # the one before is better
-            continue
-        while size > 1:
-            a, b = stack[size - 2], stack[size - 1]
-            turn = (fn[a] - fn[b]) * (fp[cut] - fp[b]) - (fp[b] - fp[a]) * (fn[b] - fn[cut])
-            if turn > _EPS * (largest_fn * (fp[cut] - fp[a]) + largest_fp * (fn[a] - fn[cut])):
-                break
-            size -= 1
-        stack[size] = cut
-        size += 1
-    return stack[:size].copy()
 
 
 # ---------------------------------------------------------------- linear rules

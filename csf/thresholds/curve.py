@@ -15,8 +15,8 @@ from csf._common.typing import Array, BoolArray, Label, Values
 from csf._common.validation import check_binary_target, check_class_totals, check_scores, check_weights, floats
 from csf.data.responses import TIE, midpoint
 from csf.metrics import get_metric
-from csf.metrics.profile import ErrorProfile
-from csf.thresholds._kernels import hull_cuts, merge_cuts
+from csf.metrics.profile import ErrorProfile, hull_cuts
+from csf.thresholds._kernels import merge_cuts
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric

@@ -206,21 +206,13 @@ class ThresholdRule:
 
     @classmethod
     def of(
-        cls,
-        estimator: Estimator,
-        *,
-        known: Array,
-        names: Array,
-        null: Label,
-        threshold: float | None,
-        method: str | None = None,
-        **more: Any,
+        cls, estimator: Estimator, *, threshold: float | None, method: str | None = None, **more: Any
     ) -> ThresholdRule:
         """Rule of an estimator; its first score and the natural threshold of that where none is given."""
         method = response_method(estimator) if method is None else method
         if threshold is None and method is not None:
             threshold = natural_threshold(estimator, (method,))
-        return cls(estimator, known, names, null, method, threshold, **more)
+        return cls(estimator, method=method, threshold=threshold, **more)
 
     @property
     def cut(self) -> float:

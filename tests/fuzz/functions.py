@@ -1,6 +1,7 @@
 """Targets of functions and of what is no estimator: good arguments, and what their results must be like."""
 
 import contextlib
+import inspect
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from csf.bounds import BOUNDS
 from csf.data.folds import resolve_splits
 from csf.data.labels import read_classes, read_labels
 from csf.evaluate import ScoreStore
-from csf.metrics import Concave, LinearFractional, get_metric
+from csf.metrics import METRICS, Concave, LinearFractional, get_metric
 from csf.metrics.profile import Hull
 from csf.online import OFO, OnlineLogistic
 from csf.search import bounds
@@ -154,11 +155,17 @@ def call_upper_bound(*, trials, metric, pos, bound):
     in_range(bounds.upper_bound(trials, metric, pos=pos, bound=bound), get_metric(metric), pos, "upper_bound")
 
 
-def metric(thing, **good):
+def defaults(thing, **more):
+    """Arguments of a class: its defaults, and others."""
+    parameters = inspect.signature(thing).parameters.values()
+    return {each.name: each.default for each in parameters if each.default is not each.empty} | more
+
+
+def metric(thing, **more):
     """Target of a metric: its parameters, and its score on labels."""
 
     def arguments(rng):
-        return good | truth(rng, y_score=...)
+        return defaults(thing, **more) | truth(rng, y_score=...)
 
     def call(*, y_true, y_pred, sample_weight, pos_label, **params):
         metric = thing(**params)
@@ -178,10 +185,10 @@ def metric(thing, **good):
     return function(thing, arguments, call)
 
 
-def strategy(thing, **good):
+def strategy(thing, **more):
     def arguments(rng):
         metric = "f1" if rng.random() < 0.5 else "jaccard"
-        return good | {"metric": metric, "pos": float(rng.choice([0.3, 0.01, 1e-6]))}
+        return defaults(thing, **more) | {"metric": metric, "pos": float(rng.choice([0.3, 0.01, 1e-6]))}
 
     def call(*, metric, pos, **params):
         study = told_trials(np.random.default_rng(0), metric, thing(**params), 6, pos)
@@ -341,7 +348,7 @@ def call_file(thing, name):
     return call
 
 
-def confusion_metric(thing, **good):
+def confusion_metric(thing, **more):
     """Target of a metric of the confusion matrix: its parameters, and what it says of three classes."""
 
     def call(**params):
@@ -350,7 +357,7 @@ def confusion_metric(thing, **good):
         sane(np.isfinite(metric.value(shares)), f"value {metric.value(shares)}")
         sane(np.isfinite(metric.gradient(shares)), "gradient is not finite")
 
-    return function(thing, lambda rng: dict(good), call)
+    return function(thing, lambda rng: defaults(thing, **more), call)
 
 
 def check(thing, name, good, **more):
@@ -385,55 +392,18 @@ def call_function_strategy(*, proposed):
     check_study(told_trials(np.random.default_rng(0), "f1", strategy))
 
 
-def loss(thing, **good):
+def loss(thing):
     """Target of a structural loss: its parameters, and a learner with it."""
 
     def arguments(rng):
         X, y, _ = data(rng)
-        return good | {"X": X, "y": y}
+        return defaults(thing) | {"X": X, "y": y}
 
     def call(*, X, y, **params):
         model = structural.CuttingPlane(thing(**params), max_iter=20, eps=0.1).fit(X, y)
         sane(np.isfinite(model.coef_), f"coef_ {model.coef_}")
 
     return function(thing, arguments, call)
-
-
-METRICS_OF_TABLES = {
-    **{name: {} for name in ("BalancedAccuracy", "CohenKappa", "FalseNegativeRate", "FalsePositiveRate", "HMean")},
-    **{name: {} for name in ("FowlkesMallows", "Informedness", "Jaccard", "MCC")},
-    **{name: {} for name in ("MinRate", "Precision", "PredictedPositiveRate", "QMean", "Recall", "Specificity")},
-    "FBeta": {"beta": 1.0},
-    "GMean": {"eps": 1e-3},
-    "GowerLegendre": {"sigma": 2.0},
-    "Tversky": {"alpha": 0.5, "beta": 0.5},
-    "WeightedAccuracy": {"w_fn": 1.0, "w_fp": 2.0},
-    "CustomMetric": {"numbers": (1.0, -2.0, -1.0, 1.0, 0.0, 0.0), "label": "mine", "levels": (-1.0, 1.0)},
-}
-CONFUSION_PARAMETERS = {
-    "CostMatrix": {"costs": ((0.0, 1.0, 2.0), (1.0, 0.0, 1.0), (2.0, 1.0, 0.0))},
-    "MacroF": {"beta": 1.0},
-    "MicroF": {"beta": 1.0, "null": 0},
-    "OfTwoClasses": {"confusion": metrics.MacroF()},
-    "WeightedKappa": {"weights": "linear"},
-}
-STRATEGY_PARAMETERS = {
-    "Bisection": {"tol": 1e-3},
-    "Cone": {"depth": None, "eps": 0.0, "batch_size": 1},
-    "Dinkelbach": {"tol": 1e-4},
-    "GoldenSection": {"tol": 1e-3},
-    "Grid": {"size": None},
-    "ImbalanceRatio": {},
-    "EqualCostsFirst": {"strategy": strategies.Grid()},
-    "Support": {"tol": 1e-3, "patience": 3, "reach": 0.01},
-}
-LOSS_PARAMETERS = {
-    "FBetaLoss": {"beta": 1.0, "kappa": None},
-    "PartialAUC": {"beta": 0.5, "mode": "count"},
-    "PrecisionAtK": {"k": None, "kappa": None, "allow_k_neq_pos": False},
-    "TableLoss": {"metric": "gmean", "kappa": None},
-    "TopPrecision": {"k": 0.1, "kappa": None},
-}
 
 
 def _options(rng, **more):
@@ -444,10 +414,15 @@ def _options(rng, **more):
 SCORE = {"sample_weight": ..., "y_pred": ...}
 FUNCTIONS = [
     *(bound(thing) for thing in BOUNDS.values()),
-    *(metric(getattr(metrics, name), **good) for name, good in METRICS_OF_TABLES.items()),
-    *(confusion_metric(getattr(metrics, name), **good) for name, good in CONFUSION_PARAMETERS.items()),
-    *(strategy(getattr(strategies, name), **good) for name, good in STRATEGY_PARAMETERS.items()),
-    *(loss(getattr(structural, name), **good) for name, good in LOSS_PARAMETERS.items()),
+    *(metric(thing) for thing in dict.fromkeys(type(make()) for make in METRICS.values())),
+    *(metric(getattr(metrics, name)) for name in ("FalseNegativeRate", "FalsePositiveRate", "PredictedPositiveRate")),
+    metric(metrics.CustomMetric, numbers=(1.0, -2.0, -1.0, 1.0, 0.0, 0.0), levels=(-1.0, 1.0)),
+    *(confusion_metric(thing) for thing in (metrics.MacroF, metrics.MicroF, metrics.WeightedKappa)),
+    confusion_metric(metrics.CostMatrix, costs=((0.0, 1.0, 2.0), (1.0, 0.0, 1.0), (2.0, 1.0, 0.0))),
+    confusion_metric(metrics.OfTwoClasses, confusion=metrics.MacroF()),
+    *(strategy(thing) for name, thing in strategies.STRATEGIES.items() if name != "ladder"),
+    strategy(strategies.EqualCostsFirst, strategy=strategies.Grid()),
+    *(loss(thing) for thing in (*structural.LOSSES.values(), structural.TableLoss)),
     single(metrics.get_metric, "metric", "f1"),
     single(metrics.get_confusion_metric, "metric", "f1_macro"),
     single(metrics.get_constraint, "constraint", "fpr <= 0.1"),
@@ -502,11 +477,7 @@ FUNCTIONS = [
     ),
     function(csf.decide, lambda rng: scores(rng, "score"), call_decide),
     function(csf.interval, lambda rng: scores(rng, "pred", "level"), call_interval),
-    function(
-        csf.difference,
-        lambda rng: scores(rng, "pred_a", "pred_b", "level"),
-        call_difference,
-    ),
+    function(csf.difference, lambda rng: scores(rng, "pred_a", "pred_b", "level"), call_difference),
     function(thresholding.bisection, lambda rng: proba(rng, metric="f1", tol=1e-9), call_bisection),
     function(thresholding.frank_wolfe, lambda rng: proba(rng, metric="gmean", tol=1e-6, max_iter=20), call_frank_wolfe),
     function(thresholding.probability_curve, proba, call_probability_curve),

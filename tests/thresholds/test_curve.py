@@ -13,7 +13,7 @@ from oracles.threshold_sweep import all_rules, f1, plug_in_threshold
 
 from csf.data.responses import compare
 from csf.metrics import METRICS, Constrained, FBeta, Jaccard, LinearFractional, Metric, get_constraint, get_metric
-from csf.metrics.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile, hull_cuts
 from csf.thresholding import ThresholdCurve, cost_threshold, probability_curve, sweep, sweep_several, threshold_curve
 from csf.thresholds import _kernels as kernels
 
@@ -643,7 +643,7 @@ def cases():
     out = [np.zeros(n + 1) for _ in range(3)]
     yield kernels.merge_cuts, (score[is_pos], None, score[~is_pos], None, *out)
     yield kernels.merge_cuts, (score[is_pos], weight[is_pos], score[~is_pos], weight[~is_pos], *out)
-    yield kernels.hull_cuts, (np.linspace(0.4, 0, 12) ** 2, np.linspace(0, 0.6, 12))
+    yield hull_cuts, (np.linspace(0.4, 0, 12) ** 2, np.linspace(0, 0.6, 12))
 
 
 @pytest.mark.parametrize(("kernel", "arguments"), list(cases()))
