@@ -616,7 +616,7 @@ RATIO = "cost of a false negative / cost of a false positive"
 _MOST_NAMES = 9
 # What the pictures say of themselves.
 _DOTS = "A dot is a trial: the model trained with one ratio of costs, scored on held-out folds."
-_CONES = "Grey is ruled out: a cone by the trial under its tip, all above the dashed line by the trials together."
+_CONES = "Grey is ruled out: by a cone above each best trial, and by all trials together above the dashed line."
 _AREA = "Together the trials rule out the grey area: no costs are expected to reach it."
 _MISSED = "No trial satisfies {}. Each dot is one trial, at the threshold that comes closest."
 # Levels at which a bound is drawn; the apexes of the cones come on top.
