@@ -243,11 +243,6 @@ class GMean(Concave):
         if not (isinstance(self.eps, Real) and 0.0 < self.eps < 1.0):
             raise ValueError(f"eps must be in (0, 1), got {self.eps!r}")
 
-    def _box(self) -> tuple[float, float]:
-        """Ends of the box of duals; their product is 1/4, so two corners lie on the hyperbola."""
-        root = math.sqrt(self.eps)
-        return 0.5 * root, 0.5 / root
-
     def link(self, tpr: Values, tnr: Values) -> Values:
         """Geometric mean of the rates, see `Concave.link`."""
         tpr, tnr = check_rates(tpr, tnr)
@@ -269,7 +264,8 @@ class GMean(Concave):
     def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
         """Tangent clipped to the box; its upper corner where both averages are negative, see `Concave.dual`."""
         tpr, tnr = np.broadcast_arrays(np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float))
-        lo, hi = self._box()
+        # Ends of the box of duals; their product is 1/4, so two corners lie on the hyperbola.
+        lo, hi = 0.5 * math.sqrt(self.eps), 0.5 / math.sqrt(self.eps)
         root_p, root_n = np.sqrt(np.maximum(tpr, 0.0)), np.sqrt(np.maximum(tnr, 0.0))
         alpha = np.where(root_p > 0, 0.5 * root_n / np.where(root_p > 0, root_p, 1.0), hi)
         alpha = np.clip(np.where((tpr == 0) & (tnr <= 0), lo, alpha), lo, hi)

@@ -51,10 +51,6 @@ def base_has(*methods: str) -> Callable[[Any], bool]:
     return check
 
 
-def _has_probabilities(self: Any) -> bool:
-    return hasattr(self, "predict_proba")
-
-
 class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Base class; a subclass has the parameters ``base``, ``cv`` and ``metric``, and writes what is declared here."""
 
@@ -93,7 +89,7 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
         splitter = self.cv if hasattr(self.cv, "split") else StratifiedKFold()
         return router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
 
-    @available_if(_has_probabilities)
+    @available_if(lambda self: hasattr(self, "predict_proba"))
     def predict_log_proba(self, X: Samples) -> Array:
         """Logarithm of `predict_proba`.
 

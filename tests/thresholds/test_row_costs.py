@@ -10,10 +10,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
+from csf.evaluate.assessment import LEVEL, interval
 from csf.metrics import get_metric
 from csf.metrics.row_costs import CostTable, RowCosts
 from csf.thresholding import threshold_curve
-from csf.thresholds.row_costs import RowStore, Tuned, best_cut, cost_curve, gives_log_odds, log_odds, tune
+from csf.thresholds.row_costs import RowStore, Tuned, best_cut, cost_curve, gives_log_odds, log_odds, reach, tune
 from tests.oracles import row_costs as oracle
 
 
@@ -125,6 +126,15 @@ def test_odds_of_nothing_do_not_flatten_a_sigmoid():
 )
 def test_scores_that_are_log_odds(base, likely):
     assert gives_log_odds(base) is likely
+
+
+@pytest.mark.parametrize("gap", [-9.0, -0.5, 0.0, 0.5, 9.0, np.nan])
+def test_errors_reach_as_far_as_asked(gap):
+    errors = np.random.default_rng(0).normal(size=200)
+    (low, high), reached = interval(errors, LEVEL), reach(errors, gap)
+    assert interval(reached, LEVEL) == (np.fmin(low, gap), np.fmax(high, gap))
+    if not (gap < low or gap > high):
+        np.testing.assert_array_equal(reached, errors)
 
 
 def test_log_odds():
