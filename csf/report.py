@@ -1,8 +1,7 @@
 """What a search found, as one page to show: ``search.report("report.html")`` and ``csf search --report``."""
 
-from csf.show.checks import CHECKS, Finding, ThresholdCheck, findings
+from csf.show.checks import CHECKS, Finding, Summary, ThresholdCheck, findings, summarise
 from csf.show.report import Comparison, write_comparison, write_report
-from csf.show.summary import Summary, summarise
 
 __all__ = [
     "CHECKS",

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from csf._common.messages import did_you_mean
-from csf.cli import VERSION, compare, predict, search, threshold
+from csf.cli import VERSION, compare, predict, search
 from csf.cli.data import built_in
 from csf.cli.problem import BASES, base_names
 from csf.cli.tables import SUFFIXES, CliError
@@ -272,7 +272,7 @@ def _add_monitor(commands):
 def _add_threshold(commands):
     text = "The best threshold on a column of scores, whatever gave them, and the value to expect of it."
     epilog = "The scores are those of rows that their model has not been fitted to."
-    command = add_command(commands, "threshold", text, threshold.run, operands="TABLE", epilog=epilog)
+    command = add_command(commands, "threshold", text, search.run_threshold, operands="TABLE", epilog=epilog)
     command.add_argument("data", metavar="TABLE", help=f"file with named columns ({', '.join(SUFFIXES)})")
     command.add_argument("--target", metavar="COL", required=True, help="column of the labels")
     command.add_argument("--score", metavar="COL", required=True, help="column of the scores, larger for positives")

@@ -11,8 +11,7 @@ from csf.distributed.counts import (
     counted_cut,
     own_decision,
 )
-from csf.distributed.engine import Engine, FoldTotals, Job, MemoryEngine, hash_folds
-from csf.distributed.search import EngineSearch
+from csf.distributed.engine import Engine, EngineSearch, FoldTotals, Job, MemoryEngine, hash_folds
 
 __all__ = [
     "Bins",

@@ -24,7 +24,7 @@ from csf._common.typing import Array, Axes, PathLike, Samples
 from csf.metrics import get_constraint
 from csf.search.config import MODEL
 from csf.show._shared import is_class_search, is_label_search, is_row_search, is_search
-from csf.show.checks import check_codes, gain_over_equal
+from csf.show.checks import check_codes, estimates_of, gain_over_equal, summarise
 from csf.show.cone import ConeDisplay
 from csf.show.decisions import CapacityDisplay, answers_to_all, draw_costs, draw_review, reviewed_in_words
 from csf.show.held_out import (
@@ -45,7 +45,6 @@ from csf.show.held_out import (
     target_name,
 )
 from csf.show.progress import ProgressDisplay
-from csf.show.summary import estimates_of, summarise
 from csf.show.threshold_curve import ThresholdCurveDisplay
 
 if TYPE_CHECKING:

@@ -22,10 +22,9 @@ from csf import CostSearch
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.plots import ConeDisplay, ProgressDisplay, ThresholdCurveDisplay
 from csf.report import Comparison, write_comparison, write_report
-from csf.show.checks import findings
+from csf.show.checks import estimates_of, findings
 from csf.show.held_out import held_out, judge, judge_classes
 from csf.show.report import check_page, class_data, templates
-from csf.show.summary import estimates_of
 from csf.thresholding import LinearRule
 
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -46,10 +46,6 @@ from csf.distributed.newton import (
 )
 from csf.solvers.base import DIRECT
 from csf.trainers.base import Training
-
-if TYPE_CHECKING:
-    from csf.distributed.dask.collections import Survey
-    from csf.distributed.engine import Job
 
 # ---------------------------------------------------------------- kinds of base
 

@@ -19,8 +19,7 @@ from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, 
 from csf.data.costs import check_class_weight
 from csf.distributed.dask.collections import DaskData, RawPart, check_labels_given, is_array, is_frame, require_dask
 from csf.distributed.dask.engine import DaskEngine, base_kind
-from csf.distributed.engine import check_folds
-from csf.distributed.search import EngineSearch
+from csf.distributed.engine import EngineSearch, check_folds
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.search.config import BEYOND, MULTIPLES, SearchConfig, has_fast_solver, settings_of

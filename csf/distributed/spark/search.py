@@ -15,8 +15,7 @@ from pyspark.sql import DataFrame
 
 from csf._common.validation import check_count, check_fraction
 from csf.distributed import EngineSearch
-from csf.distributed.spark.engine import SparkBase, SparkEngine
-from csf.distributed.spark.frame import SparkData, last_stage, stages, with_threshold
+from csf.distributed.spark.engine import SparkBase, SparkData, SparkEngine, last_stage, stages, with_threshold
 from csf.evaluate.trials import Trial
 from csf.search.config import SearchConfig
 from csf.search.outcome import cv_results

@@ -31,7 +31,7 @@ from csf.dask import DaskCostSearch, DaskEngine
 from csf.distributed import Job, hash_folds
 from csf.distributed.dask.collections import DaskData
 from csf.distributed.dask.engine import LinearBase, base_kind
-from csf.distributed.search import EngineTrainer
+from csf.distributed.engine import EngineTrainer
 from csf.evaluate.trials import best_trial
 from csf.export import fixed_threshold, linear_rule
 from csf.testing import check_engine

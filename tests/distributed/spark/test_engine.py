@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from csf.distributed import Job, MemoryScores, PartScores, counted_cut
-from csf.distributed.spark.engine import SparkBase, SparkScores
-from csf.distributed.spark.frame import SparkData, WeightSums
+from csf.distributed.spark.engine import SparkBase, SparkData, SparkScores, WeightSums
 from csf.metrics import Constrained, Constraint, FBeta, Precision, Recall
 from csf.spark import SparkEngine
 from csf.testing import check_engine

@@ -11,7 +11,7 @@ import pytest
 from pyspark.ml import Estimator, Pipeline
 from pyspark.ml.param.shared import HasLabelCol, HasWeightCol
 
-from csf.distributed.spark.frame import WeightSums, _between
+from csf.distributed.spark.engine import WeightSums, _between
 from csf.distributed.spark.search import SHARED
 from csf.search import CostSearch
 from csf.spark import SparkCostSearch

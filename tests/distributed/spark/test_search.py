@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf.distributed import hash_folds
-from csf.distributed.spark.frame import SparkData
+from csf.distributed.spark.engine import SparkData
 from csf.search import CostSearch
 from csf.spark import SparkCostSearch, SparkCostSearchModel
 from csf.thresholding import threshold_curve

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from builders import paper_search
+from builders import paper_search, told
 from sklearn.datasets import make_classification
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
@@ -15,8 +15,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.distributed import EngineSearch, MemoryEngine, hash_folds
+from csf.distributed.engine import EngineTrainer, check_folds
 from csf.evaluate.trials import best_trial
-from csf.metrics import Constrained, get_constraint, get_metric
+from csf.metrics import Constrained, FBeta, get_constraint, get_metric
 from csf.search.config import BEYOND, MULTIPLES, SearchConfig
 
 PAPERS = {"strategy": "cone", "threshold": "tune", "normalize": "none"}
@@ -204,7 +205,7 @@ def test_settings_are_trained_together_and_the_trials_of_one_after_each_other(da
     path = tmp_path / "search.json"
 
     def kill(study, trial):
-        if len(seen := json.loads(path.read_text())["studies"]) and sum(map(told, seen)) == 5:
+        if len(seen := json.loads(path.read_text())["studies"]) and sum(map(n_complete, seen)) == 5:
             raise SystemExit
 
     with pytest.raises(SystemExit):
@@ -213,7 +214,7 @@ def test_settings_are_trained_together_and_the_trials_of_one_after_each_other(da
     assert again.trials == whole.trials
 
 
-def told(study):
+def n_complete(study):
     return sum(trial["state"] == "complete" for trial in study)
 
 
@@ -340,3 +341,60 @@ def test_folds_that_cannot_be_used(data, fold, message):
     X, y, _ = data
     with pytest.raises(ValueError, match=message):
         searched(MemoryEngine(X, y, fold(y)), LogisticRegression())
+
+
+# ---------------------------------------------------------------- waves of trials
+
+
+class Engine(MemoryEngine):
+    """One that trains a few jobs in the same passes."""
+
+    jobs = 4
+
+    def most_jobs(self, n_folds):
+        return self.jobs
+
+
+@pytest.mark.parametrize(("jobs", "expected"), [(1, [1] * 6), (4, [2, 2, 1, 1]), (100, [3, 3])])
+def test_waves_hold_as_many_trials_as_are_trained_together_and_one_of_each_setting(jobs, expected):
+    rng = np.random.default_rng(0)
+    engine = Engine(rng.normal(size=(40, 2)), np.arange(40) % 2, np.arange(40) % 4 // 2)
+    engine.jobs = jobs
+    trainer = EngineTrainer(engine, [LogisticRegression()] * 3, FBeta(), engine.totals())
+    trials = [told(number, 0.2 + 0.1 * number, 0.1, 0.1, pos=0.5) for number in range(2)]
+    batch = [(setting, trial) for setting in range(3) for trial in trials]
+    waves = trainer.waves(batch)
+    assert sorted(len(wave) for wave in waves) == sorted(expected)
+    assert all(len({setting for setting, _ in wave}) == len(wave) for wave in waves)
+    assert sorted((s, t.number) for wave in waves for s, t in wave) == [(s, t.number) for s, t in batch]
+
+
+# ---------------------------------------------------------------- folds
+
+
+@pytest.mark.parametrize("cv", [2, 3, 10, 0.3])
+def test_folds_repeat_and_do_not_depend_on_the_number_of_rows(cv):
+    whole = hash_folds(4, 1000, cv, seed=7)
+    np.testing.assert_array_equal(hash_folds(4, 600, cv, seed=7), whole[:600])
+    assert set(whole) == (set(range(cv)) if isinstance(cv, int) else {-1, 0})
+
+
+def test_folds_are_those_of_all_versions():
+    """A search that goes on with another version of csf holds out the same rows."""
+    assert hash_folds(0, 12, 5).tolist() == [0, 0, 1, 4, 0, 3, 4, 0, 2, 1, 0, 1]
+    assert hash_folds(3, 6, 7, seed=9).tolist() == [0, 5, 5, 0, 5, 1]
+
+
+def test_folds_are_even_and_independent():
+    n = 40_000
+    one, part, seed = hash_folds(0, n, 4), hash_folds(1, n, 4), hash_folds(0, n, 4, seed=1)
+    for other in (part, seed, np.roll(one, 1), np.roll(one, 64)):
+        table = np.histogram2d(one, other, bins=4)[0]
+        chi2 = ((table - n / 16) ** 2 / (n / 16)).sum()
+        assert chi2 < 40  # 15 degrees of freedom: 1 in 2000
+
+
+@pytest.mark.parametrize("cv", [1, 0, -3, True, "5", 1.0, 0.0, 2.5, None])
+def test_what_is_no_number_of_folds(cv):
+    with pytest.raises((TypeError, ValueError), match=r"cv must be"):
+        check_folds(cv)
