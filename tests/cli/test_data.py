@@ -6,7 +6,6 @@ import gzip
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits, load_wine
 
 from csf.cli.data import (
     BUILTIN,
@@ -24,54 +23,36 @@ from csf.cli.tables import CliError
 
 
 @pytest.mark.parametrize(
-    ("values", "positive"), [([0, 1, 1], 1), ([-1, 1, 1], 1), ([False, True, True], True), ([0.0, 1.0, 1.0], 1.0)]
-)
-def test_the_usual_labels_need_no_name(values, positive):
-    y, pos_label = binary_target(np.array(values))
-    assert y.tolist() == values
-    assert pos_label == positive
-
-
-@pytest.mark.parametrize(
-    ("values", "given", "pos_label"),
+    ("values", "given", "positive"),
     [
-        ([0, 1, 1], "0", 0),
-        ([1.5, 2.5], "2.5", 2.5),
-        ([2, 4], "4.0", 4),
-        ([False, True], "false", False),
+        *(([0, 1, 1], None, 1), ([-1, 1, 1], None, 1), ([False, True], None, True), ([0.0, 1.0, 1.0], None, 1.0)),
+        *(([0, 1, 1], "0", 0), ([1.5, 2.5], "2.5", 2.5), ([2, 4], "4.0", 4), ([False, True], "false", False)),
         (["no", "yes"], "no", "no"),
     ],
 )
-def test_two_classes_keep_their_labels(values, given, pos_label):
+def test_two_classes_keep_their_labels_and_usual_ones_need_no_name(values, given, positive):
     y, found = binary_target(np.array(values), given)
     assert y.tolist() == values
-    assert (found, type(found)) == (pos_label, type(pos_label))
+    assert (found, type(found)) == (positive, type(positive))
 
 
 def test_more_classes_are_joined():
     y, pos_label = binary_target(np.array([3, 1, 2, 3]), "3")
-    assert y.tolist() == ["3", "not 3", "not 3", "3"]
-    assert pos_label == "3"
+    assert (y.tolist(), pos_label) == (["3", "not 3", "not 3", "3"], "3")
 
 
-def test_text_is_not_compared_as_a_number():
-    with pytest.raises(CliError, match=r"--positive '1\.0' is not in the target, which has 0 \(1\), 1 \(1\)"):
-        binary_target(np.array(["0", "1"]), "1.0")
-
-
-def test_other_labels_need_a_name():
-    with pytest.raises(CliError, match=r"name the positive class with --positive; the target has no \(2\), yes \(1\)$"):
-        binary_target(np.array(["no", "yes", "no"]))
-
-
-def test_many_values_are_not_all_listed():
-    with pytest.raises(CliError, match=r"11 \(1\), \.\.\. \(30 values\)$"):
-        binary_target(np.arange(30))
-
-
-def test_one_value_is_no_target():
-    with pytest.raises(CliError, match=r"the target has one value only \(7\)"):
-        binary_target(np.full(4, 7), "7")
+@pytest.mark.parametrize(
+    ("values", "positive", "message"),
+    [
+        (["0", "1"], "1.0", r"--positive '1\.0' is not in the target, which has 0 \(1\), 1 \(1\)"),
+        (["no", "yes", "no"], None, r"name the positive class with --positive; the target has no \(2\), yes \(1\)$"),
+        (range(30), None, r"11 \(1\), \.\.\. \(30 values\)$"),
+        ([7] * 4, "7", r"the target has one value only \(7\)"),
+    ],
+)
+def test_targets_without_two_classes_that_are_known(values, positive, message):
+    with pytest.raises(CliError, match=message):
+        binary_target(np.array(values), positive)
 
 
 def test_whole_numbers_become_integers():
@@ -79,24 +60,18 @@ def test_whole_numbers_become_integers():
     assert as_labels(np.array([1.0, 2.5])).dtype == np.float64
 
 
-@pytest.mark.parametrize("source", ["digits:8", "breast_cancer", "wine:2", "iris:versicolor"])
-def test_one_class_against_the_rest(source):
-    data = read_dataset(source, ReadOptions())
-    assert data.X.shape == (data.y.shape[0], data.features.n_features)
-    assert data.features.kind == "dense"
-    assert 0.05 < data.pos < 0.5
-
-
-def test_the_class_is_the_right_one():
-    data = read_dataset("digits:8", ReadOptions())
-    np.testing.assert_array_equal(data.y == data.pos_label, load_digits().target == 8)
-    data = read_dataset("wine", ReadOptions(positive="2"))
-    np.testing.assert_array_equal(data.y == data.pos_label, load_wine().target == 2)
-
-
-def test_the_rarer_class_of_breast_cancer_is_positive():
-    assert read_dataset("breast_cancer", ReadOptions()).pos_label == "malignant"
-    assert read_dataset("breast_cancer:benign", ReadOptions()).pos_label == "benign"
+@pytest.mark.parametrize(
+    ("source", "positive", "label"),
+    [
+        *(("digits:8", None, "8"), ("breast_cancer", None, "malignant"), ("breast_cancer:benign", None, "benign")),
+        *(("wine", "2", "class_2"), ("iris:versicolor", None, "versicolor")),
+    ],
+)
+def test_one_class_against_the_rest(source, positive, label):
+    data, bunch = read_dataset(source, ReadOptions(positive=positive)), BUILTIN[source.partition(":")[0]][0]()
+    assert (data.X.shape, data.features.kind) == ((data.y.shape[0], data.features.n_features), "dense")
+    names = np.array([str(name) for name in bunch.target_names])
+    np.testing.assert_array_equal(data.y == data.pos_label, names[bunch.target] == label)
 
 
 def test_the_list_of_names_is_complete():
@@ -111,6 +86,8 @@ def test_the_list_of_names_is_complete():
         ("iris", ReadOptions(), "iris has the classes setosa, versicolor, virginica: say which one is positive"),
         ("iris:3", ReadOptions(), "iris has no class '3'"),
         ("iris:1", ReadOptions(target="y"), "--target names a column"),
+        ("foo", ReadOptions(), "there is no file 'foo', and built-in sets are breast_cancer, digits:0 to"),
+        (".", ReadOptions(), "is a folder; give a file"),
     ],
 )
 def test_bad_names(source, options, message):
@@ -137,11 +114,12 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_dense_data_with_their_own_positive_labels(folder):
+def test_dense_data_with_their_own_positive_labels_or_one_of_the_options(folder):
     data = read_dataset("csf-data:dense", ReadOptions())
     assert data.X.tolist() == [[1, 0], [0, 2], [3, 0]]
     assert data.y.tolist() == [0, 1, 1]
     assert (data.pos_label, data.features, data.is_test) == (1, Features("dense", 2), None)
+    assert read_dataset("csf-data:dense", ReadOptions(positive="3")).y.tolist() == ["not 3", "not 3", "3"]
 
 
 def test_sparse_data_with_one_label_against_the_rest_and_the_official_split(folder):
@@ -150,10 +128,6 @@ def test_sparse_data_with_one_label_against_the_rest_and_the_official_split(fold
     assert data.y.tolist() == ["not 2", "2", "not 2"]
     assert data.is_test.tolist() == [False, True, True]
     assert data.features == Features("sparse", 2)
-
-
-def test_the_label_may_come_from_the_options(folder):
-    assert read_dataset("csf-data:dense", ReadOptions(positive="3")).y.tolist() == ["not 3", "not 3", "3"]
 
 
 def test_samples_of_a_folder_for_a_model(folder):
@@ -249,6 +223,7 @@ def test_new_data_that_do_not_fit(tmp_path, text, features, message):
         (TEXT, ReadOptions(target="y"), r"--target names a column of a table \(CSV, ...\); .* has no named columns"),
         (TEXT, ReadOptions(sample_weight="w"), "--sample-weight names a column"),
         (TEXT, ReadOptions(drop=("a",)), "--drop names a column"),
+        ("9007199254740992 1:1\n9007199254740993 1:2\n5 1:3\n", ReadOptions(positive="5"), r"floats of 2\^53 and more"),
     ],
 )
 def test_bad_files(tmp_path, text, options, message):
@@ -264,27 +239,10 @@ def test_a_damaged_archive(tmp_path):
         read_dataset(str(path), ReadOptions())
 
 
-def test_labels_that_floats_would_merge_are_refused(tmp_path):
-    path = tmp_path / "data.svm"
-    path.write_text("9007199254740992 1:1\n9007199254740993 1:2\n5 1:3\n")
-    with pytest.raises(CliError, match=r"floats of 2\^53 and more are not exact"):
-        read_dataset(str(path), ReadOptions(positive="5"))
-
-
-def test_an_unknown_name_lists_the_built_in_sets():
-    with pytest.raises(CliError, match="there is no file 'foo', and built-in sets are breast_cancer, digits:0 to"):
-        read_dataset("foo", ReadOptions())
-
-
 def test_a_file_comes_before_a_built_in_set(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wine").write_text("1 1:2\n0 1:3\n", encoding="utf-8")
     assert read_dataset("wine", ReadOptions()).X.shape == (2, 1)
-
-
-def test_a_folder_is_no_data(tmp_path):
-    with pytest.raises(CliError, match="is a folder; give a file"):
-        read_dataset(str(tmp_path), ReadOptions())
 
 
 @pytest.mark.parametrize("content", [b"some words\n", b"\xff\xfe\x00", b""])
@@ -295,12 +253,9 @@ def test_an_unknown_format(tmp_path, content):
         read_dataset(str(path), ReadOptions())
 
 
-def test_too_much_for_a_dense_copy():
-    with pytest.raises(CliError, match=r"takes dense data only, and big \(100000 x 100000, sparse\) is too large"):
-        densified(sp.csr_matrix((100000, 100000)), "big")
-
-
-def test_a_dense_copy():
+def test_a_dense_copy_where_it_fits():
     assert densified(sp.csr_matrix([[0.0, 1.0]]), "small").tolist() == [[0.0, 1.0]]
     X = np.ones((2, 2))
     assert densified(X, "dense") is X
+    with pytest.raises(CliError, match=r"takes dense data only, and big \(100000 x 100000, sparse\) is too large"):
+        densified(sp.csr_matrix((100000, 100000)), "big")

@@ -61,21 +61,18 @@ def test_help_fits_into_100_columns(argv, capsys, monkeypatch):
     assert "\x1b" not in text
 
 
-def test_help_lists_the_exit_codes(capsys):
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    codes = capsys.readouterr().out.partition("exit codes:\n")[2].splitlines()
+def test_help_shows_examples_names_and_exit_codes(capsys):
+    def help_of(*argv):
+        with pytest.raises(SystemExit, match="0"):
+            main([*argv, "--help"])
+        return capsys.readouterr().out
+
+    text = help_of()
+    assert "csf search digits:8" in text
+    codes = text.partition("exit codes:\n")[2].splitlines()
     assert [line.split()[0] for line in codes] == ["0", "1", "2", "3", "130"]
-
-
-def test_help_shows_examples_and_names(capsys):
-    with pytest.raises(SystemExit, match="0"):
-        main(["--help"])
-    assert "csf search digits:8" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match="0"):
-        main(["search", "--help"])
-    text = capsys.readouterr().out
-    assert all(name in text for name in ("breast_cancer", "digits:0 to digits:9", "csf-data:NAME", "gmean", "xgboost"))
+    names = ("breast_cancer", "digits:0 to digits:9", "csf-data:NAME", "gmean", "xgboost")
+    assert all(name in help_of("search") for name in names)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +93,11 @@ def test_help_shows_examples_and_names(capsys):
         (["search", "digits:8", "--constraint", "precision"], "cannot read constraint 'precision'; accepted: "),
         (["search", "digits:8", "--param", "C"], "--param must be NAME=VALUE"),
         (["search", "digits:10"], "digits has no class '10'"),
+        (["search", "digits:8", "--plot", "cones.xyz"], "--plot cones.xyz: the suffix must be one of"),
+        (
+            ["search", "digits:8", "--save", "model.pkl"],
+            "models are files of skops; give a name such as model.skops",
+        ),
         (["search", "nothing.csv", "--target", "y"], "there is no file 'nothing.csv'"),
         (["search", "digits:8", "--strategy", "bisection", "--metric", "gmean"], "strategy 'bisection' needs a linear"),
         (["compare", "digits:8", "--splits", "0"], "argument --splits: must be a whole number >= 1"),
@@ -126,53 +128,24 @@ def test_files_that_cannot_be_written_are_refused_before_the_search(flag, error_
     assert "there is no folder" in error_of("search", "digits:8", flag, tmp_path / "no" / "file.png")
 
 
-def test_figures_need_a_known_suffix(error_of):
-    assert error_of("search", "digits:8", "--plot", "cones.xyz").startswith(
-        "--plot cones.xyz: the suffix must be one of"
-    )
-
-
-def test_models_are_files_of_skops_alone(error_of):
-    message = error_of("search", "digits:8", "--save", "model.pkl")
-    assert message.endswith("models are files of skops; give a name such as model.skops in place of model.pkl")
-
-
-def test_debug_shows_the_traceback(run):
-    code, _, err = run("search", "digits:8", "--metric", "auc", "--debug")
-    assert code == 2
-    assert "Traceback" in err
-    assert err.splitlines()[-1].startswith("csf: error: unknown metric 'auc'")
-
-
-def fail_with(monkeypatch, error):
-    def load(options):
-        raise error
-
-    monkeypatch.setattr("csf.cli.search.load_problem", load)
-
-
-def test_other_errors_have_another_code(run, monkeypatch):
-    fail_with(monkeypatch, RuntimeError())
-    assert run("search", "digits:8") == (1, "", "csf: error: RuntimeError; --debug shows where\n")
-
-
-def test_quoted_tracebacks_are_cut_to_their_ends(run, monkeypatch):
-    fail_with(monkeypatch, ValueError("all trials failed:\nTraceback\n  File\nValueError: bad C\n"))
-    assert run("search", "digits:8") == (2, "", "csf: error: all trials failed: ValueError: bad C\n")
-
-
-def test_an_interruption(run, monkeypatch):
-    fail_with(monkeypatch, KeyboardInterrupt())
-    assert run("search", "digits:8") == (130, "", "csf: error: interrupted\n")
-
-
-def test_warnings_are_one_line(run, monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (RuntimeError(), 1, "RuntimeError; --debug shows where"),
+        (ValueError("all failed:\nTraceback\n  File\nValueError: bad C\n"), 2, "all failed: ValueError: bad C"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_errors_and_warnings_are_one_line_with_a_code_of_their_own(run, monkeypatch, error, code, message):
     def warn(options):
         warnings.warn("first\nmore\nlast", UserWarning, stacklevel=1)
-        raise ValueError("stop")
+        raise error
 
     monkeypatch.setattr("csf.cli.search.load_problem", warn)
-    assert run("search", "digits:8") == (2, "", "csf: warning: first last\ncsf: error: stop\n")
+    assert run("search", "digits:8") == (code, "", f"csf: warning: first last\ncsf: error: {message}\n")
+    found, _, err = run("search", "digits:8", "--debug")
+    assert (found, "Traceback" in err) == (code, code != 130)
+    assert err.endswith(f"csf: error: {message}\n")
 
 
 def test_a_reader_that_leaves_is_no_error():

@@ -145,6 +145,7 @@ def number_of(value):
     return None if value is None else float(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", PAIRS, ids=range(len(PAIRS)))
 def test_a_search_gives_a_model_that_fits_what_it_prints(run, tables, tmp_path, chosen):
     code, out, err = run(*command_of(chosen, tables, tmp_path))

@@ -1,4 +1,4 @@
-"""csf predict, and models as files that run no foreign code."""
+"""csf predict, csf monitor, and models as files that run no foreign code."""
 
 import csv
 import errno
@@ -24,15 +24,16 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from csf.cli import main
 from csf.cli.data import Features
-from csf.cli.predict import PlainTree, load_model, required_trust, save_model
+from csf.cli.predict import ALARM, PlainTree, load_model, required_trust, save_model
 from csf.cli.problem import make_base
 from csf.cli.tables import CliError
 from csf.metrics.profile import Hull
 
 pytest.importorskip("skops")
 
-QUICK = ("--trials", 2, "--cv", 3)
+QUICK = ("--trials", 2, "--cv", 3, "--no-rivals")
 LABELS = ("--target", "outcome", "--positive", "churn", "--drop", "weight")
 
 
@@ -52,15 +53,11 @@ def test_predictions_are_those_of_the_search_in_the_process(ok, model, table, cu
     search, _ = load_model(model)
     X = customers[["age", "city", "smoker", "member"]].astype({"member": str, "city": object, "smoker": object})
     assert [row["prediction"] for row in rows] == search.predict(X).tolist()
+    score = np.array([float(row["score"]) for row in rows])
     # "churn" sorts first, so that the distance of the second class has the other sign.
-    np.testing.assert_array_equal([float(row["score"]) for row in rows], -search.decision_function(X))
+    np.testing.assert_array_equal(score, -search.decision_function(X))
+    np.testing.assert_array_equal(np.where(score >= 0, "churn", "stay"), search.predict(X))
     np.testing.assert_array_equal([float(row["probability"]) for row in rows], search.predict_proba(X)[:, 0])
-
-
-def test_scores_are_positive_where_the_positive_class_is_predicted(ok, model, table):
-    rows = read(ok("predict", model, table))
-    assert {row["prediction"] for row in rows} == {"churn", "stay"}
-    assert all((float(row["score"]) >= 0) == (row["prediction"] == "churn") for row in rows)
 
 
 def test_order_and_further_columns_do_not_matter(ok, model, table, customers, tmp_path):
@@ -73,19 +70,13 @@ def test_order_and_further_columns_do_not_matter(ok, model, table, customers, tm
     assert ok("predict", model, tmp_path / "new.parquet") == expected
 
 
-def test_unseen_categories_are_ignored(ok, model, customers, tmp_path):
-    new = customers.drop(columns="outcome").assign(city="Atlantis")
-    new.to_csv(tmp_path / "new.csv", index=False)
-    assert len(read(ok("predict", model, tmp_path / "new.csv"))) == len(customers)
-
-
-def test_a_missing_column_is_named(error_of, model, customers, tmp_path):
-    customers.drop(columns=["age", "city"]).to_csv(tmp_path / "new.csv", index=False)
-    message = error_of("predict", model, tmp_path / "new.csv")
-    assert message.endswith("new.csv lacks the columns 'age', 'city', which the model was trained on")
-
-
-def test_another_kind_of_data(error_of, model):
+def test_unseen_categories_are_ignored_and_missing_columns_named(ok, error_of, model, customers, tmp_path):
+    new, path = customers.drop(columns="outcome").assign(city="Atlantis"), tmp_path / "new.csv"
+    new.to_csv(path, index=False)
+    assert len(read(ok("predict", model, path))) == len(customers)
+    new.drop(columns=["age", "city"]).to_csv(path, index=False)
+    message = "new.csv lacks the columns 'age', 'city', which the model was trained on"
+    assert error_of("predict", model, path).endswith(message)
     assert "takes a table with named columns (CSV, ...); digits has none" in error_of("predict", model, "digits")
 
 
@@ -114,12 +105,6 @@ def test_svmlight_files(ok, tmp_path):
     ok("search", tmp_path / "train", *QUICK, "--save", tmp_path / "m.skops")
     assert len(read(ok("predict", tmp_path / "m.skops", tmp_path / "new"))) == 2
     assert {row["prediction"] for row in read(ok("predict", tmp_path / "m.skops", tmp_path / "train"))} == {"1", "-1"}
-
-
-def test_forests_that_csf_wrote_need_no_trust(ok, tmp_path):
-    path = tmp_path / "m.skops"
-    ok("search", "iris:1", *QUICK, "--base", "random-forest", "--param", "n_estimators=2", "--save", path)
-    assert len(read(ok("predict", path, "iris"))) == 150
 
 
 @pytest.mark.parametrize("base", ["lightgbm", "xgboost"])
@@ -163,8 +148,6 @@ def test_a_full_disk_leaves_the_old_predictions(run, model, table, tmp_path, mon
 def test_a_device_is_written_as_it_is(ok, model, table):
     assert os.devnull in ok("predict", model, table, "-o", os.devnull)
 
-
-pytest.importorskip("skops")
 
 X, Y = load_breast_cancer(return_X_y=True)
 FEATURES = Features("dense", X.shape[1])
@@ -225,35 +208,23 @@ def test_a_tree_is_compiled_as_it_was():
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [("left_child", 10**6), ("left_child", 0), ("right_child", -5), ("feature", X.shape[1]), ("feature", -1)],
-)
-def test_links_of_crafted_trees_are_refused(field, value):
-    tree = plain_tree()
-    tree.state["nodes"][field][0] = value
-    with pytest.raises(ValueError, match="lead out of their arrays"):
-        tree.compiled(X.shape[1])
-
-
-@pytest.mark.parametrize(
     "change",
     [
-        {"n_features": 3},
-        {"n_classes": np.array([2, 2])},
-        {"n_classes": np.array([0])},
-        {"n_outputs": 7},
-        {"node_count": 10**6},
-        {"max_depth": 1},
-        {"values": np.zeros((1, 1, 1))},
+        *({"left_child": 10**6}, {"left_child": 0}, {"right_child": -5}, {"feature": X.shape[1]}, {"feature": -1}),
+        *({"n_features": 3}, {"n_classes": np.array([2, 2])}, {"n_classes": np.array([0])}, {"n_outputs": 7}),
+        *({"node_count": 10**6}, {"max_depth": 1}, {"values": np.zeros((1, 1, 1))}),
     ],
     ids=str,
 )
-def test_sizes_of_crafted_trees_are_refused(change):
+def test_links_and_sizes_of_crafted_trees_are_refused(change):
     tree = plain_tree()
-    if change.keys() & tree.state.keys():
-        change = {"state": tree.state | change}
+    ((name, value),) = change.items()
+    if name in tree.state["nodes"].dtype.names:
+        tree.state["nodes"][name][0] = value
+    else:
+        tree = replace(tree, **({"state": tree.state | change} if name in tree.state else change))
     with pytest.raises(ValueError, match=r"lead out of their arrays|Wrong shape for value array"):
-        replace(tree, **change).compiled(X.shape[1])
+        tree.compiled(X.shape[1])
 
 
 # What splits by category hold besides trees; the commands have none.
@@ -276,13 +247,6 @@ def test_gradient_boosting_needs_no_trust(tmp_path):
     assert required_trust(tmp_path / "m.skops") == BY_CATEGORY
     found, _ = load_model(tmp_path / "m.skops", BY_CATEGORY)
     np.testing.assert_array_equal(found.decision_function(samples), search.decision_function(samples))
-
-
-def test_gradient_boosting_of_a_command_is_read_without_trust(ok, tmp_path):
-    path = tmp_path / "m.skops"
-    text = ok("search", "iris:1", "--base", "hist-gradient-boosting", "--trials", 1, "--cv", 2, "--save", path)
-    assert text.endswith(f"use it with: csf predict {path} DATA\n")
-    assert len(ok("predict", path, "iris").splitlines()) == 151
 
 
 @pytest.mark.parametrize(
@@ -321,19 +285,15 @@ def test_crafted_trees_of_gradient_boosting_are_refused_before_they_are_followed
         load_model(tmp_path / "m.skops", BY_CATEGORY)
 
 
-def test_foreign_code_is_not_run(tmp_path):
-    base = make_pipeline(FunctionTransformer(np.savetxt), LinearSVC(dual=False))
-    search = paper_search(base, n_trials=1, cv=2)
-    save_model(tmp_path / "m.skops", search, FEATURES)
-    with pytest.raises(CliError, match=r"holds types that a crafted file could misuse: numpy\.savetxt\. If you know"):
-        load_model(tmp_path / "m.skops")
-
-
-def test_trust_in_one_type_is_no_trust_in_another(tmp_path):
+@pytest.mark.parametrize("trusted", [[], ["numpy.loadtxt"]])
+def test_foreign_code_is_not_run_by_trust_in_another_type(tmp_path, trusted):
     base = make_pipeline(FunctionTransformer(np.savetxt), LinearSVC(dual=False))
     save_model(tmp_path / "m.skops", paper_search(base), FEATURES)
-    with pytest.raises(CliError, match=r"could misuse: numpy\.savetxt\. .* add --trust numpy\.savetxt$"):
-        load_model(tmp_path / "m.skops", ["numpy.loadtxt"])
+    message = (
+        r"holds types that a crafted file could misuse: numpy\.savetxt\. If you know .* add --trust numpy\.savetxt$"
+    )
+    with pytest.raises(CliError, match=message):
+        load_model(tmp_path / "m.skops", trusted)
 
 
 def test_what_skops_cannot_store_is_an_error_of_one_line(tmp_path):
@@ -350,32 +310,26 @@ def test_a_hull_rebuilt_from_its_corners_is_itself(points, protocol):
     assert pickle.loads(pickle.dumps(hull, protocol)) == hull
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"no archive"])
-def test_other_files_are_no_models(tmp_path, content):
+def archive(path, name):
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(name, "{}")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        *(lambda path: path.write_bytes(b""), lambda path: path.write_bytes(b"PK")),
+        *(lambda path: archive(path, "other.json"), lambda path: archive(path, "schema.json")),
+        lambda path: pytest.importorskip("skops.io").dump({"format": "something else"}, path),
+    ],
+)
+def test_other_files_are_no_models(tmp_path, write):
     path = tmp_path / "m.skops"
-    path.write_bytes(content)
+    with pytest.raises(CliError, match=r"cannot read .*m\.skops: No such file"):
+        load_model(path)
+    write(path)
     with pytest.raises(CliError, match=r"m\.skops is not a model saved by csf search --save"):
         load_model(path)
-
-
-@pytest.mark.parametrize("name", ["other.json", "schema.json"])
-def test_other_archives_are_no_models(tmp_path, name):
-    with zipfile.ZipFile(tmp_path / "m.skops", "w") as archive:
-        archive.writestr(name, "{}")
-    with pytest.raises(CliError, match="is not a model saved by csf search --save"):
-        load_model(tmp_path / "m.skops")
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(CliError, match=r"cannot read .*m\.skops: No such file"):
-        load_model(tmp_path / "m.skops")
-
-
-def test_another_skops_file_is_no_model(tmp_path):
-    skops = pytest.importorskip("skops.io")
-    skops.dump({"format": "something else"}, tmp_path / "m.skops")
-    with pytest.raises(CliError, match="is not a model saved by csf search --save"):
-        load_model(tmp_path / "m.skops")
 
 
 def rewritten(path, old, new):
@@ -389,20 +343,16 @@ def rewritten(path, old, new):
             archive.writestr(name, part)
 
 
-def test_another_version_of_scikit_learn_is_pointed_out(tmp_path, monkeypatch):
+def test_other_versions_are_pointed_out_or_refused(tmp_path, monkeypatch):
     path = tmp_path / "m.skops"
-    monkeypatch.setattr("sklearn.__version__", "1.5.0")
-    save_model(path, fitted(), FEATURES)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr("sklearn.__version__", "1.5.0")
+        save_model(path, fitted(), FEATURES)
     with pytest.warns(UserWarning, match=r"was saved with scikit-learn 1\.5\.0, this is "):
         load_model(path)
-
-
-def test_another_version_of_the_format_is_refused(tmp_path, monkeypatch):
-    path = tmp_path / "m.skops"
-    monkeypatch.setattr("csf.cli.predict.VERSION", 99)
-    save_model(path, fitted(), FEATURES)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr("csf.cli.predict.VERSION", 99)
+        save_model(path, fitted(), FEATURES)
     with pytest.raises(CliError, match="has version 99 of the model format; this csf reads 1"):
         load_model(path)
 
@@ -415,3 +365,41 @@ def test_a_damaged_model_is_an_error_of_one_line(tmp_path):
         CliError, match=r"holds types that a crafted file could misuse: csf\.search\.estimator\.NoSuchSearch"
     ):
         load_model(path)
+
+
+# ---------------------------------------------------------------- csf monitor
+
+
+def test_batches_are_counted_and_an_alarm_is_an_exit_code(ok, model, table, customers, tmp_path):
+    state, plot = tmp_path / "monitor.json", tmp_path / "monitor.png"
+    options = ("--target", "outcome", "--state", state, "--constraint", "f1 >= 0.3")
+    text = ok("monitor", model, table, *options, "--name", "May")
+    assert "no evidence against it" in text
+    assert json.loads(state.read_text(encoding="utf-8"))["n_batches"] == 1
+    wrong = customers.copy()
+    wrong["outcome"] = np.where(customers["outcome"] == "churn", "stay", "churn")
+    wrong.loc[:5, "outcome"] = None
+    other = tmp_path / "june.csv"
+    wrong.to_csv(other, index=False)
+    command = ["monitor", str(model), str(other), *map(str, options), "--plot", str(plot), "-q"]
+    assert [main(command) for _ in range(2)] == [ALARM, ALARM]
+    assert plot.stat().st_size > 1000
+
+
+def test_alerts_need_no_labels(ok, model, table, tmp_path):
+    state = ("--state", tmp_path / "alerts.json", "--constraint", "predicted_positive_rate <= 0.9")
+    assert "no evidence against it" in ok("monitor", model, table, *state)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--target", "outcom"), "has no column 'outcom'"),
+        (("--target", "city"), "and the model knows"),
+        (("--target", "outcome", "--alpha", "3"), "must be a probability in (0, 1)"),
+        (("--target", "outcome", "--constraint", "gmean >= 0.5"), "cannot read constraint"),
+        (("--target", "outcome", "--audit", "0", "--constraint", "f1 >= 0.5"), "audit=0 only alerts have labels"),
+    ],
+)
+def test_mistakes_are_said_in_one_line(error_of, model, table, tmp_path, options, message):
+    assert message in error_of("monitor", model, table, "--state", tmp_path / "state.json", *options)

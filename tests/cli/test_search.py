@@ -31,10 +31,9 @@ pandas = pytest.importorskip("pandas")
 
 # What the papers do, three trials of it; the plain call has tests of its own.
 PAPER = ("--strategy", "cone", "--threshold", "tune", "--normalize", "none")
-QUICK = ("--trials", 3, "--cv", 3, *PAPER, "--param", "C=1")
 GRID = ("--trials", 3, "--cv", 3, *PAPER, "--verbose")
-SHORT = QUICK
-QUICK = (*QUICK, "--verbose")
+SHORT = (*GRID[:-1], "--param", "C=1")
+QUICK = (*SHORT, "--verbose")
 _RIVALS = [name for name in RIVALS if name != _SLOW]
 
 
@@ -122,8 +121,8 @@ def test_every_metric_is_searched_and_saved(ok, metric, tmp_path):
 
 
 def test_a_table_with_weights_and_a_grid(ok, table, tmp_path):
-    options = ["--target", "outcome", "--positive", "churn", "--sample-weight", "weight", "--param", "C=0.1,1"]
-    text = ok("search", table, *options, *GRID, "--save", tmp_path / "m.skops")
+    options = ["--target", "outcome", "--positive", "churn", "--param", "C=0.1,1", *GRID]
+    text = ok("search", table, *options, "--sample-weight", "weight", "--save", tmp_path / "m.skops")
     assert f"{table}: 240 rows, 4 features (3 categorical), " in text
     assert "% positive (churn), weighted" in text
     assert "up to 3 trials of each of 2 settings" in text
@@ -133,14 +132,9 @@ def test_a_table_with_weights_and_a_grid(ok, table, tmp_path):
     assert features.numeric == ("age",)
     assert search.classes_.tolist() == ["churn", "stay"]
     assert search.pos_label_ == "churn"
-
-
-def test_weights_change_the_search(ok, table):
-    options = ["--target", "outcome", "--positive", "churn", *QUICK]
-    weighted = ok("search", table, *options, "--sample-weight", "weight")
     plain = ok("search", table, *options, "--drop", "weight")
-    assert methods_of(weighted)["base as it is"] != methods_of(plain)["base as it is"]
-    assert [row[4] for row in rows_of(weighted, " ")] != [row[4] for row in rows_of(plain, " ")]
+    assert methods_of(text)["base as it is"] != methods_of(plain)["base as it is"]
+    assert [row[5] for row in rows_of(text, " ")] != [row[5] for row in rows_of(plain, " ")]
 
 
 def test_a_svmlight_file(ok, tmp_path):
@@ -151,26 +145,6 @@ def test_a_svmlight_file(ok, tmp_path):
     for base in ("linear-svc", "hist-gradient-boosting"):
         options = ["--param", "max_iter=5"] if base.startswith("hist") else []
         assert ": 90 rows, 7 features" in ok("search", path, "--base", base, *options, *GRID)
-
-
-@pytest.fixture
-def official(tmp_path, monkeypatch):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 3))
-    y = (X[:, 0] + rng.normal(size=120) > 1).astype(int)
-    is_test = np.arange(120) >= 90
-    np.savez_compressed(tmp_path / "mine.npz", X=X, y=y, positive=np.array([1]), is_test=is_test)
-    monkeypatch.setenv("CSF_DATA", str(tmp_path))
-
-
-def test_the_official_split_is_used(ok, official):
-    assert "training on 90 rows, 30 held out (official split)" in ok("search", "csf-data:mine", *QUICK)
-
-
-def test_nothing_need_be_held_out(ok):
-    text = ok("search", "iris:1", *QUICK, "--test-size", 0)
-    assert "training on 150 rows, none held out" in text
-    assert "base as it is" not in text
 
 
 def test_a_constraint_is_reported(ok, run):
@@ -194,24 +168,39 @@ def test_options_reach_the_search(ok, option, tmp_path):
     assert winner(*option) != winner()
 
 
+@pytest.mark.parametrize(
+    ("source", "options", "said"),
+    [
+        ("iris:1", ("--test-size", 0), "training on 150 rows, none held out"),
+        ("csf-data:mine", (), "training on 90 rows, 30 held out (official split)"),
+        ("iris:1", ("--cv", 0.3), "strategy cone, 1 fold\n"),
+        ("iris:1", ("--tol", 1), "is at most tol=1"),
+        ("iris:1", ("--model", "logistic,sgd", "--trials", 1), "maximising f1 of logistic,sgd, up to 1 trials of each"),
+        ("iris:1", ("--base", "nearest-neighbors"), "takes no weights, so that other costs cannot reach it"),
+        (
+            "iris:1",
+            ("--base", "nearest-neighbors"),
+            'base, class_weight="balanced": left out, the base has no class_weight',
+        ),
+        ("wine", ("--metric", "f1_macro", "--strategy", "ladder"), "178 rows, 13 features, 3 classes (class_0 33.1 %"),
+        ("wine:2", ("--metric", "f1_macro", "--strategy", "ladder"), "27 % positive (class_2)"),
+    ],
+)
+def test_what_is_said_of_options(ok, tmp_path, monkeypatch, source, options, said):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y, is_test = (X[:, 0] + rng.normal(size=120) > 1).astype(int), np.arange(120) >= 90
+    np.savez_compressed(tmp_path / "mine.npz", X=X, y=y, positive=np.array([1]), is_test=is_test)
+    monkeypatch.setenv("CSF_DATA", str(tmp_path))
+    text = ok("search", source, *GRID, *options)
+    assert said in text
+    assert ("base as it is" in text) == ("--test-size" not in options)
+
+
 def test_own_decisions(ok):
     text = ok("search", "iris:1", *QUICK, "--threshold", "none")
     own, tuned = zip(*(row[4:6] for row in rows_of(text, " ")))
     assert own == tuned
-
-
-def test_a_held_out_share_instead_of_folds(ok):
-    assert "strategy cone, 1 fold\n" in ok("search", "iris:1", "-v", "--trials", 2, "--cv", 0.3, *PAPER)
-
-
-def test_the_search_stops_at_the_tolerance(ok):
-    assert "is at most tol=1" in ok("search", "iris:1", *QUICK, "--tol", 1)
-
-
-def test_a_base_without_class_weight(ok):
-    pytest.importorskip("xgboost")
-    text = ok("search", "iris:1", "-v", "--trials", 1, "--cv", 2, "--base", "xgboost", "--param", "n_estimators=2")
-    assert 'base, class_weight="balanced": left out, the base has no class_weight' in text
 
 
 def test_all_results_as_json(ok, tmp_path):
@@ -237,19 +226,12 @@ def test_all_results_as_json(ok, tmp_path):
     assert params["t"] == Trial.from_dict(trial | {"threshold": repr(trial["threshold"])}).t
 
 
-def test_a_search_goes_on_from_its_checkpoint(ok, table, tmp_path):
+def test_a_search_goes_on_from_its_checkpoint(ok, error_of, table, tmp_path):
     options = ["--target", "outcome", "--positive", "churn", "--cv", 3, "-v", "--checkpoint", tmp_path / "c.json"]
-    first = rows_of(ok("search", table, *options, "--trials", 3), " ")
-    second = rows_of(ok("search", table, *options, "--trials", 3), " ")
+    first, second = (rows_of(ok("search", table, *options, "--trials", 3), " ") for _ in range(2))
     # Times are kept as well, so that not even those change.
     assert first == second
-
-
-def test_a_checkpoint_of_another_search_is_refused(ok, run, tmp_path):
-    ok("search", "iris:1", *QUICK, "--checkpoint", tmp_path / "c.json")
-    code, _, err = run("search", "iris:2", *QUICK, "--checkpoint", tmp_path / "c.json")
-    assert code == 2
-    assert "belongs to another search" in err
+    assert "belongs to another search" in error_of("search", "iris:2", "-q", *options[4:6], *options[-2:])
 
 
 def test_quiet_and_verbose(run):
@@ -265,13 +247,16 @@ def test_quiet_and_verbose(run):
     assert max(map(len, out.splitlines())) <= 120
 
 
-def test_the_saved_model_comes_with_its_command(ok, tmp_path):
+@pytest.mark.parametrize(
+    ("base", "param"),
+    [("linear-svc", "C=1"), ("random-forest", "n_estimators=2"), ("hist-gradient-boosting", "max_iter=5")],
+)
+def test_the_saved_model_comes_with_its_command(ok, tmp_path, base, param):
     pytest.importorskip("skops", minversion="0.15", reason="skops trusted trees before 0.15")
-    text = ok("search", "iris:1", *QUICK, "--save", tmp_path / "m.skops")
-    assert f"use it with: csf predict {tmp_path / 'm.skops'} DATA\n" in text
-    options = ["--base", "random-forest", "--param", "n_estimators=2"]
-    text = ok("search", "iris:1", *GRID, *options, "--save", tmp_path / "m.skops")
-    assert f"use it with: csf predict {tmp_path / 'm.skops'} DATA\n" in text
+    path = tmp_path / "m.skops"
+    text = ok("search", "iris:1", *GRID, "--base", base, "--param", param, "--save", path)
+    assert f"use it with: csf predict {path} DATA\n" in text
+    assert len(ok("predict", path, "iris").splitlines()) == 151
 
 
 @pytest.mark.parametrize("metric", ["f1", "gmean"])
@@ -280,15 +265,12 @@ def test_the_plot(ok, tmp_path, metric):
     assert (tmp_path / "cones.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_too_few_positives(run, tmp_path):
+def test_searches_that_cannot_be_made_are_one_line(error_of, run, tmp_path):
     path = tmp_path / "few.csv"
     path.write_text("a,y\n" + "".join(f"{i},{int(i < 3)}\n" for i in range(40)), encoding="utf-8")
-    code, _, err = run("search", path, "--target", "y", "--cv", 5)
-    assert code == 2
-    assert err.startswith("csf: error: cv=5 needs at least 5 samples of each class")
-
-
-def test_all_trials_failing_is_one_line(run):
+    assert error_of("search", path, "--target", "y", "--cv", 5).startswith(
+        "cv=5 needs at least 5 samples of each class"
+    )
     code, _, err = run("search", "iris:1", *GRID, "--param", "C=-1")
     assert code == 2
     last = err.splitlines()[-1]
@@ -328,12 +310,6 @@ def test_the_report_is_written_of_a_table_with_categories_and_quotes_in_its_name
     assert "this search is ahead by" in page
 
 
-def test_a_report_without_a_held_out_part_says_so(ok, tmp_path):
-    path = tmp_path / "r.html"
-    ok("search", "iris:1", *QUICK, "--test-size", 0, "--report", path)
-    assert "samples that fit has not seen" in path.read_text(encoding="utf-8")
-
-
 def test_without_options_it_is_the_plain_call(ok, tmp_path):
     text = ok("search", "iris:1", "-v", "--json", tmp_path / "r.json", "--save", tmp_path / "m.skops")
     assert "up to 6 trials of each of 7 settings (and of 4 beyond them, as long as an end is best)" in text
@@ -364,15 +340,6 @@ def test_the_time_limit_is_that_of_the_whole_command(ok, tmp_path):
     report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert [each["name"] for each in report["held_out_intervals"]] == ["csf"]
     assert len(report["trials"]) == 1
-
-
-def test_without_a_held_out_part_the_search_has_all_the_time(ok, tmp_path):
-    def limit(*more):
-        ok("search", "iris:1", *QUICK, "--time-limit", 1000, *more, "--save", tmp_path / "m.skops")
-        return load_model(tmp_path / "m.skops")[0].time_limit
-
-    assert 950 < limit("--test-size", 0) <= 1000
-    assert 600 < limit() <= 2000 / 3
 
 
 @pytest.mark.parametrize("seconds", [0.8, 1.2])
@@ -424,9 +391,15 @@ def interrupted_training(monkeypatch, after):
 
 
 def test_an_interrupted_search_writes_what_there_is_and_trains_no_rivals(run, monkeypatch, tmp_path):
-    interrupted_training(monkeypatch, 1)
     monkeypatch.setattr("csf.cli.search._judged_rival", None)
     outputs = ["--save", tmp_path / "m.skops", "--json", tmp_path / "r.json", "--rule", tmp_path / "rule.json"]
+    with monkeypatch.context() as patch:
+        interrupted_training(patch, 0)
+        code, out, err = run("search", "iris:1", *QUICK, *outputs)
+    assert (code, err) == (130, "csf: error: interrupted\n")
+    assert "c_fn" not in out
+    assert not (tmp_path / "m.skops").exists()
+    interrupted_training(monkeypatch, 1)
     code, out, err = run("search", "iris:1", *QUICK, *outputs, "--report", tmp_path / "r.html")
     assert code == 130
     assert err.endswith("csf: error: interrupted\n")
@@ -437,14 +410,6 @@ def test_an_interrupted_search_writes_what_there_is_and_trains_no_rivals(run, mo
     assert (len(report["trials"]), len(report["held_out"])) == (1, 4)
     assert (tmp_path / "rule.json").exists()
     assert (tmp_path / "r.html").exists()
-
-
-def test_an_interruption_before_the_first_trial_leaves_nothing(run, monkeypatch, tmp_path):
-    interrupted_training(monkeypatch, 0)
-    code, out, err = run("search", "iris:1", *QUICK, "--save", tmp_path / "m.skops")
-    assert (code, err) == (130, "csf: error: interrupted\n")
-    assert "c_fn" not in out
-    assert not (tmp_path / "m.skops").exists()
 
 
 def test_an_interrupted_rival_is_the_last_one(run, monkeypatch, tmp_path):
@@ -528,30 +493,31 @@ def test_rules_of_features_without_names_are_those_of_their_numbers(ok, tmp_path
     assert rule["features"] is None
 
 
-def test_what_has_no_rule_is_said_before_the_search(error_of, tmp_path):
-    message = "--rule needs a linear base, linear-svc or logistic or sgd; random-forest has none, use --save"
-    assert error_of("search", "iris:1", "--base", "random-forest", "--rule", tmp_path / "rule.json") == message
-
-
 def test_checks_are_printed_with_codes_that_can_be_muted(ok, error_of, tmp_path):
-    options = ["iris:1", *QUICK, "--test-size", 0]
+    options = ["iris:1", *QUICK, "--test-size", 0, "--report", tmp_path / "r.html"]
     text = ok("search", *options, "--json", tmp_path / "r.json")
     assert "\nCSF010 no held-out data: Judge the winner on samples that fit has not seen" in text
+    assert "samples that fit has not seen" in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert max(len(line) for line in text.splitlines() if str(tmp_path) not in line) <= 100
     told = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["checks"]
     assert [each["code"] for each in told] == re.findall(r"^(CSF\d+) ", text, re.M)
-    muted = ok("search", *options, "--mute", "CSF010", "--report", tmp_path / "r.html")
-    assert "CSF010" not in muted
+    assert "CSF010" not in ok("search", *options, "--mute", "CSF010")
     assert "Left out here: CSF010." in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "invalid choice: 'CSF01'" in error_of("search", *options, "--mute", "CSF01")
 
 
-def test_the_search_alone_where_no_rivals_are_wanted(ok, monkeypatch, tmp_path):
+def test_the_search_alone_where_no_rivals_are_wanted_has_all_the_time(ok, monkeypatch, tmp_path):
+    def searched(*more):
+        text = ok("search", "iris:1", *QUICK, *more, "--time-limit", 1000, "--save", tmp_path / "m.skops")
+        return text, load_model(tmp_path / "m.skops")[0].time_limit
+
+    assert 600 < searched()[1] <= 2000 / 3
     monkeypatch.setattr("csf.cli.search._judged_rival", None)
-    text = ok("search", "iris:1", *QUICK, "--no-rivals", "--time-limit", 1000, "--save", tmp_path / "m.skops")
+    assert 950 < searched("--test-size", 0)[1] <= 1000
+    text, limit = searched("--no-rivals")
     assert "\ncsf: f1 " in text
     assert not any(name in text for name in _RIVALS)
-    assert load_model(tmp_path / "m.skops")[0].time_limit > 950
+    assert 950 < limit <= 1000
 
 
 def test_a_column_is_one_measure_and_the_winner_is_told_with_the_threshold_in_use(ok, tmp_path):
@@ -648,11 +614,6 @@ def test_compare_takes_the_strategies_that_several_classes_have(ok, flowers):
     assert "csf, cone: left out" in text
 
 
-def test_one_class_can_be_searched_by_a_metric_of_several(ok, flowers):
-    text = ok("search", flowers, "--target", "kind", "--positive", "virginica", *OF_CLASSES, "--trials", 1)
-    assert "20 % positive (virginica)" in text
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -670,29 +631,13 @@ def test_what_several_classes_do_not_have_is_refused(options, words, error_of, f
     assert words in error_of("search", flowers, "--target", "kind", *options)
 
 
-def test_built_in_sets_have_all_their_classes(ok):
-    assert "wine: 178 rows, 13 features, 3 classes (class_0 33.1 %" in ok("search", "wine", *OF_CLASSES, "--trials", 1)
-
-
 def test_several_bases_are_one_search(ok, tmp_path):
-    options = ["--base", "logistic,forest", "--trials", 1, "--no-rivals", "--quiet"]
+    options = ["--base", "logistic,sgd", "--trials", 1, "--cv", 3, "--no-rivals", "--quiet"]
     ok("search", "iris:1", *options, "--json", tmp_path / "r.json", "--save", tmp_path / "m.skops")
     report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert {trial["params"]["model"] for trial in report["trials"]} == {"logistic", "random-forest"}
-    assert report["winner"]["params"]["model"] in ("logistic", "random-forest")
+    assert {trial["params"]["model"] for trial in report["trials"]} == {"logistic", "sgd"}
+    assert report["winner"]["params"]["model"] in ("logistic", "sgd")
     assert len(ok("predict", tmp_path / "m.skops", "iris").splitlines()) == 151
-
-
-def test_rivals_of_several_bases(ok):
-    text = ok("search", "iris:1", "-v", "--model", "logistic,sgd", "--trials", 1, "--cv", 2)
-    assert "maximising f1 of logistic,sgd, up to 1 trials of each of" in text
-    assert "| base as it is" in text
-    assert "| exact pooled threshold" in text
-
-
-def test_a_base_without_weights_says_so(ok):
-    text = ok("search", "iris:1", "-v", "--base", "nearest-neighbors", "--no-rivals")
-    assert "KNeighborsClassifier takes no weights, so that other costs cannot reach it" in text
 
 
 def test_groups_of_bases_are_those_that_are_installed(monkeypatch):
@@ -708,6 +653,7 @@ def test_groups_of_bases_are_those_that_are_installed(monkeypatch):
         ("search", ["--base", "logistic,forst"], "invalid choice: 'forst'"),
         ("search", ["--base", "logistic,sgd", "--param", "C=1"], "--param is for one base"),
         ("search", ["--base", "logistic,forest", "--rule", "r.json"], "--rule needs a linear base"),
+        ("search", ["--base", "random-forest", "--rule", "r.json"], "or sgd; random-forest has none, use --save"),
         ("compare", ["--base", "logistic,sgd"], "csf compare takes one base, got logistic,sgd"),
     ],
 )

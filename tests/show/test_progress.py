@@ -29,11 +29,16 @@ def test_lines_show_every_beginning_of_the_study(study):
 
 
 def test_best_value_starts_after_failures_and_never_falls(study):
-    display = ProgressDisplay.from_study(study)
+    display = ProgressDisplay.from_study(study, line_kwargs={"c": "red"}, bound_kwargs={"lw": 4})
     attained = [t.attained for t in study.trials if t.attained is not None]
     assert np.isnan(display.attained[0])
     np.testing.assert_array_equal(display.attained[1:], np.maximum.accumulate(attained))
     np.testing.assert_array_equal(display.line_.get_ydata(), display.attained)
+    assert (display.names, display.best_possible[0, -1]) == (["upper bound"], study.upper_bound)
+    assert (display.line_.get_color(), display.bound_lines_[0].get_linewidth()) == ("red", 4)
+    single = Study("f1", pos=0.2, n_trials=1)
+    single.tell(single.ask(), profile=study.trials[1].profile)
+    assert ProgressDisplay.from_study(single).n_trials.tolist() == [1]
 
 
 def test_end_of_the_lines_is_what_the_search_reports(search):
@@ -48,15 +53,6 @@ def test_end_of_the_lines_is_what_the_search_reports(search):
     ]
 
 
-def test_labels_do_not_hide_each_other(study):
-    from csf.show._shared import extent
-
-    display = ProgressDisplay.from_study(study, bounds=["support", "support", "diagonal", "envelope"])
-    display.figure_.canvas.draw()
-    boxes = sorted((extent(note) for note in display.labels_), key=lambda box: box.y0)
-    assert all(low.y1 <= high.y0 + 2 for low, high in itertools.pairwise(boxes))
-
-
 def test_one_bound_by_default_that_of_the_search(concave_search, grid_search):
     """With the margin that the search has, over the trials of all settings."""
     for search in (concave_search, grid_search):
@@ -68,11 +64,6 @@ def test_one_bound_by_default_that_of_the_search(concave_search, grid_search):
         assert display.labels_[1].get_text() == f"upper bound {search.upper_bound_:.3f}"
 
 
-def test_the_bound_of_a_study_is_its_own(study):
-    display = ProgressDisplay.from_study(study)
-    assert (display.names, display.best_possible[0, -1]) == (["upper bound"], study.upper_bound)
-
-
 def test_a_reference_is_drawn_and_named(search):
     display = ProgressDisplay.from_estimator(search, reference=0.75)
     np.testing.assert_array_equal(display.reference_line_.get_ydata(), [0.75, 0.75])
@@ -80,18 +71,6 @@ def test_a_reference_is_drawn_and_named(search):
     low, high = display.ax_.get_ylim()
     assert low < 0.75 < high
     assert ProgressDisplay.from_estimator(search).reference_line_ is None
-
-
-def test_one_trial(study):
-    single = Study("f1", pos=0.2, n_trials=1)
-    single.tell(single.ask(), profile=study.trials[1].profile)
-    assert ProgressDisplay.from_study(single).n_trials.tolist() == [1]
-
-
-def test_lines_of_trials_are_styled(study):
-    display = ProgressDisplay.from_study(study, line_kwargs={"c": "red"}, bound_kwargs={"lw": 4})
-    assert display.line_.get_color() == "red"
-    assert display.bound_lines_[0].get_linewidth() == 4
 
 
 def result(seed, n_records=20, *, metric="f1", window=None):
@@ -106,39 +85,38 @@ def results():
     return {"first": result(0, window=50), "second": result(1, 15)}
 
 
-@pytest.mark.parametrize("against", ["examples", "seconds"])
-def test_lines_show_the_curves(results, against):
-    display = StreamDisplay.from_results(results, metric="gmean", against=against)
+@pytest.mark.parametrize(
+    ("against", "metric", "window", "label"),
+    [
+        *(("examples", "gmean", None, "gmean of the last 50 examples"), ("seconds", "gmean", 0, "gmean")),
+        *(("examples", None, None, "f1 of the last 50 examples"), ("seconds", None, 0, "f1")),
+    ],
+)
+def test_lines_show_the_curves_by_the_metric_and_window_of_the_first_result(results, against, metric, window, label):
+    ax = plt.subplots()[1]
+    options = {"metric": metric, "window": window, "against": against, "line_kwargs": {"lw": 4}}
+    display = StreamDisplay.from_results(results, ax=ax, **options)
     for line, (name, one) in zip(display.lines_, results.items(), strict=True):
         x = one.n_examples if against == "examples" else one.seconds
-        np.testing.assert_array_equal(line.get_data(), [x, one.curve("gmean", window=50)])
+        expected = one.curve(metric or "f1", window=50 if window is None else None)
+        np.testing.assert_array_equal(line.get_data(), [x, expected])
         np.testing.assert_array_equal(display.curves[name], line.get_data())
-        assert line.get_label() == name
+        assert (line.get_label(), line.get_linewidth()) == (name, 4)
     assert against in display.ax_.get_xlabel()
-    assert display.ax_.get_ylabel() == "gmean of the last 50 examples"
+    assert display.ax_.get_ylabel() == label
+    assert display.ax_ is ax is not display.plot().ax_
 
 
-def test_metric_and_window_are_those_of_the_first_result(results):
-    display = StreamDisplay.from_results(results)
-    np.testing.assert_array_equal(display.curves["first"][1], results["first"].values)
-    np.testing.assert_array_equal(display.curves["second"][1], results["second"].curve("f1", window=50))
-
-
-def test_window_0_is_everything(results):
-    display = StreamDisplay.from_results(results, window=0)
-    np.testing.assert_array_equal(display.curves["first"][1], results["first"].curve("f1"))
-    assert display.ax_.get_ylabel() == "f1"
-
-
-def test_labels_say_the_last_values_and_do_not_hide_each_other(results):
+def test_labels_say_the_last_values_and_do_not_hide_each_other(results, study):
     from csf.show._shared import extent
 
     display = StreamDisplay.from_results(results | {f"{i}": results["first"] for i in range(8)}, window=0)
     ends = [one.curve("f1")[-1] for one in results.values()]
     assert [note.get_text() for note in display.labels_[:2]] == [f"first {ends[0]:.3f}", f"second {ends[1]:.3f}"]
-    display.figure_.canvas.draw()
-    boxes = sorted((extent(note) for note in display.labels_), key=lambda box: box.y0)
-    assert all(low.y1 <= high.y0 + 2 for low, high in itertools.pairwise(boxes))
+    for drawn in (display, ProgressDisplay.from_study(study, bounds=["support", "support", "diagonal", "envelope"])):
+        drawn.figure_.canvas.draw()
+        boxes = sorted((extent(note) for note in drawn.labels_), key=lambda box: box.y0)
+        assert all(low.y1 <= high.y0 + 2 for low, high in itertools.pairwise(boxes))
 
 
 def test_gaps_and_single_points_are_borne():
@@ -147,14 +125,6 @@ def test_gaps_and_single_points_are_borne():
     assert [note.get_text() for note in gap.labels_] == ["a 0.500"]
     assert gap.lines_[0].get_marker() == "o"
     assert StreamDisplay(curves={"b": (n, np.array([np.nan, np.nan]))}).plot().labels_ == []
-
-
-def test_given_axes_and_styles_are_used(results):
-    ax = plt.subplots()[1]
-    display = StreamDisplay.from_results(results, ax=ax, line_kwargs={"lw": 4})
-    assert display.ax_ is ax
-    assert {line.get_linewidth() for line in display.lines_} == {4}
-    assert display.plot().ax_ is not ax
 
 
 def test_bad_arguments_are_refused(results):
@@ -198,8 +168,6 @@ def test_it_shows_what_the_monitor_knows(monitor):
 
 
 def test_it_draws_where_it_is_told_and_before_any_batch(monitor):
-    import matplotlib.pyplot as plt
-
     ax = plt.subplots()[1]
     assert monitor.plot(ax).ax_ is ax
     empty = monitor.search.monitor("f1 >= 0.4").plot()

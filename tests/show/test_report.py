@@ -34,6 +34,11 @@ def write(kind, path):
     search.report(path, X, y, rivals={EVIL: y}, title=EVIL, facts={"Data": f'"{EVIL}".csv'})
 
 
+def slow(kind):
+    """What CI does of other kinds too."""
+    return pytest.param(kind, marks=pytest.mark.slow)
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """Function that gives the page of a kind of search, written once."""
@@ -60,7 +65,7 @@ def test_a_page_holds_all_that_it_shows_and_loads_nothing(kind, written):
     assert "nan" not in re.sub(r"\b\w*nan\w+|\w+nan\b", "", words.lower().replace("error_score nan", ""))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind if kind in ("plain", "labels") else slow(kind) for kind in KINDS])
 def test_the_same_search_writes_the_same_page(kind, written, tmp_path):
     write(kind, tmp_path / "again.html")
     assert (tmp_path / "again.html").read_bytes() == written(kind).read_bytes()
@@ -84,18 +89,15 @@ def test_without_data_the_page_says_what_is_missing(tmp_path):
     assert "Confusion matrix" not in words
 
 
-def test_an_infeasible_constraint_is_called_that(tmp_path):
-    search, X, y = fitted("infeasible")
-    search.report(tmp_path / "r.html", X, y)
-    _, words, _ = page_of(tmp_path / "r.html")
+def test_an_infeasible_constraint_is_called_that(written):
+    _, words, _ = page_of(written("infeasible"))
     assert "Does not satisfy precision >= 1." in words
     assert "Loosen the constraint" in words
 
 
-def test_failed_trials_are_counted_with_their_cause(tmp_path):
-    search, X, y = fitted("failed")
-    search.report(tmp_path / "r.html", X, y)
-    _, words, _ = page_of(tmp_path / "r.html")
+def test_failed_trials_are_counted_with_their_cause(written):
+    search, *_ = fitted("failed")
+    _, words, _ = page_of(written("failed"))
     failed = sum(trial.state == "failed" for trial in search.trials_)
     assert failed
     assert f"{failed} of {search.n_trials_} trials failed" in words
@@ -155,38 +157,42 @@ def test_a_missing_template_engine_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     templates.cache_clear()
     with pytest.raises(ImportError, match="jinja2, which is not installed: pip install jinja2"):
-        fitted("plain")[0].report(tmp_path / "r.html")
+        fitted("labels")[0].report(tmp_path / "r.html")
 
 
 def test_what_cannot_be_reported_is_refused(tmp_path):
     search, X, y = fitted("plain")
+    labels, _, Y = fitted("labels")
     path = tmp_path / "r.html"
     with pytest.raises(NotFittedError):
         paper_search(LinearSVC()).report(path)
     with pytest.raises(TypeError, match=r"a fitted csf\.CostSearch, got LinearSVC"):
         write_report(LinearSVC(), path)
-    with pytest.raises(ValueError, match="X and y together"):
-        search.report(path, X)
-    with pytest.raises(ValueError, match="belong to held-out data"):
-        search.report(path, rivals={"a": y})
-    with pytest.raises(ValueError, match=r"y holds the labels \[0, 7\]"):
-        search.report(path, X, np.where(y == 1, 7, 0))
-    with pytest.raises(ValueError, match=r"rivals\['a'\] must be the labels .* of shape \(200,\)"):
-        search.report(path, X, y, rivals={"a": y[:-1]})
+    for one, arguments, rivals, message in (
+        (search, (X,), {}, "X and y together"),
+        (search, (), {"a": y}, "belong to held-out data"),
+        (search, (X, np.where(y == 1, 7, 0)), {}, r"y holds the labels \[0, 7\]"),
+        (search, (X, y), {"a": y[:-1]}, r"rivals\['a'\] must be the labels .* of shape \(200,\)"),
+        (labels, (X, Y[:, :2]), {}, "y must have a column for each of 3 labels, got 2"),
+        (labels, (X, Y), {"a": Y[:, 0]}, r"rivals\['a'\] .* of shape \(200, 3\); got shape \(200,\)"),
+        (labels, (X, Y), {"a": np.full(Y.shape, 0.4)}, r"'a' must predict 0 or 1 for each label, got 0\.4"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            one.report(path, *arguments, rivals=rivals)
+    for average in ("micro", "samples"):
+        together = CostSearch(labels.base, f"f1_{average}", param_grid=None, cv=2, n_trials=1).fit(X, Y)
+        with pytest.raises(ValueError, match=rf"'f1_{average}' several labels a sample share .* metric='f1_macro'"):
+            together.report(path)
     assert not path.exists()
 
 
 @pytest.mark.parametrize("name", ["x.pdf", "report.HTML.txt", "x.json"])
 def test_a_name_of_another_format_is_refused(name, tmp_path):
-    search, _, _ = fitted(KINDS[0])
     with pytest.raises(ValueError, match=r"ends in '\.\w+'; give a name such as 'report.html'"):
-        search.report(tmp_path / name)
+        fitted(KINDS[0])[0].report(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", ["x.html", "x.HTM", "x"])
-def test_names_of_pages(name, tmp_path):
-    check_page(tmp_path / name)
+    for known in ("x.html", "x.HTM", "x"):
+        check_page(tmp_path / known)
 
 
 def test_by_how_much_each_one_misses_the_constraint():
@@ -315,15 +321,6 @@ def y_count(search):
     return search.class_count_[search.classes_ == 1].item()
 
 
-def test_weights_of_rows_count_on_the_page_of_labels(tmp_path):
-    search, X, y = fitted("labels")
-    weight = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
-    search.report(tmp_path / "r.html", X, y, sample_weight=weight)
-    assert f"{search.score(X, y, weight):.3f}   f1_macro on held-out data" in page_of(tmp_path / "r.html")[1]
-    shown = [row[1] for row in rows_of(tmp_path / "r.html", "Each label, held-out data, in sample weights")[1:]]
-    assert shown == [f"{count:.6g}" for count in weight @ y]
-
-
 def test_checks_look_at_each_label_and_at_the_value_of_all():
     search, X, y = fitted("labels")
     of_all = [found for found in findings(search) if found.code == "CSF010"]
@@ -337,30 +334,16 @@ def test_checks_look_at_each_label_and_at_the_value_of_all():
     assert findings(search, mute=[found.code for found in findings(search)]) == []
 
 
-def test_what_cannot_be_reported_of_labels_is_refused(tmp_path):
+def test_weights_count_on_the_page_of_labels_in_any_container(tmp_path):
     search, X, y = fitted("labels")
-    path = tmp_path / "r.html"
-    with pytest.raises(ValueError, match="y must have a column for each of 3 labels, got 2"):
-        search.report(path, X, y[:, :2])
-    with pytest.raises(ValueError, match=r"rivals\['a'\] .* of shape \(200, 3\); got shape \(200,\)"):
-        search.report(path, X, y, rivals={"a": y[:, 0]})
-    with pytest.raises(ValueError, match=r"'a' must predict 0 or 1 for each label, got 0\.4"):
-        search.report(path, X, y, rivals={"a": np.full(y.shape, 0.4)})
-    for average in ("micro", "samples"):
-        together = CostSearch(search.base, f"f1_{average}", param_grid=None, cv=2, n_trials=1).fit(X, y)
-        with pytest.raises(ValueError, match=rf"'f1_{average}' several labels a sample share .* metric='f1_macro'"):
-            together.report(path)
-    assert not path.exists()
-
-
-@pytest.mark.parametrize("container", [lambda y: y, sp.csr_array, lambda y: y.astype(bool), lambda y: y.tolist()])
-def test_containers_of_labels_make_the_same_page(container, tmp_path):
-    search, X, y = fitted("labels")
-    pages = []
-    for kind in (np.asarray, container):
-        search.report(tmp_path / "r.html", X, kind(y), rivals={"all": kind(np.ones_like(y))})
-        pages.append((tmp_path / "r.html").read_bytes())
-    assert pages[0] == pages[1]
+    weight, path, pages = np.random.default_rng(0).integers(1, 4, len(X)).astype(float), tmp_path / "r.html", set()
+    for kind in (np.asarray, sp.csr_array, lambda y: y.astype(bool), lambda y: y.tolist()):
+        search.report(path, X, kind(y), sample_weight=weight, rivals={"all": kind(np.ones_like(y))})
+        pages.add(path.read_bytes())
+    assert len(pages) == 1
+    assert f"{search.score(X, y, weight):.3f}   f1_macro on held-out data" in page_of(path)[1]
+    shown = [row[1] for row in rows_of(path, "Each label, held-out data, in sample weights")[1:]]
+    assert shown == [f"{count:.6g}" for count in weight @ y]
 
 
 def outcomes():
@@ -371,18 +354,16 @@ def outcomes():
 
 def test_the_best_method_is_named_and_doubted(tmp_path):
     path = tmp_path / "c.html"
-    write_comparison(path, outcomes(), metric_name="f1", reference="plain", facts={"Data": "<x>"}, notes=["left out"])
+    options = {"metric_name": "f1", "facts": {"Data": "<x>"}, "notes": ["left out"]}
+    write_comparison(path, outcomes(), reference="plain", **options)
     text = path.read_text(encoding="utf-8")
     assert "csf &lt;i&gt; has the highest mean f1 of 2 methods: 0.850" in text
     assert "less than two standard errors" in text
     assert "left out" in text
     assert "&lt;x&gt;" in text
     assert "constrained rate" not in text
-
-
-def test_the_reference_has_to_be_there(tmp_path):
     with pytest.raises(ValueError, match="reference must be a method of outcomes, got 'other'"):
-        write_comparison(tmp_path / "c.html", outcomes(), metric_name="f1", reference="other", facts={})
+        write_comparison(path, outcomes(), reference="other", **options)
 
 
 def test_of_several_models_the_page_tells_who_was_dropped(tmp_path):

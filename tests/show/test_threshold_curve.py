@@ -4,7 +4,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from builders import paper_search
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
@@ -46,31 +45,19 @@ def test_without_data_it_shows_the_out_of_fold_scores(plugin):
     np.testing.assert_allclose(display.companions["recall"], [profile.tpr for profile in profiles])
     np.testing.assert_allclose(display.companions["predicted positive"], [p.predicted_pos for p in profiles])
     assert display.values.max() == plugin.best_score_
-    fold = plugin.fold_curves_[2]
-    np.testing.assert_array_equal(
-        display.fold_values[2], [get_metric("jaccard").of(fold.at(threshold)) for threshold in display.thresholds]
-    )
+    expected = [get_metric("jaccard").of(plugin.fold_curves_[2].at(threshold)) for threshold in display.thresholds]
+    np.testing.assert_array_equal(display.fold_values[2], expected)
+    np.testing.assert_array_equal(display.fold_thresholds, plugin.fold_thresholds_)
+    display = ThresholdCurveDisplay.from_curves(plugin.curve_, "f1", fold_curves=plugin.fold_curves_)
+    np.testing.assert_array_equal(display.fold_thresholds, [c.best("f1").threshold for c in plugin.fold_curves_])
 
 
-def test_fold_thresholds_are_those_of_the_classifier_or_the_best(data):
-    model = PlugInClassifier(GaussianNB(), "recall", constraint="precision >= 0.5").fit(*data)
-    display = ThresholdCurveDisplay.from_estimator(model)
-    np.testing.assert_array_equal(display.fold_thresholds, model.fold_thresholds_)
-    display = ThresholdCurveDisplay.from_curves(model.curve_, "f1", fold_curves=model.fold_curves_)
-    np.testing.assert_array_equal(display.fold_thresholds, [c.best("f1").threshold for c in model.fold_curves_])
-
-
-def test_positive_class_is_that_of_the_classifier(data):
-    X, y = data[0], np.where(data[1] == 1, "rare", "usual")
-    model = PlugInClassifier(GaussianNB(), pos_label="rare").fit(X, y)
-    display = ThresholdCurveDisplay.from_estimator(model, X, y)
-    assert display.value == pytest.approx(model.score(X, y))
-
-
-def test_on_new_data(plugin, data):
-    X, y = data[0][:200], data[1][:200]
-    display = ThresholdCurveDisplay.from_estimator(plugin, X, y)
-    assert display.value == pytest.approx(plugin.score(X, y))
+@pytest.mark.parametrize("names", [(0, 1), ("usual", "rare")])
+def test_on_new_data(data, names):
+    X, y = data[0], np.array(names)[data[1]]
+    model = PlugInClassifier(GaussianNB(), "jaccard", pos_label=names[1]).fit(X, y)
+    display = ThresholdCurveDisplay.from_estimator(model, X[:200], y[:200])
+    assert display.value == pytest.approx(model.score(X[:200], y[:200]))
     assert display.fill_between_ is None
 
 
@@ -86,23 +73,18 @@ def test_any_classifier_and_labels(data):
     assert marked.value == pytest.approx(get_metric("f2").score(y, model.predict(X), pos_label="ham"))
 
 
-def test_weights_count(data):
-    y, score = data[1], data[0][:, 0]
-    weight = np.random.default_rng(0).exponential(size=y.size)
-    display = ThresholdCurveDisplay.from_predictions(y, score, sample_weight=weight, metric="gmean")
-    assert display.value == threshold_curve(y, score, sample_weight=weight).best("gmean").value
-
-
 def test_many_cuts_are_thinned_and_outliers_left_out():
     rng = np.random.default_rng(0)
-    y = (rng.random(20_000) < 0.1).astype(int)
+    y, weight = (rng.random(20_000) < 0.1).astype(int), rng.exponential(size=20_000)
     score = rng.standard_normal(20_000) + 2 * y
     score[0] = -1e6
-    display = ThresholdCurveDisplay.from_predictions(y, score)
+    display = ThresholdCurveDisplay.from_predictions(y, score, sample_weight=weight, metric="gmean")
+    assert display.value == threshold_curve(y, score, sample_weight=weight).best("gmean").value
     assert 200 < display.thresholds.shape[0] <= 501
     assert display.thresholds[-1] > -10
     assert (np.diff(display.thresholds) < 0).all()
     assert display.threshold in display.thresholds
+    assert ThresholdCurveDisplay.from_predictions([0, 1, 1], [0.0, 1.0, 1.0]).thresholds.tolist() == [0.5]
 
 
 @pytest.mark.parametrize(("metric", "text"), [("accuracy", "nothing is positive"), ("f1", "everything is positive")])
@@ -128,22 +110,18 @@ def test_given_axes_and_styles(plugin):
     assert display.ax_ is not ax
 
 
-def test_two_scores_are_enough():
-    display = ThresholdCurveDisplay.from_predictions([0, 1, 1], [0.0, 1.0, 1.0])
-    np.testing.assert_array_equal(display.thresholds, [0.5])
-
-
 def test_bad_input(plugin, data):
-    with pytest.raises(ValueError, match="all scores are equal"):
-        ThresholdCurveDisplay.from_predictions([0, 1], [0.5, 0.5])
-    with pytest.raises(ValueError, match="give X and y: GaussianNB"):
-        ThresholdCurveDisplay.from_estimator(plugin.estimator_)
-    with pytest.raises(ValueError, match="give X and y: PlugInClassifier"):
-        ThresholdCurveDisplay.from_estimator(plugin, data[0])
-    with pytest.raises(NotFittedError, match="not fitted"):
-        ThresholdCurveDisplay.from_estimator(PlugInClassifier(GaussianNB()))
-    with pytest.raises(ValueError, match="unknown metric"):
-        ThresholdCurveDisplay.from_predictions([0, 1], [0.1, 0.2], metric="auc")
+    draw, of = ThresholdCurveDisplay.from_estimator, ThresholdCurveDisplay.from_predictions
+    refused = {
+        "all scores are equal": lambda: of([0, 1], [0.5, 0.5]),
+        "unknown metric": lambda: of([0, 1], [0.1, 0.2], metric="auc"),
+        "give X and y: GaussianNB": lambda: draw(plugin.estimator_),
+        "give X and y: PlugInClassifier": lambda: draw(plugin, data[0]),
+        "not fitted": lambda: draw(PlugInClassifier(GaussianNB())),
+    }
+    for message, ask in refused.items():
+        with pytest.raises(ValueError, match=message):
+            ask()
 
 
 def searched(pos_label):

@@ -409,7 +409,6 @@ def test_a_local_search_is_a_fitted_one(both, tmp_path):
     np.testing.assert_array_equal(local.held_out_curve().fn, search.held_out_curve().fn)
     for number, shown in enumerate((search, local)):
         shown.report(tmp_path / f"{number}.html", X, y)
-        shown.report(tmp_path / f"{number}_alone.html")
     assert (tmp_path / "0.html").read_text() == (tmp_path / "1.html").read_text()
     assert clone(local).set_params(cv=whole.cv, refit=False).fit(X, y).best_score_ == whole.best_score_
 
@@ -501,7 +500,7 @@ def test_sparse_blocks_and_many_features():
     fold = hash_folds(0, 400, 2)
     search = DaskCostSearch(LinearSVC(tol=1e-5), n_trials=2, **PAPERS)
     search.fit(da.concatenate(blocks), da.from_array(y, chunks=100), folds=da.from_array(fold, chunks=100))
-    whole = paper_search(LinearSVC(tol=1e-8, max_iter=100_000), n_trials=2, cv=PredefinedSplit(fold)).fit(X, y)
+    whole = paper_search(LinearSVC(tol=1e-6, max_iter=100_000), n_trials=2, cv=PredefinedSplit(fold)).fit(X, y)
     assert search.cv_results_["duality_gap"].max() < 1e-7
     assert search.best_score_ == pytest.approx(whole.best_score_, abs=0.01)
     np.testing.assert_allclose(search.best_estimator_.coef_, whole.best_estimator_.coef_, atol=1e-3)
@@ -727,11 +726,10 @@ def test_a_fit_that_fails_leaves_nothing(fitted, data):
             ask()
 
 
-def test_without_dask_the_extra_is_named():
-    code = "import sys; sys.modules['dask'] = None; import csf.distributed.dask as d; d.DaskCostSearch(None).fit(0, 0)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
-    assert "ImportError: searching on Dask collections needs Dask" in told
-    assert "pip install 'csf-search[dask]'" in told
+def test_without_dask_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dask.array", None)
+    with pytest.raises(ImportError, match=r"Dask collections needs Dask .*pip install 'csf-search\[dask\]'"):
+        DaskCostSearch(LinearSVC()).fit(0, 0)
 
 
 # ---------------------------------------------------------------- the engine, and the file

@@ -1,8 +1,8 @@
 """What needs no session: parameters, sums of weights, thresholds between numbers of single precision."""
 
-import subprocess
 import sys
 from fractions import Fraction
+from importlib import import_module
 from inspect import signature
 from math import ldexp
 
@@ -66,11 +66,11 @@ def test_data_in_memory_are_sent_to_the_other_class():
         SparkCostSearch(estimator=Weighted()).fit(np.zeros((3, 2)))
 
 
-def test_without_pyspark_the_extra_is_named():
-    code = "import sys; sys.modules['pyspark'] = None; import csf.distributed.spark"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
-    assert "ImportError: csf.spark needs PySpark" in told
-    assert "pip install 'csf-search[spark]'" in told
+def test_without_pyspark_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark.ml", None)
+    monkeypatch.delitem(sys.modules, "csf.distributed.spark")
+    with pytest.raises(ImportError, match=r"csf\.spark needs PySpark .*pip install 'csf-search\[spark\]'"):
+        import_module("csf.distributed.spark")
 
 
 @pytest.mark.parametrize("cut", [0.3, 0.5, float(np.float32(0.3)), 1e-9, 1.0])
