@@ -3,7 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from csf._common import __version__, reporting
+from csf import _common
+from csf._common import __version__
 
 if TYPE_CHECKING:
     from csf.evaluate.predictions import difference, interval
@@ -47,7 +48,7 @@ def _plot_monitor(monitor: object, ax: object) -> object:
     return import_module("csf.plots").MonitorDisplay.from_monitor(monitor).plot(ax)
 
 
-reporting.write_report, reporting.summarise, reporting.plot_monitor = _write_report, _summarise, _plot_monitor
+_common.write_report, _common.summarise, _common.plot_monitor = _write_report, _summarise, _plot_monitor
 
 
 def __getattr__(name: str) -> object:

@@ -10,10 +10,10 @@ import warnings
 from collections.abc import Callable, Iterable
 from functools import wraps
 from types import FrameType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
-Given = ParamSpec("Given")
+Kind = TypeVar("Kind")
 
 # Words that other libraries add to names, and how alike two names must be to be offered for each other.
 _NOISE = re.compile(r"(score|metric|loss|bound|strategy|macro|binary|weighted|micro)")
@@ -41,20 +41,23 @@ def did_you_mean(name: object, known: Iterable[Any], aliases: dict[str, str] | N
     return f". Did you mean {spellings[close[0]]!r}?" if close else ""
 
 
-def called_elsewhere(**names: str) -> Callable[[Callable[Given, None]], Callable[Given, None]]:
-    """Decorator of an ``__init__``: arguments by their names in other libraries are errors that say what to write.
+def called_elsewhere(**names: str) -> Callable[[type[Kind]], type[Kind]]:
+    """Decorator of a class: arguments by their names in other libraries are errors that say what to write.
 
     The signature stays as it is, so that scikit-learn and editors see the arguments that there are.
     """
 
-    def decorate(init: Callable[Given, None]) -> Callable[Given, None]:
-        @wraps(init)
-        def checked(*args: Given.args, **kwargs: Given.kwargs) -> None:
-            for name in names.keys() & kwargs.keys():
-                raise TypeError(f"{type(args[0]).__name__} has no argument {name!r}; write {names[name]}")
-            init(*args, **kwargs)
+    def decorate(kind: type[Kind]) -> type[Kind]:
+        init = kind.__init__
 
-        return checked
+        @wraps(init)
+        def checked(self: Kind, *args: Any, **kwargs: Any) -> None:
+            for name in names.keys() & kwargs.keys():
+                raise TypeError(f"{type(self).__name__} has no argument {name!r}; write {names[name]}")
+            init(self, *args, **kwargs)
+
+        kind.__init__ = checked
+        return kind
 
     return decorate
 

@@ -39,8 +39,8 @@ from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import OUTCOMES, RowCosts, row_costs
 from csf.search import CostSearch
-from csf.search.config import AUTO, SearchConfig, shared_pace, steps_of, strategy_of
-from csf.search.problem import ClassProblem, ThresholdProblem, planned_models, serves_classes
+from csf.search.config import AUTO, SearchConfig, shared_effort, steps_of, strategy_of
+from csf.search.problem import ClassProblem, ThresholdProblem, class_metric, planned_models
 from csf.search.row_costs import RowProblem
 from csf.search.strategies import Ladder
 from csf.search.study import ClassStudy
@@ -361,8 +361,8 @@ class Problem:
     def setup(self, train: Part) -> Setup:
         """What all methods share that are trained on a part; the inner splits are made once."""
         seed = self.options.seed
-        pace = shared_pace([each.pace for each in self._models(train.y)])
-        cv = self.kind.cv(self.config, train.y, pace, random_state=check_random_state(seed))
+        effort = shared_effort([each.effort for each in self._models(train.y)])
+        cv = self.kind.cv(self.config, train.y, effort, random_state=check_random_state(seed))
         splits = resolve_splits(cv, train.X, train.y, random_state=seed)
         confidence = vars(self.options).get("confidence")
         return Setup(
@@ -384,20 +384,20 @@ class Problem:
         demand = "" if self.constraint is None else f" with {self.constraint}"
         models, trials = self._models(self.data.y), options.trials
         if "strategy" in options:  # of several strategies each has its own number
-            trials = max(self._most_trials(options.strategy, each.pace) for each in models)
+            trials = max(self._most_trials(options.strategy, each.effort) for each in models)
         found = [setting for each in models for setting in each.settings]
         text = f"{self.metric.name}{demand} of {options.base}, up to {trials} trials"
         if len(found) > 1:
-            steps = [step for each in models for step in steps_of(each.param_grid, each.settings, each.pace)]
+            steps = [step for each in models for step in steps_of(each.param_grid, each.settings, each.effort)]
             beyond = sum(step.beyond for step in steps)
             text += f" of each of {len(found) - beyond} settings"
             text += f" (and of {beyond} beyond them, as long as an end is best)" if beyond else ""
         return text
 
-    def _most_trials(self, strategy, pace):
+    def _most_trials(self, strategy, effort):
         if self.several:
             return self.study(strategy).most_trials
-        return strategy_of(strategy, pace).most_trials(self.options.trials)
+        return strategy_of(strategy, effort).most_trials(self.options.trials)
 
     def _models(self, y):
         return planned_models(self.config, self.kind, self.config.models, y.shape[0])
@@ -450,7 +450,7 @@ def load_problem(options: Namespace) -> Problem:
     """Read the data and check what the command line says about them."""
     costs, constraint = _costs_of(options), get_constraint(options.constraint)
     metric = get_metric(options.metric) if costs is None else costs
-    several = costs is None and serves_classes(options.metric)
+    several = costs is None and class_metric(options.metric) is not None
     columns = ReadOptions(options.target, options.positive, options.sample_weight, tuple(options.drop), several)
     data = read_dataset(options.data, columns)
     names = base_names(options.base)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,11 +12,6 @@ from scipy.sparse import issparse
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, IntArray, Label
 from csf._common.validation import check_binary_target, check_labels, check_weights
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from csf._common.typing import Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -311,7 +311,7 @@ class TwoClassRule(DocLinkMixin, ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
-class LinearRule(TwoClassRule):
+class LinearClassifier(TwoClassRule):
     """Base of linear classifiers of two classes.
 
     Subclasses have ``coef_`` of shape (1, n_features) and ``intercept_`` of shape (1,) of the score for

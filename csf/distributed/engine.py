@@ -23,12 +23,12 @@ from csf.evaluate import ScoreRow, ScoreStore
 from csf.evaluate.choices import decisions
 from csf.evaluate.trials import known_hull, outcome
 from csf.metrics.profile import ErrorProfile
-from csf.search.config import FAST, SLOW, Model, Pace, SearchConfig, Step, chooser_of, steps_of
+from csf.search.config import FAST, SLOW, Model, SearchConfig, SearchEffort, Step, chooser_of, steps_of
 from csf.search.loop import Deadline, SearchLoop
 from csf.search.outcome import Outcome, SearchOutcome, conclude, reason_of
 from csf.search.problem import make_studies, open_checkpoint
 from csf.search.selection import Race, races
-from csf.search.training import HeldOutPredictions, TrainedTrial, WaveTrainer, Work
+from csf.search.training import BatchTrainer, HeldOutPredictions, TrainedTrial, Work
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
@@ -428,7 +428,7 @@ class SampledStore(ScoreStore):
         super().put(replace(row, value=self.metric.of(profile)))
 
 
-class EngineTrainer(WaveTrainer):
+class EngineTrainer(BatchTrainer):
     """Trains on the data of an engine.
 
     ``counted`` has what the counts of each complete trial give, in their order. Held-out scores are collected where the
@@ -457,25 +457,25 @@ class EngineTrainer(WaveTrainer):
     def _store(self, entries: PartScores) -> ScoreStore:
         return SampledStore(entries, self.metric) if self.sampled else ScoreStore(entries.is_pos, entries.weight)
 
-    def waves(self, batch: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
+    def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
         """As many trials at once as the engine trains in the same passes, but one of each setting."""
-        # Trials of a setting start from each other: a search that goes on in the middle of a wave must find the same.
-        size, waves = max(self.engine.most_jobs(self.n_folds) // self.n_folds, 1), []
-        for setting, trial in batch:
-            open_ = (wave for wave in waves if len(wave) < size and setting not in dict(wave))
-            wave = next(open_, None)
-            if wave is None:
-                waves.append(wave := [])
-            wave.append((setting, trial))
-        return waves
+        # Trials of a setting start from each other: a search that goes on in the middle of a batch must find the same.
+        size, batches = max(self.engine.most_jobs(self.n_folds) // self.n_folds, 1), []
+        for setting, trial in asked:
+            open_ = (batch for batch in batches if len(batch) < size and setting not in dict(batch))
+            batch = next(open_, None)
+            if batch is None:
+                batches.append(batch := [])
+            batch.append((setting, trial))
+        return batches
 
-    def train(self, wave: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
-        """See `WaveTrainer.train`."""
+    def train(self, batch: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
+        """See `BatchTrainer.train`."""
         start = time.perf_counter()
-        jobs = [self._job(work, fold) for work in wave for fold in range(self.n_folds)]
+        jobs = [self._job(work, fold) for work in batch for fold in range(self.n_folds)]
         trained = self.engine.train(jobs)
-        seconds = (time.perf_counter() - start) / len(wave)
-        for number in range(len(wave)):
+        seconds = (time.perf_counter() - start) / len(batch)
+        for number in range(len(batch)):
             folds = trained[number * self.n_folds : (number + 1) * self.n_folds]
             yield self._judged(folds, seconds, raise_errors=raise_errors)
 
@@ -596,7 +596,7 @@ class EngineSearch:
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
         self.totals = self.engine.totals()
         self.totals.check()
-        steps, sample = steps_of(config.param_grid, self.settings, self._pace), self.engine.sample()
+        steps, sample = steps_of(config.param_grid, self.settings, self._effort), self.engine.sample()
         behind = []
         if sample is not None and races(config) and len(steps) > 1:
             steps, behind = self._raced(sample, steps)
@@ -623,13 +623,13 @@ class EngineSearch:
             store=loop.store,
             stop_reason="; ".join([stopped or reason_of(self.studies), *behind]),
         )
-        chooser = chooser_of(config, [Model(None, None, None, pace=self._pace)])
+        chooser = chooser_of(config, [Model(None, None, None, effort=self._effort)])
         if sample is not None:
             chooser = replace(chooser, margin=None)
         return conclude(searched, chooser, self.trainer.counted)
 
     @property
-    def _pace(self) -> Pace:
+    def _effort(self) -> SearchEffort:
         return FAST if self.fast else SLOW
 
     def _raced(self, sample: Engine, steps: list[Step]) -> tuple[list[Step], list[str]]:
@@ -639,7 +639,7 @@ class EngineSearch:
         config = replace(self.config, **alone)
         totals = sample.totals()
         trainer = EngineTrainer(sample, self.bases, config.aim, totals, normalize=config.normalize)
-        studies = make_studies(config, [self._pace] * len(steps), pos=totals.pos)
+        studies = make_studies(config, [self._effort] * len(steps), pos=totals.pos)
         assert trainer.store is not None, "a sample collects its scores"
         race = Race(studies, steps, trainer.store, config.aim)
         if SearchLoop(studies, trainer, raise_errors=config.error_score == "raise", race=race).run():
@@ -657,7 +657,7 @@ class EngineSearch:
             # What a race alone goes on to.
             n_settings = sum(not step.beyond for step in steps)
             self.bases, self.settings = self.bases[:n_settings], self.settings[:n_settings]
-        self.studies = make_studies(self.config, [self._pace] * len(self.settings), pos=self.totals.pos)
+        self.studies = make_studies(self.config, [self._effort] * len(self.settings), pos=self.totals.pos)
         return None if store is None or len(steps) == 1 else Race(self.studies, steps, store, self.config.aim)
 
     def _warn_of_counts(self) -> None:

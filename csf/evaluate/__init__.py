@@ -12,7 +12,7 @@ from csf.evaluate.choices import Chooser, differences, standard_error
 from csf.evaluate.draws import CodedRow, Retuned, retune
 from csf.evaluate.monitor import Monitor
 from csf.evaluate.predictions import Difference, difference, interval
-from csf.evaluate.store import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow
+from csf.evaluate.trials import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow
 
 __all__ = [
     "AssessedMixin",

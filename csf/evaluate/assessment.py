@@ -15,7 +15,7 @@ from csf._common.typing import Array, IntArray
 from csf._common.validation import check_count, check_fraction
 from csf.data.responses import midpoint
 from csf.evaluate._kernels import add_gains, row_gains
-from csf.evaluate.choices import BEST, Chooser, Judged, choose_on_parts, differences
+from csf.evaluate.choices import BEST, Chooser, JudgedDecisions, choose_on_parts, differences
 from csf.evaluate.draws import (
     LARGE,
     CodedRow,
@@ -31,8 +31,8 @@ from csf.evaluate.draws import (
 from csf.metrics import get_metric
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, BoolArray, IntArray
-    from csf.evaluate.store import ScoreRow, ScoreStore, TrialKey
+    from csf._common.typing import BoolArray
+    from csf.evaluate.trials import ScoreRow, ScoreStore, TrialKey
     from csf.metrics.base import Metric
 
 # ---------------------------------------------------------------- the resampler
@@ -264,7 +264,7 @@ class Assessment:
         90 % interval of its threshold; NaN for own decisions.
     value_range : tuple of float
         Smallest and largest value of the metric.
-    judged : Judged, default=None
+    judged : JudgedDecisions, default=None
         The decisions, for `mean_assessment`.
     random_state : int, default=0
         Seed of the draws.
@@ -283,7 +283,7 @@ class Assessment:
     errors: Array = field(repr=False)
     threshold_interval: tuple[float, float]
     value_range: tuple[float, float]
-    judged: Judged | None = field(default=None, repr=False)
+    judged: JudgedDecisions | None = field(default=None, repr=False)
     random_state: int = 0
     spread: float = SPREAD
     monte_carlo_error: float = np.nan
@@ -343,7 +343,7 @@ def assess(
     metric = get_metric(metric)
     options = {"n_draws": n_draws, "random_state": random_state, "chooser": chooser}
     sampled = Resampling(store, metric, keep=[winner], **options)
-    judged, spread = Judged.of(store, store[winner], metric), SPREAD if trained else 1.0
+    judged, spread = JudgedDecisions.of(store, store[winner], metric), SPREAD if trained else 1.0
     return Assessment(
         sampled.corrected_score,
         spread * judged.errors(n_draws, random_state),
@@ -370,7 +370,7 @@ def mean_assessment(parts: Sequence[Assessment]) -> Assessment:
         That of the mean.
     """
     ranges = np.array([part.value_range for part in parts])
-    together = Judged.mean([part.judged for part in parts if part.judged is not None])
+    together = JudgedDecisions.mean([part.judged for part in parts if part.judged is not None])
     spread = max(part.spread for part in parts)
     # The partitions of all parts are the same: their errors do not cancel.
     by_chance = [part.monte_carlo_error for part in parts]

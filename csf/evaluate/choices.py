@@ -24,7 +24,7 @@ from csf.evaluate.draws import (
 
 if TYPE_CHECKING:
     from csf.evaluate.draws import CodedRow, Units
-    from csf.evaluate.store import ScoreRow, ScoreStore
+    from csf.evaluate.trials import ScoreRow, ScoreStore
     from csf.metrics.base import Metric
 
 # ---------------------------------------------------------------- decisions and the error of their value
@@ -134,7 +134,7 @@ def _value(metric: Metric, totals: Array) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class JudgedDecisions:
     """Decisions on the same samples, whose mean value is asked for.
 
     Parameters
@@ -152,12 +152,12 @@ class Judged:
     copies: IntArray
 
     @classmethod
-    def of(cls, store: ScoreStore, row: ScoreRow, metric: Metric) -> Judged:
+    def of(cls, store: ScoreStore, row: ScoreRow, metric: Metric) -> JudgedDecisions:
         """Own decisions of a trial."""
         return cls((metric,), (outcomes(store, row),), store.copies)
 
     @classmethod
-    def mean(cls, parts: Sequence[Judged]) -> Judged:
+    def mean(cls, parts: Sequence[JudgedDecisions]) -> JudgedDecisions:
         """Those of several problems on the same samples."""
         metrics, tables = ([each for part in parts for each in getattr(part, name)] for name in ("metrics", "outcomes"))
         return cls(tuple(metrics), tuple(tables), parts[0].copies)
@@ -264,7 +264,7 @@ class Gain(NamedTuple):
     at: int
     best: int
     gain: float = np.nan
-    luck: float = np.nan
+    chance: float = np.nan
     error: float = np.nan
 
 
@@ -289,11 +289,11 @@ def decide_gain(
     # With what the rows really differ by taken out.
     noise = values()[among] - own[among, None]
     noise = noise[:, ~np.isnan(noise).any(axis=0)]
-    lucky = noise[~equal_costs[among]].max(axis=0) - noise[equal_costs[among]].max(axis=0)
-    if lucky.size < 2:  # nothing is known, so nothing convinces
+    by_chance = noise[~equal_costs[among]].max(axis=0) - noise[equal_costs[among]].max(axis=0)
+    if by_chance.size < 2:  # nothing is known, so nothing convinces
         return Gain(equal, best, gain, error=np.inf)
-    luck, error = float(lucky.mean()), float(lucky.std(ddof=1))
-    return Gain(best if gain > luck + min_gain * error else equal, best, gain, luck, error)
+    chance, error = float(by_chance.mean()), float(by_chance.std(ddof=1))
+    return Gain(best if gain > chance + min_gain * error else equal, best, gain, chance, error)
 
 
 def averaged(

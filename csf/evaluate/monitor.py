@@ -24,7 +24,7 @@ from scipy.special import betaln, logsumexp, xlog1py, xlogy
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from csf._common import reporting
+from csf import _common
 from csf._common.files import read_record, write_record
 from csf._common.typing import Array, BoolArray, PathLike, Samples
 from csf._common.validation import check_fraction, check_path, check_share, floats
@@ -173,7 +173,7 @@ class Monitor:
         csf.plots.MonitorDisplay
             The display.
         """
-        return reporting.plot_monitor(self, ax)
+        return _common.plot_monitor(self, ax)
 
     # ---------------------------------------------------------------- new samples
 

@@ -20,7 +20,7 @@ from csf.data.labels import read_classes, read_labels
 from csf.evaluate.assessment import interval as percentiles
 from csf.evaluate.choices import drawn_sums
 from csf.evaluate.draws import distinct
-from csf.evaluate.store import EntryStore
+from csf.evaluate.trials import EntryStore
 from csf.metrics import get_confusion_metric, get_metric
 from csf.metrics.constraints import share_of
 from csf.metrics.profile import ErrorProfile

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from csf._common.arrays import column_of, parts, row_at, stacked
-from csf._common.compiled import njit
+from csf._common.compiled import column_of, njit, parts, row_at, stacked
 from csf._common.typing import Array, BoolArray, Costs, FloatArray, IntArray, Samples
 from csf.learners._gaussian import (
     Belief,

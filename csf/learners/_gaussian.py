@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from csf._common.arrays import column_of, parts, row_at
-from csf._common.compiled import njit
+from csf._common.compiled import column_of, njit, parts, row_at
 from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Samples
 from csf.learners.online import SteppingLearner, StepRule
 from csf.metrics.profile import ErrorProfile

@@ -18,7 +18,7 @@ from csf._common.messages import warn
 from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, BoolArray, Label, Samples
 from csf._common.validation import check_binary_target, check_count, check_intercept, check_positive
-from csf.data.responses import LinearRule
+from csf.data.responses import LinearClassifier
 from csf.learners.losses import ClassScores, check_moderate, get_loss
 from csf.learners.online import NUMBERS, lengths, power_of_two_above
 from csf.learners.structural import check_tuning, choose_threshold, rows_of
@@ -284,7 +284,7 @@ def warn_of_weak_results(steps: list[Bounds], at_zero: float, C: float, *, eps: 
 # ---------------------------------------------------------------- what these learners share
 
 
-class BatchLearner(LinearRule):
+class BatchLearner(LinearClassifier):
     """Base of learners of a whole training set.
 
     Subclasses have the parameters ``loss``, ``fit_intercept``, ``intercept_scaling``,

@@ -26,7 +26,7 @@ from csf._common.validation import (
     check_weights,
 )
 from csf.data.costs import cost_channel
-from csf.data.responses import LinearRule
+from csf.data.responses import LinearClassifier
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.solvers import Hinge, HingeSolution, Rows
@@ -105,7 +105,7 @@ class RewardProblem:
 
 
 @with_parameters
-class LinearAlternation(LinearRule):
+class LinearAlternation(LinearClassifier):
     """Base of classifiers that alternate between a weighted linear SVM and a few numbers.
 
     Subclasses have the parameters ``C``, ``fit_intercept``, ``intercept_scaling``, ``tol``, ``max_iter``,

@@ -12,8 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._common.arrays import column_of, parts, row_at
-from csf._common.compiled import njit
+from csf._common.compiled import column_of, njit, parts, row_at
 from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, FloatArray, Label, RandomState_, Samples
 from csf._common.validation import check_choice, check_number, check_positive

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.arrays import column_of, parts, row_at
-from csf._common.compiled import njit
+from csf._common.compiled import column_of, njit, parts, row_at
 from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
 from csf._common.validation import check_bool, check_choice, check_count, check_positive

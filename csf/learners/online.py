@@ -17,8 +17,7 @@ from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._common.arrays import parts, row_at
-from csf._common.compiled import njit
+from csf._common.compiled import njit, parts, row_at
 from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, RandomState_, Samples
 from csf._common.validation import (
@@ -29,7 +28,7 @@ from csf._common.validation import (
     check_intercept,
     check_positive,
 )
-from csf.data.responses import LinearRule, TwoClassRule
+from csf.data.responses import LinearClassifier, TwoClassRule
 from csf.metrics.profile import ErrorProfile
 
 if TYPE_CHECKING:
@@ -410,7 +409,7 @@ class OnlineClassifier(TwoClassRule):
             raise
 
 
-class LinearOnlineClassifier(LinearRule, OnlineClassifier):
+class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
     """Base of online classifiers with one vector of weights.
 
     Beside those of `OnlineClassifier`, a subclass has the parameters ``fit_intercept`` and ``intercept_scaling``,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.arrays import parts
+from csf._common.compiled import parts
 from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, BoolArray, Costs, FloatArray, Samples
 from csf._common.validation import check_choice, check_count, check_fraction, check_number, check_positive, check_share

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from csf._common.arrays import column_of, parts, row_and_bounds, stacked
-from csf._common.compiled import njit
+from csf._common.compiled import column_of, njit, parts, row_and_bounds, stacked
 from csf._common.typing import Array, FloatArray, IntArray, Samples
 from csf._common.validation import check_bool
 from csf.metrics import get_metric

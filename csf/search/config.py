@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import field, fields
 from numbers import Real
 from operator import itemgetter
 from types import NoneType
@@ -16,7 +16,7 @@ from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 
 from csf._common.messages import did_you_mean, warn
-from csf._common.sklearn import last_step, named_models, routing_enabled
+from csf._common.sklearn import last_step, named_models, routing_enabled, with_parameters
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_
 from csf._common.validation import (
     check_choice,
@@ -41,6 +41,7 @@ from csf.trainers.linear import linear_kind
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
+    from csf.metrics.constraints import Constraint
     from csf.metrics.registry import MetricLike
     from csf.search.study import Bound
 
@@ -63,7 +64,7 @@ _FOLDS, _FEW = 5, 500
 MANY = 20_000
 
 
-class Pace(NamedTuple):
+class SearchEffort(NamedTuple):
     """What a search does by itself with a kind of base."""
 
     ladder_size: int  # steps of the ladder of costs
@@ -79,10 +80,10 @@ class Pace(NamedTuple):
 # are searched, costs are left alone, and with one repeat less the price stays below twice that of a tuned threshold.
 # Where nobody asks for more, PLAIN, twice four folds with equal costs are as good as 45 trainings within what sets of
 # data tell, and stay below one and a half times that price.
-FAST = Pace(Ladder().size, Margins.FAST, 3, cheap=True)
-SLOW = Pace(3, Margins.SLOW, 3)
-BY_ROUNDS = Pace(1, Margins.ROUNDS, 2, own=0)
-PLAIN = Pace(1, Margins.SLOW, 2, folds=4)
+FAST = SearchEffort(Ladder().size, Margins.FAST, 3, cheap=True)
+SLOW = SearchEffort(3, Margins.SLOW, 3)
+BY_ROUNDS = SearchEffort(1, Margins.ROUNDS, 2, own=0)
+PLAIN = SearchEffort(1, Margins.SLOW, 2, folds=4)
 
 
 def _solved(base: Estimator) -> tuple[str, Estimator] | None:
@@ -177,7 +178,7 @@ class Step(NamedTuple):
     slow: bool = False
 
 
-def steps_of(param_grid: Any, settings: Sequence[dict[str, Any]], pace: Pace = FAST) -> list[Step]:
+def steps_of(param_grid: Any, settings: Sequence[dict[str, Any]], effort: SearchEffort = FAST) -> list[Step]:
     """What has to be known before each of the settings of `settings_of` is tried.
 
     Parameters
@@ -186,7 +187,7 @@ def steps_of(param_grid: Any, settings: Sequence[dict[str, Any]], pace: Pace = F
         What the search was given.
     settings : list of dict
         Its settings.
-    pace : Pace, default=FAST
+    effort : SearchEffort, default=FAST
         That of the search: automatic settings are values of C unless they are numbers of rounds.
 
     Returns
@@ -200,7 +201,7 @@ def steps_of(param_grid: Any, settings: Sequence[dict[str, Any]], pace: Pace = F
     >>> [step.before for step in steps_of("auto", settings_of("auto", LinearSVC()))]
     [None, 0, 1, 2, 0, 4, 5]
     """
-    if not isinstance(param_grid, str) or pace.own is not None:
+    if not isinstance(param_grid, str) or effort.own is not None:
         return [Step() for _ in settings]
     # Of each multiple the one next to it on the way to 1.
     multiples = [*MULTIPLES, *BEYOND][: len(settings)]
@@ -215,11 +216,11 @@ def steps_of_models(models: Sequence[Model]) -> list[Step]:
     """What has to be known before each of the settings of all models is tried."""
     steps = []
     for number, model in enumerate(models):
-        for at, step in enumerate(steps_of(model.param_grid, model.settings, model.pace)):
+        for at, step in enumerate(steps_of(model.param_grid, model.settings, model.effort)):
             # Fewer rounds cost nothing, and are worth nothing where all of them are far behind.
-            before = 0 if at and len(models) > 1 and model.pace.own is not None else step.before
+            before = 0 if at and len(models) > 1 and model.effort.own is not None else step.before
             shifted = None if before is None else model.first + before
-            steps.append(step._replace(before=shifted, model=number, slow=not model.pace.cheap))
+            steps.append(step._replace(before=shifted, model=number, slow=not model.effort.cheap))
     return steps
 
 
@@ -233,8 +234,8 @@ def _rounds(base: Estimator, n_samples: int) -> list[dict[str, Any]]:
     return [{f"{prefix}{known.name}": number} for number in numbers]
 
 
-def pace_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[dict[str, Any]]) -> Pace:
-    """Pace of a search over some settings.
+def effort_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[dict[str, Any]]) -> SearchEffort:
+    """Effort of a search over some settings.
 
     Parameters
     ----------
@@ -249,7 +250,7 @@ def pace_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[di
 
     Returns
     -------
-    Pace
+    SearchEffort
         Of bases that have a fast solver; of others whose settings were given, or whose C is searched by another engine;
         of boosters whose rounds are searched unasked; or of all others.
 
@@ -257,9 +258,9 @@ def pace_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[di
     --------
     >>> from sklearn.svm import LinearSVC
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> [pace_of(base, "auto", "auto", [{}]).ladder_size for base in (LinearSVC(), DecisionTreeClassifier())]
+    >>> [effort_of(base, "auto", "auto", [{}]).ladder_size for base in (LinearSVC(), DecisionTreeClassifier())]
     [6, 1]
-    >>> pace_of(DecisionTreeClassifier(), "auto", {"max_depth": [3]}, [{"max_depth": 3}]).ladder_size
+    >>> effort_of(DecisionTreeClassifier(), "auto", {"max_depth": [3]}, [{"max_depth": 3}]).ladder_size
     3
     """
     if has_fast_solver(base, engine):
@@ -269,31 +270,31 @@ def pace_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[di
     return BY_ROUNDS if len(settings) > 1 else PLAIN
 
 
-def strategy_of(strategy: Any, pace: Pace) -> Strategy:
-    """Strategy of a search; a ladder that is given by its name is as long as the pace says."""
-    if pace.only_equal:
-        return OnlyEqualCosts(why=pace.only_equal)
+def strategy_of(strategy: Any, effort: SearchEffort) -> Strategy:
+    """Strategy of a search; a ladder that is given by its name is as long as the effort says."""
+    if effort.only_equal:
+        return OnlyEqualCosts(why=effort.only_equal)
     by_name = isinstance(strategy, str) and strategy == "ladder"
-    return Ladder(pace.ladder_size) if by_name else get_strategy(strategy)
+    return Ladder(effort.ladder_size) if by_name else get_strategy(strategy)
 
 
 def chooser_of(config: SearchConfig, models: Sequence[Model]) -> Chooser:
     """How a search of some models chooses among its trials."""
-    own = [None if model.pace.own is None else model.first + model.pace.own for model in models]
-    margins = [ModelMargin(model.first, model.pace.margin, at) for model, at in zip(models, own)]
-    margin = models[0].pace.margin if config.threshold == "stable" else None
+    own = [None if model.effort.own is None else model.first + model.effort.own for model in models]
+    margins = [ModelMargin(model.first, model.effort.margin, at) for model, at in zip(models, own)]
+    margin = models[0].effort.margin if config.threshold == "stable" else None
     return Chooser(margin, config.min_gain, margins[0].own, tuple(margins) if len(margins) > 1 else ())
 
 
-def shared_pace(paces: Sequence[Pace]) -> Pace:
-    """Pace by which folds are drawn that several models share: no more of them than the dearest model has by itself."""
-    repeats, folds = (min(getattr(pace, name) for pace in paces) for name in ("repeats", "folds"))
-    return paces[0]._replace(repeats=repeats, folds=folds, cheap=all(pace.cheap for pace in paces))
+def shared_effort(efforts: Sequence[SearchEffort]) -> SearchEffort:
+    """Effort by which several models draw their folds: no more of them than the dearest model has by itself."""
+    repeats, folds = (min(getattr(effort, name) for effort in efforts) for name in ("repeats", "folds"))
+    return efforts[0]._replace(repeats=repeats, folds=folds, cheap=all(effort.cheap for effort in efforts))
 
 
-def cv_of(cv: Any, y: Array, pace: Pace, *, random_state: np.random.RandomState | None) -> Any:
+def cv_of(cv: Any, y: Array, effort: SearchEffort, *, random_state: np.random.RandomState | None) -> Any:
     """The ``cv`` of a search, or what `open_cv` chooses where it was given none."""
-    return open_cv(y, pace, random_state=random_state) if cv is None else cv
+    return open_cv(y, effort, random_state=random_state) if cv is None else cv
 
 
 def split_seed(random_state: Any) -> Any:
@@ -301,14 +302,14 @@ def split_seed(random_state: Any) -> Any:
     return 0 if random_state is None else random_state
 
 
-def open_cv(y: Array, pace: Pace, *, random_state: np.random.RandomState | None) -> RepeatedStratifiedKFold:
+def open_cv(y: Array, effort: SearchEffort, *, random_state: np.random.RandomState | None) -> RepeatedStratifiedKFold:
     """Splitter of a search that was given none.
 
     Parameters
     ----------
     y : ndarray of shape (n_samples,)
         Labels.
-    pace : Pace
+    effort : SearchEffort
         What it does with its kind of base.
     random_state : RandomState or None
         Seed of the shuffling; ``None`` shuffles in one fixed way (that of no other seed), see `split_seed`.
@@ -340,13 +341,15 @@ def open_cv(y: Array, pace: Pace, *, random_state: np.random.RandomState | None)
             f"the rarer class has only {rarest} samples, and each of the {rarest} folds holds out one of them. The "
             "scores, the threshold, the intervals and the bound are unreliable; get more samples of that class"
         )
-    repeats = pace.repeats if rarest < _FEW and (pace.cheap or y.shape[0] <= MANY) else 1
-    folds = min(_FOLDS if repeats == 1 else pace.folds, rarest)
+    repeats = effort.repeats if rarest < _FEW and (effort.cheap or y.shape[0] <= MANY) else 1
+    folds = min(_FOLDS if repeats == 1 else effort.folds, rarest)
     seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
     return RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=split_seed(seed))
 
 
-def class_splits(y: Array, pace: Pace, *, random_state: np.random.RandomState | None) -> list[tuple[Array, Array]]:
+def class_splits(
+    y: Array, effort: SearchEffort, *, random_state: np.random.RandomState | None
+) -> list[tuple[Array, Array]]:
     """Splits of a search of several classes that was given none: five folds, three times where trainings are cheap.
 
     A class with fewer samples than folds is named; its scores come from models that know few of them.
@@ -363,7 +366,7 @@ def class_splits(y: Array, pace: Pace, *, random_state: np.random.RandomState | 
             f"the classes {rare} have fewer samples than there are folds ({_FOLDS}), so their results are "
             "unreliable; get more samples of them"
         )
-    repeats = pace.repeats if counts.min() < _FEW and pace.cheap else 1
+    repeats = effort.repeats if counts.min() < _FEW and effort.cheap else 1
     seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
     splitter = RepeatedStratifiedKFold(n_splits=_FOLDS, n_repeats=repeats, random_state=split_seed(seed))
     with warnings.catch_warnings():
@@ -381,7 +384,7 @@ MODEL = "model"
 class Model(NamedTuple):
     """A model that takes part in a search, with its name where there are several.
 
-    A plan adds its settings, the place of the ``first`` one among those of all models, and its pace.
+    A plan adds its settings, the place of the ``first`` one among those of all models, and its effort.
     """
 
     name: str | None
@@ -389,7 +392,7 @@ class Model(NamedTuple):
     param_grid: Any
     settings: Sequence[dict[str, Any]] = ()
     first: int = 0
-    pace: Pace = FAST
+    effort: SearchEffort = FAST
 
     @property
     def named_settings(self) -> Sequence[dict[str, Any]]:
@@ -407,42 +410,46 @@ _CHOICES = {
 }
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SearchConfig:
-    """Arguments of a search, as `csf.CostSearch` describes them.
+@with_parameters
+class SearchOptions:
+    """Arguments of a search, as `csf.CostSearch` describes them, with the defaults of every search.
 
-    The defaults are those of every search: a class that has another one says why in its docstring.
+    A class that has another default says why in its docstring.
     """
 
-    base: Estimator = None
-    metric: MetricLike = "f1"
-    strategy: Any = "ladder"
-    n_trials: int = 10
-    param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = AUTO
-    constraint: Any = None
+    base: Estimator = field(kw_only=False)
+    metric: MetricLike = field(default="f1", kw_only=False)
+    constraint: str | Constraint | None = None
     confidence: float | None = None
-    calibration: float = 0.3
-    review: Review | None = None
-    threshold: Literal["stable", "tune"] | None = "stable"
     cv: Any = None
-    refit: bool | Literal["folds"] = True
-    n_jobs: int | None = None
-    engine: Literal["auto", "generic", "liblinear"] = "auto"
+    random_state: RandomState_ = None
     pos_label: Label = None
     null_class: Label = None
+    param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = AUTO
+    strategy: str | Strategy | Callable[..., Any] = "ladder"
+    n_trials: int = 10
+    threshold: Literal["stable", "tune"] | None = "stable"
+    min_gain: float | None = None
+    tol: float | None = None
+    time_limit: float | None = None
+    calibration: float = 0.3
+    review: Review | None = None
+    engine: Literal["auto", "generic", "liblinear"] = "auto"
     weighting: Literal["class", "one-vs-rest"] = "class"
     normalize: Literal["none", "mean"] = "mean"
     sample_weight_name: str | None = None
-    min_gain: float | None = None
+    refit: bool | Literal["folds"] = True
     bound: Bound = "support"
     bound_on: Literal["validation", "train"] = "validation"
-    tol: float | None = None
-    time_limit: float | None = None
-    random_state: RandomState_ = None
+    n_jobs: int | None = None
     verbose: int = 0
     error_score: str | float = np.nan
     checkpoint: PathLike | None = None
     callbacks: list[Callable[..., Any]] | None = None
+
+
+class SearchConfig(SearchOptions):
+    """Arguments of one search; they do not change while it runs."""
 
     @classmethod
     def of(cls, search: Estimator) -> Self:
@@ -541,6 +548,13 @@ class SearchConfig:
     def limits_answers(self) -> bool:
         """Whether wrong answers without a review have a limit."""
         return self.review is not None and bool(self.review.limits)
+
+    def refuse(self, options: Mapping[str, tuple[Any, str]], whom: str, way: str = "") -> None:
+        """Raise a ValueError for options that have another value than the only one that is accepted, and say why."""
+        for name, (accepted, why) in options.items():
+            if (given := getattr(self, name)) != accepted:
+                more = way if accepted is None else f", or give {accepted!r}{way}"
+                raise ValueError(f"{name}={given!r} is not for {whom}: {why}. Leave it out{more}")
 
     def refuse_review(self, why: str) -> None:
         """Raise a ValueError if a third answer is asked for where there is none."""

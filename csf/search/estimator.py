@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from csf._common.messages import called_elsewhere, did_you_mean
-from csf._common.sklearn import CallbackSupportMixin, named_models, open_callback_context, with_callbacks
-from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
+from csf._common.sklearn import (
+    CallbackSupportMixin,
+    named_models,
+    open_callback_context,
+    with_callbacks,
+    with_parameters,
+)
+from csf._common.typing import Array, Estimator, Samples
 from csf._common.validation import check_samples
 from csf.data.folds import Task, read_groups
 from csf.data.labels import has_several_columns
@@ -21,7 +27,7 @@ from csf.evaluate import MAX_BYTES
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import is_label_metric
 from csf.metrics.row_costs import COSTS, RowCosts, row_costs
-from csf.search.config import AUTO, SearchConfig
+from csf.search.config import AUTO, SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.labels import LabelSearch, value_of_labels
 from csf.search.loop import Deadline, Forecast, SearchLoop
@@ -32,12 +38,12 @@ from csf.search.problem import (
     ThresholdProblem,
     calibration_split,
     certified,
+    class_metric,
     fold_mean,
     is_prefit,
     make_plan,
     open_checkpoint,
     read_problem,
-    serves_classes,
 )
 from csf.search.row_costs import RowProblem
 from csf.search.workers import LocalTrainer, threads_for
@@ -48,10 +54,6 @@ from csf.thresholds.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
-    from csf.metrics.constraints import Constraint, Review
-    from csf.metrics.registry import MetricLike
-    from csf.search.strategies.base import Strategy
-    from csf.search.study import Bound
     from csf.thresholds.curve import ThresholdCurve
 
 _base_has_scores = base_has("decision_function", "predict_proba")
@@ -64,7 +66,13 @@ def _has_a_threshold(self: CostSearch) -> bool:
     return _base_has_scores(self)
 
 
-class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
+@called_elsewhere(
+    scoring="metric=, a name such as 'f1' or a csf.metrics.Metric",
+    estimator="base=",
+    param_distributions="param_grid=",
+)
+@with_parameters
+class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, SearchOptions):
     """Train a classifier for F1 or another metric: class weights, threshold and parameters in one search.
 
     Metrics such as F-beta, Jaccard or the G-mean cannot be summed over samples, so ordinary training does not maximise
@@ -153,7 +161,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         The most that other costs could reach here, its distance from the best value, and its margin for chance.
     feasible_, constraint_value_, guarantee_, review_ : bool, float, Guarantee, Reviewed
         Whether the constraint holds, the constrained value, the test of ``confidence``; what three answers are worth.
-    gain_, gain_by_luck_, gain_error_ : float
+    gain_, gain_by_chance_, gain_error_ : float
         With ``min_gain``: gain over equal costs, and its mean and standard error by chance.
     trials_, cv_results_, studies_, held_out_ : list of Trial, dict of ndarray, list of Study, ScoreStore
         Trials, the same as a table, one study for each setting, and held-out scores.
@@ -188,83 +196,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     # What scikit-learn's metadata routing may be asked for, by `set_fit_request` and its kind.
     __metadata_request__fit = __metadata_request__predict = __metadata_request__score = dict.fromkeys(COSTS)
     __metadata_request__predict_proba = dict.fromkeys(COSTS)
-
-    @called_elsewhere(
-        scoring="metric=, a name such as 'f1' or a csf.metrics.Metric",
-        estimator="base=",
-        param_distributions="param_grid=",
-    )
-    def __init__(
-        self,
-        base: Estimator,
-        metric: MetricLike = SearchConfig.metric,
-        *,
-        constraint: str | Constraint | None = SearchConfig.constraint,
-        confidence: float | None = SearchConfig.confidence,
-        cv: Any = SearchConfig.cv,
-        random_state: RandomState_ = SearchConfig.random_state,
-        pos_label: Label = SearchConfig.pos_label,
-        null_class: Label = SearchConfig.null_class,
-        param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = SearchConfig.param_grid,
-        strategy: str | Strategy | Callable[..., Any] = SearchConfig.strategy,
-        n_trials: int = SearchConfig.n_trials,
-        threshold: Literal["stable", "tune"] | None = SearchConfig.threshold,
-        min_gain: float | None = SearchConfig.min_gain,
-        tol: float | None = SearchConfig.tol,
-        time_limit: float | None = SearchConfig.time_limit,
-        calibration: float = SearchConfig.calibration,
-        review: Review | None = SearchConfig.review,
-        engine: Literal["auto", "generic", "liblinear"] = SearchConfig.engine,
-        weighting: Literal["class", "one-vs-rest"] = SearchConfig.weighting,
-        normalize: Literal["none", "mean"] = SearchConfig.normalize,
-        sample_weight_name: str | None = SearchConfig.sample_weight_name,
-        refit: bool | Literal["folds"] = SearchConfig.refit,
-        bound: Bound = SearchConfig.bound,
-        bound_on: Literal["validation", "train"] = SearchConfig.bound_on,
-        n_jobs: int | None = SearchConfig.n_jobs,
-        verbose: int = SearchConfig.verbose,
-        error_score: str | float = SearchConfig.error_score,
-        checkpoint: PathLike | None = SearchConfig.checkpoint,
-        callbacks: list[Callable[..., Any]] | None = SearchConfig.callbacks,
-    ) -> None:
-        self.base = base
-        self.metric = metric
-        self.constraint = constraint
-        self.confidence = confidence
-        self.cv = cv
-        self.random_state = random_state
-        self.pos_label = pos_label
-        self.null_class = null_class
-        self.param_grid = param_grid
-        self.strategy = strategy
-        self.n_trials = n_trials
-        self.threshold = threshold
-        self.min_gain = min_gain
-        self.tol = tol
-        self.time_limit = time_limit
-        self.calibration = calibration
-        self.review = review
-        self.engine = engine
-        self.weighting = weighting
-        self.normalize = normalize
-        self.sample_weight_name = sample_weight_name
-        self.refit = refit
-        self.bound = bound
-        self.bound_on = bound_on
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.error_score = error_score
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
-        self.bound: Bound = bound
-        self.bound_on = bound_on
-        self.tol = tol
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
-        self.error_score = error_score
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Arguments of the search; with ``deep`` also the base's, or those of several models by their names.
@@ -546,7 +477,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         if "_reviewed" not in vars(self):
             found, ranked = self._outcome, self._ranked()
             answers = bands.decide(found.leaning(bands.review, bands.extra_cost))
-            self._reviewed = reviewed(bands, answers, ranked, self.assess(), self._luck)
+            self._reviewed = reviewed(bands, answers, ranked, self.assess(), self._optimism)
         return self._reviewed
 
     def at_capacity(self, at_most: float) -> Capacity:
@@ -578,7 +509,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         True
         """
         ranked = self._ranked()
-        return capacity_of(ranked, at_most, self.assess(), self._luck)
+        return capacity_of(ranked, at_most, self.assess(), self._optimism)
 
     def _ranked(self, **options: Any) -> Ranked:
         """The held-out entries as the winner ranks them."""
@@ -591,7 +522,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         return found.ranked(**options)
 
     @property
-    def _luck(self) -> float:
+    def _optimism(self) -> float:
         """What choosing trial and threshold added to the value of the winner."""
         return self.best_score_ - self.corrected_score_
 
@@ -724,7 +655,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.null_class is not None or serves_classes(self.metric)
+        tags.classifier_tags.multi_class = self.null_class is not None or class_metric(self.metric) is not None
         tags.classifier_tags.multi_label = is_label_metric(self.metric)
         return tags
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common import reporting
+from csf import _common
 from csf._common.messages import warn
 from csf._common.sklearn import SummaryMixin, pass_on_features
 from csf._common.typing import Array, PathLike, Samples
@@ -387,7 +387,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         (True, 'f1 to expect on new data')
         """
         check_is_fitted(self, "best_score_")
-        return reporting.summarise(self)
+        return _common.summarise(self)
 
     def report(
         self,
@@ -433,4 +433,4 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         check_is_fitted(self, "best_score_")
         fitted: Any = self
         options: dict[str, Any] = {"sample_weight": sample_weight, "rivals": rivals, "title": title, "facts": facts}
-        reporting.write_report(fitted, path, X, y, mute=mute, **options)
+        _common.write_report(fitted, path, X, y, mute=mute, **options)

@@ -23,7 +23,7 @@ from csf.evaluate.assessment import LabelledSamples, SampleDraws, assess_sample_
 from csf.evaluate.choices import decisions
 from csf.evaluate.trials import nothing_worked
 from csf.metrics.registry import LabelMetric, get_label_metric
-from csf.search.config import chooser_of, cv_of, pace_of, shared_pace, split_seed
+from csf.search.config import chooser_of, cv_of, effort_of, shared_effort, split_seed
 from csf.search.outcome import Outcome, SearchOutcome
 from csf.search.problem import Plan, ThresholdProblem, is_prefit
 from csf.search.selection import N_DRAWS, averaged_cut
@@ -221,7 +221,8 @@ class LabelSearch:
             if end is not None:
                 each.set_params(time_limit=max((end - time.monotonic()) / left, _NO_TIME))
             share = MAX_BYTES // labels.n_labels
-            searches.append(search_one(each, self.X, codes, self.weight, self.fit_params, self.prepared, share))
+            one = codes.astype(np.int64)
+            searches.append(clone(each)._fit(self.X, one, self.weight, self.fit_params, self.prepared, share))
         found = MeanOutcome(labels.given(searches))
         return found, found.rule, sum(each.refit_time_ for each in searches if search.refit)
 
@@ -291,7 +292,14 @@ class MeanOutcome:
     def published(self) -> dict[str, Any]:
         """Attributes of the fitted search."""
         trials = [trial for each in self.searches for trial in each.trials_]
-        return mean_of_searches(self.searches) | {
+        scores = np.array([each.best_score_ for each in self.searches])
+        return {
+            "searches_": self.searches,
+            "best_scores_": scores,
+            "best_score_": float(scores.mean()),
+            "upper_bound_": float(np.mean([each.upper_bound_ for each in self.searches])),
+            "gap_": float(np.mean([each.gap_ for each in self.searches])),
+            "best_params_": [each.best_params_ for each in self.searches],
             "trials_": trials,
             "n_trials_": len(trials),
             "n_splits_": self.searches[0].n_splits_,
@@ -316,19 +324,19 @@ class MeanOutcome:
         return found, found.rule
 
 
+_REFUSED = {
+    "constraint": (None, "rates of errors are those of one label a sample"),
+    "confidence": (None, "it is about constraints"),
+    "pos_label": (None, "each label is there or not"),
+    "null_class": (None, "each label is there or not"),
+    "weighting": ("class", "it is about classes of one label a sample"),
+}
+
+
 def _check(config: SearchConfig, aim: LabelMetric) -> None:
     """Refuse what several labels have no meaning for."""
-    for name in ("constraint", "confidence", "pos_label", "null_class"):
-        if getattr(config, name) is not None:
-            raise ValueError(
-                f"{name}={getattr(config, name)!r} is for one label a sample, and y has several; leave it out, or "
-                "search each column of y by itself"
-            )
+    config.refuse(_REFUSED, "several labels a sample", ", or search each column of y by itself")
     config.refuse_mean_of_folds("y has several labels a sample")
-    if config.weighting != "class":
-        raise ValueError(
-            f"weighting={config.weighting!r} is for classes of one label a sample, and y has several; use 'class'"
-        )
     if is_prefit(config):
         raise ValueError(
             "y has several labels, and csf trains the base once for each, but the base is already fitted. Give an "
@@ -410,35 +418,9 @@ def common_splits(
 ) -> tuple[list[tuple[IntArray, IntArray]], int | None, dict[str, Any]]:
     """Splits of several searches on the same samples, stratified by ``y``, their seed, and arguments of their fits."""
     state = None if search.random_state is None else check_random_state(search.random_state)
-    paces = [pace_of(model.base, search.engine, model.param_grid, [{}]) for model in search.models]
-    cv = cv_of(search.cv, y, shared_pace(paces), random_state=state)
+    efforts = [effort_of(model.base, search.engine, model.param_grid, [{}]) for model in search.models]
+    cv = cv_of(search.cv, y, shared_effort(efforts), random_state=state)
     groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
     splits = resolve_splits(cv, X, y, random_state=split_seed(state), split_params=groups)
     seed = None if state is None else int(state.randint(np.iinfo(np.int32).max))
     return splits, seed, {name: value for name, value in fit_params.items() if name != "groups"}
-
-
-def search_one(
-    search: Estimator,
-    X: Samples,
-    codes: Array,
-    weight: Array | None,
-    fit_params: dict[str, Any],
-    prepared: Prepared,
-    max_bytes: int,
-) -> Estimator:
-    """Search of one label, 1 where a sample has it."""
-    return clone(search)._fit(X, codes.astype(np.int64), weight, fit_params, prepared, max_bytes)
-
-
-def mean_of_searches(searches: list[Estimator]) -> dict[str, Any]:
-    """Attributes that tell the mean of a metric over searches of one label each."""
-    scores = np.array([search.best_score_ for search in searches])
-    return {
-        "searches_": searches,
-        "best_scores_": scores,
-        "best_score_": float(scores.mean()),
-        "upper_bound_": float(np.mean([search.upper_bound_ for search in searches])),
-        "gap_": float(np.mean([search.gap_ for search in searches])),
-        "best_params_": [search.best_params_ for search in searches],
-    }

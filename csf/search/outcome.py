@@ -244,7 +244,7 @@ class SearchOutcome(Outcome):
             "bound_margin_": self.bound_margin,
         }
         if self.gain is not None:
-            attributes |= {"gain_": self.gain.gain, "gain_by_luck_": self.gain.luck, "gain_error_": self.gain.error}
+            attributes |= {"gain_": self.gain.gain, "gain_by_chance_": self.gain.chance, "gain_error_": self.gain.error}
         if self.guarantee is not None:
             attributes["guarantee_"] = self.guarantee
         if self.moved_best is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from csf._common.messages import warn
-from csf._common.sklearn import clone, last_step, pass_on_features, routing_enabled, safe_indexing
+from csf._common.sklearn import clone, last_step, pass_on_features, routing_enabled, safe_indexing, with_parameters
 from csf._common.typing import Array, Costs, Estimator, IntArray, Label, RandomState_, Samples
 from csf._common.validation import (
     check_choice,
@@ -37,13 +37,13 @@ from csf.data.responses import (
 )
 from csf.evaluate import MAX_BYTES, AssessedMixin, ScoreStore, assess, seed_of
 from csf.evaluate.trials import Trial
-from csf.metrics import ConfusionMetric, LinearFractional, Metric, get_confusion_metric, get_metric
+from csf.metrics import LinearFractional, Metric, get_confusion_metric, get_metric
 from csf.metrics.base import rank
 from csf.metrics.concave import Concave
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import aim
 from csf.search.outcome import tuned_decision, violation_of
-from csf.search.problem import with_setting
+from csf.search.problem import class_metric, with_setting
 from csf.search.training import ClassJudge, FoldResult, FoldTask, pooled
 from csf.search.workers import Workers
 from csf.thresholds.class_choice import Candidate, assess_class
@@ -267,6 +267,8 @@ class PooledThresholdClassifier(ThresholdClassifier):
     _rule: Any  # a ThresholdRule, or a RuleOfClasses
     feasible_: bool
     estimator_: Estimator
+    rule_: LinearRule
+    confusion_: Array
 
     @property
     def best_threshold_(self) -> float:
@@ -488,6 +490,10 @@ class PooledThresholdClassifier(ThresholdClassifier):
 class ProbabilityThresholdClassifier(PooledThresholdClassifier):
     """Base class of classifiers whose thresholds have a meaning for probabilities only."""
 
+    bisection_: Bisection
+    mixture_: Mixture
+    n_iter_: int
+
     def _response_methods(self) -> tuple[str, ...]:
         return ("predict_proba",) if self.calibration is None else DECISION_FIRST
 
@@ -499,6 +505,7 @@ class ProbabilityThresholdClassifier(PooledThresholdClassifier):
 # ---------------------------------------------------------------- the plug-in classifier
 
 
+@with_parameters
 class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     """Classifier with the threshold, or the weights of the probabilities of several classes, that maximise a metric.
 
@@ -616,36 +623,19 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     (array([0.43, 1.49, 2.32]), 0.669)
     """
 
-    rule_: LinearRule
-    confusion_: Array
-
-    def __init__(
-        self,
-        base: Estimator,
-        metric: str | Metric = "f1",
-        *,
-        constraint: str | Constraint | None = None,
-        param_grid: dict[str, Any] | list[dict[str, Any]] | None = None,
-        cv: Any = 5,
-        calibration: Literal["sigmoid", "isotonic"] | None = None,
-        response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
-        pos_label: Label = None,
-        n_jobs: int | None = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.base = base
-        self.metric = metric
-        self.constraint = constraint
-        self.param_grid = param_grid
-        self.cv = cv
-        self.calibration = calibration
-        self.response_method = response_method
-        self.pos_label = pos_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    base: Estimator = field(kw_only=False)
+    metric: str | Metric = field(default="f1", kw_only=False)
+    constraint: str | Constraint | None = None
+    param_grid: dict[str, Any] | list[dict[str, Any]] | None = None
+    cv: Any = 5
+    calibration: Literal["sigmoid", "isotonic"] | None = None
+    response_method: Literal["auto", "predict_proba", "decision_function"] = "auto"
+    pos_label: Label = None
+    n_jobs: int | None = None
+    random_state: RandomState_ = None
 
     def _read(self, y: ArrayLike) -> tuple[Labels, IntArray]:
-        if self._metric_of_classes() is None or check_labels(y)[1].shape[0] == 2:
+        if class_metric(self.metric) is None or check_labels(y)[1].shape[0] == 2:
             return super()._read(y)  # more than two classes are refused there
         labels, codes = read_classes(y)
         for name in ("constraint", "calibration", "pos_label"):
@@ -665,13 +655,6 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
             return super()._pool(labels, folds, results)
         return PooledClassScores(self, labels, folds, results)
 
-    def _metric_of_classes(self) -> ConfusionMetric | None:
-        """The metric for three or more classes; ``None`` for a metric of two classes alone."""
-        try:
-            return get_confusion_metric(self.metric)
-        except (TypeError, ValueError):
-            return None
-
     def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         if _has_a_threshold(self):
             return super()._value(y, predicted, sample_weight)
@@ -679,7 +662,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self._metric_of_classes() is not None
+        tags.classifier_tags.multi_class = class_metric(self.metric) is not None
         return tags
 
     def _check_parameters(self) -> None:
@@ -730,6 +713,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
 # ---------------------------------------------------------------- plug-in classifiers of the papers
 
 
+@with_parameters
 class BisectionPlugIn(ProbabilityThresholdClassifier):
     """Classifier with the threshold that bisection finds for a linear-fractional metric.
 
@@ -779,29 +763,14 @@ class BisectionPlugIn(ProbabilityThresholdClassifier):
     (0.372, 0.742)
     """
 
-    metric: str | LinearFractional
-    bisection_: Bisection
-
-    def __init__(
-        self,
-        base: Estimator,
-        metric: str | LinearFractional = "f1",
-        *,
-        tol: float = 1e-09,
-        cv: Any = 5,
-        calibration: Literal["sigmoid", "isotonic"] | None = None,
-        pos_label: Label = None,
-        n_jobs: int | None = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.base = base
-        self.metric = metric
-        self.tol = tol
-        self.cv = cv
-        self.calibration = calibration
-        self.pos_label = pos_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    base: Estimator = field(kw_only=False)
+    metric: str | LinearFractional = field(default="f1", kw_only=False)
+    tol: float = 1e-9
+    cv: Any = 5
+    calibration: Literal["sigmoid", "isotonic"] | None = None
+    pos_label: Label = None
+    n_jobs: int | None = None
+    random_state: RandomState_ = None
 
     def _check_parameters(self) -> None:
         check_linear_fractional(self.metric)
@@ -814,6 +783,7 @@ class BisectionPlugIn(ProbabilityThresholdClassifier):
         return bisection(curve, self.metric, tol=self.tol).cut
 
 
+@with_parameters
 class FrankWolfePlugIn(ProbabilityThresholdClassifier):
     """Classifier with the best single threshold that Frank-Wolfe meets for a metric concave in the two rates.
 
@@ -868,32 +838,15 @@ class FrankWolfePlugIn(ProbabilityThresholdClassifier):
     (0.102, 0.866)
     """
 
-    metric: str | Concave
-    mixture_: Mixture
-    n_iter_: int
-
-    def __init__(
-        self,
-        base: Estimator,
-        metric: str | Concave = "gmean",
-        *,
-        max_iter: int = 100,
-        tol: float = 1e-06,
-        cv: Any = 5,
-        calibration: Literal["sigmoid", "isotonic"] | None = None,
-        pos_label: Label = None,
-        n_jobs: int | None = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.base = base
-        self.metric = metric
-        self.max_iter = max_iter
-        self.tol = tol
-        self.cv = cv
-        self.calibration = calibration
-        self.pos_label = pos_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    base: Estimator = field(kw_only=False)
+    metric: str | Concave = field(default="gmean", kw_only=False)
+    max_iter: int = 100
+    tol: float = 1e-6
+    cv: Any = 5
+    calibration: Literal["sigmoid", "isotonic"] | None = None
+    pos_label: Label = None
+    n_jobs: int | None = None
+    random_state: RandomState_ = None
 
     def _check_parameters(self) -> None:
         check_tangents(self.metric)
@@ -907,6 +860,7 @@ class FrankWolfePlugIn(ProbabilityThresholdClassifier):
         return frank_wolfe(curve, self.metric, max_iter=self.max_iter, tol=self.tol).best_single
 
 
+@with_parameters
 class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
     """Classifier that draws one of the thresholds of a Frank-Wolfe mixture for every sample it predicts.
 

@@ -31,7 +31,6 @@ from csf.evaluate.trials import Trial
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import row_costs
-from csf.search.checkpoint import Checkpoint
 from csf.search.config import (
     AUTO,
     BEYOND,
@@ -43,13 +42,14 @@ from csf.search.config import (
     chooser_of,
     class_splits,
     cv_of,
-    pace_of,
+    effort_of,
     settings_of,
-    shared_pace,
+    shared_effort,
     split_seed,
     steps_of_models,
     strategy_of,
 )
+from csf.search.loop import Checkpoint
 from csf.search.outcome import ClassOutcome, Outcome, SearchOutcome, conclude, conclude_classes, curve_of, reason_of
 from csf.search.selection import Race, races, stable_choice
 from csf.search.strategies import EqualCostsFirst, ImbalanceRatio, Ladder, get_strategy
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from csf.data.labels import Labels
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
-    from csf.search.config import Pace, SearchConfig
+    from csf.search.config import SearchConfig, SearchEffort
     from csf.search.strategies import Strategy
     from csf.search.training import Judge
     from csf.trainers.base import Trainer, Training
@@ -80,11 +80,11 @@ if TYPE_CHECKING:
 _WAYS_OUT = {"positive": "precision >= 0.8", "negative": "recall >= 0.8"}
 
 
-def make_studies(config: SearchConfig, paces: Sequence[Pace], *, pos: float) -> list[Study]:
-    """One study for each setting, which has a pace, without trials."""
+def make_studies(config: SearchConfig, efforts: Sequence[SearchEffort], *, pos: float) -> list[Study]:
+    """One study for each setting, which has an effort, without trials."""
     warn_of_trivial(config.aim, pos)
     options = {"pos": pos, "n_trials": config.n_trials, "tol": config.tol, "bound": config.bound}
-    return [Study(config.aim, _begun(config, strategy_of(config.strategy, pace)), **options) for pace in paces]
+    return [Study(config.aim, _begun(config, strategy_of(config.strategy, effort)), **options) for effort in efforts]
 
 
 def _begun(config: SearchConfig, strategy: Strategy) -> Strategy:
@@ -189,12 +189,12 @@ def make_plan(
     models = planned_models(config, problem, seeded_models(config.models, random_state), n_samples)
     bases = [with_setting(each.base, setting) for each in models for setting in each.settings]
     y = task.strata
-    cv = problem.cv(config, y, shared_pace([each.pace for each in models]), random_state=random_state)
+    cv = problem.cv(config, y, shared_effort([each.effort for each in models]), random_state=random_state)
     if task.groups is not None and (config.cv is None or isinstance(config.cv, Real)):
         cv = group_folds(cv, y, task.groups, random_state=split_seed(random_state))
     splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
     folds = make_folds(task, splits)
-    studies = problem.studies(config, folds, [each.pace for each in models for _ in each.settings])
+    studies = problem.studies(config, folds, [each.effort for each in models for _ in each.settings])
     channel_of = partial(_channel_of, config, weighted=task.weight is not None)
     setup = TrainingSetup(channel_of, config.normalize, config.engine, prepared)
     settings = [setting for each in models for setting in each.named_settings]
@@ -208,12 +208,12 @@ def planned_models(
     found: list[Model] = []
     for model in models:
         settings = problem.settings(config, model, n_samples)
-        pace = pace_of(model.base, config.engine, model.param_grid, settings)
+        effort = effort_of(model.base, config.engine, model.param_grid, settings)
         if _channel_of(config, model.base).kind == "none":
             why = f"{last_name(model.base)} takes no weights, so that other costs cannot reach it"
-            pace = pace._replace(ladder_size=1, only_equal=why)
+            effort = effort._replace(ladder_size=1, only_equal=why)
         first = sum(len(each.settings) for each in found)
-        found.append(model._replace(settings=settings, first=first, pace=pace))
+        found.append(model._replace(settings=settings, first=first, effort=effort))
     return found
 
 
@@ -425,10 +425,15 @@ def certified(found: SearchOutcome, rule: ThresholdRule, task: Task) -> SearchOu
 
 
 _REFUSED = {
-    "constraint": "rates of errors are those of two classes",
-    "confidence": "it is about constraints",
-    "min_gain": "the base's own decision with equal weights is kept unless others gain enough over it",
-    "tol": "there is no upper bound for several classes",
+    "constraint": (None, "rates of errors are those of two classes"),
+    "confidence": (None, "it is about constraints"),
+    "min_gain": (None, "the base's own decision with equal weights is kept unless others gain enough over it"),
+    "tol": (None, "there is no upper bound for several classes"),
+    "weighting": (
+        "class",
+        "costs of each problem are c_fn and c_fp beside a null class",
+    ),
+    "bound_on": ("validation", "there is no upper bound for several classes"),
 }
 
 
@@ -447,13 +452,13 @@ class ThresholdProblem:
         multiples = [*MULTIPLES, *BEYOND] if self._races(config) else MULTIPLES
         return settings_of(model.param_grid, model.base, config.engine, multiples=multiples, n_samples=n_samples)
 
-    def cv(self, config: SearchConfig, y: Array, pace: Pace, *, random_state: Any) -> Any:
+    def cv(self, config: SearchConfig, y: Array, effort: SearchEffort, *, random_state: Any) -> Any:
         """Splitter, or the splits."""
-        return cv_of(config.cv, y, pace, random_state=random_state)
+        return cv_of(config.cv, y, effort, random_state=random_state)
 
-    def studies(self, config: SearchConfig, folds: list[Fold], paces: Sequence[Pace]) -> list[Any]:
-        """One study for each setting, which has a pace, without trials."""
-        return make_studies(config, paces, pos=bound_share(folds, on_train=config.bound_on == "train"))
+    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
+        """One study for each setting, which has an effort, without trials."""
+        return make_studies(config, efforts, pos=bound_share(folds, on_train=config.bound_on == "train"))
 
     def _races(self, config: SearchConfig) -> bool:
         """See `races`."""
@@ -541,19 +546,7 @@ class ClassProblem:
                 "Only binary classification is supported. The type of the target is multiclass with "
                 f"{labels.classes.size} classes: {error}"
             ) from None
-        for name, why in _REFUSED.items():
-            if getattr(config, name) is not None:
-                raise ValueError(
-                    f"{name}={getattr(config, name)!r} is not for several classes: {why}. Leave it out, or say with "
-                    "null_class= which class means nothing to find"
-                )
-        if config.weighting != "class":
-            raise ValueError(
-                f"weighting={config.weighting!r} is for c_fn and c_fp beside a null class; several classes have a "
-                "weight each. Leave it out"
-            )
-        if config.bound_on != "validation":
-            raise ValueError(f"bound_on={config.bound_on!r}: there is no upper bound for several classes; leave it out")
+        config.refuse(_REFUSED, "several classes", ", or say with null_class= which class means nothing to find")
         return cls(labels, metric)
 
     @property
@@ -576,18 +569,18 @@ class ClassProblem:
         """Settings of a model's parameters; of boosters none."""
         return settings_of(model.param_grid, model.base, config.engine, multiples=CLASS_MULTIPLES)
 
-    def cv(self, config: SearchConfig, y: Array, pace: Pace, *, random_state: Any) -> Any:
+    def cv(self, config: SearchConfig, y: Array, effort: SearchEffort, *, random_state: Any) -> Any:
         """Splitter, or the splits."""
-        return class_splits(y, pace, random_state=random_state) if config.cv is None else config.cv
+        return class_splits(y, effort, random_state=random_state) if config.cv is None else config.cv
 
-    def studies(self, config: SearchConfig, folds: list[Fold], paces: Sequence[Pace]) -> list[Any]:
-        """One study for each setting, which has a pace, without trials."""
+    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
+        """One study for each setting, which has an effort, without trials."""
         task = folds[0].task
         totals = np.bincount(task.codes, task.weight, self._n_classes)
         shares = totals / totals.sum()
         return [
-            ClassStudy(self.metric, config.strategy, shares=shares, n_trials=config.n_trials, why=pace.only_equal)
-            for pace in paces
+            ClassStudy(self.metric, config.strategy, shares=shares, n_trials=config.n_trials, why=effort.only_equal)
+            for effort in efforts
         ]
 
     def race(self, config: SearchConfig, plan: Plan, store: Any) -> None:
@@ -647,12 +640,12 @@ def read_problem(config: SearchConfig, y: ArrayLike) -> tuple[Problem, IntArray]
     return ThresholdProblem(labels), codes
 
 
-def serves_classes(metric: Any) -> bool:
-    """Whether a metric has a meaning for several classes that are all alike."""
+def class_metric(metric: Any) -> ConfusionMetric | None:
+    """The metric for several classes that are all alike; ``None`` where it has no meaning for them."""
     try:
-        return bool(get_confusion_metric(metric))
+        return get_confusion_metric(metric)
     except (TypeError, ValueError):
-        return False
+        return None
 
 
 # ---------------------------------------------------------------- the mean of the models of all folds

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.evaluate import Assessment
     from csf.evaluate.trials import Trial
-    from csf.search.config import Model, Pace, SearchConfig
+    from csf.search.config import Model, SearchConfig, SearchEffort
     from csf.search.problem import Plan
     from csf.thresholds.curve import ThresholdCurve
 
@@ -116,11 +116,8 @@ class RowProblem(ThresholdProblem):
         cls, config: SearchConfig, costs: RowCosts, X: Samples, y: ArrayLike, given: dict[str, Any]
     ) -> tuple[Self, IntArray]:
         """The problem of some samples, and their codes; a ValueError for what has no meaning with costs of rows."""
-        for name, (accepted, why) in _REFUSED.items():
-            if getattr(config, name) != accepted and not (name == "confidence" and config.limits_answers):
-                raise ValueError(
-                    f"{name}={getattr(config, name)!r} is not for costs of rows: {why}. Leave it out, at {accepted!r}"
-                )
+        certified = ("confidence",) if config.limits_answers else ()
+        config.refuse({name: how for name, how in _REFUSED.items() if name not in certified}, "costs of rows")
         config.refuse_mean_of_folds("costs of rows decide here")
         labels, codes = read_labels(y, pos_label=config.pos_label)
         table = costs.table(X, **given)
@@ -138,9 +135,9 @@ class RowProblem(ThresholdProblem):
         few = n_samples if n_samples is not None and n_samples <= MANY else None
         return settings_of(model.param_grid, model.base, config.engine, multiples=(1.0,), n_samples=few)
 
-    def studies(self, config: SearchConfig, folds: list[Fold], paces: Sequence[Pace]) -> list[Any]:
+    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
         """One study for each setting, without trials."""
-        return [RowStudy(self.costs, 0.0) for _ in paces]
+        return [RowStudy(self.costs, 0.0) for _ in efforts]
 
     def weighed(self, config: SearchConfig, plan: Plan) -> Plan:
         """The plan with trainings of each model's own setting that weigh rows by powers of what they cost.
@@ -151,7 +148,7 @@ class RowProblem(ThresholdProblem):
             (each.first, power)
             for each in plan.models
             if plan.setup.channel_of(plan.bases[each.first]).carries_samples
-            for power in self._powers(config, each.pace, plan.task.n_samples)
+            for power in self._powers(config, each.effort, plan.task.n_samples)
         ]
         return replace(
             plan,
@@ -161,11 +158,11 @@ class RowProblem(ThresholdProblem):
             weights=[plan.task.weight] * len(plan.bases) + [self._weight(plan.task, power) for _, power in more],
         )
 
-    def _powers(self, config: SearchConfig, pace: Pace, n_samples: int) -> list[float]:
+    def _powers(self, config: SearchConfig, effort: SearchEffort, n_samples: int) -> list[float]:
         """Powers of what rows cost besides 0."""
         given = not isinstance(config.strategy, str)
         # Of many samples the root is left out, for the time of its training.
-        most = (3 if given or n_samples <= MANY else 2) if given or pace is FAST else 1
+        most = (3 if given or n_samples <= MANY else 2) if given or effort is FAST else 1
         return powers_of(config.strategy, min(config.n_trials, most))[1:]
 
     def _weight(self, task: Task, power: float) -> Array:

@@ -40,7 +40,7 @@ class Choice(NamedTuple):
         Those of the trial with the largest value, the winner unless its gain was too small.
     gain : float
         Value of ``best`` minus that of the best trial with equal costs; NaN where there is none.
-    luck : float
+    chance : float
         Gain to expect where no trial is better than equal costs are; NaN where it was not needed.
     error : float
         Standard error of such a gain; NaN where it was not needed.
@@ -49,7 +49,7 @@ class Choice(NamedTuple):
     key: TrialKey
     best: TrialKey
     gain: float
-    luck: float
+    chance: float
     error: float
 
 
@@ -86,11 +86,11 @@ class GainRule:
     >>> from csf.evaluate import ScoreStore
     >>> rng, is_pos = np.random.default_rng(0), np.arange(500) < 100
     >>> store = ScoreStore(is_pos)
-    >>> for number, value in enumerate([0.45, 0.48, 0.47, 0.49]):  # equally good but for luck
+    >>> for number, value in enumerate([0.45, 0.48, 0.47, 0.49]):  # equally good but for chance
     ...     score = rng.normal(size=500) + is_pos
     ...     store.add((0, number), score=score, threshold=0.5, value=value, equal_costs=number == 0)
     >>> choice = GainRule().choose(store, "f1")
-    >>> choice.key, choice.best, choice.gain, choice.luck
+    >>> choice.key, choice.best, choice.gain, choice.chance
     ((0, 0), (0, 3), 0.04, 0.011)
     """
 

@@ -61,9 +61,9 @@ class History(ABC):
     def ask_batch(self) -> list[Trial]:
         """Pending trials to train at once; empty when the search is over."""
 
-    @abstractmethod
     def record(self, trial: Trial | int, *, setting: int = 0, **results: Any) -> Trial:
         """Complete a pending trial."""
+        return self._settle(trial, state="complete", setting=setting, **results)
 
     def fail(self, trial: Trial | int, error: str | Exception, **results: Any) -> Trial:
         """Report that a trial's training failed; the search goes on without it.
@@ -278,7 +278,7 @@ class Study(History):
         self.tol = tol
         self.bound = bound
         upper_bound([], self.metric, pos=self.pos, bound=bound)  # a bound that cannot serve the metric says so now
-        # What was told with labels and predictions, as long as all of it was of the same samples.
+        # What was given with labels and predictions, as long as all of it was of the same samples.
         self._held_out: ScoreStore | None = None
         self._truth: tuple[BoolArray, Array | None] | None = None
 
@@ -466,7 +466,7 @@ class Study(History):
             The complete trial.
         """
         check_share(results["profile"], self.pos)
-        return self._settle(trial, state="complete", setting=setting, **results)
+        return super().record(trial, setting=setting, **results)
 
     @property
     def most_trials(self) -> int:
@@ -499,7 +499,7 @@ class Study(History):
     # ---------------------------------------------------------------- what to expect on new data
 
     def _keep_predictions(self, trial: Trial, is_pos: BoolArray, weight: Array | None, predicted: Array) -> None:
-        """Keep what a complete trial was told with: scores where it has a threshold, else decisions."""
+        """Keep what a complete trial was given with: scores where it has a threshold, else decisions."""
         if self._truth is None:
             self._truth, self._held_out = (is_pos, weight), ScoreStore(is_pos, weight)
         truth, known = self._truth
@@ -646,10 +646,6 @@ class ClassStudy(History):
             why = f": {self._why}" if self._why else ""
             self.stop_reason = f"all {len(self._powers)} class weights were tried{why}"
         return batch
-
-    def record(self, trial: Trial | int, *, setting: int = 0, **results: Any) -> Trial:
-        """Complete a pending trial."""
-        return self._settle(trial, state="complete", setting=setting, **results)
 
 
 def judged_fields(metric: ConfusionMetric, own: Any, tuned: Any = None, judged: Any = None) -> dict[str, Any]:

@@ -26,10 +26,8 @@ from csf.thresholds.curve import sweep_several
 from csf.thresholds.linear_rule import confusion_of, cross_fitted, tune_rule
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, IntArray
     from csf.data.folds import Fold
     from csf.data.responses import Response
-    from csf.evaluate import ScoreStore
     from csf.evaluate.trials import CompleteFields, FailedFields, OutcomeFields, Trial
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
@@ -89,7 +87,7 @@ class TrainedTrial:
     failed: FailedEverywhere | None = None
 
 
-class WaveTrainer(ABC):
+class BatchTrainer(ABC):
     """Trains and judges trials on folds, here or wherever the data are.
 
     ``startables`` has one row for each setting and in it one entry for each fold. ``store`` takes the held-out scores;
@@ -111,12 +109,12 @@ class WaveTrainer(ABC):
         return None
 
     @abstractmethod
-    def waves(self, batch: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
-        """Settings and trials of a batch in the groups that are trained at once."""
+    def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
+        """Settings and trials that were asked for, in the batches that are trained at once."""
 
     @abstractmethod
-    def train(self, wave: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
-        """Train a wave; results in its order, whatever order they come in.
+    def train(self, batch: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
+        """Train a batch; results in its order, whatever order they come in.
 
         With ``raise_errors`` a training that fails ends all, else it is the result of its trial.
         """
@@ -272,7 +270,7 @@ def _known(y: IntArray, answer: Response, weight: Array | None) -> tuple[ErrorPr
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class FoldPart:
     """What the trainings of one setting on one fold have in common; the trainer has the samples, not the fold."""
 
     trainer: Trainer
@@ -281,7 +279,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class FoldTask:
-    """One training, as it travels to where it runs; ``setting`` and ``fold`` say which `Part` it belongs to."""
+    """One training, as it travels to where it runs; ``setting`` and ``fold`` say which `FoldPart` it belongs to."""
 
     setting: int
     fold: int
@@ -290,7 +288,7 @@ class FoldTask:
     tune: bool = True
     on_train: bool = False
 
-    def run(self, part: Part) -> FoldResult:
+    def run(self, part: FoldPart) -> FoldResult:
         """Train on the part, here and now."""
         return run_fold(part.trainer, part.fold, self.costs, self.starts, tune=self.tune, on_train=self.on_train)
 

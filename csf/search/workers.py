@@ -5,12 +5,13 @@ from __future__ import annotations
 import pickle
 import re
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs, wrap_non_picklable_objects
@@ -24,12 +25,12 @@ from csf.data.folds import pool_held_out
 from csf.evaluate import MAX_BYTES
 from csf.evaluate.trials import first_line
 from csf.search.training import (
+    BatchTrainer,
     FailedEverywhere,
+    FoldPart,
     FoldResult,
     FoldTask,
-    Part,
     TrainedTrial,
-    WaveTrainer,
     Work,
 )
 
@@ -49,7 +50,28 @@ _SENDINGS = 20
 _QUIET = 15
 
 
-class Cluster:
+class _Place(ABC):
+    """Where the trainings of some parts run, within a context that is held from one call to the next."""
+
+    def __init__(self, parts: list[list[FoldPart]], around: AbstractContextManager[Any]) -> None:
+        self._parts, self._around = parts, around
+
+    def __enter__(self) -> Self:
+        self._around.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._around.__exit__(*error)
+
+    def _part(self, task: FoldTask) -> FoldPart:
+        return self._parts[task.setting][task.fold]
+
+    @abstractmethod
+    def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
+        """Number and result of each task, as they come."""
+
+
+class Cluster(_Place):
     """Trains on the workers of a Dask cluster.
 
     They are sent all trainers once, in one message in which what trainers share is shared. The scheduler keeps it: it
@@ -57,7 +79,7 @@ class Cluster:
 
     Parameters
     ----------
-    parts : list of list of Part
+    parts : list of list of FoldPart
         One row for each setting, one entry for each fold.
     backend : joblib.parallel.ParallelBackendBase
         joblib's active backend, ``parallel_config(backend="dask")``.
@@ -68,30 +90,14 @@ class Cluster:
     cluster has a single core left.
     """
 
-    def __init__(self, parts: list[list[Part]], backend: Any) -> None:
-        self._parts, self._backend, self._client = parts, backend, backend.client
+    def __init__(self, parts: list[list[FoldPart]], backend: Any) -> None:
+        super().__init__(parts, nullcontext())
+        self._backend, self._client = backend, backend.client
         self._sent: Any = None
         self._sendings = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._sent = None
-
     def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
-        """Number and result of each task, as they come.
-
-        Parameters
-        ----------
-        tasks : list of FoldTask
-            The trainings.
-
-        Yields
-        ------
-        tuple of (int, FoldResult)
-            Place among the tasks, and the result.
-        """
+        """Number and result of each task, as they come."""
         home = _Home(get_config(), list(warnings.filters))
         # In a task of the cluster, waiting must not keep a worker from its work.
         with self._backend.retrieval_context():
@@ -170,7 +176,7 @@ class Cluster:
 class _Parts:
     """All trainers with their folds. Dask would look into a list."""
 
-    def __init__(self, rows: list[list[Part]]) -> None:
+    def __init__(self, rows: list[list[FoldPart]]) -> None:
         self.rows = rows
 
 
@@ -230,7 +236,7 @@ class Workers:
     def __init__(self, trainers: list[list[Trainer]], folds: list[Fold], n_jobs: int | None) -> None:
         # A trainer has the samples that it needs; folds with samples would send them a second time.
         judged = [fold.without_samples for fold in folds]
-        parts = [[Part(*pair) for pair in zip(row, judged, strict=True)] for row in trainers]
+        parts = [[FoldPart(*pair) for pair in zip(row, judged, strict=True)] for row in trainers]
         threads = threads_for([trainer for row in trainers for trainer in row], n_jobs)
         backend, count = get_active_backend()[0], effective_n_jobs(n_jobs)  # pyright: ignore[reportArgumentType] (None is fine)
         self._place: _Place
@@ -288,58 +294,28 @@ def threads_for(trainers: Sequence[Trainer], n_jobs: int | None) -> Threads | No
     return Threads(count) if fits else None
 
 
-class _Place(Protocol):
-    """Where trainings run."""
-
-    def __enter__(self) -> Any: ...
-
-    def __exit__(self, *error: Any) -> None: ...
-
-    def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
-        """Number and result of each task, as they come."""
-        ...
-
-
-class _Here:
+class _Here(_Place):
     """Trains in this thread."""
-
-    def __init__(self, parts: list[list[Part]], around: AbstractContextManager[Any]) -> None:
-        self._parts, self._around = parts, around
-
-    def __enter__(self) -> Self:
-        self._around.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._around.__exit__(*error)
 
     def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
         """Number and result of each task, as they come."""
         for number, task in enumerate(tasks):
-            yield number, task.run(self._parts[task.setting][task.fold])
+            yield number, task.run(self._part(task))
 
 
-class _Threads:
-    """Trains compiled solvers in threads, which help each other: the last training of a wave has them all."""
+class _Threads(_Place):
+    """Trains compiled solvers in threads, which help each other: the last training of a batch has them all."""
 
-    def __init__(self, parts: list[list[Part]], threads: Threads) -> None:
-        self._parts, self._threads = parts, threads
-
-    def __enter__(self) -> Self:
-        self._threads.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._threads.__exit__(*error)
+    _around: Threads
 
     def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
         """Number and result of each task, in their order."""
-        given = [(task, self._parts[task.setting][task.fold]) for task in tasks]
+        given = [(task, self._part(task)) for task in tasks]
         for task, part in given:
             with suppress(Exception):  # the trainings raise it again, and each says so by itself
                 part.trainer.prepare(task.starts)
         config = get_config()
-        results = [self._threads.submit(_configured, config, *each) for each in given]
+        results = [self._around.submit(_configured, config, *each) for each in given]
         try:
             for number, result in enumerate(results):
                 yield number, result.result()
@@ -348,21 +324,15 @@ class _Threads:
                 result.cancel()
 
 
-class _Pool:
+class _Pool(_Place):
     """Trains in threads or processes of this machine, or wherever another backend of joblib does."""
 
-    def __init__(self, parts: list[list[Part]], n_jobs: int | None, count: int) -> None:
-        self._parts = parts
+    _around: Parallel
+
+    def __init__(self, parts: list[list[FoldPart]], n_jobs: int | None, count: int) -> None:
+        super().__init__(parts, Parallel(n_jobs=n_jobs, return_as="generator_unordered"))
         # joblib hands out twice as many tasks as there are workers.
         self._in_flight = 2 * count
-        self._parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-
-    def __enter__(self) -> Self:
-        self._parallel.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._parallel.__exit__(*error)
 
     def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
         """Number and result of each task, as they come."""
@@ -379,9 +349,7 @@ class _Pool:
         """Results of some of the tasks that are left."""
         tasks = ((number, left[number]) for number in numbers)
         with _closing(
-            self._parallel(
-                delayed(_numbered)(number, task, self._parts[task.setting][task.fold]) for number, task in tasks
-            )
+            self._around(delayed(_numbered)(number, task, self._part(task)) for number, task in tasks)
         ) as results:
             for number, result in results:
                 del left[number]
@@ -407,20 +375,20 @@ def _closing(results: Any) -> Iterator[Any]:
             results.close()
 
 
-def _configured(config: dict[str, Any], task: FoldTask, part: Part) -> FoldResult:
+def _configured(config: dict[str, Any], task: FoldTask, part: FoldPart) -> FoldResult:
     """Result under the caller's settings of scikit-learn, which each thread has for itself."""
     with config_context(**config):
         return task.run(part)
 
 
-def _numbered(number: int, task: FoldTask, part: Part) -> tuple[int, FoldResult]:
+def _numbered(number: int, task: FoldTask, part: FoldPart) -> tuple[int, FoldResult]:
     return number, task.run(part)
 
 
 # ---------------------------------------------------------------- batches of trials
 
 
-class LocalTrainer(WaveTrainer):
+class LocalTrainer(BatchTrainer):
     """Trains on folds in memory, by the workers that joblib is set to.
 
     ``judge`` says what trainings come to, ``tune`` whether it reads scores, ``on_train`` whether bounds read the
@@ -453,18 +421,18 @@ class LocalTrainer(WaveTrainer):
     def __exit__(self, *error: Any) -> None:
         self._workers.__exit__(*error)
 
-    def waves(self, batch: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
+    def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
         """First those one by one that can start from the ones before them, then all others at once."""
         # A start from the trial before saves more than a second worker does, and the folds of one trial run together.
-        alone = [[item] for item in batch if self.startables[item[0]][0].family is not None]
-        rest = [item for item in batch if self.startables[item[0]][0].family is None]
+        alone = [[item] for item in asked if self.startables[item[0]][0].family is not None]
+        rest = [item for item in asked if self.startables[item[0]][0].family is None]
         return [*alone, rest] if rest else alone
 
-    def train(self, wave: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
-        """See `WaveTrainer.train`."""
-        tasks = [task for work in wave for task in self._tasks(work)]
+    def train(self, batch: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
+        """See `BatchTrainer.train`."""
+        tasks = [task for work in batch for task in self._tasks(work)]
         with closing(self._workers.run(tasks, raise_errors=raise_errors)) as results:
-            for work in wave:
+            for work in batch:
                 yield self._judged(results, work)
 
     def _tasks(self, work: Work) -> list[FoldTask]:

@@ -257,11 +257,11 @@ class CapacityDisplay(Display):
         at = np.linspace(most / _N_SHARES, most, _N_SHARES) if at_most is None else floats(at_most, "at_most")
         if not ((at > 0.0) & (at < 1.0)).all():
             raise ValueError(f"at_most must be shares of the rows in (0, 1), got {at.tolist()}")
-        values, errors = values_at(ranked, at, search.assess(), search._luck)
+        values, errors = values_at(ranked, at, search.assess(), search._optimism)
         other = None
         if is_row_search(search):
             known = search._ranked(by_gain=False)
-            other = known.value(known.sums(at, counts)[0], counts) - search._luck
+            other = known.value(known.sums(at, counts)[0], counts) - search._optimism
         shown = {"by_probability": other, "metric_name": metric_name(search)}
         return cls(at_most=at, values=values, drawn=values[:, None] + errors, pays=pays, **shown).plot(ax)
 

@@ -1,6 +1,6 @@
 """Compiled loops over the rows of a dense or CSR matrix, whose columns are followed by one constant feature.
 
-``X`` is the matrix as `csf._common.arrays.parts` gives it, so that one loop serves both kinds at full speed. ``rows``
+``X`` is the matrix as `csf._common.compiled.parts` gives it, so that one loop serves both kinds at full speed. ``rows``
 names the rows that take part, in order; arrays of results and multipliers are indexed by the place in ``rows``. The
 last coefficient belongs to the constant feature and counts where ``constant`` is not 0.
 """
@@ -11,8 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from csf._common.arrays import column_of, row_and_bounds
-from csf._common.compiled import njit
+from csf._common.compiled import column_of, njit, row_and_bounds
 from csf._common.typing import Array, IntArray
 from csf.solvers.base import Scalar
 

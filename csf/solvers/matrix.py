@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from csf._common.arrays import parts
+from csf._common.compiled import parts
 from csf._common.threads import side_by_side
 from csf._common.typing import Array, IntArray, Samples
 from csf._common.validation import canonical_csr, small_indices

@@ -277,7 +277,7 @@ class _Choice:
         return self.store.probabilities(row.score, row.costs)[at]
 
     def value_errors(self, candidate: Candidate, seed: int) -> Array:
-        """Bootstrap errors of the value of a candidate's decisions, see `csf.evaluate.choices.Judged.errors`."""
+        """Bootstrap errors of the value of a candidate's decisions, see `csf.evaluate.choices.JudgedDecisions`."""
         units, _ = self.store.drawn
         n_classes, codes = self.store.n_classes, self._decided[self.candidates.index(candidate)]
         n_draws = n_draws_of(units.copies)

@@ -380,8 +380,8 @@ def interrupted_training(monkeypatch, after):
     """Ctrl-C in the training that follows so many trials."""
     plain, trained = LocalTrainer.train, []
 
-    def train(self, wave, *, raise_errors):
-        for result in plain(self, wave, raise_errors=raise_errors):
+    def train(self, batch, *, raise_errors):
+        for result in plain(self, batch, raise_errors=raise_errors):
             if len(trained) == after:
                 raise KeyboardInterrupt
             trained.append(result)

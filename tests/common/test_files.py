@@ -491,13 +491,6 @@ def test_damaged_files_are_named(name, tmp_path, monkeypatch):
     assert noticed >= (28 if name.endswith(("gz", "bz2", "xz")) else 10)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", READERS)
-@pytest.mark.filterwarnings("ignore:column .*:UserWarning")
-def test_damaged_files_are_named_many_times(name, tmp_path, monkeypatch):
-    assert read_damaged(name, tmp_path, monkeypatch, 600) > 200
-
-
 def test_a_stream_that_goes_on_in_a_damaged_file(tmp_path):
     path = tmp_path / "rows.svm.gz"
     packed = gzip.compress(SVMLIGHT)

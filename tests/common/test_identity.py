@@ -17,7 +17,6 @@ from builders import paper_search
 from numba import njit
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
@@ -327,42 +326,6 @@ def weighted(b):
 
 def halves(first):
     return lambda trials, *, metric, pos: first if not trials else None
-
-
-class Halves:
-    def __init__(self, first):
-        self.first = first
-
-    def propose(self, trials, *, metric, pos):
-        return self.first if not trials else None
-
-
-PAIRS = {
-    "metric": lambda k: {"metric": weighted(k)},
-    "strategy": lambda k: {"strategy": halves(k / 10)},
-    "bound strategy": lambda k: {"strategy": Halves(k / 10).propose},
-    "strategy object": lambda k: {"strategy": Grid(int(k))},
-    "step": lambda k: {"base": make_pipeline(FunctionTransformer(default(k)), LogisticRegression())},
-    "frozen step": lambda k: {"base": make_pipeline(scaled(k, 3), LogisticRegression())},
-    "grid": lambda k: {"param_grid": {"C": [1, k]}},
-    "type in the grid": lambda k: {"param_grid": {"C": [1, int(k) if k == 1 else 1.0]}},
-    "constraint": lambda k: {"constraint": f"precision >= {k / 10}"},
-}
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_a_checkpoint_of_another_search_is_refused(data, tmp_path, name):
-    path = tmp_path / "c.json"
-
-    def search(k):
-        return paper_search(**({"base": LinearSVC(), "n_trials": 1, "cv": 2, "checkpoint": path} | PAIRS[name](k)))
-
-    first = search(1.0).fit(*data)
-    assert search(1.0).fit(*data).trials_ == first.trials_
-    before = path.read_bytes(), path.stat().st_mtime_ns
-    with pytest.raises(ValueError, match="belongs to another search"):
-        search(3.0).fit(*data)
-    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
 
 
 def test_names_and_objects_are_the_same_search(data, tmp_path):

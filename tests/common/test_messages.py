@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builders import paper_search
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -22,10 +20,9 @@ from csf._common.messages import did_you_mean, warn
 from csf._common.validation import check_choice
 from csf.bounds import get_bound
 from csf.cli.data import ReadOptions, read_dataset
-from csf.fenchel import AMP, FenchelSVM
 from csf.metrics import METRICS, get_metric
 from csf.strategies import get_strategy
-from csf.structural import FTRL, CuttingPlane, OnePassMiniBatch, PrecisionAtK, get_loss
+from csf.structural import FTRL, OnePassMiniBatch, PrecisionAtK, get_loss
 from csf.thresholding import PlugInClassifier
 
 X = np.random.default_rng(0).normal(size=(40, 2))
@@ -163,7 +160,6 @@ SAMPLES = RNG.normal(size=(90, 3))
 TARGET = (RNG.random(90) < 0.3).astype(int)
 FAST = {"n_trials": 2, "cv": 2}
 BALANCED = paper_search(LogisticRegression(class_weight="balanced"), **FAST)
-STRICT = paper_search(LinearSVC(), constraint="precision >= 0.99", **FAST)
 
 
 class Moody(LinearSVC):
@@ -183,28 +179,9 @@ class Stopped(LinearSVC):
         return super().fit(X, y, sample_weight=sample_weight)
 
 
-class Drifting(ClassifierMixin, BaseEstimator):
-    """Scores that grow with the number of training samples, so that no threshold passes on."""
-
-    def fit(self, X, y, sample_weight=None):
-        self.classes_, self.size_ = np.unique(y), len(y)
-        return self
-
-    def decision_function(self, X):
-        return X[:, 0] + self.size_
-
-    def predict(self, X):
-        return (self.decision_function(X) > 0).astype(int)
-
-
 def interrupted():
     Stopped.left = 6
     paper_search(Stopped(), n_trials=8, cv=2).fit(SAMPLES, TARGET)
-
-
-def far_from_optimal():
-    Z = sparse.csr_array(RNG.poisson(0.3, size=(400, 700)) * RNG.lognormal(3.0, 2.0, size=(400, 1)))
-    paper_search(LinearSVC(C=1e6, max_iter=1), refit=False, **FAST).fit(Z, (RNG.random(400) < 0.3).astype(int))
 
 
 def table(folder):
@@ -213,13 +190,8 @@ def table(folder):
     read_dataset(str(path), ReadOptions("y"))
 
 
-def chunks(learner):
-    learner.partial_fit(SAMPLES[:50], TARGET[:50], classes=[0, 1]).partial_fit(SAMPLES[50:], TARGET[50:])
-
-
 WARNINGS = {
     "class_weight": (lambda _: BALANCED.fit(SAMPLES, TARGET), "which multiplies the searched costs"),
-    "infeasible": (lambda _: STRICT.fit(SAMPLES, TARGET), "no trial satisfies"),
     "two workers": (
         lambda _: paper_search(Moody(), strategy="grid", n_trials=5, cv=2, n_jobs=2).fit(SAMPLES, TARGET),
         "is left out",
@@ -229,16 +201,7 @@ WARNINGS = {
         "is left out",
     ),
     "interrupted": (lambda _: interrupted(), "was interrupted"),
-    "lost": (
-        lambda _: paper_search(Drifting(), **FAST).fit(SAMPLES, SAMPLES[:, 0] > 0),
-        "of its samples positive",
-    ),
-    "gap": (lambda _: far_from_optimal(), "above its optimum"),
     "column": (lambda _: paper_search(LinearSVC(), **FAST).fit(SAMPLES, TARGET[:, None]), "column-vector y"),
-    "frame of y": (
-        lambda _: paper_search(LinearSVC(), **FAST).fit(SAMPLES, TARGET[:, None].tolist()),
-        "column-vector y",
-    ),
     "pipeline": (
         lambda _: make_pipeline(StandardScaler(), BALANCED).fit(SAMPLES, TARGET),
         "multiplies the searched",
@@ -258,18 +221,11 @@ WARNINGS = {
         lambda _: PlugInClassifier(LinearSVC(), constraint="precision >= 1", cv=2).fit(SAMPLES, TARGET),
         "no threshold",
     ),
-    "svm": (lambda _: FenchelSVM(max_iter=1).fit(SAMPLES, TARGET), "stopped after"),
-    "amp": (
-        lambda _: AMP("f0.5", level="surrogate", max_iter=1, tol=1e-9).fit(SAMPLES, TARGET),
-        "stopped after",
-    ),
-    "planes": (lambda _: CuttingPlane("pauc", C=1e6, max_iter=2).fit(SAMPLES, TARGET), "tangent planes"),
     "ftrl": (lambda _: FTRL("pauc", eta=1e-3, max_planes=2, refit=1000).fit(SAMPLES, TARGET), "tangent planes"),
     "k": (
         lambda _: OnePassMiniBatch(PrecisionAtK(0.2, allow_k_neq_pos=True)).fit(SAMPLES, TARGET),
         "no upper bound",
     ),
-    "k chunks": (lambda _: chunks(OnePassMiniBatch(PrecisionAtK(0.2, allow_k_neq_pos=True))), "no upper bound"),
     "table": (table, "distinct texts"),
 }
 

@@ -371,10 +371,6 @@ def test_labels_that_several_classes_have_are_named(alike, first):
         check_class_weight(LinearSVC(class_weight={3: 2.0}), 3, alike=alike)
 
 
-def test_no_class_weights_no_warning():
-    assert check_class_weight(make_pipeline(StandardScaler(), LinearSVC())) is None
-
-
 X3, Y3 = make_classification(300, 6, n_informative=4, n_classes=4, n_clusters_per_class=1, random_state=0)
 WEIGHT3 = np.random.default_rng(0).uniform(0.5, 2.0, Y3.size)
 COSTS = 1.7, 0.3
@@ -449,12 +445,6 @@ def test_arguments_of_fit_are_refused():
     channel = one_vs_rest_channel(OneVsRestClassifier(LinearSVC()))
     with pytest.raises(ValueError, match=r"takes no further arguments of fit, got \['note'\]"):
         channel.fit(OneVsRestClassifier(LinearSVC()), X3, Y3, COSTS, fit_params={"note": 1})
-
-
-def test_unknown_weighting():
-    search = paper_search(LinearSVC(), null_class=0, weighting="each")
-    with pytest.raises(ValueError, match=r"weighting must be one of \('class', 'one-vs-rest'\), got 'each'"):
-        search.fit(X3, Y3)
 
 
 def gaussians(n_samples, seed):

@@ -25,12 +25,6 @@ def test_labels_are_the_codes_where_there_are_no_others():
     assert Task(np.zeros((4, 1)), codes, labels=labels).user_labels is labels
 
 
-@pytest.mark.parametrize(("codes", "several"), [([0, 1], False), ([0, 2, 1], True)])
-def test_size_and_kind(codes, several):
-    task = Task(np.zeros((len(codes), 1)), np.array(codes))
-    assert (task.n_samples, task.several) == (len(codes), several)
-
-
 def test_a_fold_without_samples_says_so():
     fold = Fold(Task(np.eye(2), np.array([0, 1])), np.array([0]), np.array([1]))
     assert fold.without_samples.y_test.tolist() == [1]

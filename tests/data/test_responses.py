@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from csf._common.validation import check_intercept, check_positive
 from csf.data.responses import (
-    LinearRule,
+    LinearClassifier,
     TwoClassRule,
     linear_scores,
     natural_threshold,
@@ -180,7 +180,7 @@ def test_scores_that_are_no_numbers_are_refused():
 COLUMN = np.array([[-2.0], [0.0], [1.0], [3.0]])
 
 
-class ByColumn(LinearRule):
+class ByColumn(LinearClassifier):
     """Score of a column less 1, for the label that comes last."""
 
     def __init__(self, pos_label=1):

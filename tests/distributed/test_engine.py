@@ -192,7 +192,7 @@ class Broad(Stateful):
         return 100
 
     def train(self, jobs):
-        self.waves = [*getattr(self, "waves", []), len(jobs) // self.n_folds]
+        self.batches = [*getattr(self, "batches", []), len(jobs) // self.n_folds]
         return super().train(jobs)
 
 
@@ -201,7 +201,7 @@ def test_settings_are_trained_together_and_the_trials_of_one_after_each_other(da
     options = {"strategy": "grid", "n_trials": 3, "settings": [{"C": C} for C in (0.01, 0.1, 1.0)]}
     engine = Broad(X, y, hash_folds(0, y.size, 3))
     _, whole = searched(engine, LogisticRegression(), **options)
-    assert engine.waves == [3, 3, 3]
+    assert engine.batches == [3, 3, 3]
     path = tmp_path / "search.json"
 
     def kill(study, trial):
@@ -343,7 +343,7 @@ def test_folds_that_cannot_be_used(data, fold, message):
         searched(MemoryEngine(X, y, fold(y)), LogisticRegression())
 
 
-# ---------------------------------------------------------------- waves of trials
+# ---------------------------------------------------------------- batches of trials
 
 
 class Engine(MemoryEngine):
@@ -356,17 +356,17 @@ class Engine(MemoryEngine):
 
 
 @pytest.mark.parametrize(("jobs", "expected"), [(1, [1] * 6), (4, [2, 2, 1, 1]), (100, [3, 3])])
-def test_waves_hold_as_many_trials_as_are_trained_together_and_one_of_each_setting(jobs, expected):
+def test_batches_hold_as_many_trials_as_are_trained_together_and_one_of_each_setting(jobs, expected):
     rng = np.random.default_rng(0)
     engine = Engine(rng.normal(size=(40, 2)), np.arange(40) % 2, np.arange(40) % 4 // 2)
     engine.jobs = jobs
     trainer = EngineTrainer(engine, [LogisticRegression()] * 3, FBeta(), engine.totals())
     trials = [told(number, 0.2 + 0.1 * number, 0.1, 0.1, pos=0.5) for number in range(2)]
-    batch = [(setting, trial) for setting in range(3) for trial in trials]
-    waves = trainer.waves(batch)
-    assert sorted(len(wave) for wave in waves) == sorted(expected)
-    assert all(len({setting for setting, _ in wave}) == len(wave) for wave in waves)
-    assert sorted((s, t.number) for wave in waves for s, t in wave) == [(s, t.number) for s, t in batch]
+    asked = [(setting, trial) for setting in range(3) for trial in trials]
+    batches = trainer.batches(asked)
+    assert sorted(len(batch) for batch in batches) == sorted(expected)
+    assert all(len({setting for setting, _ in batch}) == len(batch) for batch in batches)
+    assert sorted((s, t.number) for batch in batches for s, t in batch) == [(s, t.number) for s, t in asked]
 
 
 # ---------------------------------------------------------------- folds

@@ -113,7 +113,7 @@ def test_any_two_options_keep_the_laws(each):
     if not each["collected"]:
         assert found.winner.score == max(trial.score for trial in found.trials if trial.feasible == found.feasible)
     if each["min_gain"] is not None and each["collected"] and found.winner.c_fn != found.winner.c_fp:
-        assert found.gain.gain > found.gain.luck + each["min_gain"] * found.gain.error - 1e-12
+        assert found.gain.gain > found.gain.chance + each["min_gain"] * found.gain.error - 1e-12
 
 
 def by_hand(search, found):

@@ -13,7 +13,7 @@ from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
 from csf import Study
-from csf.search.checkpoint import Checkpoint
+from csf.search.loop import Checkpoint
 
 pytestmark = pytest.mark.slow
 
@@ -150,7 +150,7 @@ def test_damaged_studies(raw_study, whole, tmp_path):
 
 def test_damaged_checkpoints(raw_checkpoint, whole, tmp_path, monkeypatch):
     known = json.loads(raw_checkpoint)["fingerprint"]
-    monkeypatch.setattr("csf.search.checkpoint.fingerprint", lambda content: known)
+    monkeypatch.setattr("csf.search.loop.fingerprint", lambda content: known)
 
     def read(path):
         checkpoint = Checkpoint(path, None)

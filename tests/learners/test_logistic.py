@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
 
-from csf._common.arrays import parts
+from csf._common.compiled import parts
 from csf.learners.logistic import AVERAGING, _schedule, logistic
 from csf.online import OnlineLogistic as Learner
 

@@ -8,7 +8,7 @@ from oracles.omcsl import omcsl as literal_omcsl
 from scipy import sparse
 from sklearn.metrics import average_precision_score, f1_score, fbeta_score, jaccard_score, roc_auc_score
 
-from csf._common.arrays import parts
+from csf._common.compiled import parts
 from csf.learners.omcsl import AREA_PR, AREA_ROC, F_BETA, _choose, _weigh, areas, omcsl
 from csf.online import OMCSL
 from csf.testing import check_online

@@ -17,7 +17,7 @@ from sklearn.metrics import f1_score, recall_score
 from sklearn.naive_bayes import BernoulliNB
 from testing.least_squares import LeastSquares
 
-from csf._common.arrays import parts, stacked
+from csf._common.compiled import parts, stacked
 from csf.learners._ascent import EarlyRows
 from csf.learners.online import WARM_UP, are_ready, lengths, power_of_two_above, row_lengths, shorten
 from csf.metrics import get_metric

@@ -41,7 +41,9 @@ SEARCHES = {
     "costs, fitted before": ({"metric": COST, "cv": "prefit"}, {"groups": np.repeat(np.arange(200), 3)}),
 }
 
-SLOW = dict.fromkeys(["weights", "boosters", "several models", "a certificate", "costs, models"], pytest.mark.slow)
+SLOW = dict.fromkeys(
+    ["weights", "boosters", "several models", "a certificate", "costs, weights", "costs, models"], pytest.mark.slow
+)
 # The second one is positive.
 CODED = ("no", "yes"), (1, 0)
 
@@ -112,11 +114,11 @@ def test_values_by_hand():
     X, y = frame()
     search = CostSearch(LINE, "f1", **QUICK).fit(X, y)
     row = search.held_out_[search.trials_[search.best_index_].setting, search.trials_[search.best_index_].number]
-    store, luck = search.held_out_, search.best_score_ - search.corrected_score_
+    store, optimism = search.held_out_, search.best_score_ - search.corrected_score_
     best = np.argsort(-row.score)[: store.is_pos.size // 20]
     tp = store.is_pos[best].sum()
     told = search.at_capacity(0.05)
-    assert told.value == pytest.approx(2 * tp / (best.size + store.is_pos.sum()) - luck)
+    assert told.value == pytest.approx(2 * tp / (best.size + store.is_pos.sum()) - optimism)
     assert told.captured == pytest.approx(tp / store.is_pos.sum())
     assert told.threshold == row.score[best].min()
     assert search.at_prevalence(0.1).at_capacity(0.05).captured > told.captured
@@ -194,7 +196,7 @@ def test_value_of_reviews_by_hand():
     assert told.wrong["negative"] == pytest.approx(store.weight[own] @ store.truth[own] / store.weight[own].sum())
 
 
-@pytest.mark.parametrize("metric", ["f1", RowCosts(fp=5.0)], ids=["f1", "costs"])
+@pytest.mark.parametrize("metric", ["f1", pytest.param(RowCosts(fp=5.0), marks=pytest.mark.slow)], ids=["f1", "costs"])
 def test_certified_bands(metric):
     X, y = frame(2000)
     features = X[["a", "b"]]

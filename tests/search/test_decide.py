@@ -110,15 +110,11 @@ PROBA = MODEL.predict_proba(X[300:])
         (TRUTH, PROBA, {}, r"score must have shape \(n_samples,\) of \[0, 1\], got \(600, 2\); .*score\[:, 1\]"),
         (TRUTH, np.repeat(PROBA, 2, axis=1), {}, r"score must have shape \(n_samples,\) of \[0, 1\], got \(600, 4\)"),
         (TRUTH, ["high"] * 600, {}, "score"),
-        (np.ones(600), SCORE, {}, "y has one class only"),
-        (np.where(TRUTH, "yes", "no"), SCORE, {}, "Give pos_label, e.g. pos_label='yes'"),
         (np.arange(600) % 3, SCORE, {"metric": "f1_macro"}, r"\(n_samples, 3\), a column for each class"),
         (np.arange(600) % 3, np.random.default_rng(0).random((600, 3)), {}, "'f1' is a metric of two classes"),
-        (TRUTH, SCORE, {"metric": "roc_auc"}, "judges the order of the scores"),
         (TRUTH, SCORE, {"confidence": 0.9}, "confidence=0.9 needs a constraint"),
         (TRUTH, SCORE, {"groups": [1]}, "inconsistent numbers of samples|groups"),
         (TRUTH, SCORE, {"groups": np.where(TRUTH, np.nan, 1.0)}, r"groups contains NaN or None in \d+ of 600 samples"),
-        (TRUTH, SCORE, {"groups": np.where(TRUTH, None, "ann")}, "name the group of each, or drop these"),
     ],
 )
 def test_what_cannot_be_used(y, score, options, what):

@@ -111,41 +111,6 @@ def test_slices_of_other_bases_travel_once(client, sent):
     assert sum(sent) < 2 * 3.2 * X.nbytes + 24 * 8 * 4000
 
 
-def slow_base():
-    """A base that takes its time; made in a function, so that it travels with its code."""
-
-    class Slow(LinearSVC):
-        def fit(self, X, y, sample_weight=None):
-            time.sleep(0.1)
-            return super().fit(X, y, sample_weight=sample_weight)
-
-    return Slow()
-
-
-def kill_during(client, number, how_many):
-    """Callback that kills workers a moment after a trial, in the midst of the next one."""
-    processes = list(client.run(os.getpid).values())[:how_many]
-
-    def callback(study, trial):
-        if trial.number == number:
-            threading.Timer(0.05, lambda: [os.kill(process, signal.SIGKILL) for process in processes]).start()
-
-    return callback
-
-
-def test_the_search_survives_the_death_of_a_worker(client, data):
-    whole = paper_search(LinearSVC(), n_trials=6, cv=3, engine="generic")
-    at_home(whole, *data)
-    search = paper_search(slow_base(), n_trials=6, cv=3, callbacks=[kill_during(client, 1, 1)]).fit(*data)
-    assert search.trials_ == whole.trials_
-
-
-def test_the_search_survives_the_death_of_all_workers(client, data):
-    search = paper_search(slow_base(), n_trials=6, cv=3, callbacks=[kill_during(client, 2, 3)]).fit(*data)
-    whole = paper_search(LinearSVC(), n_trials=6, cv=3, engine="generic")
-    assert search.trials_ == at_home(whole, *data).trials_
-
-
 def upset(client, cluster, event):
     """What happens to clusters: processes are killed, workers are taken away and come back."""
     processes = list(client.run(os.getpid, on_error="ignore").values())

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.search import checkpoint
+from csf.search import loop as checkpoint
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 4))
@@ -104,7 +104,7 @@ def test_ctrl_c_while_a_file_is_read_leaves_the_file(moment, tmp_path, monkeypat
     expected = told(CostSearch(LogisticRegression(), random_state=0, **GRID).fit(X, Y))
     search.set_params(callbacks=[lambda study, trial: done.append(trial) or len(done) > 3]).fit(X, Y)
     before = path.read_bytes()
-    owner, name = (checkpoint, "restore_scores") if moment == "scores" else (checkpoint.Memory, "restore")
+    owner, name = (checkpoint, "restore_scores") if moment == "scores" else (checkpoint.EarlierSolutions, "restore")
 
     def restore(*args, **options):
         raise KeyboardInterrupt

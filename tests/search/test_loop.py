@@ -1,17 +1,44 @@
 """The loop of a search: which trainings run together, what they start from, what ends it."""
 
+import json
+import os
+import tempfile
+from dataclasses import fields, replace
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from builders import told
 from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
 
-from csf import Study
+from csf import CostSearch, ErrorProfile, Study
+from csf._common.files import write_record
 from csf.data.folds import Task, make_folds
 from csf.data.responses import Response
+from csf.evaluate import ScoreStore
+from csf.evaluate.trials import Trial, outcome
 from csf.metrics import FBeta
-from csf.search.loop import SearchLoop
+from csf.metrics.profile import Hull
+from csf.search import loop as module
+from csf.search.config import SearchConfig
+from csf.search.loop import (
+    Checkpoint,
+    Deadline,
+    EarlierSolutions,
+    SearchLoop,
+    decode,
+    encode,
+    restore_scores,
+    scores_to_record,
+)
+from csf.search.problem import open_checkpoint
 from csf.search.training import ThresholdJudge
 from csf.search.workers import LocalTrainer
-from csf.strategies import Cone
+from csf.solvers import Hinge, HingeSolution, Rows, Solution, SquaredHinge
+from csf.strategies import Cone, Grid
 from csf.trainers import Trainer, Training
 
 Y = np.tile([0, 1, 0, 0], 6)
@@ -72,19 +99,19 @@ def test_settings_of_one_family_start_from_each_other():
 
 
 def test_trainers_without_states_start_anew_and_run_all_proposals_at_once(monkeypatch):
-    waves = []
-    original = SearchLoop._run_wave
+    batches = []
+    original = SearchLoop._run_batch
     monkeypatch.setattr(
-        SearchLoop, "_run_wave", lambda self, batch, *rest: waves.append(len(batch)) or original(self, batch, *rest)
+        SearchLoop, "_run_batch", lambda self, batch, *rest: batches.append(len(batch)) or original(self, batch, *rest)
     )
     runner, log = runner_of([None, None], strategy=Cone(batch_size=3), n_trials=6)
     runner.run()
     assert all(starts == () for _, _, starts in log)
-    assert waves == [6, 6]  # three of each setting
-    waves.clear()
+    assert batches == [6, 6]  # three of each setting
+    batches.clear()
     runner, _ = runner_of(["a", "a"], strategy=Cone(batch_size=3), n_trials=6)
     runner.run()
-    assert set(waves) == {1}
+    assert set(batches) == {1}
 
 
 def test_the_largest_gap_of_the_folds_is_recorded():
@@ -174,3 +201,442 @@ def test_each_cause_of_failures_is_told_once(limit, n_warnings):
     assert failed > 1 or n_warnings == 1
     if n_warnings == 2:
         assert f"ValueError: Input X contains NaN. ({failed} times)" in texts[1]
+
+
+# ---------------------------------------------------------------- the moment by which a search has to be over
+
+
+def clock_of(*times):
+    each = iter(times)
+    return lambda: next(each)
+
+
+def test_it_leaves_time_for_another_trial_and_the_last_training():
+    # Trials of 2 s; folds of 1 s, so the last training takes 1.5 s: 6 + 2 + 1.5 is too late.
+    deadline = Deadline(9.0, clock=clock_of(0, 2, 4, 6))
+    assert [deadline.passes([1.0, 0.5]) for _ in range(3)] == [False, False, True]
+
+
+def test_the_slowest_training_counts_even_if_later_ones_are_quick():
+    deadline = Deadline(10.0, clock=clock_of(0, 1, 2))
+    assert not deadline.passes([4.0])
+    assert Deadline(8.0, clock=clock_of(0, 1, 2)).passes([4.9])
+    assert not deadline.passes([0.1])
+
+
+def test_what_was_prepared_before_the_trials_is_no_measure_of_them():
+    deadline = Deadline(10.0, clock=clock_of(0, 5, 6))
+    deadline.begin()
+    assert not deadline.passes([0.5])
+    assert Deadline(10.0, clock=clock_of(0, 6)).passes([0.5])
+
+
+@pytest.mark.parametrize("folds", [[], [0.0]])
+def test_trials_without_times_take_none(folds):
+    assert not Deadline(1.0, clock=clock_of(0, 0.1)).passes(folds)
+
+
+# ---------------------------------------------------------------- what linear models start from: kept once, in its
+
+
+def startable(family):
+    return SimpleNamespace(family=family, position=lambda costs: costs)
+
+
+def trial(number, c_fn=1.0):
+    return Trial(number=number, t=None, costs=(c_fn, 1.0))
+
+
+def solutions_of(*families, n_folds=2):
+    return EarlierSolutions([[startable(family) for _ in range(n_folds)] for family in families])
+
+
+def test_a_trial_that_is_told_twice_is_kept_once():
+    solutions = solutions_of("a")
+    for _ in range(2):
+        solutions.add(0, trial(0), ["one", "two"])
+    assert solutions.order == [[0, 0]]
+    assert list(solutions.starts(0, 0, (1.0, 1.0))) == ["one"]
+    assert list(solutions.starts(0, 1, (1.0, 1.0))) == ["two"]
+
+
+def test_states_are_those_of_the_family_and_the_nearest_come_first():
+    solutions = solutions_of("a", "b", "a", None)
+    solutions.add(0, trial(0, 1.0), ["far", "far"])
+    solutions.add(1, trial(0, 2.0), ["other", "other"])
+    solutions.add(2, trial(0, 2.0), ["near", None])
+    solutions.add(3, trial(0, 2.0), ["lost", "lost"])
+    assert solutions.order == [[0, 0], [1, 0], [2, 0], [3, 0]]
+    assert list(solutions.starts(0, 0, (2.0, 1.0))) == ["near", "far"]
+    assert list(solutions.starts(2, 1, (2.0, 1.0))) == ["far"]
+    assert list(solutions.starts(1, 0, (2.0, 1.0))) == ["other"]
+    assert list(solutions.starts(3, 0, (2.0, 1.0))) == []
+
+
+def test_what_was_known_before_a_trial_is_not_changed_by_it():
+    """Ctrl-C between two lines leaves all of a trial or nothing of it."""
+    solutions = solutions_of("a")
+    before = solutions._known
+    solutions.add(0, trial(0), ["one", "two"])
+    assert before[0] == []
+    assert all(starts.known == () for starts in before[1])
+
+
+TRIALS = {(1, 0): trial(0), (0, 0): trial(0, 2.0), (0, 1): trial(1)}
+
+
+def filled():
+    solutions = solutions_of("a", "b")
+    solutions.add(1, TRIALS[1, 0], [np.arange(3.0), np.arange(2.0)])
+    solutions.add(0, TRIALS[0, 0], [("text", 1), None])
+    return solutions
+
+
+def test_a_file_gives_all_of_it_back():
+    solutions, other = filled(), solutions_of("a", "b")
+    assert other.restore(solutions.to_record(), scores_known=True) == []
+    assert other.order == [[1, 0], [0, 0]]
+    np.testing.assert_array_equal(other.starts(1, 0, (1.0, 1.0))[0], np.arange(3.0))
+    assert list(other.starts(0, 0, (1.0, 1.0))) == [("text", 1)]
+    assert list(other.starts(0, 1, (1.0, 1.0))) == []
+
+
+@pytest.mark.parametrize("why", ["scores", "size", "kind"])
+def test_what_cannot_be_got_back_is_trained_again_in_its_order(why, monkeypatch):
+    solutions, other = filled(), solutions_of("a", "b")
+    if why == "kind":
+        solutions.add(0, TRIALS[0, 1], [object(), None])
+    if why == "size":
+        monkeypatch.setattr(module, "_LARGEST_STATES", 10)
+    record = solutions.to_record()
+    assert (record["states"] is None) == (why != "scores")
+    assert other.restore(record, scores_known=why != "scores") == solutions.order
+    assert other.order == []
+
+
+def test_states_are_described_once(monkeypatch):
+    solutions, described = filled(), []
+    monkeypatch.setattr(module, "encode", lambda state: described.append(state) or "text")
+    first = solutions.to_record()
+    assert len(described) == 3
+    solutions.add(0, trial(1), ["more", None])
+    assert solutions.to_record()["states"][0][:2] == first["states"][0]
+    assert len(described) == 4
+
+
+# ---------------------------------------------------------------- held-out scores in the file of a checkpoint
+
+
+IS_POS = np.arange(100) < 20
+SCORES = np.random.default_rng(0).normal(size=(3, 100)).astype(np.float32)
+
+
+def store_of(*, rows):
+    """A store with room for so many rows of scores."""
+    return ScoreStore(IS_POS, max_bytes=rows * SCORES[0].nbytes)
+
+
+@pytest.fixture
+def trials():
+    """Three of them, the second one the worst."""
+    values = (0.6, 0.2, 0.5)
+    return {
+        (0, at): replace(told(at, 0.5, 0.1, 0.1, pos=0.2), score=value, threshold=0.5)
+        for at, value in enumerate(values)
+    }
+
+
+def heard(trials, *, rows):
+    store = store_of(rows=rows)
+    for (key, trial), score in zip(trials.items(), SCORES, strict=True):
+        store.add_trial(key, trial, score, None)
+    return store
+
+
+def written(store):
+    return json.loads(json.dumps(scores_to_record(store, {})))
+
+
+@pytest.mark.parametrize(("rows", "kept"), [(3, [0, 1, 2]), (2, [0, 2]), (1, [0])])
+def test_a_store_comes_back_without_the_rows_that_it_dropped(trials, rows, kept):
+    again = store_of(rows=rows)
+    assert restore_scores(again, written(heard(trials, rows=rows)), trials)
+    assert [row.key for row in again] == [(0, number) for number in kept]
+    assert again.n_dropped == 3 - len(kept)
+    for row in again:
+        np.testing.assert_array_equal(row.score, SCORES[row.key[1]])
+        assert (row.threshold, row.value) == (0.5, trials[row.key].score)
+
+
+# ---------------------------------------------------------------- states of trainings in files: the same bits come
+
+
+def there_and_back(state):
+    return decode(json.loads(json.dumps(encode(state))))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([0.1, -0.0, np.nan, np.inf, 5e-324]),
+        np.zeros((0, 3)),
+        np.arange(6, dtype=np.int32).reshape(2, 3),
+        np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        np.array(3.5),
+        np.array([True, False]),
+        np.float32([1.1]),
+    ],
+    ids=lambda array: f"{array.dtype}{array.shape}",
+)
+def test_arrays_come_back_bit_by_bit(array):
+    found = there_and_back(array)
+    assert (found.dtype, found.shape, found.tobytes()) == (array.dtype, array.shape, array.tobytes())
+    assert found.flags.writeable
+
+
+def test_values_keep_their_types():
+    state = (None, True, 3, 0.1, "a", [1, (2,)], np.float64(0.1), np.int32(7))
+    found = there_and_back(state)
+    assert found == state
+    assert [type(part) for part in found] == [type(part) for part in state]
+
+
+@pytest.mark.parametrize(("solver", "kind"), [(Hinge, HingeSolution), (SquaredHinge, Solution)])
+def test_solutions_come_back(solver, kind):
+    rng = np.random.default_rng(0)
+    rows, sign = Rows(rng.normal(size=(30, 3))), np.where(rng.random(30) < 0.4, 1.0, -1.0)
+    solution = solver(rows, sign).solve(np.ones(30), tol=1e-6)
+    found = there_and_back(solution)
+    assert type(found) is kind
+    for field in fields(kind):
+        np.testing.assert_array_equal(getattr(found, field.name), getattr(solution, field.name))
+
+
+@pytest.mark.parametrize("state", [object(), {"a": 1}, np.array([object()]), lambda: 0, {1}])
+def test_other_states_cannot_be_kept(state):
+    with pytest.raises(TypeError, match="cannot be kept in a file"):
+        encode((1, state))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        [],
+        ["eval", "1"],
+        ["array", "<f8", [2], "AAAA"],
+        ["array", "<f8", [2]],
+        ["array", "O", [1], encode(np.zeros(1))[3]],
+        ["Solution", 1],
+        ["tuple", ["nothing"]],
+    ],
+)
+def test_other_records_are_refused(record):
+    with pytest.raises(ValueError, match="this is not the record of a state"):
+        decode(record)
+
+
+# ---------------------------------------------------------------- checkpoints: what is restored, and files that are
+
+
+CONTENT = (LinearSVC(C=2.0), FBeta(), Grid(3), np.arange(4.0))
+
+
+def studies(n_trials=3):
+    return [Study("f1", Grid(3), pos=0.2, n_trials=n_trials) for _ in range(2)]
+
+
+def told_studies():
+    pair = studies()
+    for study in pair:
+        trials = study.ask_batch()
+        number = pair.index(study)
+        profile = ErrorProfile(fn=0.1, fp=0.1, pos=0.2)
+        study.record(trials[0], setting=number, **outcome(study.metric, profile, hull=Hull([(0.1, 0.1)])))
+        study.fail(trials[1], "no", setting=number)
+    return pair
+
+
+def test_all_trials_come_back_pending_ones_too(tmp_path):
+    saved, fresh = told_studies(), studies()
+    Checkpoint(tmp_path / "c.json", CONTENT).save(saved)
+    Checkpoint(tmp_path / "c.json", CONTENT).restore(fresh)
+    assert [study.trials for study in fresh] == [study.trials for study in saved]
+    assert [study.state()["pending"] for study in fresh] == [1, 1]
+
+
+def test_without_a_file_nothing_happens(tmp_path):
+    fresh = studies()
+    Checkpoint(tmp_path / "c.json", CONTENT).restore(fresh)
+    assert [study.trials for study in fresh] == [[], []]
+    assert not (tmp_path / "c.json").exists()
+
+
+OTHERS = {
+    "base": (LinearSVC(C=3.0), *CONTENT[1:]),
+    "kind of base": (LogisticRegression(C=2.0), *CONTENT[1:]),
+    "metric": (CONTENT[0], FBeta(2.0), *CONTENT[2:]),
+    "strategy": (*CONTENT[:2], Grid(4), CONTENT[3]),
+    "kind of strategy": (*CONTENT[:2], Cone(), CONTENT[3]),
+    "data": (*CONTENT[:3], np.arange(4.0) + 1e-12),
+    "type of data": (*CONTENT[:3], np.arange(4.0, dtype=np.float32)),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_search_is_refused_and_the_file_left_alone(tmp_path, name):
+    path = tmp_path / "c.json"
+    Checkpoint(path, CONTENT).save(told_studies())
+    before = path.read_bytes()
+    checkpoint, fresh = Checkpoint(path, OTHERS[name]), studies()
+    with pytest.raises(ValueError, match=r"belongs to another search: the data, splits, .* give another checkpoint"):
+        checkpoint.restore(fresh)
+    assert path.read_bytes() == before
+    assert fresh[0].trials == []
+
+
+def good(**changes):
+    record = {"fingerprint": Checkpoint("", CONTENT).fingerprint, "kept": None}
+    histories = [[{**t.to_dict(), "setting": n} for t in study.trials] for n, study in enumerate(told_studies())]
+    return {name: value for name, value in (record | {"studies": histories} | changes).items() if value != "missing"}
+
+
+def text(*, kind="csf-checkpoint", version=4, **changes):
+    """A file that is intact, whatever it says."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "c.json"
+        write_record(path, kind, version, good(**changes))
+        return path.read_text()
+
+
+FILES = {
+    "torn": (text()[:-9], "is damaged or not a csf-checkpoint file"),
+    "a study": (text(kind="csf-study"), "is not a csf-checkpoint file; it was left as it is"),
+    "older": (text(version=1), "has version 1 of the csf-checkpoint format; this csf reads 4.* with the csf that"),
+    "no fingerprint": (text(fingerprint="missing"), "belongs to another search"),
+    "no studies": (text(studies="missing"), r"is damaged \(KeyError\('studies'\)\); it was left as it is"),
+    "one study only": (text(studies=good()["studies"][:1]), "is damaged .*it was left as it is"),
+    "numbers": (text(studies=[1, 2]), "is damaged .*it was left as it is"),
+    "a score of 7": (text().replace('"score": 0.5', '"score": 7.0'), "its content and its checksum differ"),
+    "no checksum": (json.dumps({"format": "csf-checkpoint", "version": 4} | good()), "its content and its checksum"),
+    "a key twice": (text().replace("{", '{"format": "csf-checkpoint", ', 1), "a key occurs twice"),
+    "a mark of order": ("\ufeff" + text(), "is damaged or not a csf-checkpoint file .*BOM"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_bad_files_are_named_and_left_alone(tmp_path, name):
+    content, message = FILES[name]
+    path, fresh = tmp_path / "c.json", studies()
+    path.write_text(content, encoding="utf-8")
+    os.utime(path, ns=(10**18, 10**18))
+    checkpoint = Checkpoint(path, CONTENT)
+    with pytest.raises(ValueError, match=message):
+        checkpoint.restore(fresh)
+    assert path.read_text(encoding="utf-8") == content
+    assert path.stat().st_mtime_ns == 10**18
+    assert [study.trials for study in fresh] == [[], []]
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """Data, a search on them, and the content of its checkpoint after two of three trials."""
+    path = tmp_path_factory.mktemp("stopped") / "c.json"
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = (X[:, 0] + 0.5 * X[:, 1] > 0.7).astype(int)
+
+    def fitted(content=None, **options):
+        if content is not None:
+            write_record(path, "csf-checkpoint", 4, content)
+        options = {"strategy": "cone", "threshold": "tune", "n_trials": 3, "cv": 2, "param_grid": None} | options
+        return CostSearch(LinearSVC(loss="hinge"), **{"checkpoint": path} | options).fit(X, y)
+
+    fitted(callbacks=[lambda study, trial: trial.number == 1])
+    content = json.loads(path.read_text())
+    del content["sha256"]
+    return fitted, content
+
+
+def test_an_intact_file_goes_on(stopped):
+    fitted, content = stopped
+    assert fitted(content).trials_ == fitted(content | {"kept": None}, checkpoint=None).trials_
+
+
+def test_good_content_is_good(tmp_path):
+    (tmp_path / "c.json").write_text(text())
+    fresh = studies()
+    Checkpoint(tmp_path / "c.json", CONTENT).restore(fresh)
+    assert len(fresh[0].trials) == 3
+
+
+# ---------------------------------------------------------------- what tells the checkpoint of one search from that
+
+
+BASES, DATA = (LinearSVC(),), (np.arange(4.0),)
+
+
+def opened(path, bases=BASES, data=DATA, **options):
+    config = SearchConfig(base=LinearSVC(), checkpoint=path, **options)
+    study = Study("f1", pos=0.2)
+    return open_checkpoint(config, list(bases), data, [study]), study
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file of a search with one pending trial."""
+    path = tmp_path / "c.json"
+    checkpoint, study = opened(path)
+    study.ask()
+    checkpoint.save([study])
+    return path
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"bases": [LinearSVC(C=2.0)]},
+        {"bases": [LinearSVC(), LinearSVC()]},
+        {"data": (np.arange(5.0),)},
+        {"metric": "f2"},
+        {"constraint": "precision >= 0.5"},
+        {"strategy": "grid"},
+        {"threshold": "tune"},
+        {"normalize": "none"},
+        {"bound_on": "train"},
+        {"engine": "generic"},
+        {"weighting": "one-vs-rest"},
+        {"sample_weight_name": "sample_weight"},
+        {"min_gain": 1.0},
+    ],
+    ids=str,
+)
+def test_what_decides_the_trials_is_another_search(path, options):
+    with pytest.raises(ValueError, match="belongs to another search"):
+        opened(path, **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_trials": 20},
+        {"n_jobs": 2},
+        {"time_limit": 5.0},
+        {"tol": 0.1},
+        {"refit": False},
+        {"bound": "diagonal"},
+    ],
+    ids=str,
+)
+def test_what_does_not_goes_on_with_the_same_one(path, options):
+    _, study = opened(path, **options)
+    assert len(study.trials) == 1
+
+
+def test_how_large_a_gain_has_to_be_is_decided_when_all_is_over(tmp_path):
+    checkpoint, study = opened(tmp_path / "c.json", min_gain=1.0)
+    study.ask()
+    checkpoint.save([study])
+    assert len(opened(tmp_path / "c.json", min_gain=2.0)[1].trials) == 1
+
+
+def test_without_a_path_there_is_none():
+    assert opened(None)[0] is None

@@ -1,8 +1,5 @@
 """Several models in one search: one race, one choice, one corrected score; and bases without weights."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -254,12 +251,6 @@ def test_options(options):
     assert low <= search.corrected_score_ <= high
 
 
-def test_sample_weights():
-    weight = np.random.default_rng(0).integers(1, 3, Y.size)
-    search = CostSearch([LINEAR, FOREST], random_state=0).fit(X, Y, sample_weight=weight)
-    assert set(search.cv_results_["param_model"]) == {"logisticregression", "randomforestclassifier"}
-
-
 @pytest.mark.slow
 def test_a_checkpoint_resumes_to_the_same(tmp_path):
     whole = CostSearch(THREE, random_state=0).fit(X, Y)
@@ -273,18 +264,6 @@ def test_a_checkpoint_resumes_to_the_same(tmp_path):
 
         CostSearch(THREE, random_state=0, checkpoint=path, callbacks=[stop]).fit(X, Y)
         assert told(CostSearch(THREE, random_state=0, checkpoint=path).fit(X, Y)) == told(whole)
-
-
-def test_copies_of_a_fitted_search(tmp_path):
-    search = CostSearch({"linear": LINEAR, "forest": FOREST}, random_state=0).fit(X, Y)
-    for other in (pickle.loads(pickle.dumps(search)), copy.deepcopy(search)):
-        np.testing.assert_array_equal(other.predict(X), search.predict(X))
-        assert other.best_params_ == search.best_params_
-    io = pytest.importorskip("skops.io")
-    io.dump(search, tmp_path / "search.skops")
-    types = io.get_untrusted_types(file=tmp_path / "search.skops")
-    loaded = io.load(tmp_path / "search.skops", trusted=types)
-    np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
 
 
 def test_several_classes():

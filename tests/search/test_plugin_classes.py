@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score, confusion_matrix, f1_score
@@ -237,12 +237,6 @@ def test_what_several_classes_do_not_have(data, options, match):
         PlugInClassifier(LogisticRegression(), **({"metric": "f1_macro"} | options)).fit(*data)
 
 
-def test_a_class_that_weighs_nothing(data):
-    X, y = data
-    with pytest.raises(ValueError, match=r"sample_weight has no sample .* of the classes \['bee'\]"):
-        PlugInClassifier(LogisticRegression(), "f1_macro").fit(X, NAMES[y], sample_weight=1.0 * (y != 1))
-
-
 def test_a_prefit_model_of_other_classes(data):
     X, y = data
     base = LogisticRegression().fit(X, y)
@@ -255,19 +249,3 @@ def test_new_labels_are_no_part_of_a_score(data):
     model = PlugInClassifier(LogisticRegression(), "f1_macro").fit(X, y)
     with pytest.raises(ValueError, match="y holds 3, which is none of the fitted classes"):
         model.score(X, y + 1)
-
-
-class Vague(ClassifierMixin, BaseEstimator):
-    """Probabilities that are not numbers."""
-
-    def fit(self, X, y):
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict_proba(self, X):
-        return np.full((len(X), 3), np.nan)
-
-
-def test_nan_probabilities_name_the_base(data):
-    with pytest.raises(ValueError, match="Vague gave NaN scores for 120 of 120 samples"):
-        PlugInClassifier(Vague(), "f1_macro").fit(*data)

@@ -281,13 +281,6 @@ def test_models_with_scores_of_two_kinds():
     assert search.score(X, y) > 0.2
 
 
-def test_groups_are_drawn_whole():
-    X, y = frame()
-    search = CostSearch(LogisticRegression(), metric=COST, cv=3).fit(X, y, groups=np.arange(600) // 4)
-    low, high = search.score_interval_
-    assert low < search.corrected_score_ < high
-
-
 def test_prefit(fitted):
     X, y = frame(seed=4)
     model = fitted.best_estimator_
@@ -321,13 +314,6 @@ def test_a_weight_of_two_is_two_rows():
     assert one.best_score_ == pytest.approx(two.best_score_, abs=1e-3)
     assert one.dearest_share_ == pytest.approx(two.dearest_share_)
     assert one.score_interval_[1] - one.score_interval_[0] == pytest.approx(np.ptp(two.score_interval_), rel=0.3)
-
-
-def test_the_order_of_rows_and_workers_change_nothing(fitted):
-    X, y = frame()
-    again = CostSearch(fitted.base, metric=COST, n_jobs=2).fit(X, y)
-    assert again.best_score_ == fitted.best_score_
-    assert again.score_interval_ == fitted.score_interval_
 
 
 def test_checkpoint(fitted, tmp_path):

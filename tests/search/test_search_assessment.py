@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch, Study
-from csf.search import checkpoint
+from csf.search import loop as checkpoint
 from csf.thresholding import PlugInClassifier
 
 

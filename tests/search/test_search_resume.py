@@ -51,7 +51,9 @@ def search(**options):
     return paper_search(LinearSVC(), **({"n_trials": 8, "cv": 2, "param_grid": {"C": [0.1, 1.0]}} | options))
 
 
-@pytest.mark.parametrize("strategy", ["cone", "grid", "cones"])
+@pytest.mark.parametrize(
+    "strategy", ["cone", *(pytest.param(name, marks=pytest.mark.slow) for name in ("grid", "cones"))]
+)
 def test_a_killed_search_resumes_to_the_same_result(data, tmp_path, strategy):
     path = tmp_path / "trials.json"
     run = (
@@ -192,7 +194,7 @@ def test_ctrl_c_within_a_batch_leaves_no_part_of_it(data, tmp_path, monkeypatch,
 
 @pytest.mark.parametrize("name", ["hinge", "losses", "one-vs-rest costs", "gain"])
 def test_states_too_large_to_keep_are_computed_again(tmp_path, name, monkeypatch):
-    monkeypatch.setattr("csf.search.checkpoint._LARGEST_STATES", 0)
+    monkeypatch.setattr("csf.search.loop._LARGEST_STATES", 0)
     whole, X, y = linear_search(name)
     whole.fit(X, y)
     linear_search(name, checkpoint=tmp_path / "c.json", callbacks=[stop_after(5)])[0].fit(X, y)
@@ -210,45 +212,6 @@ def test_a_finished_checkpoint_trains_nothing_but_the_winner(data, tmp_path):
     again = search(checkpoint=tmp_path / "c.json").fit(*data)
     assert again.trials_ == first.trials_
     assert os.listdir(tmp_path) == ["c.json"]
-
-
-def test_a_checkpoint_can_be_continued_with_more_trials(data, tmp_path):
-    options = {"engine": "generic"}
-    search(checkpoint=tmp_path / "c.json", n_trials=3, **options).fit(*data)
-    resumed = search(checkpoint=tmp_path / "c.json", **options).fit(*data)
-    assert resumed.trials_ == search(**options).fit(*data).trials_
-
-
-@pytest.mark.parametrize("content", ["", '{"format": "csf-checkpoint", "versi', "\x00\x01", "[1, 2]", '{"a": 1}'])
-def test_a_torn_or_foreign_file_is_refused_and_left_alone(data, tmp_path, content):
-    path = tmp_path / "c.json"
-    path.write_text(content)
-    with pytest.raises(ValueError, match=r"c\.json .*it was left as it is"):
-        search(checkpoint=path).fit(*data)
-    assert path.read_text() == content
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        *({"metric": "f2"}, {"strategy": "grid"}, {"cv": 3}, {"threshold": None}, {"param_grid": {"C": [0.1, 2.0]}}),
-        {"engine": "generic"},
-    ],
-)
-def test_the_checkpoint_of_another_search_is_refused_and_left_alone(data, tmp_path, other):
-    path = tmp_path / "c.json"
-    search(checkpoint=path, n_trials=1).fit(*data)
-    before = path.read_bytes()
-    with pytest.raises(ValueError, match="belongs to another search"):
-        search(checkpoint=path, **other).fit(*data)
-    assert path.read_bytes() == before
-
-
-def test_the_checkpoint_of_other_data_is_refused(data, tmp_path):
-    X, y = data
-    search(checkpoint=tmp_path / "c.json", n_trials=1).fit(X, y)
-    with pytest.raises(ValueError, match="belongs to another search"):
-        search(checkpoint=tmp_path / "c.json", n_trials=1).fit(X + 1, y)
 
 
 class Interrupted(LinearSVC):

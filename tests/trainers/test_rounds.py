@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from csf import CostSearch
 from csf.data.costs import cost_channel
 from csf.data.folds import Task, make_folds
-from csf.search.checkpoint import decode, encode
+from csf.search.loop import decode, encode
 from csf.testing import check_trainer
 from csf.trainers import Prepared, make_trainers
 from csf.trainers.boosters import RoundsTrainer, rounds_of

@@ -176,7 +176,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         As in `csf.CostSearch`; those of a sample where the rows are many, see Notes.
     upper_bound_, gap_, bound_margin_, stop_reason_, feasible_, constraint_value_ : object
         As in `csf.CostSearch`. Bounds read the thresholds between the bins that were counted, some thousand of them.
-    gain_, gain_by_luck_, gain_error_ : float
+    gain_, gain_by_chance_, gain_error_ : float
         As in `csf.CostSearch`, with ``min_gain``.
     trials_, studies_, cv_results_, n_trials_, n_splits_, refit_time_ : object
         As in `csf.CostSearch`.

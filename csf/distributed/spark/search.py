@@ -237,8 +237,8 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         Whether the winner satisfies the constraint.
     constraintValue : float or None
         What the constraint compares, for the winner.
-    gain, gainByLuck, gainError : float or None
-        What ``minGain`` compared, as ``gain_``, ``gain_by_luck_`` and ``gain_error_`` of `csf.CostSearch`.
+    gain, gainByChance, gainError : float or None
+        What ``minGain`` compared, as ``gain_``, ``gain_by_chance_`` and ``gain_error_`` of `csf.CostSearch`.
     numFolds : int
         Number of folds.
     trials : list of Trial
@@ -263,7 +263,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
     feasible: bool
     constraintValue: float | None
     gain: float | None
-    gainByLuck: float | None
+    gainByChance: float | None
     gainError: float | None
     numFolds: int
     settings: tuple[dict[str, Any], ...]
@@ -311,7 +311,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
             "feasible": found.feasible,
             "constraintValue": found.constraint_value,
             "gain": None if found.gain is None else found.gain.gain,
-            "gainByLuck": None if found.gain is None else found.gain.luck,
+            "gainByChance": None if found.gain is None else found.gain.chance,
             "gainError": None if found.gain is None else found.gain.error,
             "numFolds": found.n_splits,
             "settings": found.settings,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,14 +10,15 @@ from numpy.typing import ArrayLike
 
 from csf._common.compiled import njit
 from csf._common.typing import Array, BoolArray, Values
-from csf.search.bounds.support_line import Bound, check_trials, profile_of, require_linear_fractional
+from csf.metrics import LinearFractional
+from csf.search.bounds.support_line import Bound, profile_of
 
 if TYPE_CHECKING:
     import shapely
     from shapely.geometry.base import BaseGeometry
 
     from csf.evaluate.trials import Trial
-    from csf.metrics.base import LinearFractional, Metric
+    from csf.metrics.base import LinearFractional
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -181,16 +181,16 @@ class _LineBound(Bound):
 
     metric: LinearFractional
 
-    def __init__(
-        self,
-        trials: Sequence[Trial],
-        metric: Metric,
-        *,
-        pos: float,
-        eps: float | str | Callable[..., float] = "evidence",
-    ) -> None:
-        require_linear_fractional(metric, type(self).__name__)
-        super().__init__([trial for trial in check_trials(trials) if trial.t is not None], metric, pos=pos, eps=eps)
+    def _counted(self, trials: list[Trial]) -> list[Trial]:
+        if not isinstance(self.metric, LinearFractional):
+            raise TypeError(
+                f"{type(self).__name__} needs a linear-fractional metric (FBeta, Jaccard, ...); {self.metric.name} has "
+                "no levels to draw cones at. Use the support-line bound (bound='support') and the strategies 'cone' or "
+                "'support', which serve every metric"
+            )
+        return [trial for trial in trials if trial.t is not None]
+
+    def _prepare(self) -> None:
         self.cones = self._cones()
 
     @abstractmethod

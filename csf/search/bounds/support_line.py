@@ -20,8 +20,6 @@ from csf.metrics.profile import ErrorProfile, Hull
 if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
 
-    from csf.evaluate.trials import Trial
-    from csf.metrics.base import Metric
 
 # ---------------------------------------------------------------- what every bound offers
 
@@ -109,8 +107,17 @@ class Bound(ABC):
         if not isinstance(metric, Metric):
             raise TypeError(f"metric must be a csf.metrics.Metric object, got {metric!r}")
         check_eps(eps)
-        self.trials, self.metric, self.pos, self.eps = complete_trials(trials), metric, check_fraction(pos, "pos"), eps
+        self.metric, self.pos, self.eps = metric, check_fraction(pos, "pos"), eps
+        self.trials = self._counted(complete_trials(trials))
         self.lo, self.hi = metric.range(pos)
+        self._prepare()
+
+    def _counted(self, trials: list[Trial]) -> list[Trial]:
+        """Those of the complete trials that it reads; a TypeError where it cannot serve the metric."""
+        return trials
+
+    def _prepare(self) -> None:  # noqa: B027 - most need nothing
+        """What is computed once of the trials."""
 
     def excess(self) -> Array:
         """Excess of each complete trial, in order of their numbers.
@@ -173,19 +180,6 @@ class Bound(ABC):
         shapely.Geometry
             A polygon, several, or an empty one.
         """
-
-
-def require_linear_fractional(metric: Metric, user: str) -> LinearFractional:
-    """The metric; a TypeError that says what to use instead where it is not linear-fractional."""
-    if not isinstance(metric, Metric):
-        raise TypeError(f"{user} needs a csf.metrics.Metric object, got {metric!r}")
-    if not isinstance(metric, LinearFractional):
-        raise TypeError(
-            f"{user} needs a linear-fractional metric (FBeta, Jaccard, ...); {metric.name} has no levels to draw "
-            "cones at. Use the support-line bound (bound='support') and the strategies 'cone' or 'support', which "
-            "serve every metric"
-        )
-    return metric
 
 
 # ---------------------------------------------------------------- support lines
@@ -327,19 +321,11 @@ class SupportLineBound(Bound):
     0.714
     """
 
-    def __init__(
-        self,
-        trials: Sequence[Trial],
-        metric: Metric,
-        *,
-        pos: float,
-        eps: float | str | Callable[..., float] = "evidence",
-    ) -> None:
-        super().__init__(trials, metric, pos=pos, eps=eps)
+    def _prepare(self) -> None:
         c_fn, c_fp = np.array([t.costs for t in self.trials]).reshape(-1, 2).T
         own = weighted_errors(self.trials)
         lowest = np.maximum(own - self.excess(), -(c_fn + c_fp))  # what lies below that forbids nothing either
-        self.chain_ = support_chain(c_fn, c_fp, lowest, pos=pos)
+        self.chain_ = support_chain(c_fn, c_fp, lowest, pos=self.pos)
         self._known = known_profiles(self.trials)
 
     def best_possible(self) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,11 +25,6 @@ from csf.search.strategies.base import (
     require_levels,
     tried_levels,
 )
-
-if TYPE_CHECKING:
-    from csf.evaluate.trials import Trial
-    from csf.metrics.base import Metric
-    from csf.search.strategies.base import Proposal
 
 # ---------------------------------------------------------------- costs that do not depend on results
 

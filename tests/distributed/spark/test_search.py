@@ -284,7 +284,7 @@ def test_costs_have_to_gain_and_time_may_end(frame):
     model = SparkCostSearch(minGain=50.0, nTrials=2, threshold=None, **options).fit(frame)
     assert model.bestCosts[0] == model.bestCosts[1]
     assert 0 < model.gain == max(trial.score for trial in model.trials) - model.bestScore
-    assert model.gain < model.gainByLuck + 50.0 * model.gainError
+    assert model.gain < model.gainByChance + 50.0 * model.gainError
     model = SparkCostSearch(timeLimit=1e-3, **options).fit(frame)
     assert model.stopReason == "the time limit of 0.001 s leaves no time for another trial and the refit"
     assert len(model.trials) == 1

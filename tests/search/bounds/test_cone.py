@@ -296,7 +296,7 @@ def test_region_of_the_diagonal_bound_is_all_above_it():
 def test_cones_need_levels(bound):
     with pytest.raises(TypeError, match=rf"{bound.__name__} needs a linear-fractional metric .*gmean has no levels"):
         bound([], GMean(), pos=0.3)
-    with pytest.raises(TypeError, match=r"needs a csf.metrics.Metric object, got 'f1'"):
+    with pytest.raises(TypeError, match=r"must be a csf.metrics.Metric object, got 'f1'"):
         bound([], "f1", pos=0.3)
 
 
@@ -325,10 +325,6 @@ def test_enormous_numbers_leave_the_end_of_the_range(bound):
     trials = [told(0, 0.5, 0.2, 0.1, pos=0.3)]
     assert bound(trials, FBeta(), pos=0.3, eps=1e308).best_possible() == 1.0
     assert bound(trials, FBeta(), pos=0.3).upper_bound([-1e308, 1e308]).max() <= 1.0
-
-
-def test_nothing_known_forbids_nothing():
-    assert DiagonalBound([], FBeta(), pos=0.3).region().is_empty
 
 
 @pytest.mark.parametrize("pos", [0.0, 1.0, np.nan, "0.3"])
@@ -407,7 +403,7 @@ def test_order_of_the_cones_does_not_matter(part, seed):
     assert np.array_equal(ranges, expected[1])
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_sixty_random_cones(seed):
     rng = np.random.default_rng(seed)
     lo, hi = -0.5, 1.5

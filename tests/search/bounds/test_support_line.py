@@ -5,15 +5,20 @@ from itertools import product
 import numpy as np
 import pytest
 import shapely
-from builders import exact_learner, histories, random_profiles, rates, run, shares, told
+from builders import exact_learner, histories, paper_search, random_profiles, rates, run, shares, told
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import half_planes
+from sklearn.datasets import make_classification
+from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.svm import LinearSVC
 
 from csf import Study
-from csf.bounds import DiagonalBound, SupportLineBound, known_profiles
+from csf.bounds import BOUNDS, Bound, DiagonalBound, SupportLineBound, get_bound, known_profiles, upper_bound
+from csf.evaluate import standard_error
 from csf.metrics import Constrained, FBeta, GMean, Jaccard, Metric, MinRate, Recall, Tversky, get_constraint, get_metric
 from csf.metrics.profile import Hull
+from csf.search.bounds import bound_with_margin
 from csf.search.bounds.support_line import best_on_chain, clip_chain, support_chain
 
 METRICS = [FBeta(), FBeta(3.0), Jaccard(), Tversky(2.0, 0.3), GMean(), MinRate()]
@@ -362,3 +367,106 @@ def test_pieces_that_were_given_up_keep_their_say():
 
 def test_one_vertex_is_its_own_best():
     assert best_on_chain(np.array([[0.1, 0.2]]), lambda fn, fp: 1 - fn - fp) == pytest.approx(0.7)
+
+
+# ---------------------------------------------------------------- bounds by name
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_names_and_classes_are_known(name):
+    assert issubclass(get_bound(name), Bound)
+    assert get_bound(get_bound(name)) is BOUNDS[name]
+    assert isinstance(BOUNDS[name].proven_at_levels, bool)
+
+
+@pytest.mark.parametrize("name", ["convex", None, [], int, Bound.excess])
+def test_anything_else_is_refused(name):
+    with pytest.raises(ValueError, match=r"unknown bound .*; known: support, diagonal, envelope, parambath, or a subc"):
+        get_bound(name)
+
+
+def test_cones_are_not_proven_level_by_level():
+    assert {name for name, bound in BOUNDS.items() if not bound.proven_at_levels} == {"envelope", "parambath"}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_no_bound_is_below_what_was_attained(name):
+    """Models of levels that are far from exact, and a better one of equal costs, which have no level."""
+    poor = [told(number, t, 0.8, 0.3, pos=0.3) for number, t in enumerate((0.2, 0.3, 0.4, 0.6))]
+    good = told(4, None, 0.2, 0.1, pos=0.3, costs=(1.0, 1.0))
+    assert upper_bound(poor, FBeta(), pos=0.3, bound="diagonal") < good.attained
+    assert upper_bound([*poor, good], FBeta(), pos=0.3, bound=name) >= good.attained
+
+
+# ---------------------------------------------------------------- the bound of a search with its margin
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(400, 6, weights=[0.85], class_sep=0.7, flip_y=0.05, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def search(data):
+    return paper_search(LinearSVC(), n_trials=4, cv=3).fit(*data)
+
+
+def of(search, trials=None, **changed):
+    study = search.studies_[0]
+    options = {"pos": study.pos, "bound": "support", "store": search.held_out_} | changed
+    return bound_with_margin(search.trials_ if trials is None else trials, study.metric, **options)
+
+
+def test_it_is_what_a_search_reports(search):
+    found, study = of(search), search.studies_[0]
+    assert (found.value, found.margin) == (search.upper_bound_, search.bound_margin_)
+    best = search.trials_[search.best_index_]
+    error = standard_error(search.held_out_, search.held_out_[0, best.number], study.metric)
+    assert found.margin == pytest.approx(2.4 * 4**-0.25 * error)
+    bound = upper_bound(search.trials_, study.metric, pos=study.pos, bound="support")
+    assert found.value == pytest.approx(bound + found.margin)
+    assert search.gap_ == pytest.approx(search.upper_bound_ - max(trial.attained for trial in search.trials_))
+
+
+def test_the_margin_falls_with_the_number_of_trials(search):
+    best = search.trials_[search.best_index_]
+    alone = of(search, [best])
+    assert alone.margin == pytest.approx(4**0.25 * of(search).margin)
+
+
+def test_repeated_folds_lower_it(data):
+    cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=4, random_state=0)
+    found = paper_search(LinearSVC(), n_trials=4, cv=cv).fit(*data)
+    best = found.trials_[found.best_index_]
+    error = standard_error(found.held_out_, found.held_out_[0, best.number], found.studies_[0].metric)
+    assert found.bound_margin_ == pytest.approx(2.4 * 4**-0.25 * error / 2)
+
+
+@pytest.mark.parametrize("changed", [{"bound": "diagonal"}, {"store": None}])
+def test_bounds_of_the_papers_and_of_the_training_part_have_no_margin(search, changed):
+    study = search.studies_[0]
+    found = of(search, **changed)
+    bound = changed.get("bound", "support")
+    assert found == (upper_bound(search.trials_, study.metric, pos=study.pos, bound=bound), 0.0)
+
+
+def test_it_never_leaves_the_range_of_the_metric():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] > 0.8).astype(int)
+    found = paper_search(LinearSVC(C=100.0), n_trials=2, cv=3).fit(X, y)
+    assert found.upper_bound_ <= 1.0
+    assert found.bound_margin_ >= 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["f1", "gmean"])
+def test_dense_sweeps_stay_below_it(metric):
+    """In nine of ten small problems at least, of which each has its own luck."""
+    covered = []
+    for seed in range(20):
+        X, y = make_classification(500, 6, weights=[0.9], class_sep=0.8, flip_y=0.03, random_state=seed)
+        dense = paper_search(LinearSVC(), metric, "grid", n_trials=99, refit=False).fit(X, y)
+        found = paper_search(LinearSVC(), metric, n_trials=5, refit=False).fit(X, y)
+        covered.append(found.upper_bound_ >= max(trial.attained for trial in dense.trials_))
+    assert np.mean(covered) >= 0.9

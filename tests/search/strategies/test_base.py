@@ -48,11 +48,6 @@ def test_balanced_level_of_f1_is_twice_the_share():
     assert balanced_level(GMean(), pos=0.3) == pytest.approx(0.5)
 
 
-@given(pos=shares)
-def test_generic_costs_are_balanced_in_the_middle(pos):
-    assert balanced_level(GMean(), pos=pos) == pytest.approx(0.5)
-
-
 @pytest.mark.parametrize("strategy", [Bisection(), Dinkelbach()])
 def test_strategies_that_read_values_as_levels_need_levels(strategy):
     strategy.check_metric(FBeta())
@@ -75,10 +70,6 @@ def test_defaults_of_the_contract():
     strategy = Fixed()
     assert strategy.with_budget(7) is strategy
     assert strategy.check_metric(GMean()) is None
-
-
-def test_a_proposal_is_a_tuple():
-    assert Proposal(0.2, 0.9, 0.1) == (0.2, 0.9, 0.1)
 
 
 @given(levels=st.lists(st.none() | st.floats(0, 1), max_size=5))
@@ -253,3 +244,30 @@ def test_what_is_no_proposal_is_refused_by_the_study(proposal):
     study.tell(study.ask(), profile=ErrorProfile(0.05, 0.05, 0.2))
     with pytest.raises((TypeError, ValueError), match="proposed"):
         study.ask()
+
+
+# ---------------------------------------------------------------- strategies by name
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_names_give_fresh_objects_of_the_same_name(name):
+    assert isinstance(get_strategy(name), Strategy)
+    assert get_strategy(name).name == name
+    assert get_strategy(name) == get_strategy(name)
+
+
+def test_objects_and_functions_are_taken_as_they_are():
+    grid = Grid(3)
+    assert get_strategy(grid) is grid
+    assert isinstance(get_strategy(lambda trials, *, metric, pos: None), FunctionStrategy)
+
+
+def test_unknown_names_are_listed():
+    with pytest.raises(ValueError, match=r"unknown strategy 'con'; known: cone, grid, .* or a function"):
+        get_strategy("con")
+
+
+@pytest.mark.parametrize("strategy", [None, 3, Cone, ["cone"]])
+def test_anything_else_is_refused(strategy):
+    with pytest.raises(TypeError, match=r"strategy must be a name \(cone, .*\), a Strategy object or a function, got"):
+        get_strategy(strategy)

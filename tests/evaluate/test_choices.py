@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from csf.evaluate import ScoreStore, standard_error
-from csf.evaluate.choices import Judged, outcomes
+from csf.evaluate.choices import JudgedDecisions, outcomes
 from csf.metrics import get_metric
 from csf.thresholding import sweep
 
@@ -20,7 +20,7 @@ def test_it_is_that_of_the_bootstrap(metric, repeats):
     store = ScoreStore(is_pos[samples], weight, samples=samples)
     best = sweep(store.is_pos, score[samples], weight).best("f1")
     store.add((0, 0), score=score[samples], threshold=best.threshold, value=best.value)
-    expected = np.std(Judged.of(store, store[0, 0], get_metric(metric)).errors(1000, 0))
+    expected = np.std(JudgedDecisions.of(store, store[0, 0], get_metric(metric)).errors(1000, 0))
     assert standard_error(store, store[0, 0], get_metric(metric)) == pytest.approx(expected, rel=0.1)
 
 

@@ -1,5 +1,6 @@
 """Trainings on folds, and scores that are pooled before the metric is taken."""
 
+import pickle
 import warnings
 from dataclasses import replace
 
@@ -12,16 +13,18 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from csf import ErrorProfile, Trial
-from csf.data.costs import cost_sample_weight
-from csf.data.folds import Task, bound_share, make_folds
+from csf.data.costs import cost_channel, cost_sample_weight
+from csf.data.folds import Fold, Task, bound_share, make_folds
+from csf.data.labels import Labels
 from csf.data.responses import Response, respond
 from csf.metrics import Constrained, FBeta, GMean, Recall, WeightedAccuracy, get_constraint
 from csf.metrics.profile import Hull
-from csf.search.training import FoldResult, ThresholdJudge, evaluate, run_fold, warn_of_one_side
-from csf.trainers import Training
+from csf.search.training import Cause, FoldResult, ThresholdJudge, evaluate, run_fold, warn_of_one_side
+from csf.trainers import GenericTrainer, Training
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4))
@@ -207,12 +210,9 @@ class Answers(LinearSVC):
     ("answer", "tune", "text"),
     [
         (lambda X: np.zeros(len(X) - 1), True, r"must return shape \(n_samples,\) or .*, got \(29,\) for 30 samples"),
-        (lambda X: np.zeros(1), True, r"must return shape .*, got \(1,\) for 30 samples"),
         (lambda X: np.zeros((len(X), 1)), True, r"must return shape .*, got \(30, 1\) for 30 samples"),
-        (lambda X: 0.0, True, r"must return shape .*, got \(\) for 30 samples"),
         (lambda X: ["much"] * len(X), True, "could not convert string to float"),
         (lambda X: np.zeros(1, dtype=int), False, r"one label a sample, got \(1,\)"),
-        (lambda X: np.zeros((len(X), 1), dtype=int), False, r"one label a sample, got \(30, 1\)"),
         (
             lambda X: np.full(len(X), -1),
             False,
@@ -247,11 +247,9 @@ class Registered(Plain):
     ("response", "text"),
     [
         (Response(np.zeros(29, bool), np.zeros(30)), r"decisions of shape \(29,\) for 30 samples"),
-        (Response(np.zeros(30, bool), np.zeros(1)), r"scores of shape \(1,\) for 30 samples"),
         (Response(np.zeros(30, bool)), r"scores of shape \(\) for 30 samples"),
         (Response(np.zeros(30, bool), np.full(30, np.nan)), "NaN scores for 30 of 30 samples"),
         (Response(np.zeros(30, bool), np.zeros(30), np.ones(7)), r"labels of shape \(7,\) for 30 samples"),
-        (Response(np.zeros(30, bool), np.zeros(30), 5), r"predicted the classes \[5\]"),
         (Response(np.zeros(30, bool), np.zeros(30), np.full(30, -1)), r"predicted the classes \[-1\]"),
     ],
 )
@@ -306,3 +304,74 @@ def test_training_parts_are_averaged_over_folds(weight):
     held_out = pooled_outcome(FBeta(), folds, results_of(folds, tune=True, base=LogisticRegression()), tune=True)
     assert (fields["score"], fields["threshold"]) == (held_out["score"], held_out["threshold"])
     assert fields["value"] != held_out["value"]
+
+
+# ---------------------------------------------------------------- what a training on a fold leaves behind where it
+
+
+def test_an_error_travels_with_the_text_of_its_traceback():
+    try:
+        raise MemoryError("too large")
+    except MemoryError as error:
+        cause = Cause(error)
+    arrived = pickle.loads(pickle.dumps(cause)).error
+    assert isinstance(arrived, MemoryError)
+    (note,) = arrived.__notes__
+    assert "In a worker:" in note
+    assert 'raise MemoryError("too large")' in note
+
+
+def test_what_cannot_travel_breaks_nothing():
+    assert pickle.loads(pickle.dumps(Cause(None))).error is None
+    error = ValueError("no")
+    error.lock = (each for each in ())
+    assert pickle.loads(pickle.dumps(Cause(error))).error is None
+
+
+class Told(GenericTrainer):
+    """Answers what it is told."""
+
+    def predict(self, training, part, *, tune):
+        return self.answer
+
+
+def alike(trainer=GenericTrainer):
+    labels, y = Labels(np.array(["a", "b", "c"]), None), np.tile([0, 1, 2], 8)
+    fold = Fold(
+        Task(np.random.default_rng(0).normal(size=(24, 2)) + y[:, None], y, labels=labels),
+        *np.split(np.arange(24), [18]),
+    )
+    return trainer(GaussianNB(), fold, cost_channel(GaussianNB())), fold.without_samples
+
+
+def test_scores_of_classes_that_are_alike_are_those_of_all():
+    trainer, fold = alike()
+    result = run_fold(trainer, fold, (1.0, 2.0, 1.0), tune=True, on_train=False)
+    model = trainer.train_base((1.0, 2.0, 1.0))
+    assert result.error is None
+    assert result.lost is None
+    assert np.array_equal(result.score, model.predict_proba(trainer.fold.X_test))
+    assert np.array_equal(result.decided, model.predict(trainer.fold.X_test))
+
+
+CODES, GOOD = np.array([0, 1, 2, 0, 1, 2]), np.full((6, 3), 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("decided", "score", "message"),
+    [
+        (CODES[:5], GOOD, r"GaussianNB gave decisions of shape \(5,\) for 6 samples"),
+        (CODES, GOOD[:, 0], r"GaussianNB gave scores of shape \(6,\) for 6 samples, not \(6, 3\)"),
+        (CODES, GOOD[:, :2], r"GaussianNB gave scores of shape \(6, 2\) for 6 samples, not \(6, 3\)"),
+        (CODES, None, r"GaussianNB gave scores of shape \(\) for 6 samples, not \(6, 3\)"),
+        (CODES, np.where(np.eye(6, 3), np.nan, GOOD), "GaussianNB gave NaN or infinite scores for 3 of 6 samples"),
+        (CODES, np.where(np.eye(6, 3), -np.inf, GOOD), "GaussianNB gave NaN or infinite scores for 3 of 6 samples"),
+        (CODES + 1, GOOD, r"predicted the classes \[3\], but it was trained on the codes \[0, 1, 2\] alone"),
+    ],
+)
+def test_answers_about_classes_that_cannot_be(decided, score, message):
+    trainer, fold = alike(Told)
+    trainer.answer = Response(decided, score, 1)
+    result = run_fold(trainer, fold, (1.0, 1.0, 1.0), tune=True, on_train=False)
+    with pytest.raises(ValueError, match=message):
+        result.raise_error()
