@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, TunedThresholdClassifierCV
+from sklearn.model_selection import RepeatedStratifiedKFold, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -186,25 +186,6 @@ def test_the_stable_cut_is_the_one_that_is_used_and_judged():
     assert low < search.best_threshold_ < high
 
 
-def test_under_a_constraint_the_cut_satisfies_it_on_the_held_out_samples():
-    options = {"metric": "recall", "constraint": "precision >= 0.5", "param_grid": None, "cv": StratifiedKFold(3)}
-    stable, tuned = (CostSearch(LinearSVC(), threshold=way, **options).fit(X, Y) for way in ("stable", "tune"))
-    assert stable.best_threshold_ == tuned.best_threshold_
-    assert stable.constraint_value_ >= 0.5
-
-
-@pytest.mark.parametrize("threshold", ["stable", "tune", None])
-def test_every_way_to_cut_works_with_weights_and_checkpoints(threshold, tmp_path):
-    weight = RNG.integers(0, 3, 240).astype(float)
-    options = {"param_grid": None, "threshold": threshold, "n_trials": 3}
-    whole = CostSearch(LinearSVC(), **options).fit(X, Y, sample_weight=weight)
-    path = tmp_path / "c.json"
-    CostSearch(LinearSVC(), checkpoint=path, **(options | {"n_trials": 1})).fit(X, Y, sample_weight=weight)
-    resumed = CostSearch(LinearSVC(), checkpoint=path, **options).fit(X, Y, sample_weight=weight)
-    assert resumed.trials_ == whole.trials_
-    assert (resumed.best_threshold_, resumed.best_score_) == (whole.best_threshold_, whole.best_score_)
-
-
 class Slow(ClassifierMixin, BaseEstimator):
     """Takes its time."""
 
@@ -257,12 +238,6 @@ def test_bases_without_a_fast_solver_take_at_most_half_as_many_trainings_more_as
 def test_what_is_asked_for_is_searched_whatever_it_costs(options, n_trials, n_splits):
     search = CostSearch(DecisionTreeClassifier(max_depth=2, random_state=0), **options).fit(X, Y)
     assert (search.n_trials_, search.n_splits_) == (n_trials, n_splits)
-
-
-def test_the_generic_engine_searches_c_from_no_earlier_solutions():
-    generic = CostSearch(LinearSVC(), engine="generic", strategy=Ladder(2, race=False), cv=2).fit(X, Y)
-    assert set(generic.best_params_) == {"C"}
-    assert generic.n_trials_ == 2 * len(MULTIPLES)
 
 
 def boosters():

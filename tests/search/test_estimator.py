@@ -1,5 +1,8 @@
 """CostSearch: from data to the best cost-weighted classifier."""
 
+import json
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,17 +15,24 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import f1_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+)
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf import CostSearch
+from csf import CostSearch, Study
 from csf.bounds import BOUNDS
 from csf.metrics import Metric
-from csf.thresholding import sweep
+from csf.search import loop as checkpoint
+from csf.thresholding import PlugInClassifier, sweep
 
 
 @pytest.fixture(scope="module")
@@ -627,3 +637,82 @@ def test_slices_are_made_once_not_per_trial(data):
     paper_search(Spy(), n_trials=4, cv=2, pos_label="yes", refit=False).fit(X, y)
     assert len(seen) == 8
     assert len(set(seen)) == 2
+
+
+# ---------------------------------------------------------------- corrected scores and intervals of fitted searches
+
+
+@pytest.fixture(scope="module")
+def samples():
+    return make_classification(300, 6, weights=[0.8], flip_y=0.1, random_state=0)
+
+
+def told(search):
+    return search.corrected_score_, *search.score_interval_, *search.threshold_interval_
+
+
+def assessed(base=None, **options):
+    return CostSearch(base or LinearSVC(), **({"n_trials": 4, "cv": 3, "param_grid": {"C": [0.1, 1.0]}} | options))
+
+
+def test_nothing_but_the_seed_decides(samples):
+    found = assessed(random_state=1).fit(*samples)
+    assert told(found) == told(assessed(random_state=1, n_jobs=2).fit(*samples))
+    assert told(found) == told(pickle.loads(pickle.dumps(found)))
+    assert told(found) != told(assessed(random_state=2).fit(*samples))
+    assert told(found.fit(*samples)) == told(found)
+
+
+def test_own_decisions_and_models_that_are_fitted_have_them_too(samples):
+    own = assessed(DecisionTreeClassifier(max_depth=3), param_grid=None, threshold=None).fit(*samples)
+    assert own.score_interval_[0] < own.corrected_score_ < own.score_interval_[1]
+    assert np.isnan(own.threshold_interval_).all()
+    fitted = CostSearch(LogisticRegression().fit(*samples), cv="prefit").fit(*samples)
+    assert fitted.score_interval_[0] < fitted.corrected_score_ <= fitted.best_score_ + 0.02
+
+
+def test_plug_in(samples):
+    cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+    plugin = PlugInClassifier(LogisticRegression(), cv=cv).fit(*samples)
+    assert plugin.held_out_.n_samples == 300
+    assert plugin.score_interval_[0] < plugin.corrected_score_ < plugin.score_interval_[1]
+    assert plugin.threshold_interval_[0] <= plugin.threshold_ <= plugin.threshold_interval_[1]
+    asked = PlugInClassifier(LogisticRegression(), "recall", constraint="precision >= 0.5", cv=3).fit(*samples)
+    assert 0.0 < asked.corrected_score_ < 1.0
+
+
+@pytest.mark.parametrize("limit", [1 << 24, 0], ids=["in the file", "trained again"])
+@pytest.mark.parametrize("base", [LinearSVC(), DecisionTreeClassifier(max_depth=3)], ids=["linear", "other"])
+def test_a_resumed_search_says_the_same(samples, tmp_path, monkeypatch, base, limit):
+    monkeypatch.setattr(checkpoint, "_LARGEST", limit)
+    options = {"param_grid": None, "n_trials": 5, "random_state": 0}
+    whole = assessed(base, **options).fit(*samples)
+    path = tmp_path / "trials.json"
+    stop = assessed(base, **options, checkpoint=path, callbacks=[lambda study, trial: trial.number == 2]).fit(*samples)
+    assert stop.n_trials_ == 3
+    assert (json.loads(path.read_text())["kept"]["scores"] is None) == (limit == 0)
+    resumed = assessed(base, **options, checkpoint=path).fit(*samples)
+    assert told(resumed) == told(whole)
+    assert resumed.held_out_.n_dropped == 0
+
+
+def test_a_study_that_is_told_predictions(samples):
+    X, y = samples
+    study = Study.from_target(y[150:], n_trials=3)
+    while (trial := study.ask()) is not None:
+        model = LogisticRegression(class_weight={0: trial.c_fp, 1: trial.c_fn}).fit(X[:150], y[:150])
+        study.tell(trial, y[150:], y_score=model.predict_proba(X[150:])[:, 1])
+    low, high = study.score_interval
+    assert low < study.corrected_score < high
+    assert study.threshold_interval[0] <= study.threshold_interval[1]
+
+
+def test_a_study_without_them_says_none(samples):
+    _, y = samples
+    study = Study.from_target(y, n_trials=3)
+    assert study.corrected_score is None
+    study.tell(study.ask(), y, y)
+    assert study.corrected_score == 1.0
+    study.tell(study.ask(), y[::-1], y)  # other samples
+    assert study.corrected_score is None
+    assert study.score_interval is study.threshold_interval is None

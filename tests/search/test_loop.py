@@ -1,18 +1,29 @@
 """The loop of a search: which trainings run together, what they start from, what ends it."""
 
 import json
+import logging
 import os
+import signal
+import subprocess
+import sys
 import tempfile
+import textwrap
+import time
 from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from builders import told
+from builders import paper_search, told
+from sklearn.datasets import make_classification
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch, ErrorProfile, Study
 from csf._common.files import write_record
@@ -22,12 +33,14 @@ from csf.evaluate import ScoreStore
 from csf.evaluate.trials import Trial, outcome
 from csf.metrics import FBeta
 from csf.metrics.profile import Hull
+from csf.search import loop as forecast
 from csf.search import loop as module
 from csf.search.config import SearchConfig
 from csf.search.loop import (
     Checkpoint,
     Deadline,
     EarlierSolutions,
+    Forecast,
     SearchLoop,
     decode,
     encode,
@@ -640,3 +653,283 @@ def test_how_large_a_gain_has_to_be_is_decided_when_all_is_over(tmp_path):
 
 def test_without_a_path_there_is_none():
     assert opened(None)[0] is None
+
+
+# ---------------------------------------------------------------- interrupted searches: nothing that was finished is
+
+
+SCRIPT = """
+import sys, time
+import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.svm import LinearSVC
+from csf import CostSearch
+from csf.strategies import Cone
+
+class Slow(LinearSVC):
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        Slow.fits += 1
+        time.sleep(DELAY if Slow.fits <= 12 else 60 * DELAY)  # does not end before it is killed
+        return super().fit(X, y, sample_weight=sample_weight)
+
+DELAY = float(sys.argv[2])
+STRATEGY = {"cone": "cone", "grid": "grid", "cones": Cone(batch_size=3)}[sys.argv[3]]
+X, y = make_classification(200, 5, weights=[0.8], random_state=0)
+"""
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(200, 5, weights=[0.8], random_state=0)
+
+
+def search(**options):
+    return paper_search(LinearSVC(), **({"n_trials": 8, "cv": 2, "param_grid": {"C": [0.1, 1.0]}} | options))
+
+
+@pytest.mark.parametrize(
+    "strategy", ["cone", *(pytest.param(name, marks=pytest.mark.slow) for name in ("grid", "cones"))]
+)
+def test_a_killed_search_resumes_to_the_same_result(data, tmp_path, strategy):
+    path = tmp_path / "trials.json"
+    run = (
+        'CostSearch(Slow(), STRATEGY, n_trials=8, cv=2, param_grid={"C": [0.1, 1.0]}, checkpoint=sys.argv[1], '
+        'threshold="tune", normalize="none")'
+    )
+    script = SCRIPT + run.replace("STRATEGY", "strategy=STRATEGY") + ".fit(X, y)\n"
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script), str(path), "0.05", strategy], stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 600
+    while finished(path) < 3 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    done = finished(path)
+    assert 3 <= done < 16
+
+    namespace = {}
+    exec(SCRIPT.replace("float(sys.argv[2])", "0.0").replace("sys.argv[3]", repr(strategy)), namespace)
+    counted = []
+    slow = namespace["Slow"]
+
+    class Slow(slow):
+        def fit(self, X, y, sample_weight=None):
+            counted.append(1)
+            return super().fit(X, y, sample_weight=sample_weight)
+
+    # the checkpoint knows its base by name and parameters
+    Slow.__module__, Slow.__qualname__ = "__main__", "Slow"
+    chosen = Cone(batch_size=3) if strategy == "cones" else strategy
+    resumed = search(strategy=chosen, checkpoint=path).set_params(base=Slow()).fit(*data)
+    whole = search(strategy=chosen, engine="generic").fit(*data)
+    assert resumed.trials_ == whole.trials_
+    assert resumed.best_index_ == whole.best_index_
+    assert len(counted) == 2 * (16 - done) + 1  # two folds a trial, and the last training
+    np.testing.assert_array_equal(resumed.predict(data[0]), whole.predict(data[0]))
+
+
+def finished(path):
+    if not path.exists():
+        return 0
+    studies = json.loads(path.read_text())["studies"]
+    return sum(trial["state"] == "complete" for study in studies for trial in study)
+
+
+def stop_after(n_trials):
+    """Callback that ends the search after so many trials."""
+    left = iter(range(n_trials - 1))
+    return lambda study, trial: next(left, None) is None
+
+
+RESUMED = {
+    "squared hinge": {"base": LinearSVC()},
+    "hinge": {"base": LinearSVC(loss="hinge", max_iter=100_000)},
+    "hinge, many features": {"base": LinearSVC(loss="hinge", max_iter=100_000), "width": 600},
+    "squared hinge, many features": {"base": LinearSVC(), "width": 600},
+    "logistic": {"base": LogisticRegression()},
+    "logistic, some features": {"base": LogisticRegression(), "width": 60},
+    "logistic, many features": {"base": LogisticRegression(), "width": 600},
+    "pipeline": {"base": make_pipeline(StandardScaler(), LinearSVC(loss="hinge", max_iter=100_000)), "step": True},
+    "steps": {
+        "base": make_pipeline(StandardScaler(), LogisticRegression()),
+        "param_grid": {"standardscaler__with_mean": [True, False]},
+    },
+    "losses": {"base": LinearSVC(max_iter=100_000), "param_grid": {"loss": ["hinge", "squared_hinge"]}},
+    "fast and generic": {"base": LinearSVC(dual=False, random_state=0), "param_grid": {"penalty": ["l2", "l1"]}},
+    "one-vs-rest": {"base": OneVsRestClassifier(LinearSVC(loss="hinge", max_iter=100_000)), "classes": True},
+    "one-vs-rest costs": {
+        "base": OneVsRestClassifier(LogisticRegression()),
+        "classes": True,
+        "weighting": "one-vs-rest",
+        "param_grid": {"estimator__C": [0.1, 1.0]},
+    },
+    "gain": {"base": LinearSVC(loss="hinge", max_iter=100_000), "min_gain": 0.25},
+    "training part": {"base": LinearSVC(loss="hinge", max_iter=100_000), "bound_on": "train"},
+    "batches": {"base": LinearSVC(loss="hinge", max_iter=100_000), "strategy": Cone(batch_size=3)},
+}
+
+
+def linear_search(name, **options):
+    """Search and data of one of the bases above."""
+    options = RESUMED[name] | {"n_trials": 6, "cv": 2} | options
+    width, step, several = (options.pop(key, default) for key, default in (("width", 5), ("step", 0), ("classes", 0)))
+    if several:
+        X, y = make_classification(
+            150, 5, n_informative=4, n_redundant=0, n_classes=3, weights=[0.6, 0.2], random_state=0
+        )
+        options["null_class"] = 0
+    else:
+        X, y = make_classification(150, width, weights=[0.8], flip_y=0.2, random_state=0)
+    prefix = "linearsvc__" if step else "estimator__" if several else ""
+    options.setdefault("param_grid", {f"{prefix}C": [0.1, 1.0]})
+    return paper_search(**options), X, y
+
+
+@pytest.mark.parametrize("name", RESUMED)
+def test_linear_models_resume_to_the_last_digit(tmp_path, name):
+    whole, X, y = linear_search(name)
+    whole.fit(X, y)
+    for n_trials in (1, 3, 6, 9):
+        path = tmp_path / f"{n_trials}.json"
+        linear_search(name, checkpoint=path, callbacks=[stop_after(n_trials)])[0].fit(X, y)
+        resumed = linear_search(name, checkpoint=path, n_jobs=2)[0].fit(X, y)
+        assert resumed.trials_ == whole.trials_
+        assert [t.duality_gap for t in resumed.trials_] == [t.duality_gap for t in whole.trials_]
+        assert resumed.best_index_ == whole.best_index_
+        assert vars(resumed).get("gain_") == vars(whole).get("gain_")
+        np.testing.assert_array_equal(resumed.predict(X), whole.predict(X))
+
+
+class Struck(Cone):
+    """Cones in batches of three; Ctrl-C comes while a batch is asked for."""
+
+    asked = 0
+
+    def propose(self, *args, **kwargs):
+        Struck.asked += 1
+        if Struck.asked == 5:
+            raise KeyboardInterrupt
+        return super().propose(*args, **kwargs)
+
+
+@pytest.mark.parametrize("grid", [None, {"C": [0.1, 1.0]}], ids=["one setting", "two settings"])
+def test_ctrl_c_within_a_batch_leaves_no_part_of_it(data, tmp_path, monkeypatch, grid):
+    # What is asked for after a part would know the part's results, and be another trial.
+    monkeypatch.setattr(Struck, "asked", 0)
+    options = {"strategy": Struck(batch_size=3), "param_grid": grid, "checkpoint": tmp_path / "c.json"}
+    if grid is None:
+        with pytest.warns(UserWarning, match="interrupted"):
+            assert len(search(**options).fit(*data).trials_) == 3
+    else:  # in the first batch: nothing is finished
+        with pytest.raises(KeyboardInterrupt):
+            search(**options).fit(*data)
+    whole = search(strategy=Cone(batch_size=3), param_grid=grid).fit(*data)
+    assert search(**options).fit(*data).trials_ == whole.trials_
+
+
+@pytest.mark.parametrize("name", ["hinge", "losses", "one-vs-rest costs", "gain"])
+def test_states_too_large_to_keep_are_computed_again(tmp_path, name, monkeypatch):
+    monkeypatch.setattr("csf.search.loop._LARGEST_STATES", 0)
+    whole, X, y = linear_search(name)
+    whole.fit(X, y)
+    linear_search(name, checkpoint=tmp_path / "c.json", callbacks=[stop_after(5)])[0].fit(X, y)
+    assert '"states": null' in (tmp_path / "c.json").read_text()
+    assert linear_search(name, checkpoint=tmp_path / "c.json")[0].fit(X, y).trials_ == whole.trials_
+
+
+def test_a_linear_search_goes_on_with_more_trials(data, tmp_path):
+    search(checkpoint=tmp_path / "c.json", n_trials=3).fit(*data)
+    assert search(checkpoint=tmp_path / "c.json").fit(*data).trials_ == search().fit(*data).trials_
+
+
+def test_a_finished_checkpoint_trains_nothing_but_the_winner(data, tmp_path):
+    first = search(checkpoint=tmp_path / "c.json").fit(*data)
+    again = search(checkpoint=tmp_path / "c.json").fit(*data)
+    assert again.trials_ == first.trials_
+    assert os.listdir(tmp_path) == ["c.json"]
+
+
+class Interrupted(LinearSVC):
+    """Is interrupted in its n-th training."""
+
+    left = 0
+
+    def fit(self, X, y, sample_weight=None):
+        Interrupted.left -= 1
+        if Interrupted.left == 0:
+            raise KeyboardInterrupt
+        return super().fit(X, y, sample_weight=sample_weight)
+
+
+def test_ctrl_c_keeps_the_finished_trials(data):
+    Interrupted.left = 8
+    stopped = paper_search(Interrupted(), n_trials=8, cv=2)
+    with pytest.warns(UserWarning, match="the search was interrupted"):
+        stopped.fit(*data)
+    whole = paper_search(LinearSVC(), n_trials=8, cv=2, engine="generic").fit(*data)
+    assert stopped.stop_reason_ == "interrupted"
+    assert stopped.trials_ == whole.trials_[:3]
+    assert stopped.predict(data[0]).shape == data[1].shape
+
+
+def test_ctrl_c_before_the_first_result_is_raised(data):
+    Interrupted.left = 2
+    with pytest.raises(KeyboardInterrupt):
+        paper_search(Interrupted(), n_trials=8, cv=2).fit(*data)
+
+
+# ---------------------------------------------------------------- one line that says what the rest of a long search
+
+
+RNG = np.random.default_rng(0)
+SAMPLES = RNG.normal(size=(80, 3))
+TARGET = (SAMPLES[:, 0] + RNG.normal(size=80) > 0.8).astype(int)
+
+
+def ticking(*times):
+    ticks = iter(times)
+    return Forecast(lambda: next(ticks))
+
+
+@pytest.mark.parametrize(
+    ("times", "left", "is_like_first", "said"),
+    [
+        ((0.0, 20.0, 40.0), 3, True, [63, None]),
+        ((0.0, 20.0, 40.0), 3, False, [None, 63]),
+        ((0.0, 5.0, 10.0), 3, True, [None, None]),
+        ((0.0, 5.0, 45.0), 3, True, [None, 123]),
+        ((0.0, 500.0, 1000.0), 0, True, [None, None]),
+    ],
+)
+def test_what_is_left_is_said_once_where_it_is_long(times, left, is_like_first, said, caplog):
+    told = ticking(*times)
+    for seconds in said:
+        told.add_trial([1.0, 2.0], left=left, is_like_first=is_like_first)
+        lines = [record.getMessage() for record in caplog.records if record.name == "csf"]
+        caplog.clear()
+        assert [line.startswith(f"the search takes {seconds} s more at most") for line in lines] == [True] * (
+            seconds is not None
+        )
+        for line in lines:
+            assert all(name in line for name in ("time_limit=", "n_jobs=", "n_trials=", "verbose="))
+
+
+def test_a_last_training_that_is_long_is_said_too(caplog):
+    ticking(0.0, 500.0).add_trial([100.0, 90.0], left=0, is_like_first=True)
+    assert "takes 150 s more at most" in caplog.text
+
+
+@pytest.mark.parametrize("base", [LogisticRegression(), DecisionTreeClassifier(max_depth=2, random_state=0)])
+@pytest.mark.parametrize(
+    ("options", "n_lines"), [({}, 1), ({"verbose": 1}, 0), ({"time_limit": 1e6}, 0), ({"n_trials": 1}, 0)], ids=str
+)
+def test_searches_say_it_unless_a_bar_or_a_limit_does(base, options, n_lines, monkeypatch, caplog):
+    """As if each trial took more than half a minute: what is short is any rest with trials in it."""
+    monkeypatch.setattr(forecast, "_SHORT", 0.0)
+    monkeypatch.setattr(forecast, "LAST", 0.0)
+    with caplog.at_level(logging.WARNING, logger="csf"):
+        CostSearch(base, param_grid=None, cv=2, **options).fit(SAMPLES, TARGET)
+    assert sum(record.name == "csf" for record in caplog.records) == n_lines
