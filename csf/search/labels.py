@@ -130,11 +130,6 @@ def conclude_sample_means(searched: Outcome, *, n_labels: int, beta: float, marg
         winner=next(trial for trial in trials if (trial.setting, trial.number) == won.key),
         threshold=won.threshold,
         score=won.value,
-        feasible=True,
-        constraint_value=None,
-        upper_bound=np.nan,
-        gap=np.nan,
-        bound_margin=np.nan,
         n_labels=n_labels,
         beta=beta,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property, partial
 from operator import attrgetter
 from types import MappingProxyType
@@ -134,11 +134,16 @@ class Outcome:
     n_splits: int
     store: Any
     stop_reason: str
+    # What is not known of every kind: without a constraint, and without an upper bound.
+    score: float = np.nan
+    feasible: bool = True
+    upper_bound: float = np.nan
+    gap: float = np.nan
 
     @property
     def shared(self) -> dict[str, Any]:
-        """The fields that outcomes of all kinds have."""
-        return {each.name: getattr(self, each.name) for each in fields(Outcome)}
+        """The fields that are known before anything is chosen."""
+        return {each.name: getattr(self, each.name) for each in fields(Outcome) if each.default is MISSING}
 
     @cached_property
     def trials(self) -> list[Trial]:
@@ -185,6 +190,10 @@ class Outcome:
             "stop_reason_": self.stop_reason,
             "best_index_": self.index,
             "best_params_": self.params,
+            "best_score_": self.score,
+            "feasible_": self.feasible,
+            "upper_bound_": self.upper_bound,
+            "gap_": self.gap,
         } | ({} if self.store is None else {"held_out_": self.store})
 
     def assess(self) -> Assessment | None:
@@ -203,12 +212,8 @@ class SearchOutcome(Outcome):
     store: ScoreStore | None
     winner: Trial
     threshold: float | None
-    score: float
-    feasible: bool
-    constraint_value: float | None
-    upper_bound: float
-    gap: float
-    bound_margin: float
+    constraint_value: float | None = None
+    bound_margin: float = np.nan
     gain: Choice | None = None
     guarantee: Guarantee | None = None
     # Decisions on the held-out samples that took the place of the winner's own.
@@ -236,11 +241,7 @@ class SearchOutcome(Outcome):
             "best_t_": self.winner.t,
             "best_cost_weights_": self.winner.costs,
             "best_threshold_": self.threshold,
-            "best_score_": self.score,
-            "feasible_": self.feasible,
             "constraint_value_": self.constraint_value,
-            "upper_bound_": self.upper_bound,
-            "gap_": self.gap,
             "bound_margin_": self.bound_margin,
         }
         if self.gain is not None:
@@ -480,10 +481,6 @@ class ClassOutcome(CandidateOutcome):
             "class_costs_": np.array(self.winner.costs),
             "rule_": self.rule,
             "confusion_": self.confusion,
-            "best_score_": float(self.metric.value(self.confusion)),
-            "feasible_": True,
-            "upper_bound_": np.nan,
-            "gap_": np.nan,
         }
 
     @property
@@ -545,7 +542,7 @@ def conclude_classes(searched: Outcome) -> ClassOutcome:
 def _ruled(found: ClassOutcome) -> ClassOutcome:
     """An outcome with the rule of its candidate and what that decides about all held-out entries."""
     rule, confusion = tuned_decision(found.store, found.metric, found.candidate)
-    return replace(found, rule=rule, confusion=confusion)
+    return replace(found, rule=rule, confusion=confusion, score=float(found.metric.value(confusion)))
 
 
 def tuned_decision(store: ClassStore, metric: ConfusionMetric, candidate: Candidate) -> tuple[LinearRule, Array]:

@@ -233,7 +233,6 @@ class RowOutcome(CandidateOutcome):
     store: RowStore
     tuned: Tuned = field(default_factory=Tuned)
     alone: float = 0.0
-    score: float = np.nan
     dearest_share: float = np.nan
 
     @property
@@ -246,10 +245,6 @@ class RowOutcome(CandidateOutcome):
         return super().published() | {
             "best_t_": self.winner.t,
             "best_threshold_": self.tuned.threshold,
-            "best_score_": self.score,
-            "feasible_": True,
-            "upper_bound_": np.nan,
-            "gap_": np.nan,
             "bound_margin_": np.nan,
             "constraint_value_": None,
             "best_cost_weights_": self.winner.costs,
