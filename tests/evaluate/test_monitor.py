@@ -287,7 +287,7 @@ def test_no_probabilities_no_share(data):
 def test_a_state_is_read_again_and_small(search, tmp_path):
     path, rng = tmp_path / "monitor.json", np.random.default_rng(9)
     one, whole = search.monitor("f2 >= 0.5", path=path), search.monitor("f2 >= 0.5")
-    for week in range(300):
+    for week in range(150):
         y, found = batch(rng, 50, 0.1, 0.05, 0.05)
         one.update(y, found, name=f"2026-01-01 00:00:00 {week}")
         whole.update(y, found, name=f"2026-01-01 00:00:00 {week}")
