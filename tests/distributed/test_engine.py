@@ -31,6 +31,13 @@ def data():
     return X, y, weight
 
 
+@pytest.fixture
+def engine(data):
+    """The samples without weights, in three folds."""
+    X, y, _ = data
+    return MemoryEngine(X, y, hash_folds(0, y.size, 3))
+
+
 def searched(engine, base, metric="f1", constraint=None, settings=({},), fast=False, **options):
     metric = get_metric(metric)
     metric = metric if constraint is None else Constrained(metric, get_constraint(constraint))
@@ -78,9 +85,7 @@ def test_the_search_is_that_in_memory(data, base, metric, constraint, strategy, 
     assert found.upper_bound == pytest.approx(whole.upper_bound_, rel=1e-6)
 
 
-def test_a_grid_of_parameters_has_a_study_each(data):
-    X, y, _ = data
-    engine = MemoryEngine(X, y, hash_folds(0, y.size, 3))
+def test_a_grid_of_parameters_has_a_study_each(engine):
     search, found = searched(engine, LogisticRegression(), settings=[{"C": 0.01}, {"C": 1.0}], n_trials=3)
     assert [len(study.trials) for study in search.studies] == [3, 3]
     assert found.params in ({"C": 0.01}, {"C": 1.0})
@@ -94,9 +99,7 @@ class Shaky(LinearSVC):
         return super().fit(X, y, sample_weight=sample_weight)
 
 
-def test_trainings_that_fail_are_left_out(data):
-    X, y, _ = data
-    engine = MemoryEngine(X, y, hash_folds(0, y.size, 3))
+def test_trainings_that_fail_are_left_out(engine):
     with pytest.warns(FitFailedWarning, match="too heavy"):
         _, found = searched(engine, Shaky(), strategy="grid", n_trials=4)
     assert [trial.state for trial in found.trials] == ["failed"] + ["complete"] * 3
@@ -110,9 +113,7 @@ class Nan(LinearSVC):
         return np.full(len(X), np.nan)
 
 
-def test_scores_that_are_none_fail_the_trial(data):
-    X, y, _ = data
-    engine = MemoryEngine(X, y, hash_folds(0, y.size, 3))
+def test_scores_that_are_none_fail_the_trial(engine):
     with (
         pytest.raises(ValueError, match=r"(?s)all 2 trials failed: ValueError: .*NaN scores"),
         pytest.warns(FitFailedWarning),

@@ -78,10 +78,6 @@ ROWS = allpairspy.AllPairs(list(OPTIONS.values()), filter_func=possible)
 PAIRS = [dict(zip(OPTIONS, row, strict=True)) for row in ROWS]
 
 
-def test_the_pairs_are_many():
-    assert len(PAIRS) >= 20
-
-
 @pytest.mark.parametrize("each", PAIRS, ids=lambda each: "-".join(map(str, each.values())))
 @pytest.mark.filterwarnings("ignore:no trial satisfies")
 @pytest.mark.filterwarnings("ignore:recall.* is largest when every sample")
@@ -134,28 +130,3 @@ def by_hand(search, found):
     decided = score[held] >= found.threshold if found.threshold is not None else score[held] > (0.0 if margin else 0.5)
     weight = None if engine.weight is None else engine.weight[held]
     return ErrorProfile.from_masks(engine.is_pos[held], decided, sample_weight=weight), found.threshold
-
-
-@pytest.mark.parametrize(
-    ("option", "error"),
-    [
-        *(({"threshold": 0.5}, ValueError), ({"normalize": "max"}, ValueError), ({"min_gain": -1.0}, ValueError)),
-        *(({"metric": "f"}, ValueError), ({"strategy": "con"}, ValueError), ({"constraint": "precision"}, ValueError)),
-        *(({"bound": "x"}, ValueError), ({"n_trials": 0}, ValueError), ({"time_limit": 0.0}, ValueError)),
-        *(({"tol": -1.0}, ValueError), ({"checkpoint": 3}, TypeError), ({"callbacks": 1}, TypeError)),
-    ],
-)
-def test_options_that_cannot_be_used_are_named_before_any_training(option, error):
-    class Untrained(MemoryEngine):
-        def train(self, jobs):
-            raise AssertionError("nothing is to be trained")
-
-    X, y, _, fold = rows_of({"data": "plain", "weights": None, "folds": "three"})
-    config = SearchConfig(base=LogisticRegression(), **option)
-
-    def search():
-        config.check()
-        EngineSearch(Untrained(X, y, fold), [LogisticRegression()], [{}], config).run()
-
-    with pytest.raises(error, match=next(iter(option))):
-        search()

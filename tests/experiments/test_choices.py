@@ -27,23 +27,11 @@ from notebooks.experiments.choices import (
 from notebooks.experiments.training_cache import SplitContext
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("abalone-17-vs-7-8-9-10", "abalone"),
-        ("abalone19", "abalone"),
-        ("abalone:12", "abalone"),
-        ("kddcup-land-vs-satan", "kddcup"),
-        ("car-good", "car"),
-        ("new-thyroid1", "new"),
-        ("page_blocks", "page"),
-        ("Wine", "wine"),
-        ("adult", "adult"),
-        ("7up", "7up"),
-    ],
-)
-def test_families_are_the_beginnings_of_names(name, expected):
-    assert family(name) == expected
+def test_families_are_the_beginnings_of_names():
+    known = {"abalone-17-vs-7-8-9-10": "abalone", "abalone19": "abalone", "abalone:12": "abalone", "Wine": "wine"}
+    known |= {"kddcup-land-vs-satan": "kddcup", "car-good": "car", "new-thyroid1": "new", "page_blocks": "page"}
+    known |= {"adult": "adult", "7up": "7up"}
+    assert {name: family(name) for name in known} == known
 
 
 def test_outer_folds_test_every_sample_once_a_repeat(data):
@@ -104,14 +92,10 @@ def test_fast_trainers_find_the_same(problem):
     slow = plug_ins(bases, problem)
     found = best_exact_threshold(bases, split.X, split.y, splits, get_metric("f1"))
     assert found.setting == int(np.argmax([each.best_score_ for each in slow]))
+    alike = best_exact_threshold([GaussianNB(), GaussianNB()], split.X, split.y, splits, get_metric("f1"))
+    assert alike.setting == 0
     assert found.cut.value == pytest.approx(slow[found.setting].best_score_, abs=1e-3)
     np.testing.assert_allclose(found.estimator.coef_, slow[found.setting].estimator_.coef_, rtol=1e-2, atol=1e-3)
-
-
-def test_of_equal_settings_the_first_is_taken(problem):
-    split, splits = problem
-    found = best_exact_threshold([GaussianNB(), GaussianNB()], split.X, split.y, splits, get_metric("f1"))
-    assert found.setting == 0
 
 
 def test_the_rival_has_seven_values_of_c_and_three_times_five_folds(data):
@@ -156,16 +140,13 @@ def test_cells_are_resumed_and_know_the_defaults(tmp_path, data):
     assert len(prints) == 2
 
 
-def test_unknown_bases_are_refused():
+def test_unknown_bases_and_missing_packages_are_named(monkeypatch):
     with pytest.raises(ValueError, match=r"unknown base 'lightgbn'; known: linearsvc, .*\. Did you mean 'lightgbm'"):
         choice_methods("lightgbn")
-
-
-@pytest.mark.parametrize(("base", "package"), [("lightgbm", "lightgbm"), ("xgboost", "xgboost")])
-def test_missing_packages_are_named(monkeypatch, base, package):
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ValueError, match=f"the base {base} needs the package {package}: pip install"):
-        choice_methods(base)
+    for base in ("lightgbm", "xgboost"):
+        monkeypatch.setitem(sys.modules, base, None)
+        with pytest.raises(ValueError, match=f"the base {base} needs the package {base}: pip install"):
+            choice_methods(base)
 
 
 @pytest.mark.slow

@@ -62,9 +62,11 @@ def test_sets_on_which_a_method_failed_are_left_out_and_told():
     assert "- plain on wine, split 1: ValueError: no" in found.markdown()
 
 
-def test_one_family_has_no_interval():
+def test_one_family_has_no_interval_and_without_the_rival_there_is_no_verdict():
     text = report(sets=("car-good", "car-vgood")).markdown()
     assert "| plain | 51.0 | +1.00 | - | 1 : 0 | 1 : 1 | car +1.00 | 2 | 16 |" in text
+    alone = report([row for row in made() if row["method"] == "plain"])
+    assert (alone.verdict("plain"), alone.verdicts()) == (None, [])
 
 
 def test_constraints_are_judged_on_test_parts():
@@ -74,12 +76,6 @@ def test_constraints_are_judged_on_test_parts():
     assert "# f1 with precision >= 0.9 x 100" in text
     assert "| constraint holds |" in text
     assert "| 2 | 16 | 100 % |" in text
-
-
-def test_nothing_is_said_of_a_method_without_the_rival():
-    rows = [row for row in made() if row["method"] == "plain"]
-    assert report(rows).verdict("plain") is None
-    assert report(rows).verdicts() == []
 
 
 def test_files(tmp_path):
@@ -94,9 +90,6 @@ def test_files(tmp_path):
         rows = list(csv.DictReader(file))
     assert {row["family"] for row in rows} == {"car", "iris", "wine"}
     assert len(rows) == 16
-
-
-def test_unknown_numbers_are_null_in_json(tmp_path):
-    write_choices(report(sets=("iris0",)), tmp_path)
+    write_choices(report(sets=("iris0",)), tmp_path)  # one family: an error that is not known
     content = json.loads((tmp_path / "choices.json").read_text(encoding="utf-8"))
     assert content["methods"][1]["error"] is None

@@ -43,6 +43,8 @@ def test_picture_shows_ranks_names_and_groups():
     assert drawn.groups() == [("cone", "support"), ("support", "grid"), ("pooled", "plain")]
     ends = [(bar.get_xdata()[0], bar.get_xdata()[-1]) for bar in drawn.bars_]
     np.testing.assert_allclose(ends, [(1.2, 2.0), (2.0, 3.0), (4.2, 4.6)], atol=0.1)
+    unknown = display(difference=np.nan).plot()
+    assert unknown.groups() == unknown.bars_ == []
 
 
 def test_names_do_not_hide_each_other():
@@ -52,11 +54,6 @@ def test_names_do_not_hide_each_other():
     drawn.figure_.canvas.draw()
     boxes = [note.get_window_extent() for note in drawn.labels_]
     assert not any(first.overlaps(second) for first, second in itertools.combinations(boxes, 2))
-
-
-def test_unknown_difference_draws_no_bars():
-    drawn = display(difference=np.nan).plot()
-    assert drawn.groups() == drawn.bars_ == []
 
 
 def test_ranking_of_the_experiments_is_drawn_on_given_axes():

@@ -42,40 +42,20 @@ def cold(monkeypatch):
 
 
 @pytest.mark.usefixtures("cold")
+@pytest.mark.parametrize("n_repeats", [1, 2])
 @pytest.mark.parametrize("strategy", ["cone", "grid", "support", "imbalance_ratio"])
 @pytest.mark.parametrize("tune", [True, False])
-def test_searches_equal_cost_search(context, strategy, tune):
+def test_searches_equal_cost_search(context, strategy, tune, n_repeats):
     split = context.split
-    search = paper_search(
-        LinearSVC(dual=False),
-        strategy=strategy,
-        n_trials=4,
-        param_grid={"C": [0.25, 4.0]},
-        cv=split.folds,
-        threshold="tune" if tune else None,
-    ).fit(split.X, split.y)
-    result = Search("svc", strategy, tune=tune).run(context)
+    options = {"strategy": strategy, "n_trials": 4, "param_grid": {"C": [0.25, 4.0]}, "cv": split.repeated(n_repeats)}
+    search = paper_search(LinearSVC(dual=False), threshold="tune" if tune else None, **options).fit(split.X, split.y)
+    result = Search("svc", strategy, tune=tune, n_repeats=n_repeats).run(context)
     assert result.chosen_value == search.best_score_
     assert (result.C, result.t) == (search.best_params_["C"], search.best_t_)
     assert result.value == value_of(search, split)
-    assert result.fits == 3 * search.n_trials_ + 1
+    assert result.fits == 3 * n_repeats * search.n_trials_ + 1
     if tune:
         assert result.threshold == search.best_threshold_
-
-
-@pytest.mark.usefixtures("cold")
-def test_repeated_folds_equal_cost_search_on_them(context):
-    split = context.split
-    options = {"strategy": "grid", "n_trials": 4, "param_grid": {"C": [0.25, 4.0]}, "cv": split.repeated(2)}
-    search = paper_search(LinearSVC(dual=False), **options).fit(split.X, split.y)
-    result = Search("svc", "grid", n_repeats=2).run(context)
-    assert (result.chosen_value, result.C, result.t) == (
-        search.best_score_,
-        search.best_params_["C"],
-        search.best_t_,
-    )
-    assert result.value == value_of(search, split)
-    assert result.fits == 6 * 8 + 1
 
 
 @pytest.mark.usefixtures("cold")
@@ -202,13 +182,10 @@ def test_shared_trainings_count_with_the_time_they_took(data, modern):
     assert min(first.seconds, again.seconds) >= in_trainings
 
 
-def test_neutral_first_is_a_strategy():
-    check_strategy(EqualCostsFirst(Cone()))
-    check_strategy(EqualCostsFirst(Grid(5)))
-
-
 def test_neutral_finds_what_equal_costs_find():
     """It keeps all laws but the last: of a rare class, equal costs alone find nothing."""
+    check_strategy(EqualCostsFirst(Cone()))
+    check_strategy(EqualCostsFirst(Grid(5)))
     with pytest.raises(AssertionError, match=r"^neutral, rare class, after 1 trials: the best f1 is 0, "):
         check_strategy(Neutral())
 

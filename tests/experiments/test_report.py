@@ -79,17 +79,6 @@ def test_differences_are_paired_and_marked(report):
     assert plain.error < found.error
 
 
-def test_costs_are_means(report):
-    assert cells_of(report.markdown(), "Cost")["csf"][0] == "22, 0.5 s"
-
-
-def test_header_tells_rules_command_and_versions(report):
-    text = report.markdown(command="python table2", environment={"numpy": "9"})
-    assert text.startswith("# f1 x 100, protocol paper\n\n    python table2\n")
-    assert "Splits: wine 4, other 4; seed 0. 25 % to test on" in text
-    assert "numpy 9;" in text
-
-
 def test_failed_and_missing_cells_are_told(plan):
     some = rows("wine", 0) + rows("other", 1)
     some[0] = {"data": "wine", "method": "SVM-CONE", "split": 0, "error": "ValueError: no luck", "seconds": 0.1}
@@ -104,32 +93,29 @@ def test_failed_and_missing_cells_are_told(plan):
     assert report.ranking(linear=True).n_sets == 1
 
 
-def test_one_split_has_no_intervals(plan):
+def test_one_split_has_no_intervals_and_without_the_reference_there_are_no_differences(plan):
     text = Report(plan, [row for row in rows("wine", 0) if row["split"] == 0]).markdown()
     assert "±" not in cells_of(text, "Test f1")["csf"][0]
     assert "[" not in cells_of(text, "Difference to pooled-threshold")["csf"][0]
-
-
-def test_report_without_the_reference_has_no_differences(plan):
     text = Report(plan, [row for row in rows("wine", 0) if row["method"] != "pooled-threshold"]).markdown()
     assert "Difference" not in text
 
 
 def test_files(report, tmp_path):
-    paths = write_report(report, tmp_path, command="csf", environment={})
+    paths = write_report(report, tmp_path, command="python table2", environment={"numpy": "9"})
     assert {"table.md", "results.csv", "ranks.png", "ranks_linear.png"} <= {path.name for path in paths}
+    text = (tmp_path / "table.md").read_text(encoding="utf-8")
+    assert text.startswith("# f1 x 100, protocol paper\n\n    python table2\n")
+    assert "Splits: wine 4, other 4; seed 0. 25 % to test on" in text
+    assert "numpy 9;" in text
+    assert cells_of(text, "Cost")["csf"][0] == "22, 0.5 s"
     with open(tmp_path / "results.csv", encoding="utf-8", newline="") as file:
         read = list(csv.DictReader(file))
     assert len(read) == len(report.rows)
     assert float(read[3]["value"]) == report.rows[3]["value"]
     assert float(read[0]["threshold"]) == -np.inf
     assert (tmp_path / "ranks.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_parquet_holds_the_same(report, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    write_report(report, tmp_path)
-    table = parquet.read_table(tmp_path / "results.parquet")
+    table = pytest.importorskip("pyarrow.parquet").read_table(tmp_path / "results.parquet")
     assert table.column("value").to_pylist() == [row["value"] for row in report.rows]
     assert table.column("t").to_pylist() == [None] * len(report.rows)
 

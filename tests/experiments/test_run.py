@@ -35,19 +35,22 @@ def without_seconds(rows):
     return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
 
 
-def test_rows_are_the_results_in_the_order_of_the_plan(plan, tmp_path):
+def test_rows_are_the_results_in_the_order_of_the_plan_each_in_a_file_that_is_kept(plan, tmp_path, monkeypatch):
     rows = run_cells(plan, tmp_path)
     assert [(row["data"], row["method"], row["split"]) for row in rows] == [
         (data, method, split) for data in ("one", "two") for method in plan.methods for split in (0, 1)
     ]
     assert all(0 <= row["value"] <= 1 and row["fits"] >= 2 for row in rows)
-    assert read_cells(plan, tmp_path) == rows
-
-
-def test_finished_cells_are_not_computed_again(plan, tmp_path, monkeypatch):
-    rows = run_cells(plan, tmp_path)
+    paths = list(tmp_path.rglob("*.json"))
+    contents = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    assert len(contents) == len(rows)
+    assert all(content["row"] in rows for content in contents)
     monkeypatch.setattr("notebooks.experiments.run._run_group", None)
-    assert run_cells(plan, tmp_path) == rows
+    assert read_cells(plan, tmp_path) == run_cells(plan, tmp_path) == rows
+    paths[0].write_text("{", encoding="utf-8")
+    with pytest.raises(ValueError, match="is damaged or not a csf-cell file"):
+        run_cells(plan, tmp_path)
+    assert {"python", "csf", "numpy", "scikit-learn"} <= set(environment())
 
 
 def test_more_splits_methods_and_sets_are_added(plan, tmp_path):
@@ -96,29 +99,14 @@ def test_failed_cells_are_kept_and_tried_again(plan, tmp_path, monkeypatch):
     assert "value" in run_cells(plan, tmp_path)[1]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"seed": 1},
-        {"metric": "f2"},
-        {"methods": {"SVM-IR": METHODS["SVM-grid"]}},
-        {"data": [small_set("one", 7)]},
-        {"protocol": None},
-    ],
-)
-def test_cells_of_other_settings_are_refused(plan, tmp_path, modern, change):
+def test_cells_of_other_settings_are_refused(plan, tmp_path, modern):
     run_cells(plan, tmp_path)
-    other = replace(plan, **(change if change != {"protocol": None} else {"protocol": modern}))
-    with pytest.raises(ValueError, match="was made with other settings"):
-        run_cells(other, tmp_path)
-
-
-def test_damaged_cell_is_refused(plan, tmp_path):
-    run_cells(plan, tmp_path)
-    path = next(tmp_path.rglob("*.json"))
-    path.write_text("{", encoding="utf-8")
-    with pytest.raises(ValueError, match="is damaged or not a csf-cell file"):
-        run_cells(plan, tmp_path)
+    for change in (
+        *({"seed": 1}, {"metric": "f2"}, {"methods": {"SVM-IR": METHODS["SVM-grid"]}}),
+        *({"data": [small_set("one", 7)]}, {"protocol": modern}),
+    ):
+        with pytest.raises(ValueError, match="was made with other settings"):
+            run_cells(replace(plan, **change), tmp_path)
 
 
 def test_large_sets_may_have_fewer_splits(plan):
@@ -148,14 +136,3 @@ def test_names_that_no_file_can_have(plan, tmp_path):
     plan = replace(plan, data=data, methods={"m@1 / 2": METHODS["SVM-IR"]})
     assert len(run_cells(plan, tmp_path)) == 4
     assert len(list(tmp_path.rglob("*.json"))) == 4
-
-
-def test_cells_hold_one_row_each_as_json(plan, tmp_path):
-    rows = run_cells(plan, tmp_path)
-    contents = [json.loads(path.read_text(encoding="utf-8")) for path in tmp_path.rglob("*.json")]
-    assert len(contents) == len(rows)
-    assert all(content["row"] in rows for content in contents)
-
-
-def test_environment_names_versions():
-    assert {"python", "csf", "numpy", "scikit-learn"} <= set(environment())
