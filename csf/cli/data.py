@@ -380,12 +380,6 @@ def _built_in_labelled(source: str, options: ReadOptions) -> Dataset:
     return Dataset(source, bunch.data, y, pos_label, Features.of(bunch.data))
 
 
-def _built_in_samples(source: str, features: Features) -> Samples:
-    """Samples of a built-in set, for a trained model."""
-    load, _ = BUILTIN[source.partition(":")[0]]
-    return matched(load().data, features, source)
-
-
 # ---------------------------------------------------------------- sets in the folder of CSF_DATA
 
 
@@ -407,12 +401,6 @@ def _npz_labelled(source: str, options: ReadOptions) -> Dataset:
     else:
         y, pos_label = read_target(y, positive, several=options.several)
     return Dataset(source, X, y, pos_label, Features.of(X), is_test=arrays.get("is_test"))
-
-
-def _npz_samples(source: str, features: Features) -> Samples:
-    """Samples of a set of the folder, for a trained model."""
-    X, _ = _load_npz(source.removeprefix(PREFIX).partition(":")[0])
-    return matched(X, features, source)
 
 
 def _load_npz(name):
@@ -539,8 +527,13 @@ class _Reader(NamedTuple):
     samples: Callable[[str, Features], Any]
 
 
-_BUILT_IN = _Reader(_built_in_labelled, _built_in_samples)
-_NPZ = _Reader(_npz_labelled, _npz_samples)
+def _without_labels(load: Callable[[str], Samples]) -> Callable[[str, Features], Samples]:
+    """Samples of a set by its name, for a trained model; which of its classes is named does not matter."""
+    return lambda source, features: matched(load(source.removeprefix(PREFIX).partition(":")[0]), features, source)
+
+
+_BUILT_IN = _Reader(_built_in_labelled, _without_labels(lambda name: BUILTIN[name][0]().data))
+_NPZ = _Reader(_npz_labelled, _without_labels(lambda name: _load_npz(name)[0]))
 _SVMLIGHT = _Reader(_svmlight_labelled, _svmlight_samples)
 _TABLE = _Reader(_table_labelled, _table_samples)
 

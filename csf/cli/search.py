@@ -73,7 +73,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     train, test, origin = _split(problem)
     setup = problem.setup(train)
     say(problem.describe())
-    details = say if options.verbose else _nothing
+    details = say if options.verbose else lambda _: None
     details(f"{_plan(problem, train, test, origin, setup)}\n")
     search, seconds = _search(
         problem, setup, train, budget.share(1.0 if test is None or options.no_rivals else _SEARCH)
@@ -107,10 +107,6 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         say(f"report: {options.report}")
     if interrupted:
         raise KeyboardInterrupt  # all that there is has been said and written: the exit code tells the rest
-
-
-def _nothing(*_: object) -> None:
-    """Say nothing."""
 
 
 def _in_short(search, problem, summary, held, winner):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -280,9 +281,8 @@ def judge(
         pos, fn, fp = (float(weights @ mask / weights.sum()) for mask in _errors(null_class, truth, predicted))
         return float(constraint.violation(fn, fp, pos=pos))
 
-    judged = _judged(of, misses, truth, answers, weight)
-    ends = {name: exact_interval(metric, truth, each, null_class, promised=promised) for name, each in answers.items()}
-    return judged if weight is not None else _with_exact(judged, ends)
+    exact = partial(exact_interval, metric, truth, null_class=null_class, promised=promised)
+    return _judged(of, truth, answers, weight, misses=misses, exact=exact)
 
 
 def exact_interval(
@@ -304,10 +304,6 @@ def exact_interval(
         pos, fn, fp = (int(each.sum()) for each in _errors(null_class, truth, predicted))
         cells = {"tp": pos - fn, "fn": fn, "fp": fp, "tn": truth.size - pos - fp}
     return share.interval(*share.counts(**cells), LEVEL, exact=promised)
-
-
-def _with_exact(judged: list[Judged], ends: Mapping[str, tuple[float, float] | None]) -> list[Judged]:
-    return [each if (own := ends[each.name]) is None else replace(each, interval=own, exact=True) for each in judged]
 
 
 def _errors(null_class: Label, truth: Array, predicted: Array) -> tuple[BoolArray, BoolArray, BoolArray]:
@@ -333,9 +329,7 @@ def judge_classes(
             odd = np.setdiff1d(predicted, classes).tolist()
             raise ValueError(f"{name!r} predicts the labels {odd}, the search knows {classes.tolist()}")
 
-    judged = _judged(of, lambda *_: 0.0, truth, answers, weight)
-    ends = {name: exact_interval(metric, truth, predicted) for name, predicted in answers.items()}
-    return judged if weight is not None else _with_exact(judged, ends)
+    return _judged(of, truth, answers, weight, exact=partial(exact_interval, metric, truth))
 
 
 def judge_rows(
@@ -350,7 +344,7 @@ def judge_rows(
             costs.value(weights @ paid, weights @ negative, weights @ positive_answer, weights.sum(axis=1))
         )
 
-    return _judged(of, lambda *_: 0.0, truth, answers, weight)
+    return _judged(of, truth, answers, weight)
 
 
 def judge_labels(
@@ -365,17 +359,23 @@ def judge_labels(
     def of(truth: Array, predicted: Array) -> _Values:
         return lambda weights: np.array([metric.of(truth, predicted, row) for row in weights])
 
-    return _judged(of, lambda *_: 0.0, truth, answers, weight)
+    return _judged(of, truth, answers, weight)
 
 
 def _judged(
     of: Callable[[Array, Array], _Values],
-    misses: Callable[[Array, Array, Array], float],
     truth: Array,
     answers: Mapping[str, Array],
     weight: Array | None,
+    *,
+    misses: Callable[[Array, Array, Array], float] = lambda *_: 0.0,
+    exact: Callable[[Array], tuple[float, float] | None] = lambda _: None,
 ) -> list[Judged]:
-    """Classifiers by the values of what they predict, and by how much each misses a constraint."""
+    """Classifiers by the values of what they predict, and by how much each misses a constraint.
+
+    Without weights intervals are exact ones, where there are some.
+    """
+    ends = [exact(predicted) if weight is None else None for predicted in answers.values()]
     # Samples that all classifiers answer alike are drawn together: what counts is how many of them there are.
     truth, columns, weights, counts = _cells(truth, list(answers.values()), weight)
     values_of = [of(truth, column) for column in columns]
@@ -385,9 +385,11 @@ def _judged(
         for values in zip(*([values(draw * weights) for values in values_of] for draw in _resamples(counts)))
     ]
     missed = [misses(truth, column, weights * counts) for column in columns]
+    intervals = [_percentiles(values) if own is None else own for own, values in zip(ends, drawn)]
+    differences = [(whole[0] - value, _percentiles(drawn[0] - values)) for value, values in zip(whole, drawn)]
     return [
-        Judged(name, value, _percentiles(values), whole[0] - value, _percentiles(drawn[0] - values), miss)
-        for name, value, values, miss in zip(answers, whole, drawn, missed)
+        Judged(name, value, interval, *difference, misses=miss, exact=own is not None)
+        for name, value, interval, difference, miss, own in zip(answers, whole, intervals, differences, missed, ends)
     ]
 
 
