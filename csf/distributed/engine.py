@@ -23,7 +23,7 @@ from csf.evaluate import ScoreRow, ScoreStore
 from csf.evaluate.choices import decisions
 from csf.evaluate.trials import known_hull, outcome
 from csf.metrics.profile import ErrorProfile
-from csf.search.config import FAST, SLOW, Model, SearchConfig, SearchEffort, Step, chooser_of, steps_of
+from csf.search.config import FAST, SLOW, Model, RaceStep, SearchConfig, SearchEffort, chooser_of, steps_of
 from csf.search.loop import Deadline, SearchLoop
 from csf.search.outcome import Outcome, SearchOutcome, conclude, reason_of
 from csf.search.problem import make_studies, open_checkpoint
@@ -632,7 +632,7 @@ class EngineSearch:
     def _effort(self) -> SearchEffort:
         return FAST if self.fast else SLOW
 
-    def _raced(self, sample: Engine, steps: list[Step]) -> tuple[list[Step], list[str]]:
+    def _raced(self, sample: Engine, steps: list[RaceStep]) -> tuple[list[RaceStep], list[str]]:
         """Leave the settings that equal costs on a sample leave in doubt; their steps, and what is said of others."""
         # What is known in the end is the same whether this is repeated or not.
         alone = {"n_trials": 1, "checkpoint": None, "callbacks": None, "verbose": 0, "tol": None, "min_gain": None}
@@ -648,9 +648,9 @@ class EngineSearch:
         self.bases, self.settings = [self.bases[at] for at in left], [self.settings[at] for at in left]
         tried = sum(bool(study.trials) for study in studies)
         message = f"a sample of {totals.rows.sum()} rows left {len(left)} of {tried} settings in the race"
-        return [Step() for _ in left], [message] if len(left) < tried else []
+        return [RaceStep() for _ in left], [message] if len(left) < tried else []
 
-    def _race(self, steps: list[Step]) -> Race | None:
+    def _race(self, steps: list[RaceStep]) -> Race | None:
         """Make the studies, and what decides which of them go on: where held-out scores are at hand, as in memory."""
         store = self.trainer.store if races(self.config) else None
         if store is None:

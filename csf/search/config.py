@@ -166,7 +166,7 @@ def settings_of(
     return list(ParameterGrid(param_grid)) if param_grid is not None else [{}]
 
 
-class Step(NamedTuple):
+class RaceStep(NamedTuple):
     """The setting that has to gain before another one is tried (``None``: none), or to lead (``beyond`` the grid).
 
     ``model`` is the number of the model, where there are several, and ``slow`` whether its trainings take their time.
@@ -178,7 +178,7 @@ class Step(NamedTuple):
     slow: bool = False
 
 
-def steps_of(param_grid: Any, settings: Sequence[dict[str, Any]], effort: SearchEffort = FAST) -> list[Step]:
+def steps_of(param_grid: Any, settings: Sequence[dict[str, Any]], effort: SearchEffort = FAST) -> list[RaceStep]:
     """What has to be known before each of the settings of `settings_of` is tried.
 
     Parameters
@@ -192,7 +192,7 @@ def steps_of(param_grid: Any, settings: Sequence[dict[str, Any]], effort: Search
 
     Returns
     -------
-    list of Step
+    list of RaceStep
         One for each setting.
 
     Examples
@@ -202,17 +202,17 @@ def steps_of(param_grid: Any, settings: Sequence[dict[str, Any]], effort: Search
     [None, 0, 1, 2, 0, 4, 5]
     """
     if not isinstance(param_grid, str) or effort.own is not None:
-        return [Step() for _ in settings]
+        return [RaceStep() for _ in settings]
     # Of each multiple the one next to it on the way to 1.
     multiples = [*MULTIPLES, *BEYOND][: len(settings)]
     inner = [multiple / 4.0 ** np.sign(multiple - 1.0) for multiple in multiples]
     return [
-        Step() if one == 1.0 else Step(multiples.index(other), beyond=one in BEYOND)
+        RaceStep() if one == 1.0 else RaceStep(multiples.index(other), beyond=one in BEYOND)
         for one, other in zip(multiples, inner)
     ]
 
 
-def steps_of_models(models: Sequence[Model]) -> list[Step]:
+def steps_of_models(models: Sequence[Model]) -> list[RaceStep]:
     """What has to be known before each of the settings of all models is tried."""
     steps = []
     for number, model in enumerate(models):

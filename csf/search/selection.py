@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from csf.evaluate.trials import Trial
     from csf.metrics.base import Metric
     from csf.metrics.profile import ErrorProfile
-    from csf.search.config import SearchConfig, Step
+    from csf.search.config import RaceStep, SearchConfig
     from csf.search.study import Study
     from csf.thresholds.curve import ThresholdCurve
 
@@ -256,7 +256,7 @@ def averaged_cut(
 # ---------------------------------------------------------------- the choice
 
 
-class Winner(NamedTuple):
+class ChosenTrial(NamedTuple):
     """The trial that wins, the threshold that it is used with, its score there, and what the gain rule said."""
 
     trial: Trial
@@ -270,7 +270,7 @@ def choose(
     metric: Metric,
     store: ScoreStore | None = None,
     chooser: Chooser = BEST,
-) -> Winner:
+) -> ChosenTrial:
     """Choose among trials.
 
     The gain rule (``min_gain``) decides first whether equal costs are kept. Then the choice is by what is stable, where
@@ -290,8 +290,8 @@ def choose(
     trial = best if key is None else next(each for each in trials if (each.setting, each.number) == key)
     assert trial.score is not None, "a winner is complete"
     if cut is None:
-        return Winner(trial, trial.threshold, trial.score, gain)
-    return Winner(trial, cut.threshold, metric.of(cut.profile), gain)
+        return ChosenTrial(trial, trial.threshold, trial.score, gain)
+    return ChosenTrial(trial, cut.threshold, metric.of(cut.profile), gain)
 
 
 # ---------------------------------------------------------------- the race of settings
@@ -335,7 +335,7 @@ class Race:
     ----------
     studies : sequence of Study
         One for each setting, each of which asks for equal costs first.
-    steps : sequence of Step
+    steps : sequence of RaceStep
         For each setting what has to be known before it is tried.
     store : ScoreStore
         Held-out scores of their trials.
@@ -351,7 +351,7 @@ class Race:
     def __init__(
         self,
         studies: Sequence[Study],
-        steps: Sequence[Step],
+        steps: Sequence[RaceStep],
         store: ScoreStore,
         metric: Metric,
         *,

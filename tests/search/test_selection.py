@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 from csf import CostSearch, Study
 from csf.evaluate import Chooser, Resampling, ScoreStore
 from csf.metrics import Constrained, FBeta, get_constraint, get_metric
-from csf.search.config import BEYOND, MULTIPLES, Step, settings_of, steps_of
+from csf.search.config import BEYOND, MULTIPLES, RaceStep, settings_of, steps_of
 from csf.search.loop import EarlierSolutions, SearchLoop
 from csf.search.selection import DROPPED, N_DRAWS, GainRule, Race, choose, stable_choice
 from csf.strategies import Ladder
@@ -35,7 +35,7 @@ class Tried:
         self.noise = noise
         self.studies = [Study("f1", Ladder(size), pos=0.2) for _ in noise]
         self.store = ScoreStore(IS_POS)
-        self.race = Race(self.studies, steps or [Step()] * len(noise), self.store, F1)
+        self.race = Race(self.studies, steps or [RaceStep()] * len(noise), self.store, F1)
         self.asked = []
 
     def run(self):
@@ -70,7 +70,7 @@ def test_nothing_is_dropped_where_there_are_equal_costs_alone():
 
 def test_what_was_not_reached_is_no_reason_to_end():
     """Beyond an end that does not lead nothing is tried, and nothing was behind."""
-    tried = Tried([3.0, 0.0, 0.1], steps=[Step(), Step(), Step(0, beyond=True)]).run()
+    tried = Tried([3.0, 0.0, 0.1], steps=[RaceStep(), RaceStep(), RaceStep(0, beyond=True)]).run()
     assert tried.studies[1].trials
     assert not tried.studies[2].trials
     assert tried.studies[2].dropped
@@ -89,7 +89,7 @@ def test_where_nothing_gains_the_own_setting_alone_goes_on():
 
 
 def test_settings_are_tried_outwards_as_long_as_they_gain():
-    chain = [Step(), Step(0), Step(1), Step(0), Step(3)]
+    chain = [RaceStep(), RaceStep(0), RaceStep(1), RaceStep(0), RaceStep(3)]
     # Upwards it gets better and better, downwards it is worse at once: the last one there is never tried.
     tried = Tried([2.0, 1.0, 0.2, 3.0, 3.0], chain).run()
     assert tried.asked[:2] == [[0], [1, 3]]
@@ -99,14 +99,14 @@ def test_settings_are_tried_outwards_as_long_as_they_gain():
 
 @pytest.mark.parametrize(("noise", "reached"), [([1.0, 0.0, 0.0], True), ([0.0, 0.0, 0.0], False)])
 def test_beyond_the_grid_only_from_its_best_one(noise, reached):
-    tried = Tried(noise, [Step(), Step(0), Step(1, beyond=True)])
+    tried = Tried(noise, [RaceStep(), RaceStep(0), RaceStep(1, beyond=True)])
     assert tried.studies[2].dropped
     tried.run()
     assert bool(tried.studies[2].trials) == reached
 
 
 def test_a_race_that_knows_nothing_asks_everyone():
-    race = Race([Study("f1", Ladder(2), pos=0.2) for _ in range(2)], [Step()] * 2, ScoreStore(IS_POS), F1)
+    race = Race([Study("f1", Ladder(2), pos=0.2) for _ in range(2)], [RaceStep()] * 2, ScoreStore(IS_POS), F1)
     assert [setting for setting, _ in race.ask()] == [0, 1]
 
 
@@ -119,7 +119,7 @@ def test_steps_lead_away_from_the_own_setting():
             assert abs(np.log(multiples[step.before] / multiple)) == pytest.approx(np.log(4.0))
             assert abs(np.log(multiples[step.before])) < abs(np.log(multiple))
         assert step.beyond == (multiple in BEYOND)
-    assert steps_of({"C": [1.0, 2.0]}, [{}, {}]) == [Step(), Step()]
+    assert steps_of({"C": [1.0, 2.0]}, [{}, {}]) == [RaceStep(), RaceStep()]
 
 
 # ---------------------------------------------------------------- searches
