@@ -60,34 +60,29 @@ def test_every_base_takes_arrays(name, kind):
     assert set(clone(base).fit(X, y).predict(X)) <= {0, 1}
 
 
-def test_a_column_without_any_number_is_kept(customers):
+def test_numbers_are_scaled_for_linear_bases_and_a_column_without_any_is_kept(customers):
     X = customers[["age"]].assign(empty=np.nan)
     base = make_base("linear-svc", Features("frame", 2, ("age", "empty"))).fit(X, customers["outcome"])
     assert base[-1].coef_.shape == (1, 2)
-
-
-def test_linear_bases_get_scaled_numbers(customers):
-    X = customers[["age"]]
-    base = make_base("logistic", Features("frame", 1, ("age",))).fit(X, customers["outcome"])
-    scaled = base[:-1].transform(X)
+    scaled = base[:-1].transform(X)[:, 0]
     assert (scaled.mean(), scaled.std()) == pytest.approx((0, 1))
 
 
 @pytest.mark.parametrize(
-    ("text", "values"),
-    [("C=0.1,1", [0.1, 1]), ("C = 2", [2]), ("loss=hinge,squared_hinge", ["hinge", "squared_hinge"])],
+    ("name", "texts", "grid"),
+    [
+        ("linear-svc", ["C=0.1,1"], {"C": [0.1, 1]}),
+        ("linear-svc", ["C = 2", "loss=hinge,squared_hinge"], {"C": [2], "loss": ["hinge", "squared_hinge"]}),
+        (
+            "random-forest",
+            ["max_depth=None,3", "bootstrap=true,False"],
+            {"max_depth": [None, 3], "bootstrap": [True, False]},
+        ),
+    ],
 )
-def test_grids(text, values):
-    base = make_base("linear-svc", Features("dense", 2))
-    assert parse_grid([text], base) == {f"classifier__{text.partition('=')[0].strip()}": values}
-
-
-def test_words_of_grids():
-    base = make_base("random-forest", Features("dense", 2))
-    assert parse_grid(["max_depth=None,3", "bootstrap=true,False"], base) == {
-        "classifier__max_depth": [None, 3],
-        "classifier__bootstrap": [True, False],
-    }
+def test_grids(name, texts, grid):
+    found = parse_grid(texts, make_base(name, Features("dense", 2)))
+    assert found == {f"classifier__{key}": values for key, values in grid.items()}
 
 
 @pytest.mark.parametrize(
@@ -126,15 +121,10 @@ def coefficients(model):
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])
-def test_the_base_alone(weight):
-    model = RIVALS["base as it is"](setup(), X, Y, weight)
-    np.testing.assert_array_equal(coefficients(model), LogisticRegression().fit(X, Y, weight).coef_)
-
-
-@pytest.mark.parametrize("weight", [None, WEIGHT])
-def test_the_base_with_balanced_weights(weight):
-    model = RIVALS['base, class_weight="balanced"'](setup(), X, Y, weight)
-    expected = LogisticRegression(class_weight="balanced").fit(X, Y, weight)
+@pytest.mark.parametrize(("name", "kind"), [("base as it is", None), ('base, class_weight="balanced"', "balanced")])
+def test_the_base_alone_or_with_balanced_weights(weight, name, kind):
+    model = RIVALS[name](setup(), X, Y, weight)
+    expected = LogisticRegression(class_weight=kind).fit(X, Y, weight)
     np.testing.assert_array_equal(coefficients(model), expected.coef_)
 
 

@@ -97,13 +97,24 @@ def test_each_gap_is_a_proof_on_the_way(data, base):
     assert gaps[-1] < 1e-3 * gaps[0]
 
 
-def test_trainings_do_not_depend_on_each_other(data):
-    ask = Asked(*data)
+def test_trainings_do_not_depend_on_each_other_or_on_empty_parts(data):
+    ask, with_empty = Asked(*data), Asked(*data)
+    with_empty.parts.insert(1, Part(*(each[:0] for each in data)))
     jobs = [Job(LinearSVC(), 0, (1.6, 0.4)), Job(LogisticRegression(), 1, (0.5, 1.5)), Job(LinearSVC(), None, (1, 1))]
-    together = solve_together(jobs, 5, ask)
-    for job, model in zip(jobs, together, strict=True):
+    together, again = (solve_together(jobs, 5, each) for each in (ask, with_empty))
+    for job, model, same in zip(jobs, together, again, strict=True):
         (alone,) = solve_together([job], 5, ask)
         np.testing.assert_array_equal(alone.w, model.w)
+        np.testing.assert_allclose(same.w, model.w, rtol=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e200])
+def test_features_that_are_too_large_or_none(data, value):
+    X, is_pos, weight, fold = data
+    X = X.copy()
+    X[3, 1] = value
+    with pytest.raises(ValueError, match="the features are not finite, or too large"):
+        solve_together([Job(LinearSVC(), 3, (1.0, 1.0))], 5, Asked(X, is_pos, weight + 1, fold))
 
 
 def test_a_start_saves_passes(data):
@@ -157,23 +168,6 @@ def test_losses_that_vanish_beside_the_penalty_leave_nothing_to_find(data, base)
     (model,) = solve_together([Job(base, 0, (1.6, 0.4))], 5, Asked(X, is_pos, 1e-200 * weight, fold))
     assert model.w.tolist() == [0.0] * 6
     assert (model.objective, model.relative_gap, model.n_iter) == (0.0, 0.0, 0)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, 1e200])
-def test_features_that_are_too_large_or_none(data, value):
-    X, is_pos, weight, fold = data
-    X = X.copy()
-    X[3, 1] = value
-    with pytest.raises(ValueError, match="the features are not finite, or too large"):
-        solve_together([Job(LinearSVC(), 3, (1.0, 1.0))], 5, Asked(X, is_pos, weight + 1, fold))
-
-
-def test_empty_parts_say_nothing(data):
-    X, is_pos, weight, fold = data
-    whole, with_empty = Asked(X, is_pos, weight, fold), Asked(X, is_pos, weight, fold)
-    with_empty.parts.insert(1, Part(X[:0], is_pos[:0], weight[:0], fold[:0]))
-    models = [solve_together([Job(LinearSVC(), 0, (1.0, 1.0))], 5, ask)[0] for ask in (whole, with_empty)]
-    np.testing.assert_allclose(models[0].w, models[1].w, rtol=1e-6)
 
 
 # ---------------------------------------------------------------- scalers

@@ -67,7 +67,11 @@ def xy(line):
 
 @pytest.mark.parametrize("rates", [True, False])
 def test_artists_show_the_arrays_as_rates_or_shares(study, rates):
-    display = ErrorProfileDisplay.from_study(study, rates=rates)
+    style = {"point_kwargs": {"c": "red"}, "line_kwargs": {"lw": 3}}
+    display = ErrorProfileDisplay.from_study(study, rates=rates, labels=False, **style)
+    assert display.labels_ == []
+    assert (display.points_.get_color(), display.support_lines_.get_linewidth()) == ("red", [3])
+    assert display.values[5, 3] == study.metric.value(display.grid_fn[3], display.grid_fp[5], pos=0.2)
     told = [t for t in study.trials if t.state == "complete"]
     unit = [0.2, 0.8] if rates else [1.0, 1.0]
     np.testing.assert_array_equal(display.profiles, [(t.profile.fn, t.profile.fp) for t in told])
@@ -116,12 +120,6 @@ def test_best_contour_touches_the_possible_profiles(search):
     np.testing.assert_allclose(metric.value(*corners.T, pos=pos), display.best_possible, atol=1e-3)
 
 
-def test_metric_lies_on_its_grid(concave_search):
-    display = ErrorProfileDisplay.from_estimator(concave_search)
-    value = concave_search.studies_[0].metric.value(display.grid_fn[3], display.grid_fp[5], pos=display.pos)
-    assert display.values[5, 3] == pytest.approx(value)
-
-
 @pytest.mark.parametrize(("fn", "fp"), [(0.0, 0.0), (0.2, 0.0), (0.0, 0.8)])
 def test_extreme_profiles(fn, fp):
     study = Study("f1", pos=0.2, n_trials=1)
@@ -130,10 +128,3 @@ def test_extreme_profiles(fn, fp):
     display.figure_.canvas.draw()
     assert display.profiles.tolist() == [[fn, fp]]
     assert (display.best_contour_ is None) == (display.best_possible in (0.0, 1.0))
-
-
-def test_labels_of_profiles_can_be_left_out_and_artists_styled(study):
-    display = ErrorProfileDisplay.from_study(study, labels=False, point_kwargs={"c": "red"}, line_kwargs={"lw": 3})
-    assert display.labels_ == []
-    assert display.points_.get_color() == "red"
-    assert display.support_lines_.get_linewidth() == [3]

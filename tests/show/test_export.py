@@ -80,27 +80,21 @@ np.savez("found.npz", label=label.astype(str) if label.dtype == object else labe
     np.testing.assert_array_equal(found["score"] >= 0, search.predict(X) == search.pos_label_)
 
 
-def test_the_guide_s_rule_needs_nothing_of_csf(without_csf, guide, tmp_path):
-    search, X = searched(BASES["scaled"], LABELS["words"]), new_rows()
-    linear_rule(search).save(tmp_path / "rule.json")
-    np.save(tmp_path / "new.npy", X)
-    without_csf(guide("new.npy") + 'np.save("labels.npy", labels)', tmp_path)
-    np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), search.predict(X))
-
-
-def test_a_pickled_classifier_needs_nothing_of_csf(without_csf, tmp_path):
-    search, X = searched(BASES["scaled"], LABELS["words"]), new_rows()
-    (tmp_path / "model.pickle").write_bytes(pickle.dumps(fixed_threshold(search)))
-    np.save(tmp_path / "X.npy", X)
-    without_csf(
-        """
+PICKLED = """
 import pickle
 import numpy as np
-np.save("model.npy", pickle.load(open("model.pickle", "rb")).predict(np.load("X.npy")))
-""",
-        tmp_path,
-    )
-    np.testing.assert_array_equal(np.load(tmp_path / "model.npy"), search.predict(X))
+np.save("model.npy", pickle.load(open("model.pickle", "rb")).predict(np.load("new.npy")))
+"""
+
+
+def test_the_guide_s_rule_and_a_pickled_classifier_need_nothing_of_csf(without_csf, guide, tmp_path):
+    search, X = searched(BASES["scaled"], LABELS["words"]), new_rows()
+    linear_rule(search).save(tmp_path / "rule.json")
+    (tmp_path / "model.pickle").write_bytes(pickle.dumps(fixed_threshold(search)))
+    np.save(tmp_path / "new.npy", X)
+    without_csf(guide("new.npy") + f'np.save("labels.npy", labels)\n{PICKLED}', tmp_path)
+    for name in ("labels.npy", "model.npy"):
+        np.testing.assert_array_equal(np.load(tmp_path / name), search.predict(X))
 
 
 def test_the_base_s_own_decision_is_kept():
@@ -119,11 +113,6 @@ def test_a_model_that_is_fitted_already_may_have_the_positive_class_first():
         np.testing.assert_array_equal(model.predict(new_rows()), expected)
 
 
-def test_probabilities_are_cut_as_well():
-    search, X = searched(RandomForestClassifier(10, random_state=0), ["no", "yes"]), new_rows()[:5000]
-    np.testing.assert_array_equal(fixed_threshold(search).predict(X), search.predict(X))
-
-
 def test_a_rule_is_valid_json_with_any_cut():
     search = searched(LinearSVC(), [0, 1])
     search.best_threshold_ = np.inf
@@ -133,6 +122,7 @@ def test_a_rule_is_valid_json_with_any_cut():
 
 def test_what_has_no_rule_is_refused():
     forest = searched(RandomForestClassifier(5, random_state=0), [0, 1])
+    np.testing.assert_array_equal(fixed_threshold(forest).predict(new_rows()[:5000]), forest.predict(new_rows()[:5000]))
     with pytest.raises(TypeError, match=r"RandomForestClassifier is no linear classifier .*fixed_threshold"):
         linear_rule(forest)
     curved = searched(make_pipeline(PolynomialFeatures(2), LogisticRegression(max_iter=5000)), [0, 1])
@@ -231,16 +221,13 @@ def test_the_file_predicts_where_csf_is_not_installed(tmp_path, without_csf):
     assert "largest of slopes * s - offsets" in record["rule"]
 
 
-@pytest.mark.parametrize("export", [fixed_threshold, linear_rule, to_onnx])
-def test_cuts_are_of_two_classes(export):
-    with pytest.raises(ValueError, match=r"knows 3 classes; .* csf\.export\.class_rule\(search\)"):
-        export(searched_classes(LogisticRegression()))
-
-
-def test_two_classes_have_no_table():
+def test_two_classes_have_no_table_and_three_no_cut():
     X, y = make_classification(100, random_state=0)
     search = CostSearch(LogisticRegression(), param_grid=None, cv=3).fit(X, y)
     with pytest.raises(ValueError, match="fixed_threshold and linear_rule"):
         class_rule(search)
     with pytest.raises(ValueError, match="refit=False"):
         class_rule(searched_classes(LogisticRegression(), refit=False))
+    for export in (fixed_threshold, linear_rule, to_onnx):
+        with pytest.raises(ValueError, match=r"knows 3 classes; .* csf\.export\.class_rule\(search\)"):
+            export(searched_classes(LogisticRegression()))

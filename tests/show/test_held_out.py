@@ -99,16 +99,9 @@ def test_of_several_classes_accuracy_has_an_exact_interval():
     assert not judged.exact
 
 
-def test_values_and_intervals_are_short_texts():
-    assert (short("a" * 10, 5), short(0.1 + 0.2), spread((0.1, 0.25)), spread(None)) == (
-        *("aaaa…", "0.3", "0.100 to 0.250", ""),
-    )
-
-
-def test_parameters_lose_their_steps_where_that_leaves_no_two_alike():
+def test_values_parameters_and_bases_are_short_texts():
+    found = short("a" * 10, 5), short(0.1 + 0.2), spread((0.1, 0.25)), spread(None)
+    assert found == ("aaaa…", "0.3", "0.100 to 0.250", "")
     names = parameter_names(["classifier__C", "scale__copy", "scale__clip__copy"])
     assert list(names.values()) == ["C", "scale__copy", "scale__clip__copy"]
-
-
-def test_bases_are_named_with_their_steps():
     assert base_name(make_pipeline(StandardScaler(), LinearSVC())) == "StandardScaler, LinearSVC"

@@ -472,9 +472,9 @@ def test_sparse_blocks_and_many_features():
     y = (X @ rng.normal(size=700) + 0.1 * rng.normal(size=400) > 0.3).astype(int)
     blocks = [da.from_delayed(dask.delayed(X[k : k + 100]), (100, 700), meta=X[:0]) for k in range(0, 400, 100)]
     fold = hash_folds(0, 400, 2)
-    search = DaskCostSearch(LinearSVC(tol=1e-5), n_trials=2, **PAPERS)
+    search = DaskCostSearch(LinearSVC(tol=1e-5), n_trials=1, **PAPERS)
     search.fit(da.concatenate(blocks), da.from_array(y, chunks=100), folds=da.from_array(fold, chunks=100))
-    whole = paper_search(LinearSVC(tol=1e-6, max_iter=100_000), n_trials=2, cv=PredefinedSplit(fold)).fit(X, y)
+    whole = paper_search(LinearSVC(tol=1e-6, max_iter=100_000), n_trials=1, cv=PredefinedSplit(fold)).fit(X, y)
     assert search.cv_results_["duality_gap"].max() < 1e-7
     assert search.best_score_ == pytest.approx(whole.best_score_, abs=0.01)
     np.testing.assert_allclose(search.best_estimator_.coef_, whole.best_estimator_.coef_, atol=1e-3)
