@@ -1,15 +1,19 @@
 """Chunks from files larger than memory, learners trained from them, and evaluation while they learn."""
 
-from csf.learners.chunks import (
+from csf.learners.streams import (
     ArrayChunks,
     ChunkIterator,
     ParquetChunks,
+    PrequentialResult,
     SvmlightChunks,
+    fit_stream,
     iter_arrays,
     iter_parquet,
     iter_svmlight,
+    load_stream,
+    prequential,
+    save_stream,
 )
-from csf.learners.streams import PrequentialResult, fit_stream, load_stream, prequential, save_stream
 
 __all__ = [
     "ArrayChunks",

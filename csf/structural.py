@@ -1,7 +1,6 @@
 """Structural losses of performances that cannot be summed over samples, and learners that lower them."""
 
 from csf.learners.cutting_plane import CuttingPlane, ProjectedSubgradient
-from csf.learners.ftrl import FTRL
 from csf.learners.losses import (
     LOSSES,
     ClassScores,
@@ -16,7 +15,7 @@ from csf.learners.losses import (
     partial_auc_score,
     precision_at_k_score,
 )
-from csf.learners.minibatch import OnePassMiniBatch, TwoPassMiniBatch
+from csf.learners.minibatch import FTRL, OnePassMiniBatch, TwoPassMiniBatch
 
 __all__ = [
     "FTRL",

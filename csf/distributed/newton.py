@@ -15,8 +15,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from csf._common.sklearn import clone, last_step
 from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray
 from csf.solvers import Rows
-from csf.solvers.base import DIRECT, NOISE, conjugate_directions, newton_step
-from csf.solvers.losses import LOGISTIC, SQUARED_HINGE, Loss, least_gap
+from csf.solvers.base import DIRECT, LOGISTIC, NOISE, SQUARED_HINGE, Loss, conjugate_directions, least_gap, newton_step
 from csf.trainers.linear import LogisticTrainer, linear_kind
 
 if TYPE_CHECKING:

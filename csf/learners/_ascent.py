@@ -57,14 +57,14 @@ class Options(NamedTuple):
     measure: int
     reward: int
     eta0: float
-    dual_eta0: float
     radius: float
     pos: float  # 0: the share so far
-    balanced: bool
-    closed: bool
-    memory: float
-    eps: float  # 0: the schedule t ** (-1 / 4)
-    gain: float  # 0: uniform averages
+    dual_eta0: float = 0.0
+    balanced: bool = False
+    closed: bool = False
+    memory: float = 1.0
+    eps: float = 0.0  # 0: the schedule t ** (-1 / 4)
+    gain: float = 0.0  # 0: uniform averages
 
 
 class AscentSteps(StepRule):
@@ -127,20 +127,21 @@ def _reward(margin, kind):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _move(s, wx, xx, step, radius, gain):
-    """Add ``step`` times x to w, project, average. Return the multiples of x that v and u gain.
+def move(s, wx, xx, step, shrink, radius, share) -> tuple[float, float]:
+    """Shrink w, add ``step`` times x, project, average. Return the multiples of x that v and u gain.
 
-    With ``v + d x`` for v, the old average ``P v + Q u`` reads ``P (v + d x) + Q (u - (P d / Q) x)``.
+    ``share`` is that of the new weights in the average. With ``v + d x`` for v, the old average ``P v + Q u`` reads
+    ``P (v + d x) + Q (u - (P d / Q) x)``.
     """
     s[N_STEPS] += 1.0
-    share = (1.0 + gain) / (s[N_STEPS] + gain)
+    if step != 0.0 or shrink != 1.0:
+        s[SQUARED_NORM] = shrink * shrink * s[SQUARED_NORM] + 2.0 * shrink * step * wx + step * step * xx
+    s[A] *= shrink
     d = step / s[A]
-    if step != 0.0:
-        s[SQUARED_NORM] += 2.0 * step * wx + step * step * xx
-        if s[SQUARED_NORM] > radius * radius:
-            s[A] *= radius / math.sqrt(s[SQUARED_NORM])
-            s[SQUARED_NORM] = radius * radius
-    if s[N_STEPS] == 1.0:
+    if s[SQUARED_NORM] > radius * radius:
+        s[A] *= radius / math.sqrt(s[SQUARED_NORM])
+        s[SQUARED_NORM] = radius * radius
+    if share == 1.0:
         s[P], s[Q] = s[A], 1.0
         return d, 0.0
     back = -s[P] * d / s[Q]
@@ -150,7 +151,7 @@ def _move(s, wx, xx, step, radius, gain):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _tidy(s, v, u):
+def tidy(s, v, u) -> None:
     """Move scalars into the arrays before digits are lost, and keep the norm free of drift."""
     if s[A] < SHRUNK or s[Q] < FADED:
         for j in range(v.shape[0]):
@@ -373,12 +374,13 @@ def ascend(rows, y, x_scale, constant, v, u, s, uniform, options):
         wx = s[A] * (_dot(row, v) * x_scale + v[last] * constant)
         step = _priced_step(s, wx, is_pos, pos, options)
         xx = square(row[0]) * x_scale * x_scale + constant * constant if step != 0.0 else 0.0
-        d, back = _move(s, wx, xx, step, options.radius, options.gain)
+        share = (1.0 + options.gain) / (s[N_STEPS] + 1.0 + options.gain)
+        d, back = move(s, wx, xx, step, 1.0, options.radius, share)
         if step != 0.0:
             add_to_both(row, v, d * x_scale, u, back * x_scale)
             v[last] += d * constant
             u[last] += back * constant
-        _tidy(s, v, u)
+        tidy(s, v, u)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

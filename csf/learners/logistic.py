@@ -17,7 +17,7 @@ from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, FloatArray, Label, RandomState_, Samples
 from csf._common.validation import check_choice, check_number, check_positive
 from csf.data.responses import margin
-from csf.learners._ascent import FADED, SHRUNK, SQUARED_NORM, A, P, Q, add_to_both, square
+from csf.learners._ascent import A, P, Q, add_to_both, initial_scalars, move, square, tidy
 from csf.learners._gaussian import Belief, BeliefSteps, sigmoid
 from csf.learners.online import (
     NUMBERS,
@@ -32,59 +32,20 @@ from csf.learners.online import (
 
 
 AVERAGING = ("none", "uniform", "poly", "suffix")
-NONE, UNIFORM, POLY, SUFFIX = range(4)
 
 _LEAST_PROBA = 1e-12
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _schedule(t, n_rows, eta0, alpha, averaging, gain):
+def _schedule(t: int, n_rows: int, learner: OnlineLogistic) -> tuple[FloatArray, FloatArray]:
     """Step sizes, and shares of the newest weights in the average, of the examples after the first ``t``."""
-    eta, share = np.empty(n_rows), np.ones(n_rows)
-    for i in range(n_rows):
-        now = float(t + i + 1)
-        eta[i] = eta0 / math.sqrt(now) if alpha == 0.0 else eta0 / (1.0 + eta0 * alpha * now)
-    if averaging in (UNIFORM, POLY):
-        more = gain if averaging == POLY else 0.0
-        for i in range(n_rows):
-            share[i] = (1.0 + more) / (t + i + 1 + more)
-    elif averaging == SUFFIX:
-        first = 1
-        for i in range(n_rows):
-            while 2 * first <= t + i + 1:
-                first *= 2
-            share[i] = 1.0 / (t + i + 2 - first)
-    return eta, share
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _advance(a, p, q, squared_norm, vx, xx, is_pos, eta, share, alpha, radius):
-    """Scalars after one step, and the multiples of x that v and u gain.
-
-    With ``v + d x`` for v, the old average ``p v + q u`` reads ``p (v + d x) + q (u - (p d / q) x)``.
-    """
-    gain = eta * ((1.0 if is_pos else 0.0) - sigmoid(a * vx))
-    shrink = 1.0 - alpha * eta
-    if radius < np.inf:
-        squared_norm = shrink * shrink * squared_norm + 2.0 * shrink * gain * a * vx + gain * gain * xx
-    a *= shrink
-    d = gain / a
-    if squared_norm > radius * radius:
-        a *= radius / math.sqrt(squared_norm)
-        squared_norm = radius * radius
-    if share == 1.0:
-        return a, a, 1.0, squared_norm, d, 0.0
-    return a, (1.0 - share) * p + share * a, (1.0 - share) * q, squared_norm, d, -p * d / q
-
-
-@njit(cache=True, nogil=True)
-def _restart(v, u, a, p, q, averaging):
-    """The same weights with ``a = q = 1``: ``u`` is the average itself, or stays 0 where nothing is averaged."""
-    for j in range(v.shape[0]):
-        if averaging != NONE:
-            u[j] = p * v[j] + q * u[j]
-        v[j] *= a
-    return 1.0, 1.0 if averaging == NONE else 0.0, 1.0
+    now, eta0, alpha = np.arange(t + 1.0, t + n_rows + 1.0), float(learner.eta0), float(learner.alpha)
+    eta = eta0 / np.sqrt(now) if alpha == 0.0 else eta0 / (1.0 + eta0 * alpha * now)
+    if learner.averaging == "none":
+        return eta, np.ones(n_rows)
+    if learner.averaging == "suffix":  # since the last power of two
+        return eta, 1.0 / (now + 1.0 - 2.0 ** (np.frexp(now)[1] - 1))
+    more = float(learner.gain) if learner.averaging == "poly" else 0.0
+    return eta, (1.0 + more) / (now + more)
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -98,37 +59,29 @@ def _dots(row, v, u):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def logistic(rows, y, x_scale, constant, v, u, s, t, options, proba) -> None:
+def logistic(rows, y, x_scale, constant, v, u, s, eta, share, alpha, radius, proba) -> None:
     """Write the posterior of each row, then learn it.
 
-    ``v`` and ``u`` have a last entry for the constant feature, which is 0 where there is none; ``s`` are the scalars,
-    ``t`` rows came before, ``options`` are eta0, alpha, radius, averaging, gain.
+    ``v`` and ``u`` have a last entry for the constant feature, which is 0 where there is none; ``s`` are the scalars of
+    `csf.learners._ascent`. There are a step size and a share of the average for each row.
     """
-    n_rows, last = y.shape[0], v.shape[0] - 1
-    eta0, alpha, radius, averaging, more = options
-    eta, share = _schedule(t, n_rows, eta0, alpha, averaging, more)
-    a, p, q, squared_norm = s[A], s[P], s[Q], s[SQUARED_NORM]
-    refresh, xx = max(1000, last), 0.0
-    for i in range(n_rows):
-        row, is_pos = row_at(rows, i), y[i] > 0.0
+    last, xx = v.shape[0] - 1, 0.0
+    for i in range(y.shape[0]):
+        row, target = row_at(rows, i), 1.0 if y[i] > 0.0 else 0.0
         vx, ux = _dots(row, v, u)
         vx, ux = vx * x_scale + v[last] * constant, ux * x_scale + u[last] * constant
-        proba[i] = sigmoid(p * vx + q * ux)
+        proba[i] = sigmoid(s[P] * vx + s[Q] * ux)
         if radius < np.inf:
             xx = square(row[0]) * x_scale * x_scale + constant * constant
-        a, p, q, squared_norm, d, back = _advance(
-            a, p, q, squared_norm, vx, xx, is_pos, eta[i], share[i], alpha, radius
-        )
-        if share[i] == 1.0 and averaging != NONE:
+        # an average that begins anew forgets u, which is 0 already where nothing was averaged
+        if share[i] == 1.0 and (s[P] != s[A] or s[Q] != 1.0):
             u[:] = 0.0
+        wx = s[A] * vx
+        d, back = move(s, wx, xx, eta[i] * (target - sigmoid(wx)), 1.0 - alpha * eta[i], radius, share[i])
         add_to_both(row, v, d * x_scale, u, back * x_scale)
         v[last] += d * constant
         u[last] += back * constant
-        if a < SHRUNK or q < FADED:
-            a, p, q = _restart(v, u, a, p, q, averaging)
-        if radius < np.inf and (t + i + 1) % refresh == 0:
-            squared_norm = a * a * square(v)
-    s[A], s[P], s[Q], s[SQUARED_NORM] = a, p, q, squared_norm
+        tidy(s, v, u)
 
 
 class GradientSteps(StepRule):
@@ -136,7 +89,7 @@ class GradientSteps(StepRule):
 
     def __init__(self, learner: OnlineLogistic, n_features: int) -> None:
         self.v, self.u = np.zeros((2, n_features + 1))
-        self.scalars = np.array([1.0, 1.0, 1.0, 0.0])
+        self.scalars = initial_scalars()
 
     @staticmethod
     def check(learner: OnlineLogistic) -> None:
@@ -151,16 +104,15 @@ class GradientSteps(StepRule):
     def learn(self, learner: OnlineLogistic, X: Samples, y: FloatArray) -> FloatArray:
         """Posterior of each row before it is learnt, which it then is."""
         proba, radius = np.empty(y.size), math.inf if learner.radius is None else float(learner.radius)
-        averaging = AVERAGING.index(learner.averaging)
-        options = (float(learner.eta0), float(learner.alpha), radius, averaging, float(learner.gain))
         state = (learner.x_scale_, learner._constant(), self.v, self.u, self.scalars)
-        logistic(parts(X), y, *state, learner.n_seen_, options, proba)
+        steps = _schedule(learner.n_seen_, y.size, learner)
+        logistic(parts(X), y, *state, *steps, float(learner.alpha), radius, proba)
         return proba
 
     def weights(self) -> tuple[Array, Array]:
         """The average, and the last weights."""
-        a, p, q, _ = self.scalars
-        return p * self.v + q * self.u, a * self.v
+        s = self.scalars
+        return s[P] * self.v + s[Q] * self.u, s[A] * self.v
 
 
 @with_parameters

@@ -27,6 +27,7 @@ from csf._common.validation import (
     check_count,
     check_intercept,
     check_positive,
+    check_seed,
 )
 from csf.data.responses import LinearClassifier, TwoClassRule
 from csf.metrics.profile import ErrorProfile
@@ -326,6 +327,7 @@ class OnlineClassifier(TwoClassRule):
     def _check_common_parameters(self) -> None:
         check_count(self.passes, "passes")
         check_bool(self.shuffle, "shuffle")
+        check_seed(self.random_state)
         self._check_parameters()
 
     def _begin(
@@ -337,14 +339,14 @@ class OnlineClassifier(TwoClassRule):
         rng: np.random.Generator | None = None,
     ) -> None:
         """Fresh state for these labels; ``n_expected`` examples will come, ``None`` where nobody knows."""
-        if n_expected is not None and _distinct(labels).shape[0] == 1:
+        if n_expected is not None and np.all(labels == labels[0]):
             raise ValueError(
-                f"y has one class only ({_distinct(labels).tolist()[0]!r}), fit needs both; partial_fit(X, y, "
+                f"y has one class only ({labels.tolist()[0]!r}), fit needs both; partial_fit(X, y, "
                 "classes=[0, 1]), with both labels, learns from what there is"
             )
         self.classes_, _, self.pos_label_ = check_binary_target(labels, self.pos_label)
         if rng is None:
-            rng = np.random.default_rng(_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self._rng = rng
         self.n_seen_, self._n_expected = 0, n_expected
         self._records = []
@@ -500,34 +502,13 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
         return results
 
 
-def _random_state(seed: RandomState_) -> np.random.RandomState:
-    """Generator of a seed."""
-    try:
-        return check_random_state(seed)
-    except ValueError:
-        raise ValueError(
-            f"random_state must be None, an int from 0 to 2**32 - 1, or a RandomState, got {seed!r}"
-        ) from None
-
-
-def _distinct(labels: Any) -> Array:
-    """Sorted distinct labels."""
-    try:
-        return np.unique(labels)
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in np.ravel(labels)})
-        raise ValueError(
-            f"y must hold labels of one kind without missing ones, got a mixture of {', '.join(kinds)}"
-        ) from None
-
-
 def _first_labels(y: Array, classes: ArrayLike | None) -> ArrayLike:
     """Labels to start with."""
     if classes is not None:
         return classes
-    if _distinct(y).shape[0] == 1:
+    if np.all(y == y[0]):
         raise ValueError(
-            f"the first chunk has one class only ({np.unique(y).tolist()[0]!r}); give both labels in the first call, "
+            f"the first chunk has one class only ({y.tolist()[0]!r}); give both labels in the first call, "
             "e.g. partial_fit(X, y, classes=[0, 1])"
         )
     return y

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -103,7 +102,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     kept: the present weights score them again and again, and the threshold goes through them again, as long as there
     are no more. Scores from before would be of little use for weights that have moved since.
 
-    The rules by the values of ``step`` are ``_rules``. Parameters in ``_of_paper`` are for ``step="paper"`` alone.
+    Parameters in ``_of_paper`` are for ``step="paper"`` alone.
     Learners of csf predict each example before they learn it, in one compiled loop. Any other learner with
     ``partial_fit`` and ``predict_proba`` predicts ``batch_size`` examples at a time and then learns them; before it has
     learnt anything, the probability is 1/2. So labels never reach a prediction for their own example.
@@ -121,9 +120,8 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
 
     posterior_: Estimator = field(init=False)
 
-    _rules: ClassVar[Mapping[str, type[PublishedThresholds | ThresholdsOfShares]]]
     _of_paper: ClassVar[tuple[str, ...]] = ()
-    _rule: Any = field(init=False)  # of the class that `_rules` says
+    _rule: PublishedThresholds | ThresholdsOfShares = field(init=False)
 
     @property
     def threshold_(self) -> float:
@@ -256,7 +254,8 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         if self._learner_predicts_first():
             self.posterior_.set_params(pos_label=self.pos_label_)._adopt(self.classes_, n_features, self._rng)
         self._counts = np.zeros(4, dtype=np.int64)
-        self._rule = self._rules[self.step](getattr(self.posterior_, "_belief", None), self.window)
+        rule = PublishedThresholds if self.step == "paper" else ThresholdsOfShares
+        self._rule = rule(getattr(self.posterior_, "_belief", None), self.window)
         self._start_threshold()
 
     def _learner_predicts_first(self) -> bool:
@@ -314,35 +313,6 @@ def ofo(proba, is_pos, state, squared_beta, forgetting, counts) -> None:
         b = forgetting[i] * b + (squared_beta if positive else 0.0) + (1.0 if predicted else 0.0)
         threshold = a / b if b > 0.0 else threshold
     state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD] = a, b, threshold
-
-
-class PublishedOFO(PublishedThresholds):
-    """Sums that forget at a given rate, from a threshold of 0 on."""
-
-    @staticmethod
-    def start(highest: float) -> float:
-        """First threshold, without a prior."""
-        return 0.0
-
-    @staticmethod
-    def forgetting(learner: OFO, n_before: int, n_rows: int) -> FloatArray:
-        """Factor of the sums for each of the next examples."""
-        return np.full(n_rows, float(learner.forgetting))
-
-
-class AdaptiveOFO(ThresholdsOfShares):
-    """Sums in which example t weighs t, and more with a window, from the highest threshold on."""
-
-    @staticmethod
-    def start(highest: float) -> float:
-        """First threshold."""
-        return highest
-
-    @staticmethod
-    def forgetting(learner: OFO, n_before: int, n_rows: int) -> FloatArray:
-        """Factor of the sums for each of the next examples."""
-        later = np.arange(n_before + 2.0, n_before + n_rows + 2.0)
-        return np.minimum(1.0 - 1.0 / later, 1.0 - 1.0 / float(learner.window or np.inf))
 
 
 @with_parameters
@@ -423,7 +393,6 @@ class OFO(PosteriorThreshold):
     prior: tuple[float, float] = (0.0, 0.0)
     forgetting: float = 1.0
 
-    _rules: ClassVar = {"adaptive": AdaptiveOFO, "paper": PublishedOFO}
     _of_paper = ("prior", "forgetting")
 
     def _level(self) -> float:
@@ -442,12 +411,20 @@ class OFO(PosteriorThreshold):
 
     def _start_threshold(self) -> None:
         a, b = map(float, self.prior)
-        first = self._rule.start(1.0 / (1.0 + self._squared_beta()))
+        # without a prior the published threshold begins where all are positive, the other one at its highest
+        first = 0.0 if self.step == "paper" else 1.0 / (1.0 + self._squared_beta())
         self._state = np.array([a, b, a / b if b > 0.0 else first])
 
     def _move_threshold(self, proba: FloatArray, is_pos: BoolArray) -> None:
-        forgetting = self._rule.forgetting(self, int(self._counts.sum()), proba.size)
+        forgetting = self._forgetting(int(self._counts.sum()), proba.size)
         ofo(proba, is_pos, self._state, self._square, forgetting, self._counts)
+
+    def _forgetting(self, n_before: int, n_rows: int) -> FloatArray:
+        """Factor of the sums for each of the next examples; example t weighs t, and more with a window."""
+        if self.step == "paper":
+            return np.full(n_rows, float(self.forgetting))
+        later = np.arange(n_before + 2.0, n_before + n_rows + 2.0)
+        return np.minimum(1.0 - 1.0 / later, 1.0 - 1.0 / float(self.window or np.inf))
 
 
 # ---------------------------------------------------------------- FOFO
@@ -498,18 +475,6 @@ def fofo(proba, is_pos, state, squared_beta, step_scale, longest, counts) -> Non
     state[_SEEN], state[_POS], state[_RADIUS], state[_STAGE] = seen, pos, radius, stage
     state[_CENTRE], state[_ITERATE], state[_MEAN] = centre, iterate, mean
     state[_BLOCK], state[_IN_BLOCK], state[_IN_STAGE] = block, in_block, in_stage
-
-
-class PublishedFOFO(PublishedThresholds):
-    """Steps of the published size."""
-
-    step_scale = 1.0
-
-
-class AdaptiveFOFO(ThresholdsOfShares):
-    """Steps of a size that served well."""
-
-    step_scale = 3.0
 
 
 @with_parameters
@@ -590,8 +555,6 @@ class FOFO(PosteriorThreshold):
     horizon: int | None = None
     step_scale: float | None = None
 
-    _rules: ClassVar = {"adaptive": AdaptiveFOFO, "paper": PublishedFOFO}
-
     def _level(self) -> float:
         return float(self._state[_MEAN])
 
@@ -616,6 +579,7 @@ class FOFO(PosteriorThreshold):
         self._state = np.array([0.0, 0.0, 0.0, 0.0, 0.0, highest, block, 0.0, 1.0, 0.0])
 
     def _move_threshold(self, proba: FloatArray, is_pos: BoolArray) -> None:
-        step_scale = self._rule.step_scale if self.step_scale is None else float(self.step_scale)
+        usual = 1.0 if self.step == "paper" else 3.0  # as published, or a size that served well
+        step_scale = usual if self.step_scale is None else float(self.step_scale)
         options = (self._square, step_scale, self._longest)
         fofo(proba, is_pos, self._state, *options, self._counts)

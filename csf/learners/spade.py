@@ -376,19 +376,9 @@ class StagedSteps(AscentSteps):
 
     def climb(self, learner: STAMP, X: Samples, y: FloatArray) -> None:
         """Steps of a model stage."""
-        options = Options(
-            measure=FIXED,
-            reward=REWARDS.index(learner.reward),
-            eta0=float(learner.eta0),
-            dual_eta0=0.0,
-            radius=float(learner.radius),
-            pos=0.5,  # equal shares: a step is as long as the price of its class
-            balanced=False,
-            closed=False,
-            memory=1.0,
-            eps=0.0,
-            gain=0.0,
-        )
+        reward, eta0, radius = REWARDS.index(learner.reward), float(learner.eta0), float(learner.radius)
+        # of equal shares: a step is as long as the price of its class
+        options = Options(measure=FIXED, reward=reward, eta0=eta0, radius=radius, pos=0.5)
         self.ascend(learner, X, y, np.empty(0), options)
 
     def challenge(self, learner: STAMP, X: Samples, y: FloatArray) -> None:

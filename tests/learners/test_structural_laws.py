@@ -8,7 +8,6 @@ from sklearn.base import clone
 from sklearn.metrics import f1_score
 
 from csf.metrics import get_metric
-from csf.online import OnlineLogistic
 from csf.structural import (
     FTRL,
     CuttingPlane,
@@ -61,14 +60,6 @@ def test_results_have_the_names_of_all_linear_learners(name):
     assert model.n_updates_ >= 1
     assert all(isinstance(values, np.ndarray) for values in model.history_.values())
     np.testing.assert_array_equal(clone(LEARNERS[name]).fit(X, y).coef_, model.coef_)
-
-
-@each_learner
-def test_order_of_features_does_not_matter(name):
-    X, y = stream(2, d=5, pos=0.2)
-    order = np.random.default_rng(1).permutation(5)
-    one, other = clone(LEARNERS[name]).fit(X, y), clone(LEARNERS[name]).fit(X[:, order], y)
-    assert_same(name, one, other, coef=one.coef_[:, order])
 
 
 @pytest.mark.parametrize("name", ["1PMB", "1PMB, tuned", "2PMB, as it is", "FTRL", "cutting plane"])
@@ -164,18 +155,6 @@ def test_separable_classes_are_separated(kind, loss):
     predicted = (CuttingPlane(loss, C=1e4) if kind is CuttingPlane else kind(loss)).fit(X, y).predict(X)
     assert f1_score(y, predicted) >= 0.98
     assert get_metric("gmean").score(y, predicted) >= 0.98
-
-
-def test_rare_positives_need_more_than_the_cut_at_one_half():
-    rng = np.random.default_rng(0)
-    y = (rng.random(100_000) < 0.01).astype(int)
-    X = rng.standard_normal((y.size, 3)) + 1.2 * y[:, None]
-    train, test = slice(None, 50_000), slice(50_000, None)
-    usual = f1_score(y[test], OnlineLogistic().partial_fit(X[train], y[train]).predict(X[test]))
-    for kind in (OnePassMiniBatch, TwoPassMiniBatch):
-        for loss in ("f1", "prbep"):
-            model = kind(loss, random_state=0).partial_fit(X[train], y[train])
-            assert f1_score(y[test], model.predict(X[test])) > usual + 0.1
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
-"""The hinge loss: Newton steps with multipliers, and coordinate descent."""
+"""The hinge loss, by Newton steps with multipliers and by coordinate descent, and its square."""
 
+from contextlib import contextmanager
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from liblinear.liblinearutil import problem as liblinear_problem
-from liblinear.liblinearutil import train
-from linear_builders import LAYOUTS, problems
+from linear_builders import LAYOUTS, problems, tight_squared_hinge
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 import csf.solvers.hinge
 from csf.solvers import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
 from csf.solvers.base import NOISE
-from csf.solvers.hinge import BoxProgram
+from csf.solvers.hinge import BoxProgram, best_mixture
 
 
 def hinge(X, is_pos, constant=1.0):
@@ -36,22 +36,6 @@ def objective(w, X, is_pos, weight):
     return 0.5 * w @ w + weight @ np.maximum(1.0 - margins, 0.0)
 
 
-@given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-3, 1.0, 1e3]), tol=st.sampled_from([1e-3, 1e-8]))
-@settings(max_examples=40)
-def test_gap_is_reached_and_true(seed, scale, tol):
-    X, is_pos, weight = draw(seed)
-    weight = weight * scale
-    found = hinge(X, is_pos).solve(weight, tol=0.0, atol=tol * weight.sum())
-    assert found.gap <= tol * weight.sum()
-    assert found.objective == pytest.approx(objective(found.w, X, is_pos, weight), rel=1e-10)
-    assert found.bound <= found.objective + 1e-9 * found.objective
-    rng = np.random.default_rng(seed)
-    for size in (1e-3, 0.1, 1.0):
-        assert objective(found.w + size * rng.normal(size=5), X, is_pos, weight) >= found.bound - 1e-12 * weight.sum()
-    assert ((found.share >= 0.0) & (found.share <= 1.0)).all()
-    np.testing.assert_allclose(found.margins, hinge(X, is_pos).margins(found.w), rtol=1e-9, atol=1e-9)
-
-
 def test_agrees_with_a_general_solver():
     X, is_pos, weight = draw(1, n=30, d=2)
     found = hinge(X, is_pos).solve(weight, tol=0.0, atol=1e-10)
@@ -68,45 +52,6 @@ def test_agrees_with_a_general_solver():
         options={"ftol": 1e-12, "maxiter": 500},
     )
     np.testing.assert_allclose(found.w, general.x[:3], atol=1e-5)
-
-
-def test_agrees_with_liblinear_where_that_converges():
-    X, is_pos, _ = draw(2, n=300)
-    weight = np.where(is_pos, 0.03, 0.01)
-    found = hinge(X, is_pos).solve(weight, tol=0.0, atol=1e-12)
-    y = np.where(is_pos, 1.0, -1.0)
-    model = train(liblinear_problem(y, sparse.csr_matrix(X), 1.0), "-s 3 -c 0.01 -w1 3 -w-1 1 -e 1e-9 -B 1 -q")
-    np.testing.assert_allclose(found.w, np.array(model.w[:5]) * (1 if model.label[0] == 1 else -1), atol=1e-6)
-
-
-def test_liblinear_stops_short_where_this_does_not():
-    """The reason for a solver of our own: 300 passes are not enough for few features and weak regularisation."""
-    X, is_pos, _ = draw(3, n=1000, d=3)
-    y, C = np.where(is_pos, 1.0, -1.0), 1000.0
-    found = hinge(X, is_pos).solve(np.full(1000, C), tol=0.0, atol=1e-6 * 1000 * C)
-    model = train(liblinear_problem(y, sparse.csr_matrix(X), 1.0), f"-s 3 -c {C} -e 1e-6 -B 1 -q")
-    w = np.array(model.w[:4]) * (1 if model.label[0] == 1 else -1)
-    assert found.gap <= 1e-6 * 1000 * C
-    assert objective(w, X, is_pos, np.full(1000, C)) > 1.001 * found.objective
-
-
-@pytest.mark.parametrize("direct", [0, 256])
-def test_dense_sparse_and_both_linear_solvers_agree(direct, monkeypatch):
-    monkeypatch.setattr(csf.solvers.hinge, "DIRECT", direct)
-    X, is_pos, weight = draw(4)
-    X[np.random.default_rng(0).random(X.shape) < 0.5] = 0.0
-    dense = hinge(X, is_pos).solve(weight, tol=0.0, atol=1e-10)
-    for kind in (sparse.csr_matrix, sparse.csr_array):
-        np.testing.assert_allclose(hinge(kind(X), is_pos).solve(weight, tol=0.0, atol=1e-10).w, dense.w, atol=1e-6)
-    monkeypatch.undo()
-    np.testing.assert_allclose(dense.w, hinge(X, is_pos).solve(weight, tol=0.0, atol=1e-10).w, atol=1e-6)
-
-
-def test_one_class_alone_can_be_weighted():
-    X, is_pos, _ = draw(6)
-    found = hinge(X, is_pos).solve(is_pos.astype(float), tol=0.0, atol=1e-9)
-    assert found.gap <= 1e-9
-    assert (found.margins[is_pos] > 0).all()
 
 
 def test_warm_start_saves_products_with_the_data(monkeypatch):
@@ -138,15 +83,6 @@ def test_features_of_any_size_converge(scale, shift, times):
         assert found.n_iter < 100
 
 
-def test_intercept_is_a_feature_of_the_given_value():
-    X, is_pos, weight = draw(9)
-    scaled = hinge(X, is_pos, 3.0).solve(weight, tol=0.0, atol=1e-10)
-    by_hand = hinge(np.column_stack([X, np.full(len(X), 3.0)]), is_pos, 0.0)
-    by_hand = by_hand.solve(weight, tol=0.0, atol=1e-10).w
-    np.testing.assert_allclose(scaled.w, by_hand[:-1], atol=1e-9)
-    assert by_hand[-1] == 0.0
-
-
 def problem(seed, n=60, d=90, density=0.2):
     rng = np.random.default_rng(seed)
     X = sparse.random(n, d, density, "csr", random_state=rng) * rng.lognormal(0.0, 1.0)
@@ -172,17 +108,6 @@ def test_it_finds_what_newton_steps_find(seed, size):
         assert found.objective == pytest.approx(other.objective, rel=1e-7)
         assert ((found.dual >= 0) & (found.dual <= weight)).all()
         np.testing.assert_allclose(rows.combine(found.dual * sign), found.w, atol=1e-9 * (1.0 + abs(found.w).max()))
-
-
-@given(seed=st.integers(0, 10_000), factors=st.tuples(st.floats(0.05, 20.0), st.floats(0.05, 20.0)))
-def test_starts_change_the_work_not_the_solution(seed, factors):
-    X, sign, rng = problem(seed)
-    rows = Rows(X)
-    solver, weight = HingeDescent(rows, sign), rng.uniform(0.1, 2.0, sign.size)
-    first = solver.solve(weight, tol=1e-10, max_iter=20_000)
-    weight = weight * np.where(sign > 0, *factors)
-    cold, warm = (solver.solve(weight, tol=1e-9, starts=s, max_iter=20_000) for s in ((), (first,)))
-    assert warm.objective == pytest.approx(cold.objective, rel=1e-8)
 
 
 def test_a_solution_is_a_start_that_needs_nothing():
@@ -227,7 +152,7 @@ def solve(solver, problem, weight, layout="C order", start=None, **options):
 
 @solvers
 @given(problem=problems(), layout=st.sampled_from(sorted(LAYOUTS)), tol=st.sampled_from([0.3, 1e-2, 1e-6]))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_the_bound_is_what_feasible_dual_variables_prove(solver, problem, layout, tol):
     found = solve(solver, problem, problem.weight, layout, tol=tol)
     assert ((found.share >= 0.0) & (found.share <= 1.0)).all()
@@ -245,7 +170,7 @@ def test_the_bound_is_what_feasible_dual_variables_prove(solver, problem, layout
 
 
 @given(problem=problems(scales=(-3, 0), flaws=("none", "zero column", "equal rows", "zero rows", "zero weights")))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_all_solvers_agree(problem):
     found = [solve(solver, problem, problem.weight, tol=1e-9, max_iter=10_000) for solver in SOLVERS]
     for one in found:
@@ -335,3 +260,112 @@ def test_turns_end_where_no_variable_wants_to_move(seed):
     wants = np.where(dual <= 0.0, np.minimum(gradient, 0.0), gradient)
     wants = np.where(dual >= program.upper, np.maximum(wants, 0.0), wants)
     np.testing.assert_allclose(wants[program.upper > 0.0], 0.0, atol=1e-7)
+
+
+# ---------------------------------------------------------------- the squared hinge
+
+
+# Up to how many features there is a matrix, and whether the coefficients are solved for without one.
+PATHS = {"direct": (10**9, False), "primal": (0, True), "dual": (0, False)}
+paths = pytest.mark.parametrize("path", PATHS)
+
+
+def solver(problem, layout="C order"):
+    return SquaredHinge(Rows(LAYOUTS[layout](problem.X), constant=problem.constant), problem.sign)
+
+
+@contextmanager
+def on_path(path):
+    """Context in which problems of all shapes take one path."""
+    direct, tall = PATHS[path]
+    with (
+        patch.object(csf.solvers.hinge, "DIRECT", direct),
+        patch.object(SquaredHinge, "_is_tall", lambda self: tall),
+    ):
+        yield
+
+
+def check_certificate(problem, found):
+    """The objective is that of the coefficients, and strong convexity puts the optimum within the gap."""
+    assert found.objective == pytest.approx(problem.squared_hinge(found.w)[0], rel=1e-9)
+    best = tight_squared_hinge(problem)
+    least, rest = problem.squared_hinge(best)
+    assert found.objective - found.gap <= least * (1.0 + 1e-10)
+    # both are within the root of twice their gaps of the optimum
+    reach = np.sqrt(2.0 * max(found.gap, 0.0)) + np.linalg.norm(rest)
+    assert np.linalg.norm(found.w - best) <= reach * (1.0 + 1e-6) + 1e-6 * (1.0 + np.linalg.norm(best))
+
+
+@given(problem=problems(), layout=st.sampled_from(sorted(LAYOUTS)))
+@settings(max_examples=40)
+def test_few_features_are_solved_to_the_last_digits(problem, layout):
+    found = solver(problem, layout).solve(problem.weight, tol=1e-10)
+    check_certificate(problem, found)
+    assert found.relative_gap <= 1e-4
+    if problem.weight.max() * np.abs(problem.X).max() ** 2 < 1e6:
+        assert found.relative_gap <= 1e-10
+    np.testing.assert_allclose(found.margins, problem.margins(found.w), atol=1e-9 * (1 + np.abs(problem.X).max()))
+
+
+@paths
+@given(problem=problems(), layout=st.sampled_from(sorted(LAYOUTS)), tol=st.sampled_from([0.3, 1e-2, 1e-8]))
+@settings(max_examples=30)
+def test_the_gap_is_true_whatever_the_data_and_the_goal(path, problem, layout, tol):
+    with on_path(path):
+        check_certificate(problem, solver(problem, layout).solve(problem.weight, tol=tol))
+
+
+@given(problem=problems(scales=(-6, 1), flaws=("none", "zero column", "equal rows", "zero rows", "zero weights")))
+@settings(max_examples=30)
+def test_the_dual_path_is_nearly_as_good_where_features_have_one_scale(problem):
+    with on_path("dual"):
+        found = solver(problem).solve(problem.weight, tol=1e-6, max_iter=10_000)
+    assert found.relative_gap <= 1e-4
+
+
+@pytest.mark.parametrize("kind", ["dense", "CSR"])
+def test_many_features_take_the_dual_path(kind):
+    rng = np.random.default_rng(0)
+    X, sign = rng.normal(size=(150, 700)) * (rng.random((150, 700)) < 0.05), np.where(rng.random(150) < 0.3, 1.0, -1.0)
+    X[:, 0] += sign
+    ours = SquaredHinge(Rows(LAYOUTS["CSR"](X) if kind == "CSR" else X), sign)
+    weight = np.where(sign > 0, 1.5, 0.5)
+    found = ours.solve(weight, tol=1e-9)
+    assert found.dual is not None
+    assert found.relative_gap <= 1e-9
+    with on_path("direct"):
+        direct = ours.solve(weight, tol=1e-12)
+    assert direct.dual is None
+    np.testing.assert_allclose(found.w, direct.w, atol=np.sqrt(2 * found.gap) + 1e-9)
+
+
+def test_more_samples_than_features_are_solved_in_the_coefficients():
+    rng = np.random.default_rng(0)
+    X, sign = sparse.random(900, 600, 0.02, "csr", random_state=0), np.where(rng.random(900) < 0.3, 1.0, -1.0)
+    ours, weight = SquaredHinge(Rows(X), sign), np.where(sign > 0, 1.5, 0.5)
+    found = ours.solve(weight, tol=1e-9)
+    with on_path("dual"):
+        other = ours.solve(weight, tol=1e-9)
+    assert found.dual is None
+    assert other.dual is not None
+    assert max(found.relative_gap, other.relative_gap) <= 1e-9
+    np.testing.assert_allclose(found.w, other.w, atol=2.0 * np.sqrt(2.0 * max(found.gap, other.gap)))
+    # Solutions of the other kind are no starts.
+    again = ours.solve(weight, tol=1e-9, starts=[replace(other, w=None), found])
+    assert again.n_iter == 0
+
+
+@given(seed=st.integers(0, 10**6), count=st.integers(1, 6))
+@settings(max_examples=30)
+def test_the_best_mixture_is_none_worse_than_the_nearest_start(seed, count):
+    rng = np.random.default_rng(seed)
+    X, sign = rng.normal(size=(60, 5)), np.where(rng.random(60) < 0.4, 1.0, -1.0)
+    ours, weight = SquaredHinge(Rows(X), sign), rng.exponential(size=60)
+    with on_path("dual"):
+        starts = [ours.solve(weight * np.exp(rng.normal(size=60)), tol=1e-4) for _ in range(count)]
+
+    def value(w, margins):
+        return 0.5 * w @ w + weight @ np.maximum(1.0 - margins, 0.0) ** 2
+
+    w = ours.rows.combine(best_mixture(starts, weight) * sign)
+    assert value(w, sign * ours.rows.scores(w)) <= value(starts[0].w, starts[0].margins) * (1 + 1e-9)

@@ -42,7 +42,7 @@ def both_classes_weigh(problem):
 @paths
 @penalties
 @given(problem=problems(), layout=st.sampled_from(sorted(LAYOUTS)), tol=st.sampled_from([0.3, 1e-2, 1e-9]))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_the_gap_is_true_and_the_goal_is_reached(path, penalised, problem, layout, tol):
     assume(both_classes_weigh(problem))
     ridge = ridge_of(problem, penalised)
@@ -61,7 +61,7 @@ def test_the_gap_is_true_and_the_goal_is_reached(path, penalised, problem, layou
 @paths
 @penalties
 @given(problem=problems(scales=(-3, 2), flaws=("none", "zero column", "equal rows")))
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_coefficients_are_those_of_scikit_learn(path, penalised, problem):
     """Also where strong convexity says nothing about the intercept."""
     assume(both_classes_weigh(problem))

@@ -8,7 +8,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.datasets import make_classification
 
 from csf.solvers import Rows
-from csf.solvers.multinomial import Multinomial, scores_of, shares_of
+from csf.solvers.logistic import Multinomial, scores_of, shares_of
 
 X, Y = make_classification(150, 5, n_informative=4, n_redundant=0, n_classes=4, n_clusters_per_class=1, random_state=2)
 WEIGHT = np.random.default_rng(0).uniform(0.0, 3.0, Y.size) * np.array([0.3, 1.0, 2.0, 4.0])[Y]
@@ -81,9 +81,9 @@ def test_scales_of_features_take_few_more_steps():
 
 
 def test_many_rows_are_looked_at_in_parts(monkeypatch):
-    monkeypatch.setattr("csf.solvers.multinomial._CHUNK", 16)
-    monkeypatch.setattr("csf.solvers.multinomial._ENOUGH", 50)
-    monkeypatch.setattr("csf.solvers.multinomial._ENOUGH_PER_FEATURE", 1)
+    monkeypatch.setattr("csf.solvers.logistic._ROWS", 16)
+    monkeypatch.setattr("csf.solvers.logistic._ENOUGH_TO_GUESS", 50)
+    monkeypatch.setattr("csf.solvers.logistic._ENOUGH_TO_GUESS_PER_FEATURE", 1)
     problem = Multinomial(Rows(X), Y, 4)
     found = problem.solve(WEIGHT, tol=1e-9)
     assert np.abs(slope(X, found.w, 1.0, WEIGHT)).max() <= 1e-9 * WEIGHT.sum()
@@ -107,8 +107,8 @@ def test_the_guess_of_many_rows_is_that_of_every_second_one(monkeypatch):
     twice, w = np.repeat(np.arange(Y.size), 2), np.random.default_rng(0).normal(size=(4, 6))
     all_rows, half = (Multinomial(Rows(X[at]), Y[at], 4) for at in (twice, np.arange(Y.size)))
     expected = half._inverse(w, 2.0 * WEIGHT)(w)
-    monkeypatch.setattr("csf.solvers.multinomial._ENOUGH", Y.size)
-    monkeypatch.setattr("csf.solvers.multinomial._ENOUGH_PER_FEATURE", 1)
+    monkeypatch.setattr("csf.solvers.logistic._ENOUGH_TO_GUESS", Y.size)
+    monkeypatch.setattr("csf.solvers.logistic._ENOUGH_TO_GUESS_PER_FEATURE", 1)
     np.testing.assert_allclose(all_rows._inverse(w, WEIGHT[twice])(w), expected)
 
 

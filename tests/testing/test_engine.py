@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.distributed import FoldTotals, Job, MemoryEngine, MemoryScores
+from csf.distributed import Job, MemoryEngine, MemoryScores
 from csf.testing import check_engine
 
 BASES = [LogisticRegression(), LinearSVC(), DecisionTreeClassifier(max_depth=4, random_state=0)]
@@ -23,12 +23,6 @@ class Unweighted(MemoryEngine):
         return MemoryEngine(self.X, self.is_pos, self.fold).totals()
 
 
-class Ordered(MemoryEngine):
-    def totals(self):
-        known = super().totals()
-        return FoldTotals(known.weight[:, ::-1], known.rows)
-
-
 class Leaky(MemoryEngine):
     def _trained(self, job):
         return super()._trained(Job(job.base, None, job.costs))
@@ -37,11 +31,6 @@ class Leaky(MemoryEngine):
 class Swapped(MemoryEngine):
     def _trained(self, job):
         return super()._trained(Job(job.base, job.fold, job.costs[::-1]))
-
-
-class Costless(MemoryEngine):
-    def _trained(self, job):
-        return super()._trained(Job(job.base, job.fold, (1.0, 1.0)))
 
 
 class Careless(MemoryEngine):
@@ -122,11 +111,6 @@ class Shuffled(MemoryEngine):
         return known._replace(is_pos=known.is_pos[::-1])
 
 
-class Foldless(MemoryEngine):
-    def entries(self):
-        return super().entries()._replace(fold=None)
-
-
 class Restless(MemoryEngine):
     """Gives the scores of each trial in another order."""
 
@@ -151,10 +135,8 @@ def test_scores_may_stay_where_they_are():
     ("make", "message"),
     [
         (Unweighted, "totals"),
-        (Ordered, "totals"),
         (Leaky, "changes with the labels that the fold holds out"),
         (Swapped, "costs are ignored or swapped"),
-        (Costless, "costs are ignored or swapped"),
         (Careless, "weights must count"),
         (Drifting, "must not depend on what else is trained"),
         (Stuck, "from another start"),
@@ -163,7 +145,6 @@ def test_scores_may_stay_where_they_are():
         (WrongEdges, "counts must hold in bin"),
         (lambda *data: PartOfIt(*data, n_parts=3), "must count all rows of each fold"),
         (Shuffled, "in the order of entries"),
-        (Foldless, "in the order of entries"),
         (lambda *data: Restless(*data, n_parts=3), "in the order of entries"),
     ],
 )

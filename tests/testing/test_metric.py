@@ -306,16 +306,6 @@ def near_the_first(trials, *, metric, pos):
     return 0.5 + 1e-4 * len(trials)
 
 
-def near_the_top(trials, *, metric, pos):
-    """Looks where costs are nearly equal."""
-    return 0.95 + 1e-4 * len(trials)
-
-
-def near_the_bottom(trials, *, metric, pos):
-    """Looks where one class weighs nearly nothing."""
-    return 1e-3 + 1e-5 * len(trials)
-
-
 def away_from_the_best(trials, *, metric, pos):
     """Halves the side that the best value is not on."""
     lo, hi = 0.0, 1.0
@@ -328,19 +318,11 @@ def away_from_the_best(trials, *, metric, pos):
     return 0.5 * (lo + hi)
 
 
-def swapped_ratio(trials, *, metric, pos):
-    """The imbalance ratio the wrong way round."""
-    return None if trials else Proposal(None, pos, 1.0 - pos)
-
-
 NO_PROGRESS = {
     nothing: "after 0 trials: nothing was trained",
     equal_costs: "rare class, after 1 trials: the best f1 is 0, where 0.243 is possible and 0.121 is required",
     near_the_first: "rare class, after 20 trials: the best f1 is 0",
-    near_the_top: "rare class, after 20 trials: the best f1 is 0",
-    near_the_bottom: "class, after 20 trials: the best f1 is",
     away_from_the_best: "rare class, after 20 trials: the best f1 is 0",
-    swapped_ratio: "rare class, after 1 trials: the best f1 is 0",
 }
 
 

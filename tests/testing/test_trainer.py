@@ -133,11 +133,6 @@ class IgnoredCosts(GenericTrainer):
         return super().fit((1.0, 1.0))
 
 
-class SquaredCosts(GenericTrainer):
-    def fit(self, costs, starts=()):
-        return super().fit(tuple(cost**2 for cost in costs))
-
-
 class ScaledCosts(GenericTrainer):
     """The ratio alone: regularisation then acts otherwise."""
 
@@ -225,11 +220,6 @@ class Unfitted(GenericTrainer):
         return clone(self.base)
 
 
-class OtherClass(GenericTrainer):
-    def estimator(self, training):
-        return LogisticRegression(C=2.0).fit(self.fold.X_train, self.fold.y_train)
-
-
 class FlatCoefficients(GenericTrainer):
     def estimator(self, training):
         model = super().estimator(training)
@@ -305,7 +295,6 @@ class OwnResult(GenericTrainer):
 WRONG = {
     SwappedCosts: "_costs_reach_the_objective: .* is as near to that for swapped costs",
     IgnoredCosts: "_costs_reach_the_objective: .* is as near to that for equal costs",
-    SquaredCosts: "_costs_reach_the_objective: .* is as near to that for squared costs",
     ScaledCosts: "_costs_reach_the_objective: .* is as near to that for ten times the costs",
     NeverNormalized: "_normalize_is_honoured: .* is as near to that without normalize",
     AlwaysNormalized: "with normalize='none', the answer is as near to that with normalize='mean'",
@@ -321,7 +310,6 @@ WRONG = {
     AlwaysScores: "predict must give scores with tune=True alone",
     WithoutClasses: "classes_",
     Unfitted: "object has no attribute 'classes_'",
-    OtherClass: "_predictions_are_the_estimators_own|_estimators_are_fitted_bases",
     FlatCoefficients: r"coef_ must have shape \(1, 4\), got \(4,\)|_predictions_are_the_estimators_own",
     OtherParameters: "_estimators_are_fitted_bases: the estimator has the parameters .*C=123",
     OneModelForAll: "an estimator changes when another one is trained|_costs_reach|_starts",

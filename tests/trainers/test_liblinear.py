@@ -24,8 +24,8 @@ from csf.data.costs import CostChannel, cost_sample_weight
 from csf.data.folds import Task, make_folds
 from csf.solvers import Hinge, Logistic, Rows, SquaredHinge
 from csf.trainers import Prepared, Training, make_trainers
-from csf.trainers import liblinear as csf_liblinear
-from csf.trainers.liblinear import LiblinearTrainer
+from csf.trainers import linear as csf_linear
+from csf.trainers.linear import LiblinearTrainer
 
 CHANNEL = CostChannel("sample_weight", "sample_weight")
 X, Y = make_classification(240, 7, n_informative=4, weights=[0.75], flip_y=0.1, random_state=0)
@@ -51,7 +51,6 @@ BASES = {
     "logistic, L1, free intercept": (LogisticRegression(l1_ratio=1.0, solver="saga", max_iter=10_000, **TIGHT), 6),
 }
 bases = pytest.mark.parametrize("name", BASES)
-kinds = pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
 
 
 def trainers_of(base, data=X, y=Y, weight=None, engine="liblinear", **options):
@@ -76,8 +75,9 @@ def objective(model, train, weight):
 
 
 @bases
-@kinds
-@pytest.mark.parametrize("normalize", ["none", "mean"])
+@pytest.mark.parametrize(
+    ("kind", "normalize"), [(np.asarray, "none"), (sparse.csr_array, "mean")], ids=["dense", "CSR"]
+)
 def test_models_are_those_of_scikit_learn(name, kind, normalize):
     base, solver = BASES[name]
     fast = trainers_of(base, kind(X), normalize=normalize)
@@ -206,9 +206,9 @@ def test_samples_are_handed_over_once(monkeypatch):
                 trainer.fit(costs)
     assert len(made) == 1
     made.clear()
-    held = len(csf_liblinear._SAMPLES)
+    held = len(csf_linear._SAMPLES)
     del prepared, trainer
-    assert len(csf_liblinear._SAMPLES) < held
+    assert len(csf_linear._SAMPLES) < held
 
 
 def test_a_limit_that_is_reached_is_told():
@@ -306,6 +306,6 @@ def test_a_training_part_of_one_class():
 
 
 def test_it_is_imported_where_it_is_used():
-    code = "import sys, csf, csf.trainers.liblinear; sys.exit('liblinear.liblinear' in sys.modules)"
+    code = "import sys, csf, csf.trainers.linear; sys.exit('liblinear.liblinear' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert LiblinearTrainer.serves(LinearSVC())
