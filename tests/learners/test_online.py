@@ -110,7 +110,7 @@ def in_chunks(learner, X, y, sizes):
 
 CHECKED = [
     *OURS.values(),
-    OFO(posterior=BernoulliNB()),
+    pytest.param(OFO(posterior=BernoulliNB()), marks=pytest.mark.slow),
     OMCSL("auroc", n_bins=10),
     OMCSL("auprc", n_bins=10),
     SPADE("min_rate", reward="logistic", step="paper", pos=0.3),

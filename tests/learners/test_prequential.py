@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
-from sklearn.metrics import f1_score
 
 from csf.metrics import get_metric
 from csf.streams import PrequentialResult, iter_arrays, prequential
@@ -56,12 +55,6 @@ def test_curves_are_those_of_the_metric_on_the_predictions(seed, size, every, wi
     np.testing.assert_allclose(result.values[:full], windowed, atol=1e-12)
     cumulative = [naive(get_metric("f1"), y, table, n, 100) for n in result.n_examples]
     np.testing.assert_allclose(result.curve("f1"), cumulative, atol=1e-12)
-
-
-def test_the_whole_stream_gives_the_score_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    y, table = rng.integers(0, 2, 100), rng.integers(0, 2, 100)
-    assert prequential(Parrot(table), stream(y, 30)).values[-1] == pytest.approx(f1_score(y, table), abs=1e-12)
 
 
 def test_the_last_window_is_at_least_as_long_as_it_should():

@@ -227,6 +227,6 @@ def test_thresholds_of_short_streams_fit_the_weights_they_have(learner):
     X, y = stream(1001, seed=1)
     model = learner().partial_fit(X, y)
     score = model.decision_function(X)
-    best = max(f1_score(y, score >= cut) for cut in score)
+    best = max(f1_score(y, score >= cut) for cut in np.sort(score)[::10])
     assert model.score(X, y) > 0.5
     assert f1_score(y, model.predict(X)) >= best - 0.05

@@ -106,11 +106,6 @@ def test_chunks_join_to_the_whole(kind, size):
     assert isinstance(chunks[0][0], pd.DataFrame) == (kind is pd.DataFrame)
 
 
-def test_passes():
-    chunks = list(iter_arrays(X, Y, 4, passes=3))
-    assert [y.shape[0] for _, y in chunks] == [4, 3] * 3
-
-
 def test_no_rows_give_no_chunks():
     assert list(iter_arrays(X[:0], Y[:0], 4)) == []
 

@@ -95,6 +95,7 @@ def hinge_objective(rows, sign, weight, w):
 
 
 @given(seed=st.integers(0, 10_000), size=st.sampled_from([1e-3, 0.1, 1.0, 30.0, 1e4]))
+@settings(max_examples=25)
 def test_it_finds_what_newton_steps_find(seed, size):
     """Separable or not: weights are small, or so large that hardly any sample loses."""
     X, sign, rng = problem(seed)
@@ -152,7 +153,7 @@ def solve(solver, problem, weight, layout="C order", start=None, **options):
 
 @solvers
 @given(problem=problems(), layout=st.sampled_from(sorted(LAYOUTS)), tol=st.sampled_from([0.3, 1e-2, 1e-6]))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_the_bound_is_what_feasible_dual_variables_prove(solver, problem, layout, tol):
     found = solve(solver, problem, problem.weight, layout, tol=tol)
     assert ((found.share >= 0.0) & (found.share <= 1.0)).all()
@@ -166,7 +167,7 @@ def test_the_bound_is_what_feasible_dual_variables_prove(solver, problem, layout
     assert found.objective == pytest.approx(problem.hinge(found.w), rel=1e-9, abs=rounding)
     assert found.gap >= -1e-9 * found.objective
     if solver != "descent":
-        assert found.relative_gap <= 1.001 * tol
+        assert found.gap <= 1.001 * max(tol * found.objective, hidden)
 
 
 @given(problem=problems(scales=(-3, 0), flaws=("none", "zero column", "equal rows", "zero rows", "zero weights")))

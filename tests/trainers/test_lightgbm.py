@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from builders import paper_search
 from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -184,20 +183,6 @@ def test_other_boosting_is_fitted_each_time():
     xgboost = pytest.importorskip("xgboost")
     for other in (HistGradientBoostingClassifier(), xgboost.XGBClassifier()):
         assert {type(trainer) for trainer in trainers(other)} == {GenericTrainer}
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_searches_find_the_same(weighted):
-    weight = np.linspace(0.5, 2.0, Y.size) if weighted else None
-    options = {"param_grid": {"num_leaves": [4, 15]}, "n_trials": 3, "cv": 2, "random_state": 0}
-    fast, slow, threads = (
-        paper_search(base(), engine=engine, n_jobs=n_jobs, **options).fit(X, Y, weight)
-        for engine, n_jobs in (("auto", None), ("generic", None), ("auto", 2))
-    )
-    assert [trial.score for trial in fast.trials_] == [trial.score for trial in slow.trials_]
-    assert [trial.score for trial in threads.trials_] == [trial.score for trial in slow.trials_]
-    assert type(fast.best_estimator_) is lightgbm.LGBMClassifier
-    np.testing.assert_array_equal(fast.decision_function(X), slow.decision_function(X))
 
 
 def test_it_is_the_last_step_of_pipelines_too():

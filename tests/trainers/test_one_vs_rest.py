@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from builders import paper_search
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -174,15 +173,3 @@ def test_data_that_the_base_refuses_are_left_to_it():
     bad = X.copy()
     bad[3, 2] = np.nan
     assert isinstance(trainer_of(OneVsRestClassifier(LinearSVC()), fold_of(matrix=bad)), GenericTrainer)
-
-
-@pytest.mark.parametrize("base", ["svm", "hinge", "logistic", "alone"])
-def test_searches_with_both_engines_agree(base):
-    options = {"n_trials": 4, "cv": 3, "null_class": 0, "random_state": 0, "error_score": "raise"}
-    names = {"base": BASES[base], "param_grid": {"C" if base == "alone" else "estimator__C": [0.1, 1.0]}}
-    first, second = (paper_search(**names, engine=engine, **options).fit(X, Y) for engine in ("auto", "generic"))
-    far = 0.02 if base == "hinge" else 1e-9
-    np.testing.assert_allclose([t.score for t in first.trials_], [t.score for t in second.trials_], atol=far)
-    if base != "hinge":
-        assert [t.t for t in first.trials_] == [t.t for t in second.trials_]
-    assert max(trial.duality_gap for trial in first.trials_) <= 1e-4
