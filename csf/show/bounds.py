@@ -136,7 +136,10 @@ class BoundComparisonDisplay:
         search: CostSearch,
         *,
         setting: int | None = None,
-        **options: Any,
+        bounds: Sequence[Bounded] | None = None,
+        eps: Excess = "evidence",
+        axes: Sequence[Axes] | None = None,
+        **plot_kwargs: Any,
     ) -> Self:
         """Compute the regions of a fitted search and draw them; nothing is trained.
 
@@ -146,8 +149,8 @@ class BoundComparisonDisplay:
             A fitted search. Its trials are drawn on the data of its ``bound_on``.
         setting : int, default=None
             Which setting of its ``param_grid``; ``None`` means that of the winner.
-        **options
-            ``bounds``, ``eps``, ``axes`` and arguments of `plot`, as for `from_study`.
+        bounds, eps, axes, **plot_kwargs
+            As for `from_study`.
 
         Returns
         -------
@@ -159,7 +162,7 @@ class BoundComparisonDisplay:
         NotFittedError
             If the search is not fitted.
         """
-        return cls.from_study(study_of(search, setting), **options)
+        return cls.from_study(study_of(search, setting), bounds=bounds, eps=eps, axes=axes, **plot_kwargs)
 
     def plot(self, axes: Sequence[Axes] | None = None, **cone_kwargs: Any) -> Self:
         """Draw the panels.

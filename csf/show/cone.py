@@ -228,22 +228,30 @@ class ConeDisplay(Display):
         return cls(**data).plot(ax, **plot_kwargs)
 
     @classmethod
-    def from_study(cls, study: StudyLike, **options: Any) -> Self:
+    def from_study(
+        cls,
+        study: StudyLike,
+        *,
+        bound: Bounded | None = None,
+        eps: Excess = "evidence",
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Compute the cones of a study and draw them.
 
         Parameters
         ----------
         study : Study
             A study with complete trials.
-        **options
-            ``bound``, ``eps``, ``ax`` and arguments of `plot`, as for `from_trials`.
+        bound, eps, ax, **plot_kwargs
+            As for `from_trials`.
 
         Returns
         -------
         ConeDisplay
             The display, drawn.
         """
-        return cls.from_trials(study.trials, study.metric, pos=study.pos, **options)
+        return cls.from_trials(study.trials, study.metric, pos=study.pos, bound=bound, eps=eps, ax=ax, **plot_kwargs)
 
     @classmethod
     def from_estimator(

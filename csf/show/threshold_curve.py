@@ -184,9 +184,12 @@ class ThresholdCurveDisplay(Display):
         y_score: ArrayLike,
         *,
         metric: str | Metric = "f1",
+        threshold: float | None = None,
         sample_weight: ArrayLike | None = None,
         pos_label: Label = None,
-        **options: Any,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
     ) -> Self:
         """Draw the thresholds of given scores.
 
@@ -198,12 +201,18 @@ class ThresholdCurveDisplay(Display):
             Scores, larger for the positive class.
         metric : str or Metric, default="f1"
             What to draw besides precision, recall and the share predicted positive.
+        threshold : float, default=None
+            Threshold to mark; ``None`` marks the best for the metric.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0.
         pos_label : label, default=None
             Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
-        **options
-            ``threshold``, ``name``, ``ax`` and arguments of `plot`, as for `from_curves`.
+        name : str, default=None
+            Title.
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        **plot_kwargs
+            Arguments of `plot`.
 
         Returns
         -------
@@ -211,7 +220,7 @@ class ThresholdCurveDisplay(Display):
             The display, drawn.
         """
         curve = threshold_curve(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-        return cls.from_curves(curve, metric, **options)
+        return cls.from_curves(curve, metric, threshold=threshold, name=name, ax=ax, **plot_kwargs)
 
     @classmethod
     def from_estimator(
