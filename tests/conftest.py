@@ -36,8 +36,13 @@ def pytest_addoption(parser):
     parser.addoption("--shuffle", type=int, metavar="SEED", help="random order, and global generators seeded with SEED")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Shuffle the tests where that is asked for."""
+    """Mark the tests of programs as slow: a change of csf seldom breaks them. Shuffle where that is asked for."""
+    programs = {Path(__file__).parent / name for name in ("benchmarks", "experiments")}
+    for item in items:
+        if item.path.parent in programs:
+            item.add_marker(pytest.mark.slow)
     seed = config.getoption("--shuffle")
     if seed is not None:
         random.Random(seed).shuffle(items)

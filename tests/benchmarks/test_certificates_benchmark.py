@@ -8,7 +8,7 @@ from tests.benchmarks import certificates
 from tests.benchmarks.certificates import KEPT, PROBLEMS, QUICK
 
 
-@pytest.mark.filterwarnings("ignore:no threshold could be shown")
+@pytest.mark.filterwarnings("ignore:no threshold certifies")
 def test_problems_give_rows():
     (row,) = certificates.rows([PROBLEMS["precision"]], 4)
     assert (row["samples"], row["constraint"]) == (1000, "precision >= 0.7")

@@ -60,7 +60,7 @@ def made(kind, coded, **more):
     return CostSearch(**options).fit(X, y, **given)
 
 
-@pytest.mark.filterwarnings("ignore:no threshold could be shown")
+@pytest.mark.filterwarnings("ignore:no threshold certifies")
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=SLOW.get(kind, ())) for kind in SEARCHES])
 def test_laws_of_a_limit(kind):
     coded = CODED[list(SEARCHES).index(kind) % 2]
