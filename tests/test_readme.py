@@ -21,7 +21,8 @@ SHOWN = {
         re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     )
 }
-EXAMPLES = [pytest.param(*found, id=name) for found, name in SHOWN.items()]
+LONG = ("classes-3",)
+EXAMPLES = [pytest.param(*found, id=name, marks=[pytest.mark.slow] * (name in LONG)) for found, name in SHOWN.items()]
 
 
 def test_there_are_examples():

@@ -141,7 +141,9 @@ def expected_failures(estimator):
     return found
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family", [pytest.param(name, marks=pytest.mark.slow) if name == "several classes" else name for name in FAMILIES]
+)
 def test_a_family(family):
     assert not faults_of(FAMILIES[family], expected_failures(FAMILIES[family]))
 

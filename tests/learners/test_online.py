@@ -112,8 +112,8 @@ CHECKED = [
     *OURS.values(),
     pytest.param(OFO(posterior=BernoulliNB()), marks=pytest.mark.slow),
     OMCSL("auroc", n_bins=10),
-    OMCSL("auprc", n_bins=10),
-    SPADE("min_rate", reward="logistic", step="paper", pos=0.3),
+    pytest.param(OMCSL("auprc", n_bins=10), marks=pytest.mark.slow),
+    pytest.param(SPADE("min_rate", reward="logistic", step="paper", pos=0.3), marks=pytest.mark.slow),
 ]
 
 

@@ -99,7 +99,9 @@ def through_pickle(search):
     return pickle.loads(pickle.dumps(search))
 
 
-@pytest.mark.parametrize("stored", [copy.copy, copy.deepcopy, through_pickle, through_skops])
+@pytest.mark.parametrize(
+    "stored", [copy.copy, copy.deepcopy, through_pickle, pytest.param(through_skops, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("name", CASES)
 def test_stored_searches_say_the_same_and_move_on(name, stored):
     search, (first, second) = fitted(name), CASES[name][3]

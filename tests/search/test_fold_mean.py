@@ -82,6 +82,7 @@ def test_names_of_labels_and_of_features_are_the_users():
     assert (fixed_threshold(found).predict(frame) == found.predict(frame)).all()
 
 
+@pytest.mark.slow
 def test_it_is_pickled_exported_and_the_same_whatever_the_workers():
     found, other = search(), search(n_jobs=2)
     again = pickle.loads(pickle.dumps(found))

@@ -788,7 +788,9 @@ def linear_search(name, **options):
     return paper_search(**options), X, y
 
 
-@pytest.mark.parametrize("name", RESUMED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "fast and generic" else name for name in RESUMED]
+)
 def test_linear_models_resume_to_the_last_digit(tmp_path, name):
     whole, X, y = linear_search(name)
     whole.fit(X, y)

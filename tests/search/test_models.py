@@ -56,6 +56,7 @@ def _seeds(base):
     return {name: 0 for name in base.get_params() if name.rpartition("__")[2] == "random_state"}
 
 
+@pytest.mark.slow
 def test_the_order_of_models_changes_nothing():
     ways = [THREE, dict(reversed(THREE.items()))]
     one, other = (CostSearch(base, random_state=3).fit(X, Y) for base in ways)
