@@ -34,6 +34,7 @@ def test_without_arguments_it_says_what_to_do_next(ok):
     assert {"search", "predict", "monitor", "threshold", "compare"} <= set(re.findall(r"^  csf (\w+)", text, re.M))
 
 
+@pytest.mark.slow
 def test_built_in_sets_need_no_extras():
     program = """
 import sys
@@ -148,6 +149,7 @@ def test_errors_and_warnings_are_one_line_with_a_code_of_their_own(run, monkeypa
     assert err.endswith(f"csf: error: {message}\n")
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_is_no_error():
     command = [sys.executable, "-m", "csf", "search", "iris:1", "--trials", "1", "--cv", "2"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -318,6 +318,7 @@ def test_scores_beyond_the_range_are_never_nan(learner):
 # ---------------------------------------------------------------- kinds of rows and labels
 
 
+@pytest.mark.slow
 def test_layouts_of_rows_do_not_matter():
     X, y = stream()
     dense, wide = OMCSL(random_state=0).partial_fit(X, y), sparse.csr_array(X)
@@ -328,6 +329,7 @@ def test_layouts_of_rows_do_not_matter():
         assert abs(rows - before).max() == 0.0
 
 
+@pytest.mark.slow
 @each_of_ours
 def test_float32_rows_are_read_exactly(learner):
     X, y = stream(WARM_UP)

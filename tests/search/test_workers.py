@@ -55,7 +55,7 @@ def test_the_backend_changes_no_bit(base, kind, backend):
     assert [t.duality_gap for t in together.trials_] == [t.duality_gap for t in alone.trials_]
 
 
-@pytest.mark.parametrize("kind", ["dense", "CSR"])
+@pytest.mark.parametrize("kind", ["dense", pytest.param("CSR", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "base", ["hinge", *(pytest.param(base, marks=pytest.mark.slow) for base in ("squared hinge", "logistic"))]
 )

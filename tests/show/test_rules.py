@@ -44,7 +44,7 @@ def filled(*scalers):
     return make_pipeline(SimpleImputer(strategy="median"), *scalers)
 
 
-@pytest.mark.parametrize("base", ["linear-svc", "logistic"])
+@pytest.mark.parametrize("base", [pytest.param("linear-svc", marks=pytest.mark.slow), "logistic"])
 def test_the_guide_s_script_predicts_what_the_command_line_does(base, without_csf, guide, tmp_path):
     X, leaves = people(600, 0)
     X.assign(leaves=np.where(leaves, "yes", "no")).to_csv(tmp_path / "train.csv", index=False)
