@@ -26,7 +26,7 @@ def drawn(seed, *, dtype=np.float64, n=40, d=6):
 
 
 @layouts
-@both
+@pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.slow), np.float64])
 @pytest.mark.parametrize("constant", [0.0, 2.5])
 @given(seed=st.integers(0, 10**6), d=st.sampled_from([1, 6, 30]))
 def test_a_view_equals_a_slice(layout, dtype, constant, seed, d):
