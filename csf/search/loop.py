@@ -493,9 +493,6 @@ class SearchLoop:
         return f"best {max(scores):.4f}" if scores else ""
 
 
-# ---------------------------------------------------------------- checkpoints
-
-
 # ---------------------------------------------------------------- states as JSON
 
 

@@ -10,6 +10,17 @@ from csf._common.compiled import njit
 
 
 @njit(cache=True)
+def _with_weight(total, rest, weights, at):
+    """A sum and what rounding has left out of it, with one more weight; 1 where there are no weights."""
+    if weights is None:
+        return total + 1.0, rest
+    added = weights[at]
+    grown = total + added
+    part = grown - total
+    return grown, rest + ((total - (grown - part)) + (added - part))
+
+
+@njit(cache=True)
 def merge_cuts(pos_scores, pos_weights, neg_scores, neg_weights, lowest_score, fn, fp):
     """Write the cuts of samples of both classes. Return their number and the share of positives.
 
@@ -24,25 +35,11 @@ def merge_cuts(pos_scores, pos_weights, neg_scores, neg_weights, lowest_score, f
     while i >= 0 or j >= 0:
         if j < 0 or (i >= 0 and pos_scores[i] >= neg_scores[j]):
             score = pos_scores[i]
-            if pos_weights is None:
-                tp += 1.0
-            else:
-                added = pos_weights[i]
-                grown = tp + added
-                part = grown - tp
-                tp_rest += (tp - (grown - part)) + (added - part)
-                tp = grown
+            tp, tp_rest = _with_weight(tp, tp_rest, pos_weights, i)
             i -= 1
         else:
             score = neg_scores[j]
-            if neg_weights is None:
-                false_pos += 1.0
-            else:
-                added = neg_weights[j]
-                grown = false_pos + added
-                part = grown - false_pos
-                fp_rest += (false_pos - (grown - part)) + (added - part)
-                false_pos = grown
+            false_pos, fp_rest = _with_weight(false_pos, fp_rest, neg_weights, j)
             j -= 1
         last += score != current  # no branch: this is where the time goes
         current = score
