@@ -109,7 +109,7 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
     names, the pandas index alone is looked at.
     """
     for name, value in (("X", X), ("y", y)):
-        way = _way_into_memory(name, value)
+        way = _way_into_memory(name, check_unmasked(value, name))
         if way is not None:
             kind = f"{type(value).__module__.partition('.')[0]} {type(value).__name__}"
             search = _SEARCHES.get(kind.partition(" ")[0])
@@ -121,7 +121,6 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
     if not getattr(columns, "is_unique", True):
         twice = columns[columns.duplicated()].unique().tolist()
         raise ValueError(f"X has several columns of the same name, {twice}; rename them, or drop all but one of each")
-    check_unmasked(X, "X")
     warn_of_order(X=X, y=y, **others)
     alike = indexable(X, y)
     return canonical_csr(alike[0]), alike[1]

@@ -411,7 +411,9 @@ def test_unit_order_and_copies_of_rows_decide_nothing():
     rng = np.random.default_rng(3)
     p = rng.integers(1, 8, size=60) / 8
     y = (rng.uniform(size=60) < p).astype(int)
-    costs = dict(zip(("fn_cost", "fp_cost"), rng.integers(1, 8, size=(2, 60)) * 1.0))
+    costs = dict(zip(("fn_cost", "fp_cost"), rng.integers(1, 8, size=(2, 60)) * 1.0)) | dict.fromkeys(
+        ("tp_cost", "tn_cost"), np.zeros(60)
+    )
     check_laws((p[:, None], y, costs, rng.integers(0, 4, 60), {"measure": "savings"}), 0.001)
 
 
