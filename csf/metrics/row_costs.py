@@ -157,6 +157,10 @@ class RowCosts:
     loses 30 by missing it. The same number may be added to the costs of both answers to a row without changing any
     decision; it changes the savings, as it is paid in any case.
 
+    Where few dear rows carry much of what is at stake, see ``dearest_share_``, intervals are too narrow: with lognormal
+    amounts and 60 positives 90 % intervals held savings in 87 % of simulations and the mean cost in 77 %, with 30
+    positives in 78 %. ``corrected_score_`` was 5 to 11 points too low there.
+
     References
     ----------
     .. [1] C. Elkan, "The foundations of cost-sensitive learning", IJCAI 2001.

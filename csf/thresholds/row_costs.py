@@ -248,14 +248,7 @@ class RowStore(EntryStore[RowScores]):
     """
 
     def __init__(
-        self,
-        truth: BoolArray,
-        weight: Array | None,
-        costs: RowCosts,
-        table: CostTable,
-        *,
-        likely: bool,
-        **options: Any,
+        self, truth: BoolArray, weight: Array | None, costs: RowCosts, table: CostTable, *, likely: bool, **options: Any
     ) -> None:
         super().__init__(truth, weight, **options)
         self.costs, self.table, self.likely = costs, table, likely
@@ -306,11 +299,12 @@ class RowStore(EntryStore[RowScores]):
 
     def decisions(self, score: Array, kind: str) -> Array:
         """What share of the copies of each entry is decided to be positive, see `_cross_tuned`."""
-        return sum(share * Tuned().decide(beyond, self.shift) for beyond, share in self._cross_tuned(score, kind))
+        cross_tuned = self._cross_tuned(score, kind)
+        return np.sum([share * Tuned().decide(beyond, self.shift) for beyond, share in cross_tuned], axis=0)
 
     def beyond(self, score: Array, kind: str) -> Array:
         """Log-odds of the entries beyond the threshold, see `_cross_tuned`; the mean of those of their copies."""
-        return sum(share * beyond for beyond, share in self._cross_tuned(score, kind))
+        return np.sum([share * beyond for beyond, share in self._cross_tuned(score, kind)], axis=0)
 
     def _cross_tuned(self, score: Array, kind: str) -> Iterator[tuple[Array, Array]]:
         """Log-odds of entries beyond what was tuned on the copies outside of each part, and the shares inside it."""

@@ -196,7 +196,7 @@ def test_a_name_of_another_format_is_refused(name, tmp_path):
 
 
 def test_a_folder_is_refused_before_the_work(tmp_path):
-    with pytest.raises(IsADirectoryError, match="a report is a file, and this is a folder; add a name"):
+    with pytest.raises(ValueError, match=r"is a folder; give a name such as 'report.html'"):
         check_page(tmp_path)
 
 
