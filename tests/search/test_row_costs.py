@@ -201,6 +201,8 @@ def test_costs_are_routed():
     ("options", "given", "message"),
     [
         ({"constraint": "precision >= 0.8"}, {}, "constraint=.* is not for costs of rows: rates"),
+        ({"constraint": "precision >= 0.8", "confidence": 0.9}, {}, "constraint=.* is not for costs of rows: rates"),
+        ({"confidence": 0.9}, {}, r"confidence=0.9 needs a constraint, .* or review=Review\(wrong=0.05\)"),
         ({"min_gain": 1.5}, {}, "min_gain=1.5 is not for costs of rows"),
         ({"threshold": None}, {}, "threshold=None is not for costs of rows.*'stable'"),
         ({"refit": "folds"}, {}, "refit='folds'.*use refit=True"),
