@@ -33,7 +33,7 @@ def check_labels(y: ArrayLike) -> tuple[Array, Array]:
             "for example using ravel().",
             DataConversionWarning,
         )
-    labels: Array = column_or_1d(y)
+    labels: Array = column_or_1d(check_unmasked(y, "y"))
     if labels.shape[0] == 0:
         raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
@@ -109,7 +109,7 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
     names, the pandas index alone is looked at.
     """
     for name, value in (("X", X), ("y", y)):
-        way = _way_into_memory(name, value)
+        way = _way_into_memory(name, check_unmasked(value, name))
         if way is not None:
             kind = f"{type(value).__module__.partition('.')[0]} {type(value).__name__}"
             search = _SEARCHES.get(kind.partition(" ")[0])
@@ -289,13 +289,30 @@ def generator(random_state: Any) -> np.random.Generator:
 
 def floats(values: Any, name: str) -> FloatArray:
     """Array of float64 of numbers; a ValueError or TypeError that names the argument for anything else."""
+    values = check_unmasked(values, name)
     try:
         array = np.asarray(values)
-        if array.dtype.kind != "c":
+        # What objects are, numbers or dates, is seen in them alone.
+        array = np.array(array.tolist()) if array.dtype.kind == "O" else array
+        if array.dtype.kind not in _NO_NUMBERS:
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} must be an array of numbers: {error}") from None
-    raise TypeError(f"{name} must be an array of real numbers, got complex ones")
+    wrong = ValueError if array.dtype.kind in "SU" else TypeError
+    raise wrong(f"{name} must be an array of {_NO_NUMBERS[array.dtype.kind]}")
+
+
+# Kinds of arrays that numpy makes numbers of without a word.
+_NO_NUMBERS = {"c": "real numbers, got complex ones", "M": "numbers, got dates", "m": "numbers, got spans of time"}
+_NO_NUMBERS |= dict.fromkeys("SU", "numbers, got texts (pandas.to_numeric makes numbers of them)")
+
+
+def check_unmasked(values: Any, name: str) -> Any:
+    """Check that nothing is masked: what is below a mask is not known, and most functions read it."""
+    n_masked = np.count_nonzero(np.ma.getmaskarray(values)) if isinstance(values, np.ma.MaskedArray) else 0
+    if n_masked:
+        raise ValueError(f"{name} is masked in {n_masked} places; fill these ({name}.filled(value)), or drop them")
+    return values
 
 
 def check_choice(value: Choice, name: str, accepted: Iterable[Any]) -> Choice:

@@ -307,6 +307,7 @@ class Answered(NamedTuple):
     def scored(self, bands: Bands, answer: str) -> Scored:
         """Those that get an answer, the right ones for positives: a precision counts these."""
         own, sign = bands.decide(self.rows) == answer, 1.0 if answer == "positive" else -1.0
+        own &= self.weight is None or self.weight > 0.0
         weight = None if self.weight is None else self.weight[own]
         return Scored(self.truth[own] == (sign > 0.0), sign * self.rows.score[own], weight)
 
@@ -336,6 +337,7 @@ def bands_of_score(
     """
     if review.only_limits:
         return Bands(review=review, lower=threshold, upper=threshold)
+    score, truth, weight = (each[weight > 0.0] for each in (score, truth, weight))
     distinct, at = np.unique(score, return_inverse=True)
     edges = np.concatenate([[-np.inf], midpoint(distinct[1:], distinct[:-1]), [np.inf]])
     tried = np.unique(np.linspace(0, distinct.size, _MOST_CUTS).round().astype(int))
