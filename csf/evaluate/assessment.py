@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ from csf.metrics import get_metric
 
 if TYPE_CHECKING:
     from csf._common.typing import BoolArray
+    from csf.evaluate.choices import Chosen
     from csf.evaluate.trials import ScoreRow, ScoreStore, TrialKey
     from csf.metrics.base import Metric
 
@@ -192,13 +193,18 @@ class Resampling:
     @cached_property
     def _left_out(self) -> LeftOut:
         """Weights of found and of all positives and negatives in each left-out part."""
+        return self.judged(lambda chosen, _: chosen.left_out, lambda sums: _value(self.metric, *sums))
+
+    def judged(self, judge: Callable[[Chosen, Array], Array], value: Callable[[Array], float]) -> LeftOut:
+        """Choices made again on parts, with what ``judge(chosen, counts)`` sums over the samples that they leave out."""
         units, rivals = self.units, self.chooser.rivals(self.rows)
 
-        def judge(counts: Array, first: int) -> Array:
+        def of_parts(counts: Array, first: int) -> Array:
             seeds = [(self.random_state, first + part) for part in range(counts.shape[1])]
-            return choose_on_parts(units, self.coded, self.metric, self.chooser, rivals, counts, seeds).left_out
+            chosen = choose_on_parts(units, self.coded, self.metric, self.chooser, rivals, counts, seeds)
+            return judge(chosen, counts)
 
-        return judge_left_out(units, judge, lambda sums: _value(self.metric, *sums), self.random_state)
+        return judge_left_out(units, of_parts, value, self.random_state)
 
 
 def n_draws_of(copies: IntArray) -> int:

@@ -477,7 +477,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         if "_reviewed" not in vars(self):
             found, ranked = self._outcome, self._ranked()
             answers = bands.decide(found.leaning(bands.review, bands.extra_cost))
-            self._reviewed = reviewed(bands, answers, ranked, self.assess(), self._optimism)
+            self._reviewed = reviewed(bands, answers, ranked, self.assess())
         return self._reviewed
 
     def at_capacity(self, at_most: float) -> Capacity:
@@ -508,8 +508,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         >>> search.at_capacity(0.05).captured < search.at_capacity(0.1).captured
         True
         """
-        ranked = self._ranked()
-        return capacity_of(ranked, at_most, self.assess(), self._optimism)
+        return capacity_of(self._ranked(), at_most, self.assess())
 
     def _ranked(self, **options: Any) -> Ranked:
         """The held-out entries as the winner ranks them."""
@@ -520,11 +519,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
                 "search one of them against the rest"
             )
         return found.ranked(**options)
-
-    @property
-    def _optimism(self) -> float:
-        """What choosing trial and threshold added to the value of the winner."""
-        return self.best_score_ - self.corrected_score_
 
     def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **costs: Any) -> float:
         """Value of ``metric`` (not the accuracy) on new data, as scikit-learn's searches do.
