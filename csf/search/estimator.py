@@ -47,7 +47,17 @@ from csf.search.problem import (
 )
 from csf.search.row_costs import RowProblem
 from csf.search.workers import LocalTrainer, threads_for
-from csf.thresholds.capacity import Answered, Bands, Capacity, Ranked, Reviewed, capacity_of, predict_within, reviewed
+from csf.thresholds.capacity import (
+    Answered,
+    Bands,
+    Capacity,
+    Ranked,
+    Reviewed,
+    capacity_of,
+    decide_within,
+    predict_within,
+    reviewed,
+)
 from csf.thresholds.linear_rule import no_threshold
 from csf.thresholds.row_costs import RowRule
 from csf.thresholds.rule import ThresholdClassifier, base_has
@@ -329,7 +339,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         costs = row_costs(self.metric)
         unknown = [name for name in given if name not in COSTS]
         if given and (costs is None or unknown):
-            hint = did_you_mean(unknown[0], COSTS) if unknown else ""
+            hint = did_you_mean(unknown[0], ("at_most", *COSTS)) if unknown else ""
+            hint = "; at_most is an argument of predict and decide" if "at_most" in hint else hint
             raise TypeError(
                 f"{', '.join(given)} cannot be given with metric={self.metric!r}; accepted: {', '.join(COSTS)}, with "
                 f"metric='savings', 'cost' or 'benefit', or a csf.metrics.RowCosts{hint}"
@@ -425,13 +436,18 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         rule = self._with_costs(costs)
         return rule.predict(X) if at_most is None else predict_within(rule, X, at_most)
 
-    def decide(self, X: Samples, **costs: Any) -> Array:
+    def decide(self, X: Samples, at_most: float | None = None, **costs: Any) -> Array:
         """Which of three answers costs least on average, where the search was given a ``review``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
+        at_most : int or float, default=None
+            Largest number or share of the answers "positive", as for `predict`. Rows beyond it get the answer that is
+            best for them without this one. The reviews stay within ``at_most`` of the `Review`, a share of these
+            samples, or as many as they are without a limit on the positives where that is more; those stay that save
+            most. A limit on wrong answers "negative" goes before it.
         **costs : float or array-like of shape (n_samples,)
             As for `predict`; `fit` was given some where they are needed.
 
@@ -457,8 +473,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         >>> print(f"{reviewed:.1f} of the samples")
         0.1 of the samples
         """
-        bands = self._banded()
-        return bands.decide(self._with_costs(costs).leaning(X, bands.review, bands.extra_cost))
+        bands, rule = self._banded(), self._with_costs(costs)
+        if at_most is not None:
+            return decide_within(rule, X, bands, at_most)
+        return bands.decide(rule.leaning(X, bands.review, bands.extra_cost))
 
     def _banded(self) -> Bands:
         """What gets each of three answers."""

@@ -25,7 +25,7 @@ from csf.evaluate.draws import LeftOut, Units, bootstrap_counts, grouped, judge_
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
 from csf.metrics.registry import aim
 from csf.thresholds.certificates import Guarantee, Scored, certify
-from csf.thresholds.row_costs import RowChoice, RowStore, leaning_of
+from csf.thresholds.row_costs import RowChoice, RowRule, RowStore, leaning_of
 from csf.thresholds.rule import Leaning, ThresholdRule
 
 if TYPE_CHECKING:
@@ -88,6 +88,30 @@ def _by_content(X: Samples, at: IntArray) -> IntArray:
     rows: Any = safe_indexing(X, at)
     rows = np.asarray(rows.toarray() if issparse(rows) else rows).tolist()
     return np.argsort([blake2b(repr(row).encode(), digest_size=16).hexdigest() for row in rows], kind="stable")
+
+
+def decide_within(rule: ThresholdRule, X: Samples, bands: Bands, at_most: Any) -> Array:
+    """Three answers, with no more positives than there is capacity for: others get what is best for them after it.
+
+    Reviews stay within their limit, or as many as they would be without one of the positives; those stay that save
+    most. Where wrong answers "negative" are limited, that limit goes before.
+    """
+    review, rows = bands.review, rule.leaning(X, bands.review, bands.extra_cost)
+    answers, negative_below = bands.decide(rows), bands.lower if "negative" in bands.review.limits else np.inf
+    gain = saved = rows.score
+    pays = np.full(saved.shape, bands.lower < bands.upper)
+    if isinstance(rule, RowRule):
+        table = rule.row_costs.table(X, **rule.given)
+        negative, looked_at, positive = table.expected_costs(
+            expit(rows.score), review.cost + bands.extra_cost, review.error
+        )
+        gain, saved, pays = np.minimum(negative, looked_at) - positive, negative - looked_at, looked_at < negative
+    acted = _best(answers == "positive", gain, check_capacity(at_most, answers.size), X)
+    looked_at, rest = answers == "review", (answers == "positive") & ~acted
+    most = answers.size if review.at_most is None else check_capacity(review.at_most, answers.size)
+    must = (looked_at | rest) & (rows.score >= negative_below)
+    chosen = _best(looked_at | rest & pays, saved, max(most, np.count_nonzero(looked_at)), X)
+    return np.select([acted, must | chosen], [ANSWERS[2], ANSWERS[1]], ANSWERS[0])
 
 
 # ---------------------------------------------------------------- what acting on rows adds up to
