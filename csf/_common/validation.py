@@ -33,7 +33,7 @@ def check_labels(y: ArrayLike) -> tuple[Array, Array]:
             "for example using ravel().",
             DataConversionWarning,
         )
-    labels: Array = column_or_1d(y)
+    labels: Array = column_or_1d(check_unmasked(y, "y"))
     if labels.shape[0] == 0:
         raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
@@ -121,6 +121,7 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
     if not getattr(columns, "is_unique", True):
         twice = columns[columns.duplicated()].unique().tolist()
         raise ValueError(f"X has several columns of the same name, {twice}; rename them, or drop all but one of each")
+    check_unmasked(X, "X")
     warn_of_order(X=X, y=y, **others)
     alike = indexable(X, y)
     return canonical_csr(alike[0]), alike[1]
@@ -289,13 +290,41 @@ def generator(random_state: Any) -> np.random.Generator:
 
 def floats(values: Any, name: str) -> FloatArray:
     """Array of float64 of numbers; a ValueError or TypeError that names the argument for anything else."""
+    values = check_unmasked(values, name)
     try:
         array = np.asarray(values)
-        if array.dtype.kind != "c":
+        kind = _no_number(array)
+        if kind is None:
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} must be an array of numbers: {error}") from None
-    raise TypeError(f"{name} must be an array of real numbers, got complex ones")
+    wrong = ValueError if kind is str else TypeError
+    raise wrong(f"{name} must be an array of {_NO_NUMBERS[kind]}: {array.ravel()[:1].tolist()}")
+
+
+# What numpy would make numbers of without a word.
+_NO_NUMBERS = {
+    str: "numbers, got texts (pandas.to_numeric makes numbers of them)",
+    complex: "real numbers, got complex ones",
+    np.datetime64: "numbers, got dates",
+    np.timedelta64: "numbers, got times",
+}
+
+
+def _no_number(array: Array) -> type | None:
+    """What an array holds that is no real number, though numpy would make one of it."""
+    of_kind = {"c": complex, "U": str, "S": str, "M": np.datetime64, "m": np.timedelta64}.get(array.dtype.kind)
+    if array.dtype.kind != "O":
+        return of_kind
+    return next((kind for each in array.flat for kind in _NO_NUMBERS if isinstance(each, kind)), None)
+
+
+def check_unmasked(values: Any, name: str) -> Any:
+    """Check that nothing is masked: what is below a mask is not known, and most functions read it."""
+    n_masked = np.count_nonzero(np.ma.getmaskarray(values)) if isinstance(values, np.ma.MaskedArray) else 0
+    if n_masked:
+        raise ValueError(f"{name} is masked in {n_masked} places; fill these ({name}.filled(value)), or drop them")
+    return values
 
 
 def check_choice(value: Choice, name: str, accepted: Iterable[Any]) -> Choice:

@@ -584,7 +584,7 @@ def run_threshold(options: Namespace, say: Callable[..., Any]) -> None:
     say(f"{options.data}: {data.y.size} rows, {100 * data.pos:.3g} % of them {data.pos_label}")
     say("\n".join(_threshold_lines(options, decision, data.pos_label)))
     if options.json:
-        write_json(options.json, _decision_record(options, decision))
+        write_json(options.json, _valid(_decision_record(options, decision)))
         say(f"results: {options.json}")
     if options.report:
         decision.report(options.report, title=f"{options.metric} of {options.score}", facts={"Data": options.data})

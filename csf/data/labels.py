@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, IntArray, Label
-from csf._common.validation import check_binary_target, check_labels, check_weights
+from csf._common.validation import check_binary_target, check_labels, check_unmasked, check_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +290,7 @@ def read_codes(y: Any, n_labels: int) -> Array:
 def _table(y: Any) -> tuple[Array, Array]:
     """Names of the columns and the codes."""
     y = y.toarray() if issparse(y) else y
-    values, named = np.asarray(y), getattr(y, "columns", None)
+    values, named = np.asarray(check_unmasked(y, "y")), getattr(y, "columns", None)
     if values.ndim != 2 or values.shape[1] < 2 or not values.shape[0]:
         raise ValueError(f"y of several labels must have shape (n_samples, n_labels), got {values.shape}")
     names = np.arange(values.shape[1]) if named is None else np.array([*named, None], dtype=object)[:-1]

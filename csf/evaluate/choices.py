@@ -215,7 +215,8 @@ class Margins:
     ROW_COSTS = 1.0
     # A sigmoid costs nothing where probabilities are right already, and saves much where they are not. A tuned
     # threshold loses on few positives, and saves much where no sigmoid mends the probabilities, as with naive Bayes.
-    ROW_RULES: ClassVar[dict[str, float]] = {"sigmoid": 0.0, "swept": 2.0}
+    # The same answer to all rows takes no model.
+    ROW_RULES: ClassVar[dict[str, float]] = {"sigmoid": 0.0, "swept": 2.0, "negative": 0.0, "positive": 0.0}
     # A race: standard errors of a difference that are left to chance, and the gain in the metric that is worth
     # trainings.
     RACE_ERRORS, RACE_GAIN = 3.0, 0.005

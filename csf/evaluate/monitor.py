@@ -27,7 +27,7 @@ from sklearn.frozen import FrozenEstimator
 from csf import _common
 from csf._common.files import read_record, write_record
 from csf._common.typing import Array, BoolArray, PathLike, Samples
-from csf._common.validation import check_fraction, check_path, check_share, floats
+from csf._common.validation import check_fraction, check_path, check_share, check_unmasked, floats
 from csf.metrics.constraints import CELLS, MeanCost, gains_of, share_of, terms_of
 
 KIND, VERSION = "csf-monitor", 1
@@ -205,7 +205,7 @@ class Monitor:
             If labels are unknown to the search, lengths differ, or the labels are those of alerts alone while the
             metric counts others.
         """
-        top, bottom, cells, weight = self._rows(y, np.asarray(y_pred), cost)
+        top, bottom, cells, weight = self._rows(y, np.asarray(check_unmasked(y_pred, "y_pred")), cost)
         top, bottom = weight * top, weight * bottom
         sums = np.concatenate(
             [np.bincount(cells, minlength=4), [top.sum(), bottom.sum(), top @ top, top @ bottom, bottom @ bottom]]
@@ -227,7 +227,8 @@ class Monitor:
         truth = pred if y is None else np.asarray(y)
         if truth.ndim != 1 or truth.shape != pred.shape:
             raise ValueError(f"y and y_pred must be of one length, got shapes {truth.shape} and {pred.shape}")
-        known = _known(truth)
+        # What is below a mask is not known.
+        known = _known(truth) & ~np.ma.getmask(y)
         truth, pred = truth[known], pred[known]
         classes, null = self.search.classes_, self.search.null_class_
         for what, labels in (("y", truth), ("y_pred", pred)):

@@ -12,6 +12,7 @@ from csf._common.validation import (
     check_class_weights,
     check_fraction,
     check_labels,
+    check_unmasked,
     check_weights,
     warn_of_order,
 )
@@ -189,7 +190,7 @@ class _Predictions:
         store: Any = EntryStore(code, weight)
         shape, is_plain = (labels.classes.size,) * (1 + len(predictions)), store.importance is None
         for name, pred in predictions.items():
-            code = code * shape[0] + _codes(labels, np.asarray(pred), code.size, name)
+            code = code * shape[0] + _codes(labels, np.asarray(check_unmasked(pred, name)), code.size, name)
         store.draw_together(read_groups(groups, code.size))
         weight, samples, copies = store.importance, store.samples, store.copies
         weight = np.ones(code.size) if weight is None else weight / weight.mean()

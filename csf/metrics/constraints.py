@@ -636,7 +636,7 @@ class Review:
         check_number(self.cost, "cost of a review")
         if self.at_most is not None:
             check_fraction(self.at_most, "at_most of a review")
-        elif self.only_limits and self.wrong is None:
+        elif self.only_limits and not self.limits:
             raise ValueError(
                 "a review that costs nothing is the answer to all rows; give its cost=, at_most= or wrong="
             )

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from csf._common.compiled import njit
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, BoolArray, IntArray, Label, Values
-from csf._common.validation import check_binary_target, check_labels, check_weights, floats
+from csf._common.validation import check_binary_target, check_labels, check_unmasked, check_weights, floats
 
 # Rounding of sums of up to 10^8 weights; anything further outside the box is a caller's mistake.
 _SLACK = 1e-9
@@ -166,7 +166,7 @@ class ErrorProfile:
             If lengths differ, a class is absent, or a predicted label is unknown.
         """
         classes, is_pos, pos_label = check_binary_target(y_true, pos_label)
-        y_pred = np.asarray(y_pred)
+        y_pred = np.asarray(check_unmasked(y_pred, "y_pred"))
         if y_pred.shape != is_pos.shape:
             raise ValueError(f"y_pred must have shape {is_pos.shape} like y_true, got {y_pred.shape}")
         unknown = y_pred[(y_pred != classes[0]) & (y_pred != classes[1])]
@@ -217,7 +217,7 @@ class ErrorProfile:
         ErrorProfile(fn=0.25, fp=0.125, pos=0.5)
         """
         y_true, classes = check_labels(y_true)
-        y_pred = np.asarray(y_pred)
+        y_pred = np.asarray(check_unmasked(y_pred, "y_pred"))
         if y_pred.shape != y_true.shape:
             raise ValueError(f"y_pred must have shape {y_true.shape} like y_true, got {y_pred.shape}")
         if null_class not in classes.tolist():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,8 @@ from scipy.sparse import issparse
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
-from csf._common.validation import check_binary_target, check_choice, check_weights, floats
+from csf._common.validation import check_binary_target, check_choice, check_unmasked, check_weights, floats
+from csf.metrics.profile import NOISE
 
 MEASURES = ("savings", "cost", "benefit")
 # The four outcomes, as `RowCosts` calls their costs, with what each of them is.
@@ -23,7 +24,8 @@ OUTCOMES = {"fn": "a false negative", "fp": "a false positive", "tp": "a true po
 COSTS = tuple(f"{name}_cost" for name in OUTCOMES)
 
 
-class Column(NamedTuple):
+@dataclass(frozen=True)
+class Column:
     """Column of X by its place.
 
     Parameters
@@ -38,6 +40,12 @@ class Column(NamedTuple):
     """
 
     place: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.place, (bool, np.bool_)) or not isinstance(self.place, Integral):
+            raise TypeError(f"Column takes the place of a column, an int from 0 on, got {self.place!r}")
+        if self.place < 0:
+            raise ValueError(f"Column counts places from 0 on, got {self.place!r}; give the place from the left")
 
 
 # A number for all rows, the name or the place of a column of X, a function of X; None where `fit` is given it.
@@ -62,12 +70,12 @@ class CostTable:
     @property
     def gain(self) -> Array:
         """What the answer "positive" saves in a row that is positive."""
-        return self.fn - self.tp
+        return _difference(self.fn, self.tp)
 
     @property
     def loss(self) -> Array:
         """What the answer "positive" costs in a row that is negative."""
-        return self.fp - self.tn
+        return _difference(self.fp, self.tn)
 
     @property
     def shift(self) -> Array:
@@ -83,14 +91,18 @@ class CostTable:
         certain = np.where((gain >= 0.0) & (loss <= 0.0) & (gain > loss), np.inf, -np.inf)
         return np.where(weighs, shift, certain)
 
+    def stakes(self, is_pos: BoolArray) -> Array:
+        """What the answer "positive" costs in each row beyond "negative", less than 0 where it is the right one."""
+        return np.where(is_pos, -self.gain, self.loss)
+
     def expected_gain(self, proba: Array) -> Array:
         """What the answer "positive" saves in each row on average, beside "negative"; rows have probabilities."""
-        return proba * self.gain - (1.0 - proba) * self.loss
+        return _rounded(_difference(proba * self.gain, (1.0 - proba) * self.loss, _SAME))
 
     def expected_costs(self, proba: Array, cost: float, error: float) -> tuple[Array, Array, Array]:
         """What "negative", a review and "positive" cost on average in each row, beyond the right answer."""
         negative, positive = proba * self.gain, (1.0 - proba) * self.loss
-        return negative, cost + error * (negative + positive), positive
+        return _rounded(negative), _rounded(cost + error * (negative + positive)), _rounded(positive)
 
     def answers(self, is_pos: BoolArray) -> tuple[Array, Array]:
         """What the answers "negative" and "positive" cost in each row."""
@@ -99,6 +111,22 @@ class CostTable:
     def take(self, at: IntArray) -> CostTable:
         """The table of some rows."""
         return CostTable(*(getattr(self, each.name)[at] for each in fields(self)))
+
+
+# Parts of a number that count as none: a power of two, by which nothing is rounded.
+_SAME = 2.0**-33
+
+
+def _rounded(values: Array) -> Array:
+    """Numbers to ten digits: equal ones stay equal where all are in another unit."""
+    digits, exponent = np.frexp(values)
+    return np.ldexp(np.rint(digits / _SAME) * _SAME, exponent)
+
+
+def _difference(first: Array, second: Array, noise: float = NOISE) -> Array:
+    """First minus second numbers; 0 where rounding of what both have in common can be all of it."""
+    difference = first - second
+    return np.where(np.abs(difference) > noise * np.maximum(np.abs(first), np.abs(second)), difference, 0.0)
 
 
 @dataclass(frozen=True)
@@ -156,7 +184,8 @@ class RowCosts:
         check_choice(self.measure, "measure", MEASURES)
         for name in OUTCOMES:
             source = getattr(self, name)
-            if not (source is None or isinstance(source, (Real, str, Column)) or callable(source)):
+            known = source is None or isinstance(source, (Real, str, Column)) or callable(source)
+            if isinstance(source, bool) or not known:
                 raise TypeError(
                     f"{name} must be a number, the name of a column of X, a csf.metrics.Column or a function of X, got "
                     f"{type(source).__name__}; give costs of rows to fit, predict and score instead, as {name}_cost="
@@ -177,13 +206,15 @@ class RowCosts:
         numbers = {name: given.get(f"{name}_cost") for name in OUTCOMES}
         return replace(self, **{name: float(each) for name, each in numbers.items() if isinstance(each, Real)})
 
-    def table(self, X: Samples, **given: Any) -> CostTable:
+    def table(self, X: Samples | None, *, n_rows: int | None = None, **given: Any) -> CostTable:
         """Costs of each row.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Samples.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or None
+            Samples; ``None`` where no cost is a column or a function of them.
+        n_rows : int, default=None
+            Number of rows; ``None`` counts those of X.
         **given : float or array-like of shape (n_rows,)
             ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost``, which count before what the object says.
 
@@ -209,7 +240,7 @@ class RowCosts:
                 f"{' and '.join(OUTCOMES[name.removesuffix('_cost')] for name in missing)} costs. Give an array or a "
                 f"number, or name a column of X, such as RowCosts({missing[0].removesuffix('_cost')}='amount')"
             )
-        n_rows = num_samples(X)
+        n_rows = num_samples(X) if n_rows is None else n_rows
         table = CostTable(*(self._column(name, given.get(f"{name}_cost"), X, n_rows) for name in OUTCOMES))
         swapped = np.flatnonzero((table.gain < 0.0) & (table.loss < 0.0))
         if swapped.size:
@@ -220,21 +251,18 @@ class RowCosts:
             )
         return table
 
-    def check_stakes(self, table: CostTable, is_pos: BoolArray) -> None:
-        """A ValueError where nothing is to be decided, or saved."""
-        negative, positive = table.answers(is_pos)
-        with np.errstate(over="ignore"):
-            total = negative.sum() + positive.sum()
-        if not np.isfinite(total):
-            raise ValueError("the costs add up to more than a float can hold; give them in a larger unit")
-        if not ((negative < positive).any() and (positive < negative).any()):
-            answer = "negative" if not (positive < negative).any() else "positive"
+    def check_stakes(self, table: CostTable, is_pos: BoolArray, weight: Array | None = None) -> None:
+        """A ValueError where nothing is to be decided, or saved, in rows that have a weight."""
+        stakes = table.stakes(is_pos) if weight is None else table.stakes(is_pos)[weight > 0.0]
+        negative, positive = _totals(table, is_pos, np.ones(is_pos.size) if weight is None else weight)
+        if not ((stakes > 0.0).any() and (stakes < 0.0).any()):
+            answer = "positive" if (stakes < 0.0).any() else "negative"
             raise ValueError(
                 f"with these costs, predicting {answer} is never more expensive in any row, so there is nothing to "
                 f"decide: {'fn > tp in no positive row' if answer == 'negative' else 'fp > tn in no negative row'}. "
                 "Check the costs"
             )
-        if self.measure == "savings" and min(negative.sum(), positive.sum()) <= 0.0:
+        if self.measure == "savings" and min(negative, positive) <= 0.0:
             raise ValueError(
                 "predicting one class for all rows costs nothing, so no savings are possible; use measure='cost'"
             )
@@ -244,7 +272,9 @@ class RowCosts:
         source = getattr(self, name) if given is None else given
         shown = getattr(source, "__name__", None) or repr(source)
         title = f"{name}_cost" if given is not None else f"{name}={shown} of the metric"
-        if given is not None and (isinstance(given, (str, Column)) or callable(given)):
+        if given is None and X is None and not isinstance(source, Real):
+            raise ValueError(f"X must be given: {title} is a column of X, or a function of it")
+        if given is not None and (isinstance(given, (str, bool, Column)) or callable(given)):
             raise TypeError(
                 f"{title} must be a number or an array with one for each row, got {given!r}; columns and functions of "
                 f"X belong to the metric: RowCosts({name}={given!r})"
@@ -311,7 +341,7 @@ class RowCosts:
         y_true, y_pred : array-like of shape (n_rows,)
             True and predicted labels.
         X : array-like of shape (n_rows, n_features), default=None
-            Samples, where costs are columns or functions of them.
+            Samples, needed where costs are columns or functions of them.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights >= 0: for how many rows each one stands.
         pos_label : label, default=None
@@ -325,8 +355,10 @@ class RowCosts:
             The value.
         """
         labels, is_pos, positive = check_binary_target(y_true, pos_label)
-        table = self.table(is_pos[:, None] if X is None else X, **given)
-        predicted, known = np.asarray(y_pred), np.unique(labels).tolist()
+        if X is not None and num_samples(X) != is_pos.size:
+            raise ValueError(f"X has {num_samples(X)} rows, and y_true {is_pos.size} labels; give one label a row")
+        table = self.table(X, n_rows=is_pos.size, **given)
+        predicted, known = np.asarray(check_unmasked(y_pred, "y_pred")), np.unique(labels).tolist()
         if predicted.shape != is_pos.shape or not np.isin(predicted, known).all():
             raise ValueError(
                 f"y_pred must hold one of the labels {known} for each of {is_pos.size} rows; CostSearch.predict makes "
@@ -334,11 +366,26 @@ class RowCosts:
             )
         return self.value_of(table, is_pos, predicted == positive, check_weights(sample_weight, is_pos.size))
 
-    def value_of(self, table: CostTable, is_pos: BoolArray, found: BoolArray, weight: Array | None) -> float:
-        """Value of decisions about rows with these costs."""
-        each = np.ones(is_pos.size) if weight is None else weight
-        negative, positive = table.answers(is_pos)
-        return self.value(each @ np.where(found, positive, negative), each @ negative, each @ positive, each.sum())
+    def value_of(self, table: CostTable, is_pos: BoolArray, found: Array, weight: Array | None) -> float:
+        """Value of decisions about rows with these costs, or of the share of each row that is found."""
+        weight = np.ones(is_pos.size) if weight is None else weight
+        return self.value(
+            weight @ paid(*table.answers(is_pos), found), *_totals(table, is_pos, weight), weight.sum()
+        )
+
+
+def paid(negative: Array, positive: Array, found: Array) -> Array:
+    """What is paid for rows, or for the share of each one that is found."""
+    return found * positive + (1.0 - found) * negative
+
+
+def _totals(table: CostTable, is_pos: BoolArray, weight: Array) -> tuple[float, float]:
+    """What both answers to all rows cost; a ValueError where no float holds it."""
+    with np.errstate(over="ignore"):
+        negative, positive = (float(weight @ each) for each in table.answers(is_pos))
+    if not np.isfinite(negative + positive):
+        raise ValueError("the costs add up to more than a float can hold; give them in a larger unit")
+    return negative, positive
 
 
 _OTHER = {"fn": "tp", "tp": "fn", "fp": "tn", "tn": "fp"}
@@ -356,7 +403,7 @@ def _of_column(X: Samples, source: str | Column, title: str) -> Array:
     X = np.asarray(X) if isinstance(X, (list, tuple)) else X
     at = source if isinstance(source, str) else source.place
     n_columns = X.shape[1] if len(X.shape) == 2 else 0
-    if not isinstance(at, str) and not (isinstance(at, Integral) and -n_columns <= at < n_columns):
+    if not isinstance(at, str) and not at < n_columns:
         raise ValueError(f"{title} is no column of X, which has the places 0 to {n_columns - 1}; give one of these")
     values: Any = safe_indexing(X, at, axis=1)
     return values.toarray().ravel() if issparse(values) else np.asarray(values)

@@ -120,9 +120,13 @@ class RowProblem(ThresholdProblem):
         config.refuse({name: how for name, how in _REFUSED.items() if name not in certified}, "costs of rows")
         config.refuse_mean_of_folds("costs of rows decide here")
         labels, codes = read_labels(y, pos_label=config.pos_label)
-        table = costs.table(X, **given)
-        costs.check_stakes(table, codes > 0)
-        return cls(labels, costs.remembering(given), table), codes
+        return cls(labels, costs.remembering(given), costs.table(X, **given)), codes
+
+    def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
+        """The user's weights, checked; a ValueError where nothing is to be decided in rows that have some."""
+        weight = super().weights(sample_weight, codes)
+        self.costs.check_stakes(self.table, codes > 0, weight)
+        return weight
 
     def of_part(self, task: Task) -> tuple[Self, Task]:
         """The problem of a task that may be a part of all samples, and the task without the costs given with it."""
@@ -167,10 +171,10 @@ class RowProblem(ThresholdProblem):
 
     def _weight(self, task: Task, power: float) -> Array:
         """Weights of a training, of the same mean as the user's."""
-        negative, positive = self.table.answers(task.codes > 0)
         own = np.ones(task.n_samples) if task.weight is None else task.weight
-        weight = own * np.abs(positive - negative) ** power
-        return weight * (own.sum() / weight.sum())
+        weight = own * np.abs(self.table.stakes(task.codes > 0)) ** power
+        # Without the digits that costs in another unit, or rows in another order, would change.
+        return (weight * (own.sum() / weight.sum())).astype(np.float32).astype(np.float64)
 
     def value_in(self, fold: Fold, decided: Array) -> float | None:
         """Value of decisions in one fold; ``None`` where there is nothing to save."""
@@ -304,15 +308,15 @@ class RowOutcome(CandidateOutcome):
 
 def conclude(searched: Outcome) -> RowOutcome:
     """Outcome of a search that is over; a TypeError or ValueError where no trial worked."""
-    store = searched.store
-    if not len(store):
+    if not len(searched.store):
         raise nothing_worked(searched.trials)
+    store = searched.store.condensed()
     choice = RowChoice(store)
     key, kind = choice.choose(store.copies)
     score, value = choice.score(key), store.value(choice.paid((key, kind)), store.copies)
     tuned = store.tuned(score, kind, store.copies)
     found = RowOutcome(
-        **searched.shared,
+        **searched.shared | {"store": store},
         candidate=(key, kind),
         tuned=tuned,
         alone=best_cut(store[key].score, store.truth, store.table, store.weight),

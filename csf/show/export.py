@@ -18,7 +18,7 @@ from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_met
 from csf.metrics.row_costs import RowCosts
 from csf.search import CostSearch
 from csf.show._shared import is_row_search
-from csf.show.rules import SavedRule, Winner, fitted_winner, linear_rule, winner_of
+from csf.show.rules import SavedRule, Winner, finite, fitted_winner, linear_rule, winner_of
 from csf.thresholds.linear_rule import LinearRule, without_weights
 from csf.thresholds.row_costs import FARTHEST, RowRule, Tuned, log_odds, unweighted
 
@@ -130,7 +130,7 @@ def to_onnx(search: CostSearch) -> Any:
     constants = {
         "coef": rule.coef[:, None],
         "intercept": np.array([rule.intercept]),
-        "threshold": np.array([np.nan_to_num(rule.threshold)]),
+        "threshold": np.array([finite(rule.threshold)]),
         "negative": typed[:1],
         "positive": typed[1:],
         "axis": np.array([1], dtype=np.int64),
@@ -329,8 +329,9 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
     Returns
     -------
     dict
-        Plain numbers and strings: the ``rule`` in words, what the estimator is asked (``reads``), and the numbers;
-        ``None`` for a threshold that leaves nothing out. Where errors have costs in each row, these are inputs.
+        Plain numbers and strings: the ``rule`` in words, what the estimator is asked (``reads``), and the numbers. An
+        infinite one is the largest or smallest number there is: no score reaches an ``upper`` of 1.8e308, and all
+        reach one of -1.8e308. Where errors have costs in each row, these are inputs.
 
     Raises
     ------
@@ -362,8 +363,8 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
             )
         costs = {"cost": bands.review.cost + bands.extra_cost, "error": bands.review.error, "offset": used.cut}
         calibration = zip(("slope", "intercept", "farthest"), _calibration(used))
-        content = {"rule": _BY_COSTS, "reads": used.method, **costs, **dict(calibration)}
-    return content | {name: float(value) if np.isfinite(value) else None for name, value in ends.items()}
+        content, ends = {"rule": _BY_COSTS, "reads": used.method}, costs | dict(calibration) | ends
+    return content | {name: finite(value) for name, value in ends.items()}
 
 
 # ---------------------------------------------------------------- costs of each row
@@ -434,7 +435,8 @@ class CostRule(SavedRule):
         Returns
         -------
         dict
-            One entry a parameter, and the rule in words.
+            One entry a parameter, and the rule in words; an infinite threshold as the largest or smallest number
+            there is.
         """
         score = "decision_function" if self.reads == "decision_function" else "log(p / (1 - p)) of predict_proba"
         return {
@@ -442,6 +444,7 @@ class CostRule(SavedRule):
             "farthest; positive where slope * z + intercept + r >= threshold, else negative. Where fn <= tp and "
             "fp >= tn: negative; else where fp <= tn: positive",
             **vars(self),
+            "threshold": finite(self.threshold),
         }
 
 

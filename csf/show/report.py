@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import io
 import os
@@ -500,7 +501,9 @@ def templates() -> Any:
 
 
 def check_page(path: PathLike) -> None:
-    """Refuse a file whose name promises another format."""
+    """Refuse a file whose name promises another format, and a folder."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, "a report is a file, and this is a folder; add a name", os.fspath(path))
     suffix = os.path.splitext(os.fspath(path))[1]
     if suffix.lower() not in ("", ".html", ".htm"):
         raise ValueError(

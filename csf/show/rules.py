@@ -559,11 +559,16 @@ def scaling(scaler: Estimator, n_features: int) -> tuple[FloatArray, FloatArray]
     )
 
 
+def finite(value: float) -> float:
+    """A number as JSON has it: an infinite one as the largest or smallest number there is, which compares alike."""
+    return float(np.nan_to_num(value))
+
+
 def decision(rule: Any) -> dict[str, Any]:
     """How a rule decides from what is summed up, as JSON has it: numpy's labels and infinite cuts are none of it."""
     labels = {"negative": rule.negative, "positive": rule.positive}
     return {
         "intercept": float(rule.intercept),
-        "threshold": float(np.nan_to_num(rule.threshold)),
+        "threshold": finite(rule.threshold),
         **{name: label.item() if isinstance(label, np.generic) else label for name, label in labels.items()},
     }

@@ -541,6 +541,7 @@ class Answered(NamedTuple):
     def scored(self, bands: Bands, answer: str) -> Scored:
         """Those that get an answer, the right ones for positives: a precision counts these."""
         own, sign = bands.decide(self.rows) == answer, 1.0 if answer == "positive" else -1.0
+        own &= self.weight is None or self.weight > 0.0
         weight = None if self.weight is None else self.weight[own]
         return Scored(self.truth[own] == (sign > 0.0), sign * self.rows.score[own], weight)
 

@@ -14,7 +14,7 @@ from csf._common.typing import Array, Costs, IntArray
 from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import SPREAD, n_draws_of
 from csf.evaluate.choices import Margins
-from csf.evaluate.draws import LeftOut, Units, bootstrap_counts, grouped, judge_left_out
+from csf.evaluate.draws import LeftOut, Units, bootstrap_counts, distinct, grouped, judge_left_out
 from csf.thresholds.linear_rule import confusion_of, fit_class_calibrator, tune_rule, without_weights
 
 if TYPE_CHECKING:
@@ -112,7 +112,10 @@ class ClassStore(EntryStore[ClassRow]):
         Samples are dealt in an order that what is said of them decides, and those of which the same is said together:
         a row of weight 2 and two such rows are in one part.
         """
-        return dealt(self.truth, self.samples, self.content(score), np.flatnonzero(self.copies > 0))
+        content = np.bincount(self.samples, weights=self.content(score))
+        kind = np.zeros(self.n_samples, dtype=self.truth.dtype)
+        kind[self.samples] = self.truth
+        return dealt([kind, content], np.minimum(self.copies, 1)).argmax(axis=1)[self.samples]
 
     def content(self, score: Array) -> Array:
         """A number for each entry that its scores decide."""
@@ -149,22 +152,19 @@ def _mixed(columns: Sequence[Array] | Array) -> Array:
     return mixed
 
 
-def dealt(truth: IntArray, samples: IntArray, content: Array, among: IntArray) -> IntArray:
-    """Parts of entries: samples of each class in the order of their content, dealt one by one.
+def dealt(columns: Sequence[Array], copies: IntArray) -> IntArray:
+    """How many copies of each sample are in each of five parts, (n_samples, 5), dealt in the order of some columns.
 
-    Those that are not ``among`` weigh nothing, and take nobody's place.
+    Copies of samples of which the columns say the same are together, unless most samples are like others.
     """
-    of_sample = np.bincount(samples, weights=content)
-    kind = np.zeros(of_sample.size, dtype=truth.dtype)
-    kind[samples] = truth
-    order = among[np.lexsort([of_sample[among], kind[among]])]
-    new = np.ones(order.size, dtype=bool)
-    new[1:] = (of_sample[order][1:] != of_sample[order][:-1]) | (kind[order][1:] != kind[order][:-1])
-    if np.count_nonzero(new) < _FEW_CONTENTS * new.size:
-        new[:] = True
-    part = np.zeros(of_sample.size, dtype=np.int64)
-    part[order] = (np.cumsum(new) - 1) % _DEALT_PARTS
-    return part[samples]
+    order, starts = distinct(columns, np.flatnonzero(copies > 0))
+    of_copies = np.repeat(order, copies[order])
+    place = np.arange(of_copies.size)
+    if starts.size >= _FEW_CONTENTS * of_copies.size:
+        first = np.concatenate([[0], np.cumsum(copies[order])])[starts]
+        place = np.searchsorted(first, place, side="right") - 1
+    at = of_copies * _DEALT_PARTS + place % _DEALT_PARTS
+    return np.bincount(at, minlength=copies.size * _DEALT_PARTS).reshape(-1, _DEALT_PARTS)
 
 
 # ---------------------------------------------------------------- the choice

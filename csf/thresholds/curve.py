@@ -170,6 +170,10 @@ class ThresholdCurve:
         cut = cut if allowed is None else int(allowed[cut])
         return Cut(self._threshold(cut), float(values[cut]), self._profile(cut), feasible)
 
+    def fewest_errors(self) -> float:
+        """The threshold of the fewest errors, also where one class has no weight; of equal ones as `best`."""
+        return self._threshold(_first_best(1.0 - self.fn - self.fp, "accuracy"))
+
     def at(self, threshold: float) -> ErrorProfile:
         """Error profile of the rule ``score >= threshold``.
 

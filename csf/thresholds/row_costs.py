@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,9 +18,9 @@ from csf.data.responses import response_method
 from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import LEVEL, SPREAD, interval, n_draws_of
 from csf.evaluate.choices import Margins
-from csf.evaluate.draws import LARGE, LeftOut, Units, bootstrap_counts, judge_left_out
+from csf.evaluate.draws import LARGE, LeftOut, Units, bootstrap_counts, grouped, judge_left_out
 from csf.metrics.constraints import Review
-from csf.metrics.row_costs import CostTable, RowCosts
+from csf.metrics.row_costs import CostTable, RowCosts, paid
 from csf.thresholds.class_choice import dealt
 from csf.thresholds.curve import ThresholdCurve, sweep
 from csf.thresholds.linear_rule import Sigmoid
@@ -28,12 +28,16 @@ from csf.thresholds.rule import Leaning, ThresholdRule
 
 # Log-odds beyond which sums of them are not taken; trees give probabilities of 0 and 1.
 FARTHEST = 40.0
+# No sum of log-odds is larger: infinite ones have no differences.
+LARGEST = 1e6
+# Digits of sums that count: costs in another unit, or rows in another order, move the others.
+_DIGITS = 9
 
 
 def log_odds(score: Array, method: str | None) -> Array:
-    """Log-odds of probabilities; other scores as they are."""
+    """Log-odds of probabilities, finite ones; other scores as they are."""
     score = np.asarray(score, dtype=np.float64)
-    return logit(np.clip(score, 0.0, 1.0)) if method == "predict_proba" else score
+    return np.clip(logit(np.clip(score, 0.0, 1.0)), -LARGEST, LARGEST) if method == "predict_proba" else score
 
 
 def unweighted(score: Array, shift: Array, power: float) -> Array:
@@ -67,8 +71,8 @@ class Tuned:
 
     Parameters
     ----------
-    kind : {"plain", "sigmoid", "swept"}
-        What was tuned.
+    kind : {"plain", "sigmoid", "swept", "negative", "positive"}
+        What was tuned; the last two are the same answer to all rows but those that their costs decide.
     threshold : float, default=0.0
         Threshold of the sum; 0 is least expected cost.
     slope, intercept : float, default=1.0 and 0.0
@@ -92,21 +96,27 @@ class Tuned:
     def scores(self, score: Array, shift: Array) -> Array:
         """What the threshold is for; rows that their costs decide are at +inf and -inf."""
         finite = np.isfinite(shift)
-        return np.where(finite, self.log_odds(score) + np.where(finite, shift, 0.0), shift)
+        total = np.clip(self.log_odds(score) + np.where(finite, shift, 0.0), -LARGEST, LARGEST)
+        return np.where(finite, np.round(total, _DIGITS), shift)
 
     def decide(self, score: Array, shift: Array) -> BoolArray:
         """Rows that are answered "positive"."""
         return self.scores(score, shift) >= self.threshold
 
 
+# Thresholds that are not tuned: no sum reaches the second one, and each one the last.
+CONSTANT = {"plain": 0.0, "negative": 2.0 * LARGEST, "positive": -2.0 * LARGEST}
+
+
 def tune(
     kind: str, score: Array, is_pos: BoolArray, table: CostTable, weight: Array, farthest: float = FARTHEST
 ) -> Tuned:
     """Tune on rows that the model has not been trained on; rows of weight 0 do not count."""
-    if kind == "plain":
-        return Tuned()
+    if kind in CONSTANT:
+        return Tuned(kind, CONSTANT[kind])
     if kind == "swept":
-        return Tuned(kind, best_cut(Tuned().scores(score, table.shift), is_pos, table, weight))
+        cut = best_cut(Tuned().scores(score, table.shift), is_pos, table, weight)
+        return Tuned(kind, float(np.clip(cut, CONSTANT["positive"], CONSTANT["negative"])))
     used = weight > 0.0
     found = Sigmoid().fit(np.clip(score[used], -farthest, farthest), is_pos[used], weight[used])
     return Tuned(kind, 0.0, found.slope_, found.intercept_, farthest)
@@ -118,14 +128,14 @@ def cost_curve(score: Array, is_pos: BoolArray, table: CostTable, weight: Array 
     Errors are answers that are not the cheaper one: their shares, times the sum of all weights, are what decisions cost
     beyond the cheaper answers to all rows.
     """
-    negative, positive = table.answers(is_pos)
-    stakes = np.abs(positive - negative) * (1.0 if weight is None else weight)
-    return sweep(positive < negative, score, stakes)
+    stakes = table.stakes(is_pos)
+    return sweep(stakes < 0.0, score, np.abs(stakes) * (1.0 if weight is None else weight))
 
 
 def best_cut(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None = None) -> float:
-    """Threshold of least cost."""
-    return cost_curve(score, is_pos, table, weight).best("accuracy").threshold
+    """Threshold of least cost; of equal ones, and where nothing is at stake, the largest one."""
+    at_stake = table.stakes(is_pos) * (1.0 if weight is None else weight)
+    return cost_curve(score, is_pos, table, weight).fewest_errors() if at_stake.any() else np.inf
 
 
 def leaning_of(log_odds: Array, table: CostTable, review: Review, extra_cost: float) -> Leaning:
@@ -204,7 +214,8 @@ class RowRule(ThresholdRule):
 
     def predict_proba(self, X: Samples) -> Array:
         """Probabilities of the sorted labels, which know nothing of costs; weights of the training are taken out."""
-        table = self.row_costs.table(X, **self.given) if self.power else None
+        known = self.power or any(each is not None for each in self.given.values())
+        table = self.row_costs.table(X, **self.given) if known else None
         proba = expit(self._log_odds(X, table)[1])
         return self._of_positives(proba)
 
@@ -245,11 +256,30 @@ class RowStore(EntryStore[RowScores]):
         *,
         likely: bool,
         samples: IntArray,
+        copies: IntArray | None = None,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        super().__init__(truth, weight, samples=samples, max_bytes=max_bytes)
+        super().__init__(truth, weight, samples=samples, copies=copies, max_bytes=max_bytes)
         self.costs, self.table, self.likely = costs, table, likely
         self.answers, self.shift = table.answers(truth), table.shift
+
+    def condensed(self) -> RowStore:
+        """The same with equal samples together, in an order that follows from what is said of them.
+
+        What is computed from it is the same for rows in another order, and for weights that stand for equal rows.
+        """
+        units, at = grouped(self, [*(row.score for row in self), *self._said_of_costs])
+        weight = units.copies[units.samples] * (1.0 if units.weight is None else units.weight)
+        options: Any = {"samples": units.samples, "copies": units.copies, "max_bytes": self.max_bytes}
+        store = RowStore(units.truth, weight, self.costs, self.table.take(at), likely=self.likely, **options)
+        store.has_groups, store.n_dropped = self.has_groups, self.n_dropped
+        for row in self:
+            store.put(replace(row, score=row.score[at]))
+        return store
+
+    @property
+    def _said_of_costs(self) -> list[Array]:
+        return [self.table.gain, self.table.loss, self.answers[0]]
 
     @cached_property
     def fixed(self) -> Array:
@@ -268,7 +298,7 @@ class RowStore(EntryStore[RowScores]):
     @property
     def kinds(self) -> tuple[str, ...]:
         """How scores can decide: the first one stays unless another gains the margin."""
-        return ("plain", "sigmoid", "swept") if self.likely else ("sigmoid",)
+        return ("plain", "sigmoid", "swept", "negative", "positive") if self.likely else ("sigmoid", "negative", "positive")
 
     def tuned(self, score: Array, kind: str, counts: Array) -> Tuned:
         """What decides, tuned on entries of samples that are there so often."""
@@ -276,38 +306,40 @@ class RowStore(EntryStore[RowScores]):
         farthest = float(np.log(counts.sum())) if self.likely else FARTHEST
         return tune(kind, score, self.truth, self.table, self.weights_in(counts), farthest)
 
-    def decisions(self, score: Array, kind: str) -> BoolArray:
-        """Decisions about the entries, see `beyond`."""
-        return Tuned().decide(self.beyond(score, kind), self.shift)
+    def decisions(self, score: Array, kind: str) -> Array:
+        """What share of the copies of each entry is decided to be positive, see `_cross_tuned`."""
+        return sum(share * Tuned().decide(beyond, self.shift) for beyond, share in self._cross_tuned(score, kind))
 
     def beyond(self, score: Array, kind: str) -> Array:
-        """Log-odds of the entries beyond the threshold, each by what was tuned on the entries of other samples."""
-        if kind == "plain":
-            return score
-        found, part_of = np.zeros(self.truth.size), np.zeros(self.n_samples, dtype=np.int64)
-        near = np.clip(score, -FARTHEST, FARTHEST)
-        parts = dealt(self.truth.astype(np.int64), self.samples, near, np.flatnonzero(self.copies > 0))
+        """Log-odds of the entries beyond the threshold, see `_cross_tuned`; the mean of those of their copies."""
+        return sum(share * beyond for beyond, share in self._cross_tuned(score, kind))
+
+    def _cross_tuned(self, score: Array, kind: str) -> Iterator[tuple[Array, Array]]:
+        """Log-odds of entries beyond what was tuned on the copies outside of each part, and the shares inside it."""
+        if kind in CONSTANT:
+            yield np.clip(score - CONSTANT[kind], -LARGEST, LARGEST), np.ones(score.size)
+            return
+        said = [self.truth, np.clip(score, -FARTHEST, FARTHEST), *self._said_of_costs]
+        held = dealt([np.bincount(self.samples, each) for each in said], self.copies)
         # Halves of many samples say as much.
-        parts = parts if self.n_samples <= LARGE else parts % 2
-        part_of[self.samples] = parts
-        for part in range(parts.max() + 1):
-            inside, rule = parts == part, self.tuned(score, kind, np.where(part_of == part, 0, self.copies))
-            # Infinite ones of both have no difference.
-            found[inside] = np.clip(rule.log_odds(score[inside]), -FARTHEST, FARTHEST) - rule.threshold
-        return found
+        held = held if self.copies.sum() <= LARGE else np.stack([held[:, ::2].sum(axis=1), held[:, 1::2].sum(axis=1)], 1)
+        for inside in held.T[held.any(axis=0)]:
+            rule = self.tuned(score, kind, self.copies - inside)
+            beyond = np.clip(rule.log_odds(score), -FARTHEST, FARTHEST) - rule.threshold
+            yield np.clip(beyond, -LARGEST, LARGEST), (inside / np.maximum(self.copies, 1))[self.samples]
 
     def _of_samples(self, values: Array) -> Array:
         """Sums over the entries of one copy of each sample."""
         weight = values if self.importance is None else values * self.importance
         return np.bincount(self.samples, weight, minlength=self.n_samples)
 
-    def paid(self, decided: BoolArray) -> Array:
+    def paid(self, decided: Array) -> Array:
         """What decisions about the entries cost, in one copy of each sample."""
-        return self._of_samples(np.where(decided, self.answers[1], self.answers[0]))
+        return self._of_samples(paid(*self.answers, decided))
 
     def costs_at(self, score: Array, thresholds: Array, counts: Array) -> Array:
         """Mean cost of a row at each of ascending thresholds, on samples that are there so often."""
-        weight = self.answers[1] - self.answers[0]
+        weight = self.table.stakes(self.truth)
         weight = weight if self.importance is None else weight * self.importance
         place = np.searchsorted(thresholds, score, side="right"), self.samples
         moves = sparse.csr_array((weight, place), shape=(thresholds.size + 1, self.n_samples)) @ counts
@@ -325,6 +357,10 @@ def reach(errors: Array, gap: float) -> Array:
     """
     low, high = interval(errors, LEVEL)
     return np.where(errors >= high, np.fmax(errors, gap), np.where(errors <= low, np.fmin(errors, gap), errors))
+
+
+# Part of what is paid that rounding may have saved.
+_NOISE = 1e-9
 
 
 class RowChoice:
@@ -351,15 +387,16 @@ class RowChoice:
         The margin is in standard deviations over bootstrap draws of the samples.
         """
         each = (self.paid(over) - self.paid(candidate)) / self.store.unit
-        saved = float(each @ counts)
-        return saved if saved > margin * np.sqrt(counts @ each**2) else 0.0
+        saved, noise = float(each @ counts), _NOISE * float((self.paid(over) / self.store.unit) @ counts)
+        return saved if saved > margin * np.sqrt(counts @ each**2) + noise else 0.0
 
     def choose(self, counts: Array) -> RowCandidate:
         """The training, and then what decides with it, on samples that are there so often."""
         kind, *others = self.store.kinds
         # The base's own setting, trained as it is, comes first, and is the first of equal ones.
         keys = sorted(row.key for row in self.store)
-        key = max(keys, key=lambda key: self._saved((keys[0], kind), (key, kind), counts, Margins.ROW_COSTS))
+        saved = np.array([self._saved((keys[0], kind), (key, kind), counts, Margins.ROW_COSTS) for key in keys])
+        key = keys[int(np.argmax(saved >= (1.0 - _NOISE) * saved.max()))]
         for other in others:
             if self._saved((key, kind), (key, other), counts, Margins.ROW_RULES[other]):
                 kind = other

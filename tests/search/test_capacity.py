@@ -234,7 +234,8 @@ def test_exported_rules_answer_alike(monkeypatch, margin):
     looked_at = rule["cost"] + rule["error"] * (negative + positive)
     least = np.argmin(np.stack([positive, negative, looked_at]), axis=0)
     np.testing.assert_array_equal(np.array(["positive", "negative", "review"])[least], search.decide(X))
-    assert rule["lower"] is rule["upper"] is None
+    # No limit on wrong answers leaves anything out.
+    assert rule["lower"] == -rule["upper"] == np.finfo(float).max
 
 
 def test_what_has_no_third_answer():
