@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -190,21 +190,20 @@ class Resampling:
         """Standard error that `corrected_score` has because its partitions are a few of all there could be."""
         return self._left_out.monte_carlo_error
 
+    def choose(self, counts: Array, first: int) -> Chosen:
+        """The choice made again on parts of the samples, which hold each unit so often."""
+        seeds = [(self.random_state, first + part) for part in range(counts.shape[1])]
+        rivals = self.chooser.rivals(self.rows)
+        return choose_on_parts(self.units, self.coded, self.metric, self.chooser, rivals, counts, seeds)
+
     @cached_property
     def _left_out(self) -> LeftOut:
         """Weights of found and of all positives and negatives in each left-out part."""
-        return self.judged(lambda chosen, _: chosen.left_out, lambda sums: _value(self.metric, *sums))
 
-    def judged(self, judge: Callable[[Chosen, Array], Array], value: Callable[[Array], float]) -> LeftOut:
-        """Choices made again on parts, with what ``judge(chosen, counts)`` sums over the samples that they leave out."""
-        units, rivals = self.units, self.chooser.rivals(self.rows)
+        def judge(counts: Array, first: int) -> Array:
+            return self.choose(counts, first).left_out
 
-        def of_parts(counts: Array, first: int) -> Array:
-            seeds = [(self.random_state, first + part) for part in range(counts.shape[1])]
-            chosen = choose_on_parts(units, self.coded, self.metric, self.chooser, rivals, counts, seeds)
-            return judge(chosen, counts)
-
-        return judge_left_out(units, of_parts, value, self.random_state)
+        return judge_left_out(self.units, judge, lambda sums: _value(self.metric, *sums), self.random_state)
 
 
 def n_draws_of(copies: IntArray) -> int:

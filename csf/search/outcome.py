@@ -23,7 +23,7 @@ from csf.metrics.profile import ErrorProfile, Hull
 from csf.search.bounds import bound_with_margin
 from csf.search.selection import choose
 from csf.search.strategies.base import level_of_costs
-from csf.thresholds.capacity import Bands, Ranked, again_by_score, rank_by_score
+from csf.thresholds.capacity import Bands, Ranked, choices_by_score, rank_by_score
 from csf.thresholds.class_choice import Candidate, assess_class, choose_class
 from csf.thresholds.curve import Cut, ThresholdCurve, sweep_several
 from csf.thresholds.linear_rule import (
@@ -292,7 +292,8 @@ class SearchOutcome(Outcome):
                 "threshold=None keeps the base's own predictions, so there is no score to rank rows by; use "
                 "threshold='stable'"
             )
-        again = again_by_score(self._judged_store, self.key, self.metric, self.chooser, self._error_costs)
+        chosen = self._judged_store, self.key, self.metric, self.chooser, self._error_costs
+        again = partial(choices_by_score, *chosen)
         return rank_by_score(store, row.score, self.threshold, self.metric, self._error_costs, again)
 
     def leaning(self, review: Review, extra_cost: float) -> Leaning:

@@ -14,7 +14,7 @@ from csf.evaluate.draws import bootstrap_counts
 from csf.metrics.constraints import ANSWERS
 from csf.show._shared import BLUE, GREY, ORANGE, Display, is_row_search, tidy
 from csf.show.held_out import metric_name
-from csf.thresholds.capacity import worth_within
+from csf.thresholds.capacity import expected_within
 from csf.thresholds.curve import check_probabilities
 
 if TYPE_CHECKING:
@@ -257,14 +257,16 @@ class CapacityDisplay(Display):
         at = np.linspace(most / _N_SHARES, most, _N_SHARES) if at_most is None else floats(at_most, "at_most")
         if not ((at > 0.0) & (at < 1.0)).all():
             raise ValueError(f"at_most must be shares of the rows in (0, 1), got {at.tolist()}")
-        expected = worth_within(ranked, at, search.assess())
+        expected, _ = expected_within(ranked, at, search.assess())
+        values = np.array([each.corrected_score for each in expected])
         other = None
         if is_row_search(search):
-            known, own = (each.values(each.summed(each.within(at), each.weight))[0] for each in (search._ranked(by_gain=False), ranked))
-            other = known - own + expected.values
+            both = (search._ranked(by_gain=False), ranked)
+            by_probability, by_gain = (each.values(each.summed(each.within(at), each.weight))[0] for each in both)
+            other = values + by_probability - by_gain
         shown = {"by_probability": other, "metric_name": metric_name(search)}
-        drawn = expected.values[:, None] + expected.errors
-        return cls(at_most=at, values=expected.values, drawn=drawn, pays=pays, **shown).plot(ax)
+        drawn = values[:, None] + [each.errors for each in expected]
+        return cls(at_most=at, values=values, drawn=drawn, pays=pays, **shown).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -21,7 +21,7 @@ from csf._common.validation import check_fraction
 from csf.data.responses import TIE, midpoint
 from csf.evaluate import Assessment, EntryStore
 from csf.evaluate.assessment import Resampling, n_draws_of
-from csf.evaluate.draws import LeftOut, Units, bootstrap_counts, grouped, judge_left_out, shares
+from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
 from csf.metrics.registry import aim
 from csf.thresholds.certificates import Guarantee, Scored, certify
@@ -30,7 +30,6 @@ from csf.thresholds.rule import Leaning, ThresholdRule
 
 if TYPE_CHECKING:
     from csf.evaluate import Chooser, ScoreStore, TrialKey
-    from csf.evaluate.choices import Chosen
     from csf.metrics.base import Metric
     from csf.metrics.row_costs import CostTable
 
@@ -143,7 +142,9 @@ class Ranked:
     in_costs : bool, default=False
         Whether the first sum is in the units of costs.
     again : callable, default=None
-        See `Again`.
+        ``again(seed)`` says how the choice of the winner is made again, see `Choices`.
+    unit : float, default=1.0
+        What is large for a value.
     """
 
     store: EntryStore[Any] | Units
@@ -155,7 +156,8 @@ class Ranked:
     bands: Callable[[Review, Array], Bands]
     leaning: Callable[[Review, float], Leaning]
     in_costs: bool = False
-    again: Again | None = None
+    again: Callable[[int], Choices] | None = None
+    unit: float = 1.0
 
     @cached_property
     def gains(self) -> Array:
@@ -250,7 +252,7 @@ def rank_by_score(
     threshold: float,
     metric: Metric,
     costs: Callable[[], tuple[float, float]],
-    again: Again | None = None,
+    again: Callable[[int], Choices] | None = None,
 ) -> Ranked:
     """By a score with a threshold: what counts are the true and the false positives; ``costs`` are those of errors."""
 
@@ -275,16 +277,15 @@ def rank_by_score(
     )
 
 
-def rank_by_costs(
-    store: RowStore, rank: Array | None = None, least: float = 0.0, *, odds: Any = None, **measure: str
-) -> Ranked:
+def rank_by_costs(store: RowStore, rank: Array | None = None, least: float = 0.0, odds: Any = None) -> Ranked:
     """By what acting on a row is worth, of its log-odds: what counts is what it saves."""
-    costs, table, ones = replace(store.costs, **measure), store.table, np.ones(store.truth.size)
+    table, ones = store.table, np.ones(store.truth.size)
 
     def value(sums: Array, totals: Array) -> Array:
         negative, positive, n_rows = totals
-        return costs.value(negative - sums[0], negative, positive, n_rows)
+        return store.costs.value(negative - sums[0], negative, positive, n_rows)
 
+    negative, positive, n_rows = store.fixed @ store.copies
     return Ranked(
         store=store,
         rank=table.expected_gain(expit(odds)) if rank is None else rank,
@@ -295,7 +296,8 @@ def rank_by_costs(
         bands=lambda review, weight: bands_of_costs(review, expit(odds), table, weight),
         leaning=lambda review, extra_cost: leaning_of(odds, table, review, extra_cost),
         in_costs=True,
-        again=partial(again_by_costs, store),
+        again=partial(choices_by_costs, store),
+        unit=1.0 if store.costs.measure == "savings" else min(negative, positive) / n_rows,
     )
 
 
@@ -345,119 +347,98 @@ class Capacity:
 # ``acting(values, weight, counted)`` decides about entries by their one weight, and sums values, a row each, by the
 # other one over those that are acted on; it returns a column for each limit.
 Acting = Callable[[Array, Array, Array], Array]
-# ``again(judge, seed)`` makes the choice of a winner again on parts of the samples. It returns the winner on all of
-# them, and what ``judge(ranked, counts)`` sums over the samples that parts, which hold each so often, leave out.
-Again = Callable[[Callable[[Ranked, Array], Array], int], tuple[Ranked, LeftOut]]
 # Samples that each kind of outcome is taken to have been met besides, as for `JudgedDecisions`.
 _UNMET = 0.5
 
 
-def again_by_score(store: ScoreStore, winner: TrialKey, metric: Metric, chooser: Chooser, costs: Any) -> Again:
-    """How a search chooses trial and threshold again."""
+class Choices(NamedTuple):
+    """What won on all samples, and what ``on_parts(counts, first)`` chooses again on parts, as for `judge_left_out`."""
 
-    def again(judge: Callable[[Ranked, Array], Array], seed: int) -> tuple[Ranked, LeftOut]:
-        sampled = Resampling(store, metric, keep=[winner], random_state=seed, chooser=chooser)
-
-        def ranked(place: int, cut: int) -> Ranked:
-            return rank_by_score(sampled.units, -sampled.coded[place].codes.astype(float), -float(cut), metric, costs)
-
-        def of_parts(chosen: Chosen, counts: Array) -> Array:
-            parts = zip(chosen.places.tolist(), chosen.cuts.tolist(), counts.T)
-            # A part that lacks a class chooses nothing, and judges nothing.
-            return np.stack([judge(ranked(place, cut), held) * (place >= 0) for place, cut, held in parts])
-
-        place = sampled.keys.index(winner)
-        cuts = np.flatnonzero(sampled.coded[place].thresholds == store[winner].threshold)
-        own = ranked(place, int(cuts[0]) if cuts.size else 0)
-        return own, sampled.judged(of_parts, lambda sums: own.values(sums)[0, -1])
-
-    return again
+    winner: Ranked
+    on_parts: Callable[[Array, int], Iterable[Ranked]]
 
 
-def again_by_costs(store: RowStore, judge: Callable[[Ranked, Array], Array], seed: int) -> tuple[Ranked, LeftOut]:
-    """Choose training and decision again where errors have costs in each row."""
-    store = _in_order(store)
+def choices_by_score(
+    store: ScoreStore, winner: TrialKey, metric: Metric, chooser: Chooser, costs: Any, seed: int
+) -> Choices:
+    """Trials and thresholds, as places on the lists of these."""
+    sampled = Resampling(store, metric, keep=[winner], random_state=seed, chooser=chooser)
+
+    def ranked(place: int, cut: int) -> Ranked:
+        return rank_by_score(sampled.units, -sampled.coded[place].codes.astype(float), -float(cut), metric, costs)
+
+    def on_parts(counts: Array, first: int) -> Iterable[Ranked]:
+        chosen = sampled.choose(counts, first)
+        return map(ranked, chosen.places, chosen.cuts)
+
+    place = sampled.keys.index(winner)
+    cuts = np.flatnonzero(sampled.coded[place].thresholds == store[winner].threshold)
+    return Choices(ranked(place, cuts[0] if cuts.size else 0), on_parts)
+
+
+def choices_by_costs(store: RowStore, seed: int) -> Choices:
+    """Trainings and what decides with them, where errors have costs in each row."""
     choice = RowChoice(store)
-    key, kind = choice.choose(store.copies)
-    own = rank_by_costs(store, odds=store.beyond(choice.score(key), kind))
-    # Values of other measures have units; as many partitions as for savings.
-    savings = rank_by_costs(store, own.rank, measure="savings")
 
-    def of_parts(counts: Array, first: int) -> Array:
-        sums = []
+    def on_parts(counts: Array, first: int) -> Iterable[Ranked]:
         for held in counts.T.astype(np.int64):
             key, kind = choice.choose(held)
             score = choice.score(key)
             rule = store.tuned(score, kind, held)
-            sums.append(judge(rank_by_costs(store, odds=rule.log_odds(score) - rule.threshold), held))
-        return np.stack(sums)
+            yield rank_by_costs(store, odds=rule.log_odds(score) - rule.threshold)
 
-    units = Units(store.truth, store.importance, store.samples, store.copies)
-    return own, judge_left_out(units, of_parts, lambda sums: savings.values(sums)[0, -1], seed)
-
-
-def _in_order(store: RowStore) -> RowStore:
-    """One sample of each kind, in an order that what is known of the rows decides."""
-    units, at = grouped(store, [*(row.score for row in store), *vars(store.table).values()])
-    table, options = store.table.take(at), {"likely": store.likely, "samples": units.samples}
-    same = RowStore(store.truth[at], None, store.costs, table, **options)
-    same.copies, same.has_groups = units.copies, store.has_groups
-    same.weight = None if units.weight is None else units.weight * units.copies[units.samples]
-    for row in store:
-        same.put(replace(row, score=row.score[at]))
-    return same
+    key, kind = choice.choose(store.copies)
+    return Choices(rank_by_costs(store, odds=store.beyond(choice.score(key), kind)), on_parts)
 
 
-class Worth(NamedTuple):
-    """What acting on rows is worth on new data, a column for each limit: values, their errors, and shares of all."""
-
-    values: Array
-    errors: Array
-    captured: Array
-
-
-def worth(
+def expected(
     ranked: Ranked, acting: Callable[[Ranked, Array | None], Acting], assessment: Assessment, limits: Array
-) -> Worth:
-    """Values to expect, without what the choice of the winner added, and their errors on draws of the samples.
+) -> tuple[list[Assessment], Array]:
+    """What acting on rows is worth on new data at each limit, and what share of all that could be gained it brings.
 
-    ``acting(ranked, held)`` acts by what is chosen on entries of these weights, ``None`` for those of the winner.
+    ``acting(ranked, held)`` acts by what is chosen on entries of these weights, ``None`` for those of the winner. What
+    the choice added is by how much the winner is worth more than choices made on parts are on what these leave out.
     """
 
-    def judge(part: Ranked, counts: Array) -> Array:
+    def summed(part: Ranked, counts: Array) -> Array:
         held = part.store.weights_in(counts)
         return part.summed(acting(part, held), part.weight - held)
 
+    def judge(counts: Array, first: int) -> Array:
+        return np.stack([summed(part, held) for part, held in zip(on_parts(counts, first), counts.T)])
+
     assert ranked.again is not None, "a search ranked them"
-    own, left_out = ranked.again(judge, assessment.random_state)
-    added = own.values(own.summed(acting(own, own.weight), own.weight)) - own.values(left_out.sums.sum(axis=(0, 1)))
+    winner, on_parts = ranked.again(assessment.random_state)
+    units = Units(winner.store.truth, None, winner.store.samples, winner.store.copies)
+    left_out = judge_left_out(
+        units, judge, lambda sums: winner.values(sums)[0, -1] / winner.unit, assessment.random_state
+    )
+    added = winner.values(winner.summed(acting(winner, winner.weight), winner.weight))
+    added -= winner.values(left_out.sums.sum(axis=(0, 1)))
     acted = acting(ranked, None)
     values, captured = ranked.values(ranked.summed(acted, ranked.weight)) - added
-    return Worth(values, assessment.spread * ranked.errors(acted, limits, assessment.random_state), captured)
+    values = np.clip(values, *assessment.value_range).tolist()
+    errors = assessment.spread * ranked.errors(acted, limits, assessment.random_state)
+    return [replace(assessment, corrected_score=value, errors=each) for value, each in zip(values, errors)], captured
 
 
-def worth_within(ranked: Ranked, at_most: Array, assessment: Assessment) -> Worth:
-    """What acting on shares of the rows is worth."""
+def expected_within(ranked: Ranked, at_most: Array, assessment: Assessment) -> tuple[list[Assessment], Array]:
+    """What acting on shares of the rows is worth, see `expected`."""
     # No limit comes last, where it decides how many partitions there are, as for the corrected score.
     limits = np.append(at_most, 1.0)
-    every = worth(ranked.take()[0], lambda part, held: part.within(limits), assessment, limits)
-    return Worth(every.values[:-1], every.errors[:-1], every.captured[:-1])
-
-
-def interval_of(value: float, errors: Array, assessment: Assessment) -> tuple[float, float]:
-    """90 % interval of a value."""
-    return replace(assessment, corrected_score=value, errors=errors).score_interval
+    worth, captured = expected(ranked.take()[0], lambda part, _: part.within(limits), assessment, limits)
+    return worth[:-1], captured[:-1]
 
 
 def capacity_of(ranked: Ranked, at_most: float, assessment: Assessment) -> Capacity:
     """What a share of the rows is worth."""
     at = np.array([check_fraction(at_most, "at_most")])
-    (value,), (errors,), (captured,) = worth_within(ranked, at, assessment)
+    (worth,), (captured,) = expected_within(ranked, at, assessment)
     acted, (threshold,) = ranked.acted(ranked.weight, at)
     return Capacity(
         at_most=float(at_most),
-        value=float(value),
-        interval=interval_of(float(value), errors, assessment),
+        value=worth.corrected_score,
+        interval=worth.score_interval,
         threshold=float(threshold),
         acted_on=float(min(at_most, acted[-1])),
         captured=float(captured),
@@ -640,10 +621,10 @@ def reviewed(bands: Bands, answers: Array, ranked: Ranked, assessment: Assessmen
 
         return sums
 
-    (value,), (errors,), _ = worth(ranked, acting, assessment, np.ones(1))
+    (worth,), _ = expected(ranked, acting, assessment, np.ones(1))
     return Reviewed(
-        value=float(value),
-        interval=interval_of(float(value), errors, assessment),
+        value=worth.corrected_score,
+        interval=worth.score_interval,
         shares={answer: float(own.sum() / weight.sum()) for answer, own in shown.items()},
         wrong={answer: float(own @ wrong / own.sum()) if own.any() else np.nan for answer, own in shown.items()},
         extra_cost=bands.extra_cost,
@@ -659,7 +640,6 @@ def _positives(review: Review, answers: Array, ranked: Ranked) -> Array:
 
 def _answers(ranked: Ranked, review: Review, weight: Array) -> Array:
     """Answers by bands for entries of these weights."""
-    inside, bands = weight > 0.0, ranked.bands(review, weight)
+    bands = ranked.bands(review, weight)
     rows = ranked.leaning(review, bands.extra_cost)
-    known = Answered(Leaning(*(each[inside] for each in rows)), ranked.store.truth[inside], weight[inside])
-    return bands.limited(known).decide(rows)
+    return bands.limited(Answered(rows, ranked.store.truth, weight)).decide(rows)
