@@ -499,7 +499,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         return self._reviewed
 
     def at_capacity(self, at_most: float) -> Capacity:
-        """What `predict` is worth with ``at_most``, from the held-out scores.
+        """What `predict` is worth with ``at_most`` on one large batch of new rows, from the held-out scores.
 
         Parameters
         ----------
@@ -516,6 +516,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         ------
         ValueError
             If there are several classes or labels, or the held-out scores have not been kept.
+
+        Notes
+        -----
+        Small batches reach less: the best row of each hundred is not one of the best hundredth of all rows.
 
         Examples
         --------

@@ -144,7 +144,7 @@ class Ranked:
     again : callable, default=None
         ``again(seed)`` says how the choice of the winner is made again, see `Choices`.
     unit : float, default=1.0
-        What is large for a value.
+        In units of which errors of values are small or large.
     """
 
     store: EntryStore[Any] | Units
@@ -327,8 +327,7 @@ class Capacity:
 
     Notes
     -----
-    The best rows of many small batches are not the best ones of all rows: at one alert in each batch of 100 rows
-    `value` is some points less than here.
+    Small batches reach less: the best row of each hundred is not one of the best hundredth of all rows.
 
     Examples
     --------

@@ -7,9 +7,9 @@ with the largest probabilities, all of them or those that pay alone. ``expected`
 ``--reviews N`` draws N samples of 2000 rows from a population in place of that, with a third answer: how far the share
 of reviewed rows is from the limit of 10 % on new rows, what reviews save there, and how often a certificate at 90 % is
 false, that at most 5 % of the answers "negative" are wrong.
-``--limits N`` draws N samples of a population whose scores are known, for three sizes: how far `at_capacity` is on average
-from the value on 200 000 new rows, taken as one batch, the standard error of that for 40 samples, how often the 90 %
-interval holds it, and by how much less the metric is where the new rows come in batches of 100.
+``--limits N`` draws N samples of a population whose scores are known, for three sizes: how far `at_capacity` is on
+average from the value on 200 000 new rows, taken as one batch, the standard error of that for 40 samples, how often the
+90 % interval holds it, and by how much less the metric is where the new rows come in batches of 100.
 """
 
 import argparse
