@@ -47,17 +47,7 @@ from csf.search.problem import (
 )
 from csf.search.row_costs import RowProblem
 from csf.search.workers import LocalTrainer, threads_for
-from csf.thresholds.capacity import (
-    Answered,
-    Bands,
-    Capacity,
-    Ranked,
-    Reviewed,
-    capacity_of,
-    decide_within,
-    predict_within,
-    reviewed,
-)
+from csf.thresholds.capacity import Answered, Bands, Capacity, Ranked, Reviewed, capacity_of, predict_within, reviewed
 from csf.thresholds.linear_rule import no_threshold
 from csf.thresholds.row_costs import RowRule
 from csf.thresholds.rule import ThresholdClassifier, base_has
@@ -475,7 +465,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """
         bands, rule = self._banded(), self._with_costs(costs)
         if at_most is not None:
-            return decide_within(rule, X, bands, at_most)
+            return bands.decide_within(rule, X, at_most)
         return bands.decide(rule.leaning(X, bands.review, bands.extra_cost))
 
     def _banded(self) -> Bands:

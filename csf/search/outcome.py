@@ -23,7 +23,7 @@ from csf.metrics.profile import ErrorProfile, Hull
 from csf.search.bounds import bound_with_margin
 from csf.search.selection import choose
 from csf.search.strategies.base import level_of_costs
-from csf.thresholds.capacity import Bands, Ranked, choices_by_score, rank_by_score
+from csf.thresholds.capacity import Bands, Ranked, bands_of_score, choices_by_score, rank_by_score
 from csf.thresholds.class_choice import Candidate, assess_class, choose_class
 from csf.thresholds.curve import Cut, ThresholdCurve, sweep_several
 from csf.thresholds.linear_rule import (
@@ -292,18 +292,17 @@ class SearchOutcome(Outcome):
                 "threshold=None keeps the base's own predictions, so there is no score to rank rows by; use "
                 "threshold='stable'"
             )
-        chosen = self._judged_store, self.key, self.metric, self.chooser, self._error_costs
-        again = partial(choices_by_score, *chosen)
-        return rank_by_score(store, row.score, self.threshold, self.metric, self._error_costs, again)
+        known = self._judged_store, self.key, self.metric, self.chooser, self._error_costs
+        return rank_by_score(store, row.score, self.threshold, self.metric, again=partial(choices_by_score, *known))
 
     def leaning(self, review: Review, extra_cost: float) -> Leaning:
         """The held-out entries by their scores, for three answers."""
-        return self.ranked().leaning(review, extra_cost)
+        return Leaning.of_score(self.ranked().rank)
 
     def bands(self, review: Review) -> Bands:
         """Which scores get which of three answers."""
-        ranked = self.ranked()
-        return ranked.bands(review, ranked.weight)
+        ranked, costs = self.ranked(), self._error_costs()
+        return bands_of_score(review, ranked.rank, ranked.store.truth, ranked.weight, costs, ranked.least)
 
     def _error_costs(self) -> tuple[float, float]:
         """Costs of both errors by which three answers are weighed against each other."""

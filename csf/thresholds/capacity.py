@@ -19,7 +19,7 @@ from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Samples
 from csf._common.validation import check_fraction
 from csf.data.responses import TIE, midpoint
-from csf.evaluate import Assessment, EntryStore
+from csf.evaluate import Assessment
 from csf.evaluate.assessment import Resampling, n_draws_of
 from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
@@ -89,30 +89,6 @@ def _by_content(X: Samples, at: IntArray) -> IntArray:
     return np.argsort([blake2b(repr(row).encode(), digest_size=16).hexdigest() for row in rows], kind="stable")
 
 
-def decide_within(rule: ThresholdRule, X: Samples, bands: Bands, at_most: Any) -> Array:
-    """Three answers, with no more positives than there is capacity for: others get what is best for them after it.
-
-    Reviews stay within their limit, or as many as they would be without one of the positives; those stay that save
-    most. Where wrong answers "negative" are limited, that limit goes before.
-    """
-    review, rows = bands.review, rule.leaning(X, bands.review, bands.extra_cost)
-    answers, negative_below = bands.decide(rows), bands.lower if "negative" in bands.review.limits else np.inf
-    gain = saved = rows.score
-    pays = np.full(saved.shape, bands.lower < bands.upper)
-    if isinstance(rule, RowRule):
-        table = rule.row_costs.table(X, **rule.given)
-        negative, looked_at, positive = table.expected_costs(
-            expit(rows.score), review.cost + bands.extra_cost, review.error
-        )
-        gain, saved, pays = np.minimum(negative, looked_at) - positive, negative - looked_at, looked_at < negative
-    acted = _best(answers == "positive", gain, check_capacity(at_most, answers.size), X)
-    looked_at, rest = answers == "review", (answers == "positive") & ~acted
-    most = answers.size if review.at_most is None else check_capacity(review.at_most, answers.size)
-    must = (looked_at | rest) & (rows.score >= negative_below)
-    chosen = _best(looked_at | rest & pays, saved, max(most, np.count_nonzero(looked_at)), X)
-    return np.select([acted, must | chosen], [ANSWERS[2], ANSWERS[1]], ANSWERS[0])
-
-
 # ---------------------------------------------------------------- what acting on rows adds up to
 
 
@@ -135,29 +111,24 @@ class Ranked:
         What an entry adds to other sums, whatever is answered.
     value : callable
         ``value(sums, totals)`` of sums of shape (n_sums, n_shares) and totals of shape (n_totals,).
-    bands : callable
-        ``bands(review, weight)`` makes bands for entries of these weights.
-    leaning : callable
-        ``leaning(review, extra_cost)`` says which of three answers entries may get.
     in_costs : bool, default=False
         Whether the first sum is in the units of costs.
+    answers : callable, default=None
+        ``answers(review, weight)`` are three answers by bands that are made for entries of these weights.
     again : callable, default=None
-        ``again(seed)`` says how the choice of the winner is made again, see `Choices`.
-    unit : float, default=1.0
-        In units of which errors of values are small or large.
+        ``again(seed)`` has the ranking of the winner on all samples, and of what ``on_parts(counts, first)`` chooses
+        again on parts, as for `judge_left_out`.
     """
 
-    store: EntryStore[Any] | Units
+    store: Any
     rank: Array
     least: float
     adds: Array
     totals: Array
     value: Callable[[Array, Array], Array]
-    bands: Callable[[Review, Array], Bands]
-    leaning: Callable[[Review, float], Leaning]
     in_costs: bool = False
-    again: Callable[[int], Choices] | None = None
-    unit: float = 1.0
+    answers: Callable[[Review, Array], Array] | None = None
+    again: Callable[[int], tuple[Ranked, Callable[[Array, int], Iterable[Ranked]]]] | None = None
 
     @cached_property
     def gains(self) -> Array:
@@ -246,15 +217,8 @@ class Ranked:
         return replace(self, store=units, **kept), at
 
 
-def rank_by_score(
-    store: EntryStore[Any] | Units,
-    score: Array,
-    threshold: float,
-    metric: Metric,
-    costs: Callable[[], tuple[float, float]],
-    again: Callable[[int], Choices] | None = None,
-) -> Ranked:
-    """By a score with a threshold: what counts are the true and the false positives; ``costs`` are those of errors."""
+def rank_by_score(store: Any, score: Array, threshold: float, metric: Metric, **more: Any) -> Ranked:
+    """By a score with a threshold: what counts are the true and the false positives."""
 
     def value(sums: Array, totals: Array) -> Array:
         pos, neg = totals
@@ -264,41 +228,21 @@ def rank_by_score(
         return metric.value(fn, fp, pos=float(share))
 
     counted = np.broadcast_to(np.eye(2)[::-1, :, None], (2, 2, score.size))
-    return Ranked(
-        store=store,
-        rank=score,
-        least=threshold,
-        adds=counted,
-        totals=counted,
-        value=value,
-        bands=lambda review, weight: bands_of_score(review, score, store.truth, weight, costs(), threshold),
-        leaning=lambda *_: Leaning.of_score(score),
-        again=again,
-    )
+    return Ranked(store=store, rank=score, least=threshold, adds=counted, totals=counted, value=value, **more)
 
 
-def rank_by_costs(store: RowStore, rank: Array | None = None, least: float = 0.0, odds: Any = None) -> Ranked:
-    """By what acting on a row is worth, of its log-odds: what counts is what it saves."""
-    table, ones = store.table, np.ones(store.truth.size)
+def rank_by_costs(store: RowStore, rank: Array, least: float, **more: Any) -> Ranked:
+    """By what acting on a row is worth: what counts is what it saves."""
 
     def value(sums: Array, totals: Array) -> Array:
         negative, positive, n_rows = totals
         return store.costs.value(negative - sums[0], negative, positive, n_rows)
 
-    negative, positive, n_rows = store.fixed @ store.copies
-    return Ranked(
-        store=store,
-        rank=table.expected_gain(expit(odds)) if rank is None else rank,
-        least=least,
-        adds=np.stack([-table.loss, table.gain])[:, None],
-        totals=np.array([[table.tn, table.fp, ones], [table.fn, table.tp, ones]]),
-        value=value,
-        bands=lambda review, weight: bands_of_costs(review, expit(odds), table, weight),
-        leaning=lambda review, extra_cost: leaning_of(odds, table, review, extra_cost),
-        in_costs=True,
-        again=partial(choices_by_costs, store),
-        unit=1.0 if store.costs.measure == "savings" else min(negative, positive) / n_rows,
-    )
+    table, ones = store.table, np.ones(rank.size)
+    adds = np.stack([-table.loss, table.gain])[:, None]
+    totals = np.array([[table.tn, table.fp, ones], [table.fn, table.tp, ones]])
+    more = {"again": partial(choices_by_costs, store), "in_costs": True} | more
+    return Ranked(store=store, rank=rank, least=least, adds=adds, totals=totals, value=value, **more)
 
 
 # ---------------------------------------------------------------- what it is worth on new rows
@@ -350,21 +294,21 @@ Acting = Callable[[Array, Array, Array], Array]
 _UNMET = 0.5
 
 
-class Choices(NamedTuple):
-    """What won on all samples, and what ``on_parts(counts, first)`` chooses again on parts, as for `judge_left_out`."""
-
-    winner: Ranked
-    on_parts: Callable[[Array, int], Iterable[Ranked]]
-
-
 def choices_by_score(
     store: ScoreStore, winner: TrialKey, metric: Metric, chooser: Chooser, costs: Any, seed: int
-) -> Choices:
-    """Trials and thresholds, as places on the lists of these."""
+) -> Any:
+    """Trials and thresholds, as places on the lists of these; ``costs()`` are those of both errors. See `Ranked`."""
     sampled = Resampling(store, metric, keep=[winner], random_state=seed, chooser=chooser)
+    units = sampled.units
 
-    def ranked(place: int, cut: int) -> Ranked:
-        return rank_by_score(sampled.units, -sampled.coded[place].codes.astype(float), -float(cut), metric, costs)
+    def ranked(place: int, cut: float) -> Ranked:
+        score = -sampled.coded[place].codes.astype(float)
+
+        def answers(review: Review, weight: Array) -> Array:
+            bands = bands_of_score(review, score, units.truth, weight, costs(), -cut)
+            return bands.decide_on(Answered(Leaning.of_score(score), units.truth, weight))
+
+        return rank_by_score(units, score, -cut, metric, answers=answers)
 
     def on_parts(counts: Array, first: int) -> Iterable[Ranked]:
         chosen = sampled.choose(counts, first)
@@ -372,22 +316,30 @@ def choices_by_score(
 
     place = sampled.keys.index(winner)
     cuts = np.flatnonzero(sampled.coded[place].thresholds == store[winner].threshold)
-    return Choices(ranked(place, cuts[0] if cuts.size else 0), on_parts)
+    return ranked(place, cuts[0] if cuts.size else 0), on_parts
 
 
-def choices_by_costs(store: RowStore, seed: int) -> Choices:
-    """Trainings and what decides with them, where errors have costs in each row."""
-    choice = RowChoice(store)
+def choices_by_costs(store: RowStore, seed: int) -> Any:
+    """Trainings and what decides with them, where errors have costs in each row; see `Ranked`."""
+    choice, table = RowChoice(store), store.table
+
+    def ranked(odds: Array) -> Ranked:
+        def answers(review: Review, weight: Array) -> Array:
+            bands = bands_of_costs(review, expit(odds), table, weight)
+            rows = leaning_of(odds, table, review, bands.extra_cost)
+            return bands.decide_on(Answered(rows, store.truth, weight))
+
+        return rank_by_costs(store, table.expected_gain(expit(odds)), 0.0, answers=answers)
 
     def on_parts(counts: Array, first: int) -> Iterable[Ranked]:
         for held in counts.T.astype(np.int64):
             key, kind = choice.choose(held)
             score = choice.score(key)
             rule = store.tuned(score, kind, held)
-            yield rank_by_costs(store, odds=rule.log_odds(score) - rule.threshold)
+            yield ranked(rule.log_odds(score) - rule.threshold)
 
     key, kind = choice.choose(store.copies)
-    return Choices(rank_by_costs(store, odds=store.beyond(choice.score(key), kind)), on_parts)
+    return ranked(store.beyond(choice.score(key), kind)), on_parts
 
 
 def expected(
@@ -409,9 +361,9 @@ def expected(
     assert ranked.again is not None, "a search ranked them"
     winner, on_parts = ranked.again(assessment.random_state)
     units = Units(winner.store.truth, None, winner.store.samples, winner.store.copies)
-    left_out = judge_left_out(
-        units, judge, lambda sums: winner.values(sums)[0, -1] / winner.unit, assessment.random_state
-    )
+    # The share that is captured has no unit.
+    at = int(winner.in_costs)
+    left_out = judge_left_out(units, judge, lambda sums: winner.values(sums)[at, -1], assessment.random_state)
     added = winner.values(winner.summed(acting(winner, winner.weight), winner.weight))
     added -= winner.values(left_out.sums.sum(axis=(0, 1)))
     acted = acting(ranked, None)
@@ -478,6 +430,27 @@ class Bands:
         up, down = rows.up & (rows.score >= self.upper), rows.down & (rows.score < self.lower)
         return np.select([up, down], [ANSWERS[2], ANSWERS[0]], ANSWERS[1])
 
+    def decide_within(self, rule: ThresholdRule, X: Samples, at_most: Any) -> Array:
+        """The answers, with no more positives than there is capacity for: others get what is best without this one.
+
+        Reviews stay within their limit, or as many as there are without one on the positives; those stay that save
+        most. A limit on wrong answers "negative" goes before it.
+        """
+        rows = rule.leaning(X, self.review, self.extra_cost)
+        answers, n_rows = self.decide(rows), len(rows.score)
+        gain, saved, pays = rows.score, rows.score, np.full(n_rows, self.lower < self.upper)
+        if isinstance(rule, RowRule):
+            table, cost = rule.row_costs.table(X, **rule.given), self.review.cost + self.extra_cost
+            negative, looked_at, positive = table.expected_costs(expit(rows.score), cost, self.review.error)
+            gain, saved, pays = np.minimum(negative, looked_at) - positive, negative - looked_at, looked_at < negative
+        acted = _best(answers == ANSWERS[2], gain, check_capacity(at_most, n_rows), X)
+        reviews, rest = answers == ANSWERS[1], (answers == ANSWERS[2]) & ~acted
+        limit = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
+        chosen = _best(reviews | (rest & pays), saved, max(limit, int(reviews.sum())), X)
+        if "negative" in self.review.limits:
+            chosen |= (reviews | rest) & (rows.score >= self.lower)
+        return np.select([acted, chosen], [ANSWERS[2], ANSWERS[1]], ANSWERS[0])
+
     def limited(
         self, held_out: Answered, calibration: Answered | None = None, confidence: float | None = None
     ) -> Bands:
@@ -504,6 +477,10 @@ class Bands:
         lower = np.nextafter(-limits.get("negative", -np.inf), np.inf)
         upper = max(self.upper, limits.get("positive", -np.inf))
         return replace(self, lower=min(self.lower, float(lower)), upper=upper, guarantees=guarantees)
+
+    def decide_on(self, known: Answered) -> Array:
+        """Answers to rows by bands that are limited on them."""
+        return self.limited(known).decide(known.rows)
 
 
 class Answered(NamedTuple):
@@ -611,7 +588,7 @@ def reviewed(bands: Bands, answers: Array, ranked: Ranked, assessment: Assessmen
     ranked, at = ranked.take([np.searchsorted(ANSWERS, answers)])
 
     def acting(part: Ranked, held: Array | None) -> Acting:
-        given = answers[at] if held is None else _answers(part, review, held)
+        given = answers[at] if held is None else part.answers(review, held)
         positive, looked_at = _positives(review, given, part), given == "review"
 
         def sums(values: Array, weight: Array, counted: Array) -> Array:
@@ -635,10 +612,3 @@ def _positives(review: Review, answers: Array, ranked: Ranked) -> Array:
     """How often the answer in the end is "positive"."""
     by_review = np.where(ranked.store.truth, 1.0 - review.error, review.error)
     return np.where(answers == "review", by_review, answers == "positive")
-
-
-def _answers(ranked: Ranked, review: Review, weight: Array) -> Array:
-    """Answers by bands for entries of these weights."""
-    bands = ranked.bands(review, weight)
-    rows = ranked.leaning(review, bands.extra_cost)
-    return bands.limited(Answered(rows, ranked.store.truth, weight)).decide(rows)

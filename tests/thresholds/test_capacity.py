@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 from csf.metrics import Review, RowCosts
 from csf.metrics.row_costs import CostTable
 from csf.search.decide import GivenProbabilities, GivenScores
-from csf.thresholds.capacity import Answered, Bands, bands_of_costs, bands_of_score, decide_within, predict_within
+from csf.thresholds.capacity import Answered, Bands, bands_of_costs, bands_of_score, predict_within
 from csf.thresholds.row_costs import RowRule, Tuned, leaning_of
 from csf.thresholds.rule import Leaning, ThresholdRule
 
@@ -104,7 +104,7 @@ def test_what_is_no_capacity(at_most):
 def test_no_other_answers_with_so_many_alerts_cost_less(rows, k, cost, error):
     p, fn, fp = np.array(rows).T
     bands = Bands(review=Review(cost=cost, error=error))
-    answers = decide_within(rule_of_costs(fn_cost=fn, fp_cost=fp), np.column_stack([1 - p, p]), bands, k)
+    answers = bands.decide_within(rule_of_costs(fn_cost=fn, fp_cost=fp), np.column_stack([1 - p, p]), k)
     costs = [
         {"negative": a * b, "positive": (1 - a) * c, "review": cost + error * (a * b + (1 - a) * c)} for a, b, c in rows
     ]
