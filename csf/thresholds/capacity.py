@@ -20,7 +20,7 @@ from csf._common.typing import Array, BoolArray, IntArray, Samples
 from csf._common.validation import check_fraction
 from csf.data.responses import TIE, midpoint
 from csf.evaluate import Assessment
-from csf.evaluate.assessment import Resampling, n_draws_of
+from csf.evaluate.assessment import SPREAD, Resampling, n_draws_of
 from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
 from csf.metrics.registry import aim
@@ -338,8 +338,8 @@ def choices_by_costs(store: RowStore, seed: int) -> Any:
             rule = store.tuned(score, kind, held)
             yield ranked(rule.log_odds(score) - rule.threshold)
 
-    key, kind = choice.choose(store.copies)
-    return ranked(store.beyond(choice.score(key), kind)), on_parts
+    (winner,) = on_parts(store.copies[:, None], 0)
+    return winner, on_parts
 
 
 def expected(
@@ -364,10 +364,12 @@ def expected(
     # The share that is captured has no unit.
     at = int(winner.in_costs)
     left_out = judge_left_out(units, judge, lambda sums: winner.values(sums)[at, -1], assessment.random_state)
-    added = winner.values(winner.summed(acting(winner, winner.weight), winner.weight))
-    added -= winner.values(left_out.sums.sum(axis=(0, 1)))
-    acted = acting(ranked, None)
-    values, captured = ranked.values(ranked.summed(acted, ranked.weight)) - added
+    values, acted = winner.values(left_out.sums.sum(axis=(0, 1))), acting(ranked, None)
+    if not ranked.in_costs:
+        # Trials are judged again on some of their thresholds: what these miss is the same for the winner.
+        values -= winner.values(winner.summed(acting(winner, winner.weight), winner.weight))
+        values += ranked.values(ranked.summed(acted, ranked.weight))
+    values, captured = values
     values = np.clip(values, *assessment.value_range).tolist()
     errors = assessment.spread * ranked.errors(acted, limits, assessment.random_state)
     return [replace(assessment, corrected_score=value, errors=each) for value, each in zip(values, errors)], captured
@@ -597,7 +599,8 @@ def reviewed(bands: Bands, answers: Array, ranked: Ranked, assessment: Assessmen
 
         return sums
 
-    (worth,), _ = expected(ranked, acting, assessment, np.ones(1))
+    # Bands are chosen on these samples, also where the model was fitted to others.
+    (worth,), _ = expected(ranked, acting, replace(assessment, spread=SPREAD), np.ones(1))
     return Reviewed(
         value=worth.corrected_score,
         interval=worth.score_interval,
