@@ -10,11 +10,16 @@ from csf._common.validation import (
     check_bool,
     check_labels,
     check_number,
+    check_samples,
     check_scores,
     check_weights,
     floats,
     generator,
 )
+from csf.data.labels import read_codes
+from csf.evaluate import interval
+from csf.metrics import RowCosts
+from csf.metrics.profile import ErrorProfile
 
 
 @pytest.mark.parametrize("value", [0, 1.0, None, "True", ()])
@@ -59,6 +64,29 @@ def test_scores_and_weights_that_are_no_numbers_are_named():
         check_weights("balanced", 2)
     with pytest.raises(TypeError, match="sample_weight must be an array of real numbers, got complex ones"):
         check_weights(np.ones(2, dtype=complex), 2)
+
+
+MASKED = np.ma.array([0, 1, 1], mask=[0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: check_scores(MASKED, 3),
+        lambda: check_weights(MASKED, 3),
+        lambda: check_labels(MASKED),
+        lambda: check_samples(np.ones((3, 1)), MASKED),
+        lambda: check_samples(MASKED[:, None], [0, 1, 1]),
+        lambda: ErrorProfile.from_predictions([0, 1, 1], MASKED),
+        lambda: ErrorProfile.from_classes([0, 1, 1], MASKED, null_class=0),
+        lambda: interval([0, 1, 1], MASKED),
+        lambda: RowCosts(fn=1.0, fp=1.0).score([0, 1, 1], MASKED),
+        lambda: read_codes(np.ma.array([[0, 1], [1, 0]], mask=[[0, 0], [0, 1]]), 2),
+    ],
+)
+def test_what_is_below_a_mask_is_not_known(read):
+    with pytest.raises(ValueError, match=r"(y|X|y_pred|pred|y_score|sample_weight) is masked in 1 places; fill these"):
+        read()
 
 
 @pytest.mark.parametrize("seed", ["0", 0.5, {}, -1])

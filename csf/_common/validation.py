@@ -109,7 +109,7 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
     names, the pandas index alone is looked at.
     """
     for name, value in (("X", X), ("y", y)):
-        way = _way_into_memory(name, value)
+        way = _way_into_memory(name, check_unmasked(value, name))
         if way is not None:
             kind = f"{type(value).__module__.partition('.')[0]} {type(value).__name__}"
             search = _SEARCHES.get(kind.partition(" ")[0])
@@ -121,7 +121,6 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
     if not getattr(columns, "is_unique", True):
         twice = columns[columns.duplicated()].unique().tolist()
         raise ValueError(f"X has several columns of the same name, {twice}; rename them, or drop all but one of each")
-    check_unmasked(X, "X")
     warn_of_order(X=X, y=y, **others)
     alike = indexable(X, y)
     return canonical_csr(alike[0]), alike[1]
@@ -293,30 +292,19 @@ def floats(values: Any, name: str) -> FloatArray:
     values = check_unmasked(values, name)
     try:
         array = np.asarray(values)
-        kind = _no_number(array)
-        if kind is None:
+        # What objects are, numbers or dates, is seen in them alone.
+        array = np.array(array.tolist()) if array.dtype.kind == "O" else array
+        if array.dtype.kind not in _NO_NUMBERS:
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} must be an array of numbers: {error}") from None
-    wrong = ValueError if kind is str else TypeError
-    raise wrong(f"{name} must be an array of {_NO_NUMBERS[kind]}: {array.ravel()[:1].tolist()}")
+    wrong = ValueError if array.dtype.kind in "SU" else TypeError
+    raise wrong(f"{name} must be an array of {_NO_NUMBERS[array.dtype.kind]}")
 
 
-# What numpy would make numbers of without a word.
-_NO_NUMBERS = {
-    str: "numbers, got texts (pandas.to_numeric makes numbers of them)",
-    complex: "real numbers, got complex ones",
-    np.datetime64: "numbers, got dates",
-    np.timedelta64: "numbers, got times",
-}
-
-
-def _no_number(array: Array) -> type | None:
-    """What an array holds that is no real number, though numpy would make one of it."""
-    of_kind = {"c": complex, "U": str, "S": str, "M": np.datetime64, "m": np.timedelta64}.get(array.dtype.kind)
-    if array.dtype.kind != "O":
-        return of_kind
-    return next((kind for each in array.flat for kind in _NO_NUMBERS if isinstance(each, kind)), None)
+# Kinds of arrays that numpy makes numbers of without a word.
+_NO_NUMBERS = {"c": "real numbers, got complex ones", "M": "numbers, got dates", "m": "numbers, got spans of time"}
+_NO_NUMBERS |= dict.fromkeys("SU", "numbers, got texts (pandas.to_numeric makes numbers of them)")
 
 
 def check_unmasked(values: Any, name: str) -> Any:

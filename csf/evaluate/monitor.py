@@ -228,7 +228,7 @@ class Monitor:
         if truth.ndim != 1 or truth.shape != pred.shape:
             raise ValueError(f"y and y_pred must be of one length, got shapes {truth.shape} and {pred.shape}")
         # What is below a mask is not known.
-        known = _known(truth) & ~np.ma.getmask(y)
+        known = _known(truth) & ~np.ma.getmask(pred if y is None else y)
         truth, pred = truth[known], pred[known]
         classes, null = self.search.classes_, self.search.null_class_
         for what, labels in (("y", truth), ("y_pred", pred)):

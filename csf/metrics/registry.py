@@ -214,9 +214,9 @@ def get_metric(metric: MetricLike) -> Metric:
         return OfTwoClasses(metric)
     if row_costs(metric) is not None:
         raise ValueError(
-            f"metric={metric!r} has costs for each row, which one threshold cannot use; csf.CostSearch decides each "
-            "row by its own costs, in memory. Use another metric here, such as csf.metrics.WeightedAccuracy with "
-            "one cost for each kind of error"
+            f"metric={metric!r} has costs for each row: csf.CostSearch decides each row by its own costs, in memory. "
+            "Use a metric with one cost for each kind of error here, such as csf.metrics.WeightedAccuracy. A monitor "
+            "watches the mean cost, Constraint(MeanCost(fn=5.0), '<=', 0.3), by update(y, y_pred, cost=...)"
         )
     if _is_function(metric):
         return _once(_two_classes_of, metric)

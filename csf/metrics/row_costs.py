@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
-from csf._common.validation import check_binary_target, check_choice, check_unmasked, check_weights, floats
+from csf._common.validation import check_binary_target, check_choice, check_count, check_unmasked, check_weights, floats
 from csf.metrics.profile import NOISE
 
 MEASURES = ("savings", "cost", "benefit")
@@ -42,10 +42,7 @@ class Column:
     place: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.place, (bool, np.bool_)) or not isinstance(self.place, Integral):
-            raise TypeError(f"Column takes the place of a column, an int from 0 on, got {self.place!r}")
-        if self.place < 0:
-            raise ValueError(f"Column counts places from 0 on, got {self.place!r}; give the place from the left")
+        check_count(self.place, "place of a Column", minimum=0)
 
 
 # A number for all rows, the name or the place of a column of X, a function of X; None where `fit` is given it.
@@ -159,6 +156,10 @@ class RowCosts:
     Costs are finite numbers >= 0. Write a gain as a cost of the other answer: who earns 30 from a sale that is found
     loses 30 by missing it. The same number may be added to the costs of both answers to a row without changing any
     decision; it changes the savings, as it is paid in any case.
+
+    Where few dear rows carry much of what is at stake, see ``dearest_share_``, intervals are too narrow: with lognormal
+    amounts and 60 positives 90 % intervals held savings in 87 % of simulations and the mean cost in 77 %, with 30
+    positives in 78 %. ``corrected_score_`` was 5 to 11 points too low there.
 
     References
     ----------
@@ -369,9 +370,7 @@ class RowCosts:
     def value_of(self, table: CostTable, is_pos: BoolArray, found: Array, weight: Array | None) -> float:
         """Value of decisions about rows with these costs, or of the share of each row that is found."""
         weight = np.ones(is_pos.size) if weight is None else weight
-        return self.value(
-            weight @ paid(*table.answers(is_pos), found), *_totals(table, is_pos, weight), weight.sum()
-        )
+        return self.value(weight @ paid(*table.answers(is_pos), found), *_totals(table, is_pos, weight), weight.sum())
 
 
 def paid(negative: Array, positive: Array, found: Array) -> Array:

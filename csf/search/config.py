@@ -30,7 +30,7 @@ from csf._common.validation import (
 from csf.data.costs import NORMALIZATIONS, WEIGHTINGS
 from csf.data.responses import response_method
 from csf.evaluate.choices import Chooser, Margins, ModelMargin
-from csf.metrics.constraints import Review
+from csf.metrics.constraints import Review, get_constraint
 from csf.metrics.registry import aim
 from csf.search.strategies import Ladder, Strategy, get_strategy
 from csf.search.strategies.named import OnlyEqualCosts
@@ -607,7 +607,8 @@ class SearchConfig(SearchOptions):
         check_fraction(self.confidence, "confidence")
         check_fraction(self.calibration, "calibration")
         missing = {
-            "a constraint, such as 'precision >= 0.8'": self.constraint is None and not self.limits_answers,
+            "a constraint, such as 'precision >= 0.8', or review=Review(wrong=0.05)": self.constraint is None
+            and not self.limits_answers,
             "a threshold, 'stable' or 'tune'": not self.tunes,
             "refit=True": not self.refit,
         }
@@ -615,7 +616,7 @@ class SearchConfig(SearchOptions):
             if absent:
                 raise ValueError(f"confidence={self.confidence!r} needs {what}; give it, or leave out confidence")
         if self.constraint is not None:
-            check_rates(self.aim.constraint)
+            check_rates(get_constraint(self.constraint))
         if self.splits_are_given:
             raise ValueError(
                 "confidence= holds out calibration samples before it makes the folds, so cv cannot be a fixed list "

@@ -260,12 +260,6 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             raise ValueError("several labels a sample are watched one by one: use searches_[k].monitor for label k")
         if demand is None and promise is not None and promise.holds:
             demand = get_constraint(self.constraint)
-        if demand is None and hasattr(self, "row_costs_"):
-            raise ValueError(
-                "a search for costs of rows has no level to watch by itself: give the mean cost that is not to be "
-                "exceeded, monitor(Constraint(MeanCost(fn=1.0, fp=1.0), '<=', 2.5)) of csf.metrics, and "
-                "update(y, y_pred, cost=...) with what each decision cost"
-            )
         if demand is None:
             metric = get_confusion_metric(self.metric) if hasattr(self, "class_costs_") else get_metric(self.metric)
             return Monitor(self, metric, ">=", self.score_interval_[0], alpha=alpha, audit=audit, path=path)

@@ -24,6 +24,7 @@ from csf.evaluate.choices import influence, outcomes
 from csf.evaluate.trials import first_line
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.base import Metric
+from csf.metrics.constraints import ANSWERS
 from csf.metrics.registry import aim_of
 from csf.search.config import MODEL
 from csf.search.decide import decide
@@ -657,7 +658,19 @@ def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
     several = hasattr(search, "label_names_") or is_class_search(search)
     rarest = "" if several else f", with {search.class_count_.min():g} samples of the rarer class"
     chosen = "" if search.n_trials_ == 1 else f"; corrected for the choice among {search.n_trials_} trials"
-    return f"{judged}{rarest}{chosen}. The interval is for all data of this kind; a small test set varies more."
+    same = _same_answer(search) if is_row_search(search) else ""
+    return f"{judged}{rarest}{chosen}. The interval is for all data of this kind; a small test set varies more.{same}"
+
+
+def _same_answer(search: Any) -> str:
+    """What the same answer to all is worth, where the interval of costs of rows is not above that."""
+    positive, _, negative, _ = answers_to_all(search).values()
+    worth = search.row_costs_.value(min(negative, positive), negative, positive, 1.0)
+    if worth < search.score_interval_[0]:
+        return ""
+    return (
+        f" It does not lie above {worth:.3g}, the value of the same answer to all rows: a gain over that is not shown."
+    )
 
 
 def _verdict(search: Any, held: HeldOut | None, found: list[Finding]) -> str:
@@ -682,7 +695,8 @@ def winner_of(search: Any) -> str:
     if hasattr(search, "label_names_"):
         return f"{_trained(search)}, with one threshold for {len(search.label_names_)} labels."
     if is_row_search(search):
-        return f"{_trained(search)}; it decides each row by its own costs."
+        same = f"no rule saved anything, and it answers {search.row_rule_!r} to all rows"
+        return f"{_trained(search)}; {same if search.row_rule_ in ANSWERS else 'it decides each row by its own costs'}."
     if is_class_search(search):
         power = search.trials_[search.best_index_].t
         weights = "equal class weights" if power == 0.0 else f"class weights in proportion to share^-{power:.3g}"

@@ -41,8 +41,10 @@ def answers_to_all(search: CostSearch) -> dict[str, float]:
 def draw_costs(ax: Axes, search: CostSearch) -> None:
     """Mean cost of a row against the threshold of its log-odds plus log(gain / loss), out-of-fold."""
     found, store = search._outcome, search.held_out_
-    score, threshold = found.held_out_scores, found.tuned.threshold
-    ends = np.quantile(score[np.isfinite(score)], [0.01, 0.99])
+    score = found.held_out_scores
+    finite = score[np.isfinite(score)]
+    # The same answer to all rows is that of a threshold beyond the last score.
+    threshold, ends = np.clip(found.tuned.threshold, finite.min(), finite.max()), np.quantile(finite, [0.01, 0.99])
     at = np.linspace(min(ends[0], threshold), max(ends[1], threshold), 101)
     draws = [store.costs_at(score, at, counts) for counts in bootstrap_counts(store.copies, _N_DRAWS, 0)]
     banded(ax, at, store.costs_at(score, at, store.copies), np.concatenate(draws, axis=1), "each row by its own costs")

@@ -441,8 +441,8 @@ class CostRule(SavedRule):
         score = "decision_function" if self.reads == "decision_function" else "log(p / (1 - p)) of predict_proba"
         return {
             "rule": f"r = log((fn - tp) / (fp - tn)); s = {score}; z = s - power * r, at least -farthest and at most "
-            "farthest; positive where slope * z + intercept + r >= threshold, else negative. Where fn <= tp and "
-            "fp >= tn: negative; else where fp <= tn: positive",
+            "farthest; positive where slope * z + intercept + r, rounded to 9 decimals, >= threshold, else negative. "
+            "Where fn <= tp and fp >= tn: negative; else where fp <= tn: positive",
             **vars(self),
             "threshold": finite(self.threshold),
         }

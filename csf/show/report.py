@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import errno
 import hashlib
 import io
 import os
@@ -502,13 +501,12 @@ def templates() -> Any:
 
 def check_page(path: PathLike) -> None:
     """Refuse a file whose name promises another format, and a folder."""
-    if os.path.isdir(path):
-        raise IsADirectoryError(errno.EISDIR, "a report is a file, and this is a folder; add a name", os.fspath(path))
-    suffix = os.path.splitext(os.fspath(path))[1]
-    if suffix.lower() not in ("", ".html", ".htm"):
+    suffix, is_folder = os.path.splitext(os.fspath(path))[1], os.path.isdir(path)
+    if is_folder or suffix.lower() not in ("", ".html", ".htm"):
         raise ValueError(
-            f"a report is a page of HTML, and {os.fspath(path)!r} ends in {suffix!r}; give a name such as "
-            "'report.html' (a browser prints it as PDF)"
+            f"a report is a page of HTML, and {os.fspath(path)!r} "
+            f"{'is a folder' if is_folder else f'ends in {suffix!r}'}; give a name such as 'report.html' (a browser "
+            "prints it as PDF)"
         )
 
 

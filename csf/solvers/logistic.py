@@ -28,6 +28,7 @@ from csf.solvers.matrix import Rows
 
 # Looks at all samples that steps with new second derivatives take to the end.
 _LAST_LOOKS = 2.0
+_TINY = np.finfo(np.float64).tiny
 # New second derivatives that take fewer looks than these are always made: old ones mislead first steps.
 _CHEAP = 2.0
 # Share of the slope that inexact Newton steps leave.
@@ -262,7 +263,7 @@ class Logistic(Solver[Solution]):
 
     def _is_stale(self, left: Scalar, wanted: Scalar) -> bool:
         """Whether new second derivatives take less than more steps with old ones, which leave a share of the slope."""
-        return bool(left > 0.5 or np.log(wanted) / np.log(left) > _LAST_LOOKS + self._curvatures.price)
+        return bool(left > 0.5 or np.log(wanted) / np.log(max(left, _TINY)) > _LAST_LOOKS + self._curvatures.price)
 
     def _conjugate(self, curvature: Array, n_steps: int) -> Callable[[Array], Array]:
         """Function that applies about the inverse of the second derivatives, by conjugate gradients."""

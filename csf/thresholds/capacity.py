@@ -530,6 +530,7 @@ def bands_of_score(
     """
     if review.only_limits:
         return Bands(review=review, lower=threshold, upper=threshold)
+    score, truth, weight = (each[weight > 0.0] for each in (score, truth, weight))
     distinct, at = np.unique(score, return_inverse=True)
     edges = np.concatenate([[-np.inf], midpoint(distinct[1:], distinct[:-1]), [np.inf]])
     tried = np.unique(np.linspace(0, distinct.size, _MOST_CUTS).round().astype(int))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from scipy.special import expit, logit
 
 from csf._common.messages import warn
 from csf._common.sklearn import clone, last_step
-from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
+from csf._common.typing import Array, BoolArray, Estimator, Samples
 from csf.data.responses import response_method
-from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey, TrialRow
+from csf.evaluate import Assessment, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import LEVEL, SPREAD, interval, n_draws_of
 from csf.evaluate.choices import Margins
 from csf.evaluate.draws import LARGE, LeftOut, Units, bootstrap_counts, grouped, judge_left_out
@@ -244,22 +244,13 @@ class RowScores(TrialRow):
 class RowStore(EntryStore[RowScores]):
     """Pooled held-out log-odds, or margins, of the trials of one search, and what the entries cost.
 
-    ``likely`` says whether they are the log-odds of the class.
+    ``likely`` says whether they are the log-odds of the class; see `csf.evaluate.EntryStore` for the ``options``.
     """
 
     def __init__(
-        self,
-        truth: BoolArray,
-        weight: Array | None,
-        costs: RowCosts,
-        table: CostTable,
-        *,
-        likely: bool,
-        samples: IntArray,
-        copies: IntArray | None = None,
-        max_bytes: int = MAX_BYTES,
+        self, truth: BoolArray, weight: Array | None, costs: RowCosts, table: CostTable, *, likely: bool, **options: Any
     ) -> None:
-        super().__init__(truth, weight, samples=samples, copies=copies, max_bytes=max_bytes)
+        super().__init__(truth, weight, **options)
         self.costs, self.table, self.likely = costs, table, likely
         self.answers, self.shift = table.answers(truth), table.shift
 
@@ -298,7 +289,7 @@ class RowStore(EntryStore[RowScores]):
     @property
     def kinds(self) -> tuple[str, ...]:
         """How scores can decide: the first one stays unless another gains the margin."""
-        return ("plain", "sigmoid", "swept", "negative", "positive") if self.likely else ("sigmoid", "negative", "positive")
+        return ("plain", *Margins.ROW_RULES) if self.likely else ("sigmoid", "negative", "positive")
 
     def tuned(self, score: Array, kind: str, counts: Array) -> Tuned:
         """What decides, tuned on entries of samples that are there so often."""
@@ -308,11 +299,12 @@ class RowStore(EntryStore[RowScores]):
 
     def decisions(self, score: Array, kind: str) -> Array:
         """What share of the copies of each entry is decided to be positive, see `_cross_tuned`."""
-        return sum(share * Tuned().decide(beyond, self.shift) for beyond, share in self._cross_tuned(score, kind))
+        cross_tuned = self._cross_tuned(score, kind)
+        return np.sum([share * Tuned().decide(beyond, self.shift) for beyond, share in cross_tuned], axis=0)
 
     def beyond(self, score: Array, kind: str) -> Array:
         """Log-odds of the entries beyond the threshold, see `_cross_tuned`; the mean of those of their copies."""
-        return sum(share * beyond for beyond, share in self._cross_tuned(score, kind))
+        return np.sum([share * beyond for beyond, share in self._cross_tuned(score, kind)], axis=0)
 
     def _cross_tuned(self, score: Array, kind: str) -> Iterator[tuple[Array, Array]]:
         """Log-odds of entries beyond what was tuned on the copies outside of each part, and the shares inside it."""
@@ -322,8 +314,8 @@ class RowStore(EntryStore[RowScores]):
         said = [self.truth, np.clip(score, -FARTHEST, FARTHEST), *self._said_of_costs]
         held = dealt([np.bincount(self.samples, each) for each in said], self.copies)
         # Halves of many samples say as much.
-        held = held if self.copies.sum() <= LARGE else np.stack([held[:, ::2].sum(axis=1), held[:, 1::2].sum(axis=1)], 1)
-        for inside in held.T[held.any(axis=0)]:
+        parts = held.T if self.copies.sum() <= LARGE else np.stack([held[:, at::2].sum(axis=1) for at in (0, 1)])
+        for inside in parts[parts.any(axis=1)]:
             rule = self.tuned(score, kind, self.copies - inside)
             beyond = np.clip(rule.log_odds(score), -FARTHEST, FARTHEST) - rule.threshold
             yield np.clip(beyond, -LARGEST, LARGEST), (inside / np.maximum(self.copies, 1))[self.samples]
@@ -367,19 +359,16 @@ class RowChoice:
     """Candidates of a store, and what their decisions come to."""
 
     def __init__(self, store: RowStore) -> None:
-        self.store = store
-        self._known: dict[RowCandidate, Array] = {}
+        self.store, self.paid = store, cache(self._paid)
 
     def score(self, key: TrialKey) -> Array:
         """Log-odds, or margins, of a trial."""
         return unweighted(self.store[key].score, self.store.shift, self.store[key].power)
 
-    def paid(self, candidate: RowCandidate) -> Array:
+    def _paid(self, candidate: RowCandidate) -> Array:
         """What a candidate's decisions cost in each sample."""
-        if candidate not in self._known:
-            key, kind = candidate
-            self._known[candidate] = self.store.paid(self.store.decisions(self.score(key), kind))
-        return self._known[candidate]
+        key, kind = candidate
+        return self.store.paid(self.store.decisions(self.score(key), kind))
 
     def _saved(self, over: RowCandidate, candidate: RowCandidate, counts: Array, margin: float) -> float:
         """What a candidate saves over another one; 0 unless that is more than the margin.

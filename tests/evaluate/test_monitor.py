@@ -158,6 +158,14 @@ def test_labels_of_frames_may_be_missing(data, kind):
     assert monitor.value == pytest.approx(f1_score(labels[kept], search.predict(X[kept]), pos_label=positive or 1))
 
 
+def test_labels_below_a_mask_are_missing(search):
+    monitor, y = search.monitor("f1 >= 0.3"), np.tile([0, 1, 1, 0], 30)
+    monitor.update(np.ma.array(y, mask=np.arange(120) % 4 == 0), y)
+    assert monitor.n_samples == 90
+    with pytest.raises(ValueError, match="y_pred is masked in 30 places"):
+        monitor.update(y, np.ma.array(y, mask=np.arange(120) % 4 == 0))
+
+
 def test_labels_of_alerts_alone_show_precision(search):
     y, found = batch(np.random.default_rng(5), 4000, 0.1, 0.05, 0.08)
     alerts = found > 0

@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,6 +11,7 @@ from sklearn.base import clone
 
 from csf.metrics import Column, RowCosts, get_metric
 from csf.metrics.row_costs import CostTable, row_costs
+from csf.metrics.row_costs import paid as paid_in_rows
 from tests.oracles import row_costs as oracle
 
 amounts = st.floats(0.0, 100.0).map(lambda value: round(value, 3))
@@ -149,3 +152,84 @@ def test_score_of_labels():
     doubled = cost.score(np.append(y, "b"), np.append(predicted, "a"), pd.concat([X, X.iloc[[1]]]), pos_label="b")
     weighted = cost.score(y, predicted, X, pos_label="b", sample_weight=[1, 2, 1, 1])
     assert doubled == pytest.approx(weighted) == pytest.approx(1 - 9 / 10)
+
+
+def test_costs_that_need_X_are_not_read_elsewhere():
+    X, y, predicted = np.array([[100.0], [2.0], [40.0], [3.0]]), [1, 1, 0, 0], [1, 0, 1, 0]
+    for source in (Column(0), lambda X: X[:, 0]):
+        cost = RowCosts(fn=source, fp=5.0)
+        assert cost.score(y, predicted, X) == pytest.approx(0.3)
+        with pytest.raises(ValueError, match=r"X must be given: fn=.* is a column of X, or a function of it"):
+            cost.score(y, predicted)
+        # What is given with the rows needs none.
+        assert cost.score(y, predicted, fn_cost=X[:, 0]) == pytest.approx(0.3)
+    assert RowCosts(fn=2.0, fp=5.0).score(y, predicted) == pytest.approx(1 - 7 / 4)
+    with pytest.raises(ValueError, match="X has 3 rows, and y_true 4 labels"):
+        RowCosts(fn=Column(0), fp=5.0).score(y, predicted, X[:3])
+
+
+@pytest.mark.parametrize("place", [True, np.True_, "amount", 1.0, -1])
+def test_places_count_from_0(place):
+    with pytest.raises((TypeError, ValueError), match="place of a Column must be an int >= 0"):
+        Column(place)
+
+
+def test_places_of_frames_of_all_kinds():
+    table = np.array([[1.0, 7.0], [2.0, 8.0]])
+    for X in (pd.DataFrame(table), pd.DataFrame(table, columns=[5, 3]), pl.DataFrame(table), table.tolist()):
+        assert RowCosts(fn=Column(np.int64(1)), fp=1).table(X).fn.tolist() == [7.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("cost", "error", "message"),
+    [
+        (np.array(["2020-01-01"] * 3, dtype="M8[D]"), TypeError, "got dates"),
+        (pd.Series(pd.to_datetime(["2020-01-01"] * 3)), TypeError, "got dates"),
+        (pl.Series([1, 2, 3]).cast(pl.Datetime), TypeError, "got dates"),
+        (np.array([1, 2, 3], dtype="m8[D]"), TypeError, "got spans of time"),
+        (np.array([np.datetime64("2020")] * 3, dtype=object), TypeError, "got dates"),
+        (["1", "2", "3"], ValueError, "got texts"),
+        (np.array([1.0, "2", 3], dtype=object), ValueError, "got texts"),
+        (np.array([1j, 2, 3]), TypeError, "real numbers, got complex ones"),
+        (np.ma.array([1.0, 999.0, 3.0], mask=[0, 1, 0]), ValueError, "fn_cost is masked in 1 places; fill"),
+        (pd.array([1, None, 3], dtype="Int64"), ValueError, "fn_cost is nan in row 1"),
+        (pl.Series([1.0, None, 3.0]), ValueError, "fn_cost is nan in row 1"),
+        (True, TypeError, "fn_cost must be a number or an array"),
+        (np.full(3, 1e308), ValueError, "more than a float can hold"),
+    ],
+)
+def test_what_is_no_cost(cost, error, message):
+    with pytest.raises(error, match=message):
+        RowCosts(fp=1.0).score([1, 1, 0], [1, 0, 1], fn_cost=cost)
+    with pytest.raises(TypeError, match="fn must be a number"):
+        RowCosts(fn=True)
+
+
+@pytest.mark.parametrize(
+    "cost", [[Decimal("1.5"), Decimal(2), 3], np.ma.array([1.5, 2.0, 3.0]), [np.float32(1.5), 2, 3]]
+)
+def test_what_is_a_cost(cost):
+    assert RowCosts(fp=1.0).table(np.ones((3, 1)), fn_cost=cost).fn.tolist() == [1.5, 2.0, 3.0]
+
+
+@given(rows, st.sampled_from([3.0, 0.1, 1e-3, 7 / 3, 1e5]), st.integers(0, 8).map(lambda eighths: eighths / 8))
+def test_the_unit_of_costs_moves_no_tie(drawn, factor, p):
+    given = columns(drawn)[3]
+    table, other = (CostTable(*(unit * each for each in given.values())) for unit in (1.0, factor))
+    np.testing.assert_array_equal(np.sign(table.gain), np.sign(other.gain))
+    one, two = table.expected_gain(p), other.expected_gain(p)
+    np.testing.assert_array_equal(np.sign(one), np.sign(two))
+    # Which rows rank before which others, and which ones the same.
+    np.testing.assert_array_equal(np.sign(one[:, None] - one), np.sign(two[:, None] - two))
+
+
+@given(rows)
+def test_a_share_of_a_row_pays_its_share(drawn):
+    costs, y, answers, given = columns(drawn)
+    table, half = CostTable(*given.values()), np.full(len(y), 0.5)
+    negative, positive = table.answers(np.array(y))
+    np.testing.assert_array_equal(
+        paid_in_rows(negative, positive, np.array(answers)), np.where(answers, positive, negative)
+    )
+    both = [oracle.paid(costs, y, [answer] * len(y)) for answer in (False, True)]
+    assert paid_in_rows(negative, positive, half).sum() == pytest.approx(np.mean(both), abs=1e-9)

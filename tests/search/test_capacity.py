@@ -247,6 +247,18 @@ def test_exported_rules_answer_alike(monkeypatch, margin):
     assert rule["lower"] == -rule["upper"] == np.finfo(float).max
 
 
+def test_rows_of_weight_0_set_no_limit_on_wrong_answers():
+    X, y = frame(300)
+    model, weight = LogisticRegression().fit(X, y), np.random.default_rng(0).integers(0, 2, size=300)
+    kept = weight > 0
+    options = {"cv": "prefit", "review": Review(cost=0.2, wrong=0.1)}
+    search = CostSearch(model, **options).fit(X, y, weight)
+    np.testing.assert_array_equal(search.decide(X), CostSearch(model, **options).fit(X[kept], y[kept]).decide(X))
+    # The only wrong answers weigh nothing.
+    right = (model.predict(X) == y).astype(float)
+    CostSearch(model, **options).fit(X, y, right)
+
+
 def test_what_has_no_third_answer():
     X, y = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
     for target in (y, np.column_stack([y == 0, y == 1]).astype(int)):

@@ -1,12 +1,15 @@
+import json
 import pickle
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -15,10 +18,12 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.utils.metaestimators import available_if
 
 from csf import CostSearch
 from csf.evaluate.choices import Margins
-from csf.metrics import Column, RowCosts
+from csf.export import cost_rule
+from csf.metrics import Column, Review, RowCosts
 from csf.search.strategies import Ladder
 from csf.thresholds import row_costs
 from csf.thresholds.row_costs import Tuned
@@ -196,6 +201,8 @@ def test_costs_are_routed():
     ("options", "given", "message"),
     [
         ({"constraint": "precision >= 0.8"}, {}, "constraint=.* is not for costs of rows: rates"),
+        ({"constraint": "precision >= 0.8", "confidence": 0.9}, {}, "constraint=.* is not for costs of rows: rates"),
+        ({"confidence": 0.9}, {}, r"confidence=0.9 needs a constraint, .* or review=Review\(wrong=0.05\)"),
         ({"min_gain": 1.5}, {}, "min_gain=1.5 is not for costs of rows"),
         ({"threshold": None}, {}, "threshold=None is not for costs of rows.*'stable'"),
         ({"refit": "folds"}, {}, "refit='folds'.*use refit=True"),
@@ -326,3 +333,187 @@ def test_checkpoint(fitted, tmp_path):
     assert resumed.corrected_score_ == fitted.corrected_score_
     with pytest.raises(ValueError, match="another search"):
         CostSearch(fitted.base, metric=COST, checkpoint=path).fit(X, y, fn_cost=X["amount"] + 1.0)
+
+
+# ---------------------------------------------------------------- laws: the unit, the order and the copies of rows
+
+
+class Given(ClassifierMixin, BaseEstimator):
+    """A fitted classifier whose probability is the first column, or whose margin it is."""
+
+    def __init__(self, margins=False):
+        self.margins = margins
+        self.classes_ = np.array([0, 1])
+
+    def fit(self, X, y, sample_weight=None):
+        return self
+
+    @available_if(lambda self: not self.margins)
+    def predict_proba(self, X):
+        return np.c_[1.0 - X[:, 0], X[:, 0]]
+
+    @available_if(lambda self: self.margins)
+    def decision_function(self, X):
+        return X[:, 0] - 0.4
+
+
+def judged(X, y, costs, new, *, measure="savings", margins=False, weight=None, unit=1.0):
+    """Decisions, the choice, and what it is said to be worth in the first unit, of a search of given probabilities."""
+    search = CostSearch(Given(margins), measure, cv="prefit").fit(X, y, weight, **costs)
+    values = np.array([search.best_score_, search.corrected_score_, *search.score_interval_])
+    captured = search.at_capacity(0.2).captured, search.dearest_share_
+    return search.predict(new[0], **new[1]), search.row_rule_, np.append(values / unit, captured)
+
+
+def same(one, two):
+    np.testing.assert_array_equal(one[0], two[0])
+    assert one[1] == two[1]
+    np.testing.assert_allclose(one[2], two[2], rtol=1e-9, atol=1e-9)
+
+
+def times(costs, factor, more=0.0):
+    return {name: factor * each + more for name, each in costs.items()}
+
+
+@st.composite
+def drawn_rows(draw):
+    """Probabilities and costs, some of few values, so that much is tied."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n_rows, coarse, whole = draw(st.integers(12, 60)), draw(st.booleans()), draw(st.booleans())
+    p = rng.integers(1, 8, n_rows) / 8 if coarse else rng.uniform(size=n_rows)
+    y = (rng.uniform(size=n_rows) < p).astype(int)
+    y[:4] = 0, 1, 0, 1
+    fn, fp = rng.integers(1, 8, size=(2, n_rows)) * 1.0 if whole else rng.lognormal(size=(2, n_rows))
+    costs = {"fn_cost": fn, "fp_cost": fp, "tp_cost": rng.integers(0, 2, n_rows) * 0.5, "tn_cost": np.zeros(n_rows)}
+    copies = rng.integers(0, 4, n_rows)
+    copies[:4] = 1
+    options = {"measure": draw(st.sampled_from(["savings", "cost", "benefit"])), "margins": draw(st.booleans())}
+    return p[:, None], y, costs, copies, options
+
+
+def check_laws(drawn, factor):
+    X, y, costs, copies, options = drawn
+    new = X, costs
+    plain = judged(X, y, costs, new, **options)
+    dearer = times(costs, factor)
+    unit = 1.0 if options["measure"] == "savings" else factor
+    same(judged(X, y, dearer, (X, dearer), unit=unit, **options), plain)
+    order = np.random.default_rng(0).permutation(y.size)
+    same(judged(X[order], y[order], {name: each[order] for name, each in costs.items()}, new, **options), plain)
+    at = np.repeat(np.arange(y.size), copies)
+    repeated = judged(X[at], y[at], {name: each[at] for name, each in costs.items()}, new, **options)
+    same(judged(X, y, costs, new, weight=copies.astype(float), **options), repeated)
+    # What is paid in any case: savings are other shares then, and decisions the same.
+    found, kind, _ = judged(X, y, times(costs, 1.0, 4.0), (X, times(costs, 1.0, 4.0)), **options)
+    np.testing.assert_array_equal(found, plain[0])
+    assert kind == plain[1]
+
+
+def test_unit_order_and_copies_of_rows_decide_nothing():
+    rng = np.random.default_rng(3)
+    p = rng.integers(1, 8, size=60) / 8
+    y = (rng.uniform(size=60) < p).astype(int)
+    costs = dict(zip(("fn_cost", "fp_cost"), rng.integers(1, 8, size=(2, 60)) * 1.0)) | dict.fromkeys(
+        ("tp_cost", "tn_cost"), np.zeros(60)
+    )
+    check_laws((p[:, None], y, costs, rng.integers(0, 4, 60), {"measure": "savings"}), 0.001)
+
+
+@pytest.mark.slow
+@settings(max_examples=6)
+@given(drawn_rows(), st.sampled_from([3.0, 0.1, 1e-3, 7 / 3, 1e5]))
+def test_laws_of_costs_of_rows(drawn, factor):
+    check_laws(drawn, factor)
+
+
+# ---------------------------------------------------------------- few rows with stakes, and no rule that saves
+
+
+def test_one_row_may_carry_all_that_is_at_stake():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=120)
+    y = (rng.uniform(size=120) < 0.3 * p).astype(int)
+    X, first = p[:, None], np.flatnonzero(y)[0]
+    fn = np.where(np.arange(120) == first, 50.0, np.where(y == 1, 0.0, 3.0))
+    search = CostSearch(Given(), "cost", cv="prefit").fit(X, y, fn_cost=fn, fp_cost=1.0)
+    # Nobody else's cost can say to act on that row: the choice is judged on rows that did not make it.
+    assert -50.0 / 120 - 1.0 <= search.best_score_ <= 0.0
+    assert np.isfinite(search.corrected_score_)
+    weight = np.where(np.arange(120) == first, 0.0, 1.0)
+    for rows in (slice(None), weight > 0.0):
+        with pytest.raises(ValueError, match="predicting negative is never more expensive in any row"):
+            CostSearch(Given(), "cost", cv="prefit").fit(X[rows], y[rows], weight[rows], fn_cost=fn[rows], fp_cost=1.0)
+    search = CostSearch(Given(), "cost", cv="prefit").fit(X, y, fn_cost=1e300, fp_cost=1.0)
+    assert search.predict(X, fn_cost=1e300).all()
+    assert search.best_score_ == pytest.approx(-np.mean(y == 0))
+
+
+def test_rows_of_weight_0_change_nothing():
+    rng = np.random.default_rng(1)
+    p, weight = rng.uniform(size=80), rng.integers(0, 2, size=80).astype(float)
+    y, X, kept = (rng.uniform(size=80) < p).astype(int), p[:, None], weight > 0.0
+    costs = {"fn_cost": rng.lognormal(size=80), "fp_cost": rng.lognormal(size=80)}
+    with_them = judged(X, y, costs, (X, costs), weight=weight)
+    same(with_them, judged(X[kept], y[kept], {name: each[kept] for name, each in costs.items()}, (X, costs)))
+
+
+@pytest.mark.parametrize(("share", "answer"), [(0.05, "negative"), (0.95, "positive")])
+def test_the_same_answer_to_all_is_a_candidate(share, answer):
+    """Probabilities that say nothing."""
+    rng = np.random.default_rng(0)
+    p, noise = rng.uniform(size=400), rng.uniform(size=400)
+    y = (noise < share).astype(int)
+    search = CostSearch(Given(), "savings", cv="prefit").fit(p[:, None], y, fn_cost=1.0, fp_cost=1.0)
+    plain = RowCosts(fn=1.0, fp=1.0).score(y, p >= 0.5)
+    assert plain < search.best_score_ <= 0.01
+    assert search.best_score_ >= 0.0
+    low, high = search.score_interval_
+    assert low <= search.corrected_score_ <= high
+    assert "does not lie above 0, the value of the same answer to all rows" in in_one_line(search)
+
+
+def in_one_line(search):
+    return " ".join(str(search.summary()).split())
+
+
+def answering_alike(kind, monkeypatch):
+    """A search that answers all rows the same, but the first one, which is never worth it."""
+    for each in Margins.ROW_RULES:
+        monkeypatch.setitem(Margins.ROW_RULES, each, -99.0 if each == kind else 99.0)
+    X, y = frame(300)
+    X["amount"] = X["amount"].clip(lower=2.0)
+    X.loc[0, "amount"] = 0.5  # less than a true positive costs
+    return CostSearch(LogisticRegression(), metric=COST, cv=2, n_trials=1, review=Review(cost=0.5)).fit(X, y), X, y
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["negative", "positive"])
+def test_the_report_of_the_same_answer_to_all_rows(kind, monkeypatch, tmp_path):
+    search, X, y = answering_alike(kind, monkeypatch)
+    search.report(tmp_path / "report.html", X, y)
+    assert f"no rule saved anything: {kind} for all rows" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("kind", ["negative", "positive"])
+def test_a_search_that_answers_all_rows_the_same(kind, monkeypatch):
+    search, X, _ = answering_alike(kind, monkeypatch)
+    assert search.row_rule_ == kind
+    assert (search.predict(X)[1:] == (kind == "positive")).all()
+    assert search.predict(X)[0] == 0
+    assert np.isfinite(search.best_threshold_)
+    assert 0.0 < search.predict_proba(X)[:, 1].mean() < 1.0
+    assert search.at_capacity(0.1).acted_on == pytest.approx(0.1 if kind == "positive" else 0.0)
+    assert f"it answers '{kind}' to all rows" in in_one_line(search)
+    rule, score = cost_rule(search), search.best_estimator_.decision_function(X)
+    np.testing.assert_array_equal(rule.predict(score, fn=X["amount"], fp=5.0, tp=1.0), search.predict(X))
+    json.dumps(rule.to_dict(), allow_nan=False)
+    assert set(search.decide(X)[1:]) == {kind}
+
+
+def test_costs_of_probabilities_are_read(fitted):
+    X, y = frame()
+    search = CostSearch(fitted.base, "savings", cv=2, n_trials=1).fit(X, y, fn_cost=X["amount"], fp_cost=5.0)
+    with pytest.raises(TypeError, match="fn_cost must be a number or an array"):
+        search.predict_proba(X, fn_cost="a")
+    with pytest.raises(ValueError, match=r"A monitor watches the mean cost, Constraint\(MeanCost"):
+        search.monitor()

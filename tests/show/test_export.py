@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,8 +17,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from csf.export import class_rule, fixed_threshold, linear_rule, to_onnx
-from csf.metrics import CostMatrix
+from csf.export import class_rule, cost_rule, fixed_threshold, linear_rule, review_rule, to_onnx
+from csf.metrics import CostMatrix, Review
 from csf.thresholds.linear_rule import LinearRule
 
 N = 100_000
@@ -118,6 +119,31 @@ def test_a_rule_is_valid_json_with_any_cut():
     search.best_threshold_ = np.inf
     record = json.loads(json.dumps(linear_rule(search).to_dict(), allow_nan=False))
     assert record["threshold"] > 1e300
+
+
+@pytest.mark.parametrize("bands", [(-np.inf, np.inf), (np.inf, -np.inf), (0.25, np.inf), (0.25, 0.5)])
+def test_three_answers_are_valid_json_and_each_limit_is_another(bands):
+    X, y = make_classification(300, 6, weights=[0.7], random_state=0)
+    options = {"n_trials": 1, "param_grid": None, "cv": 2, "review": Review(cost=0.1)}
+    search = CostSearch(LogisticRegression(), **options).fit(X, y)
+    search._bands = replace(search._bands, lower=bands[0], upper=bands[1])
+    rule = json.loads(json.dumps(review_rule(search), allow_nan=False))
+    score = search.score_samples(X)
+    # As the words say, without a special case.
+    by_hand = np.where(score >= rule["upper"], "positive", np.where(score < rule["lower"], "negative", "review"))
+    np.testing.assert_array_equal(by_hand, search.decide(X))
+    assert (rule["lower"], rule["upper"]) == tuple(np.nan_to_num(bands))
+
+
+@pytest.mark.parametrize("threshold", [np.inf, -np.inf, 0.5])
+def test_rules_of_costs_are_valid_json(threshold):
+    X, y = make_classification(300, 6, weights=[0.7], random_state=0)
+    options = {"n_trials": 1, "param_grid": None, "cv": 2, "review": Review(wrong=0.2)}
+    search = CostSearch(LogisticRegression(), "cost", **options).fit(X, y, fn_cost=3.0, fp_cost=np.abs(X[:, 0]))
+    assert json.loads(json.dumps(review_rule(search), allow_nan=False))["cost"] > 1e300  # for the limits alone
+    search.best_threshold_ = threshold
+    record = json.loads(json.dumps(cost_rule(search).to_dict(), allow_nan=False))
+    assert record["threshold"] == np.nan_to_num(threshold)
 
 
 def test_what_has_no_rule_is_refused():

@@ -195,6 +195,11 @@ def test_a_name_of_another_format_is_refused(name, tmp_path):
         check_page(tmp_path / known)
 
 
+def test_a_folder_is_refused_before_the_work(tmp_path):
+    with pytest.raises(ValueError, match=r"is a folder; give a name such as 'report.html'"):
+        check_page(tmp_path)
+
+
 def test_by_how_much_each_one_misses_the_constraint():
     truth = np.repeat([1, 0], [10, 30])
     answers = {"own": truth, "all": np.ones(40, int)}

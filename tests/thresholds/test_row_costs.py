@@ -14,6 +14,7 @@ from csf.evaluate.assessment import LEVEL, interval
 from csf.metrics import get_metric
 from csf.metrics.row_costs import CostTable, RowCosts
 from csf.thresholding import threshold_curve
+from csf.thresholds.class_choice import dealt
 from csf.thresholds.row_costs import (
     LARGEST,
     RowStore,
@@ -150,3 +151,49 @@ def test_errors_reach_as_far_as_asked(gap):
 def test_log_odds():
     np.testing.assert_allclose(log_odds(np.array([0.0, 0.25, 1.0]), "predict_proba"), [-LARGEST, -np.log(3), LARGEST])
     np.testing.assert_array_equal(log_odds(np.array([2.0, -1.0]), "decision_function"), [2.0, -1.0])
+
+
+def test_the_threshold_where_one_side_has_no_stakes():
+    z, y = np.array([0.5, -1.0, 2.0]), np.array([True, False, False])
+    nothing = np.zeros(3)
+    assert best_cut(z, y, CostTable(np.ones(3), nothing, nothing, nothing)) == -np.inf
+    assert best_cut(z, y, CostTable(nothing, np.ones(3), nothing, nothing)) == np.inf
+    assert best_cut(z, y, CostTable(nothing, nothing, nothing, nothing)) == np.inf
+    # So large a ratio that the smaller side is lost in the rounding of the other.
+    assert best_cut(z, y, CostTable(np.full(3, 1e300), np.ones(3), nothing, nothing)) < 0.5
+    assert best_cut(z, y, CostTable(np.ones(3), np.full(3, 1e300), nothing, nothing)) > 2.0
+
+
+@pytest.mark.parametrize(("kind", "answer"), [("negative", False), ("positive", True)])
+def test_the_same_answer_to_all_rows_but_those_that_costs_decide(kind, answer):
+    z = np.array([-LARGEST, -3.0, 700.0, LARGEST, 0.0, 0.0])
+    table = table_of([(5, 1, 0, 0)] * 3 + [(1, 1e6, 0, 0), (0, 1, 2, 0), (2, 0, 0, 1)])
+    rule = tune(kind, z, z > 0, table, np.ones(6))
+    assert rule.decide(z, table.shift).tolist() == [answer] * 4 + [False, True]
+    assert np.isfinite(rule.threshold)
+
+
+def test_ties_do_not_depend_on_rounding():
+    """Log-odds of 1/8, and costs of 7 to 1."""
+    for unit in (1.0, 0.1, 3.0, 1e-3, 7 / 3, 1e300):
+        table = table_of(
+            [(7 * unit, unit, 0, 0), (7 * unit + 4, unit + 4, 4, 4)] if unit < 10 else [(7 * unit, unit, 0, 0)]
+        )
+        z = np.full(table.fn.size, np.log(1 / 7))
+        assert Tuned().decide(z, table.shift).all()
+        assert not Tuned().decide(z - 1e-8, table.shift).any()
+
+
+def test_copies_are_dealt_as_rows_are():
+    rng = np.random.default_rng(0)
+    for most in (3, 30):
+        kind, content = rng.integers(0, 2, size=(2, 12)).astype(float)
+        copies = rng.integers(0, most, size=12)
+        at = np.repeat(np.arange(12), copies)
+        held = dealt([kind, content], copies)
+        np.testing.assert_array_equal(held.sum(axis=1), copies)
+        assert np.ptp(held.sum(axis=0)) <= 1  # hardly any is like no other: they are dealt one by one
+        rows = dealt([kind[at], content[at]], np.ones(at.size, dtype=int))
+        of_kinds = [(rows[(kind[at] == k) & (content[at] == c)].sum(axis=0)) for k in (0, 1) for c in (0, 1)]
+        expected = [(held[(kind == k) & (content == c)].sum(axis=0)) for k in (0, 1) for c in (0, 1)]
+        np.testing.assert_array_equal(of_kinds, expected)
