@@ -250,7 +250,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     check_output(options.output)
     search, features = load_model(options.model, options.trust)
     X = read_samples(options.data, features)
-    labels, columns = search.predict(X, at_most=options.at_most), _columns(search, X)
+    labels, columns = search.predict(X, at_most=options.at_most), _columns(search, X, options.at_most)
     with _opened(options.output) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["prediction", *columns])
@@ -267,7 +267,7 @@ def _counted(search, labels):
     return f"{int(np.sum(labels == search.pos_label_))} predicted positive ({search.pos_label_})"
 
 
-def _columns(search, X):
+def _columns(search, X, at_most):
     """Scores above 0 where the positive class is predicted, and its probabilities where the base has them.
 
     Of several classes each has a column: the largest score is predicted.
@@ -278,7 +278,7 @@ def _columns(search, X):
             answers["probability"] = search.predict_proba(X)
         names = search.classes_.tolist()
         return {f"{kind} {name}": column for kind, each in answers.items() for name, column in zip(names, each.T)}
-    decisions = {"decision": search.decide(X)} if search.review is not None else {}
+    decisions = {"decision": search.decide(X, at_most=at_most)} if search.review is not None else {}
     at = list(search.classes_).index(search.pos_label_)
     distance = search.decision_function(X)
     # "0.0 -" and not "-": a negative zero would look odd in a file.

@@ -32,6 +32,7 @@ from csf.metrics import get_metric
 
 if TYPE_CHECKING:
     from csf._common.typing import BoolArray
+    from csf.evaluate.choices import Chosen
     from csf.evaluate.trials import ScoreRow, ScoreStore, TrialKey
     from csf.metrics.base import Metric
 
@@ -189,16 +190,20 @@ class Resampling:
         """Standard error that `corrected_score` has because its partitions are a few of all there could be."""
         return self._left_out.monte_carlo_error
 
+    def choose(self, counts: Array, first: int) -> Chosen:
+        """The choice made again on parts of the samples, which hold each unit so often."""
+        seeds = [(self.random_state, first + part) for part in range(counts.shape[1])]
+        rivals = self.chooser.rivals(self.rows)
+        return choose_on_parts(self.units, self.coded, self.metric, self.chooser, rivals, counts, seeds)
+
     @cached_property
     def _left_out(self) -> LeftOut:
         """Weights of found and of all positives and negatives in each left-out part."""
-        units, rivals = self.units, self.chooser.rivals(self.rows)
 
         def judge(counts: Array, first: int) -> Array:
-            seeds = [(self.random_state, first + part) for part in range(counts.shape[1])]
-            return choose_on_parts(units, self.coded, self.metric, self.chooser, rivals, counts, seeds).left_out
+            return self.choose(counts, first).left_out
 
-        return judge_left_out(units, judge, lambda sums: _value(self.metric, *sums), self.random_state)
+        return judge_left_out(self.units, judge, lambda sums: _value(self.metric, *sums), self.random_state)
 
 
 def n_draws_of(copies: IntArray) -> int:

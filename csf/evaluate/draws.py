@@ -65,6 +65,10 @@ class Units:
         """Truth of two classes."""
         return self.truth
 
+    def weights_in(self, counts: Array) -> Array:
+        """Weight of each entry where each unit is there so often."""
+        return counts[self.samples] * (1.0 if self.weight is None else self.weight)
+
     @property
     def kinds(self) -> Array:
         """Class of each unit; with several labels whether it has any of them."""

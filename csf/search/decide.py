@@ -115,9 +115,9 @@ class Decision:
         """All thresholds on these samples."""
         return self.search.held_out_curve()
 
-    def predict(self, score: ArrayLike) -> Array:
-        """Labels of new samples by their scores."""
-        return self.search.predict(_columns(score, self.search.classes_))
+    def predict(self, score: ArrayLike, at_most: float | None = None) -> Array:
+        """Labels of new samples by their scores; ``at_most`` as for `csf.CostSearch.predict`."""
+        return self.search.predict(_columns(score, self.search.classes_), at_most=at_most)
 
     def report(self, path: PathLike, **options: Any) -> None:
         """Write all of it as one page for a browser, see `csf.CostSearch.report`."""

@@ -329,7 +329,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         costs = row_costs(self.metric)
         unknown = [name for name in given if name not in COSTS]
         if given and (costs is None or unknown):
-            hint = did_you_mean(unknown[0], COSTS) if unknown else ""
+            hint = did_you_mean(unknown[0], ("at_most", *COSTS)) if unknown else ""
+            hint = "; at_most is an argument of predict and decide" if "at_most" in hint else hint
             raise TypeError(
                 f"{', '.join(given)} cannot be given with metric={self.metric!r}; accepted: {', '.join(COSTS)}, with "
                 f"metric='savings', 'cost' or 'benefit', or a csf.metrics.RowCosts{hint}"
@@ -425,13 +426,18 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         rule = self._with_costs(costs)
         return rule.predict(X) if at_most is None else predict_within(rule, X, at_most)
 
-    def decide(self, X: Samples, **costs: Any) -> Array:
+    def decide(self, X: Samples, at_most: float | None = None, **costs: Any) -> Array:
         """Which of three answers costs least on average, where the search was given a ``review``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
+        at_most : int or float, default=None
+            Largest number or share of the answers "positive", as for `predict`. Rows beyond it get the answer that is
+            best for them without this one. The reviews stay within ``at_most`` of the `Review`, a share of these
+            samples, or as many as they are without a limit on the positives where that is more; those stay that save
+            most. A limit on wrong answers "negative" goes before it.
         **costs : float or array-like of shape (n_samples,)
             As for `predict`; `fit` was given some where they are needed.
 
@@ -457,8 +463,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         >>> print(f"{reviewed:.1f} of the samples")
         0.1 of the samples
         """
-        bands = self._banded()
-        return bands.decide(self._with_costs(costs).leaning(X, bands.review, bands.extra_cost))
+        bands, rule = self._banded(), self._with_costs(costs)
+        if at_most is not None:
+            return bands.decide_within(rule, X, at_most)
+        return bands.decide(rule.leaning(X, bands.review, bands.extra_cost))
 
     def _banded(self) -> Bands:
         """What gets each of three answers."""
@@ -477,11 +485,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         if "_reviewed" not in vars(self):
             found, ranked = self._outcome, self._ranked()
             answers = bands.decide(found.leaning(bands.review, bands.extra_cost))
-            self._reviewed = reviewed(bands, answers, ranked, self.assess(), self._optimism)
+            self._reviewed = reviewed(bands, answers, ranked, self.assess())
         return self._reviewed
 
     def at_capacity(self, at_most: float) -> Capacity:
-        """What `predict` is worth with ``at_most``, from the held-out scores.
+        """What `predict` is worth with ``at_most`` on one large batch of new rows, from the held-out scores.
 
         Parameters
         ----------
@@ -499,6 +507,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         ValueError
             If there are several classes or labels, or the held-out scores have not been kept.
 
+        Notes
+        -----
+        Small batches reach less: the best row of each hundred is not one of the best hundredth of all rows.
+
         Examples
         --------
         >>> from sklearn.datasets import make_classification
@@ -508,8 +520,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         >>> search.at_capacity(0.05).captured < search.at_capacity(0.1).captured
         True
         """
-        ranked = self._ranked()
-        return capacity_of(ranked, at_most, self.assess(), self._optimism)
+        return capacity_of(self._ranked(), at_most, self.assess())
 
     def _ranked(self, **options: Any) -> Ranked:
         """The held-out entries as the winner ranks them."""
@@ -520,11 +531,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
                 "search one of them against the rest"
             )
         return found.ranked(**options)
-
-    @property
-    def _optimism(self) -> float:
-        """What choosing trial and threshold added to the value of the winner."""
-        return self.best_score_ - self.corrected_score_
 
     def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **costs: Any) -> float:
         """Value of ``metric`` (not the accuracy) on new data, as scikit-learn's searches do.

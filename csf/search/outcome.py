@@ -23,7 +23,7 @@ from csf.metrics.profile import ErrorProfile, Hull
 from csf.search.bounds import bound_with_margin
 from csf.search.selection import choose
 from csf.search.strategies.base import level_of_costs
-from csf.thresholds.capacity import Bands, Ranked, bands_of_score, rank_by_score
+from csf.thresholds.capacity import Bands, Ranked, bands_of_score, choices_by_score, rank_by_score
 from csf.thresholds.class_choice import Candidate, assess_class, choose_class
 from csf.thresholds.curve import Cut, ThresholdCurve, sweep_several
 from csf.thresholds.linear_rule import (
@@ -263,14 +263,20 @@ class SearchOutcome(Outcome):
         assert store is not None, "there is a row of it"
         return curve_of(store, row)
 
-    def _assessed(self, seed: int) -> Assessment:
+    @property
+    def _judged_store(self) -> ScoreStore:
+        """Held-out scores of all trials, or what was decided in their place."""
         store = self.store
         assert store is not None, "asked for where there is one"
-        if self.decided is not None:
-            grouped = store.has_groups
-            store = ScoreStore(store.is_pos, store.weight, samples=store.samples, copies=store.copies)
-            store.has_groups = grouped
-            store.add(self.key, decided=self.decided, value=self.row.value)
+        if self.decided is None:
+            return store
+        decided = ScoreStore(store.is_pos, store.weight, samples=store.samples, copies=store.copies)
+        decided.has_groups = store.has_groups
+        decided.add(self.key, decided=self.decided, value=self.row.value)
+        return decided
+
+    def _assessed(self, seed: int) -> Assessment:
+        store = self._judged_store
         # Without splits nothing was trained: the model is the user's own.
         trained = self.n_splits > 0
         found = assess(store, self.metric, self.key, random_state=seed, chooser=self.chooser, trained=trained)
@@ -286,7 +292,8 @@ class SearchOutcome(Outcome):
                 "threshold=None keeps the base's own predictions, so there is no score to rank rows by; use "
                 "threshold='stable'"
             )
-        return rank_by_score(store, row.score, self.threshold, self.metric)
+        known = self._judged_store, self.key, self.metric, self.chooser, self._error_costs
+        return rank_by_score(store, row.score, self.threshold, self.metric, again=partial(choices_by_score, *known))
 
     def leaning(self, review: Review, extra_cost: float) -> Leaning:
         """The held-out entries by their scores, for three answers."""
@@ -294,17 +301,21 @@ class SearchOutcome(Outcome):
 
     def bands(self, review: Review) -> Bands:
         """Which scores get which of three answers."""
+        ranked, costs = self.ranked(), self._error_costs()
+        return bands_of_score(review, ranked.rank, ranked.store.truth, ranked.weight, costs, ranked.least)
+
+    def _error_costs(self) -> tuple[float, float]:
+        """Costs of both errors by which three answers are weighed against each other."""
         ranked, metric = self.ranked(), self.metric
-        truth, weight = ranked.store.truth, ranked.store.weights_in(ranked.store.copies)
+        truth, weight = ranked.store.truth, ranked.weight
         share = float(np.average(truth, weights=weight))
-        costs = metric.cost_weights(metric.clip_level(self.score, pos=share), pos=share)
-        if metric.constraint is not None:
-            # What both errors cost where the threshold that the constraint asks for is the best one.
-            proba = fit_calibrator("sigmoid", ranked.rank, truth, weight)
-            assert proba is not None, "one was asked for"
-            (share,) = proba.predict(np.array([ranked.least]))
-            costs = 1.0 - share, share
-        return bands_of_score(review, ranked.rank, truth, weight, costs, ranked.least)
+        if metric.constraint is None:
+            return metric.cost_weights(metric.clip_level(self.score, pos=share), pos=share)
+        # What both errors cost where the threshold that the constraint asks for is the best one.
+        proba = fit_calibrator("sigmoid", ranked.rank, truth, weight)
+        assert proba is not None, "one was asked for"
+        (share,) = proba.predict(np.array([ranked.least]))
+        return 1.0 - share, share
 
     @property
     def row(self) -> ScoreRow:

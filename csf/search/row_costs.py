@@ -282,7 +282,9 @@ class RowOutcome(CandidateOutcome):
             raise ValueError("the held-out scores of this search were not kept")
         if not by_gain:
             return rank_by_costs(self.store, self.held_out_odds, self.alone)
-        return rank_by_costs(self.store, self.store.table.expected_gain(expit(self._log_odds)), 0.0)
+        # One rule for all rows, that of predictions: ranks by several of them are not those of any.
+        odds = self.tuned.log_odds(RowChoice(self.store).score(self.key)) - self.tuned.threshold
+        return rank_by_costs(self.store, self.store.table.expected_gain(expit(odds)), 0.0)
 
     def leaning(self, review: Review, extra_cost: float) -> Leaning:
         """Which of three answers to the held-out entries cost least on average."""

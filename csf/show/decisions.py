@@ -14,7 +14,7 @@ from csf.evaluate.draws import bootstrap_counts
 from csf.metrics.constraints import ANSWERS
 from csf.show._shared import BLUE, GREY, ORANGE, Display, is_row_search, tidy
 from csf.show.held_out import metric_name
-from csf.thresholds.capacity import values_at
+from csf.thresholds.capacity import expected_within
 from csf.thresholds.curve import check_probabilities
 
 if TYPE_CHECKING:
@@ -253,19 +253,22 @@ class CapacityDisplay(Display):
         CapacityDisplay
             The display, drawn.
         """
-        ranked, counts = search._ranked(), search.held_out_.copies
-        pays = float(ranked.sums(np.ones(1), counts)[1][0])
+        ranked = search._ranked()
+        pays = float(ranked.acted(ranked.weight, np.ones(1))[0][-1])
         most = min(1.2 * max(pays, 0.01), 0.999)
         at = np.linspace(most / _N_SHARES, most, _N_SHARES) if at_most is None else floats(at_most, "at_most")
         if not ((at > 0.0) & (at < 1.0)).all():
             raise ValueError(f"at_most must be shares of the rows in (0, 1), got {at.tolist()}")
-        values, errors = values_at(ranked, at, search.assess(), search._optimism)
+        expected, _ = expected_within(ranked, at, search.assess())
+        values = np.array([each.corrected_score for each in expected])
         other = None
         if is_row_search(search):
-            known = search._ranked(by_gain=False)
-            other = known.value(known.sums(at, counts)[0], counts) - search._optimism
+            both = (search._ranked(by_gain=False), ranked)
+            by_probability, by_gain = (each.values(each.summed(each.within(at), each.weight))[0] for each in both)
+            other = values + by_probability - by_gain
         shown = {"by_probability": other, "metric_name": metric_name(search)}
-        return cls(at_most=at, values=values, drawn=values[:, None] + errors, pays=pays, **shown).plot(ax)
+        drawn = values[:, None] + [each.errors for each in expected]
+        return cls(at_most=at, values=values, drawn=drawn, pays=pays, **shown).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw it.

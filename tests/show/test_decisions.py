@@ -151,11 +151,15 @@ def test_values_against_capacity(metric):
         assert lines == ["largest scores", "more do not pay"]
         return
     assert lines == ["largest expected gain", "most probable", "more do not pay"]
-    odds = search._outcome.held_out_odds
-    best = np.argsort(-odds)[: odds.size // 10]
+    odds, gain = search._outcome.held_out_odds, search._ranked().rank
     negative, positive = search.held_out_.answers
-    value = 1 - (negative.sum() - (negative - positive)[best].sum()) / min(negative.sum(), positive.sum())
-    assert display.by_probability[1] == pytest.approx(value - search.best_score_ + search.corrected_score_)
+    values = []
+    for rank in (odds, gain):
+        best = np.argsort(-rank)[: odds.size // 10]
+        paid = negative.sum() - (negative - positive)[best].sum()
+        values.append(1 - paid / min(negative.sum(), positive.sum()))
+    # As much as for the gain is what the choice of the winner added.
+    assert display.by_probability[1] == pytest.approx(values[0] - values[1] + display.values[1])
     assert CapacityDisplay.from_estimator(search).at_most.size == 60
     with pytest.raises(ValueError, match=r"at_most must be shares of the rows in \(0, 1\)"):
         CapacityDisplay.from_estimator(search, at_most=[0.5, 2.0])

@@ -94,6 +94,28 @@ def test_what_is_no_capacity(at_most):
         predict_within(rule_of_scores(0.0), np.zeros((3, 1)), at_most)
 
 
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(tenths, amounts, amounts), min_size=1, max_size=7),
+    st.integers(0, 8),
+    st.sampled_from([0.1, 0.5, 2.0]),
+    st.sampled_from([0.0, 0.2]),
+)
+def test_no_other_answers_with_so_many_alerts_cost_less(rows, k, cost, error):
+    p, fn, fp = np.array(rows).T
+    bands = Bands(review=Review(cost=cost, error=error))
+    answers = bands.decide_within(rule_of_costs(fn_cost=fn, fp_cost=fp), np.column_stack([1 - p, p]), k)
+    costs = [
+        {"negative": a * b, "positive": (1 - a) * c, "review": cost + error * (a * b + (1 - a) * c)} for a, b, c in rows
+    ]
+    every = product(("negative", "positive", "review"), repeat=len(rows))
+    least = min(
+        sum(each[answer] for each, answer in zip(costs, chosen)) for chosen in every if chosen.count("positive") <= k
+    )
+    assert sum(each[answer] for each, answer in zip(costs, answers)) == pytest.approx(least, abs=1e-9)
+    assert (answers == "positive").sum() <= k
+
+
 # ---------------------------------------------------------------- three answers
 
 
