@@ -208,6 +208,13 @@ def get_metric(metric: MetricLike) -> Metric:
     >>> get_metric(make_scorer(fbeta_score, beta=3))
     FBeta(beta=3.0)
     """
+    found = get_quantity(metric)
+    check_direction(found)
+    return found
+
+
+def get_quantity(metric: MetricLike) -> Metric:
+    """As `get_metric`, also what is not maximised: rates and costs of which less is better, or neither."""
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, ConfusionMetric):
@@ -231,6 +238,19 @@ def get_metric(metric: MetricLike) -> Metric:
         known = f"unknown metric {metric!r}; known: {names}, f<beta>_macro, f<beta>, or a Metric object"
         raise ValueError(known + _hint(metric))
     return found if isinstance(found, Metric) else OfTwoClasses(found)
+
+
+def check_direction(metric: Metric) -> None:
+    """Raise a ValueError where a metric is not larger without errors than where everything is wrong."""
+    for pos in (0.1, 0.5, 0.9):
+        right, wrong = metric.value(0.0, 0.0, pos=pos), metric.value(pos, 1.0 - pos, pos=pos)
+        if right <= wrong:
+            raise ValueError(
+                f"metric={metric!r} is {right:g} without errors and {wrong:g} where all is wrong (of {pos:.0%} "
+                "positives), but larger must be better. Of rates and costs limit the value, "
+                "csf.metrics.Constraint(metric, '<=', level) as constraint=, or maximise the opposite, such as "
+                "WeightedAccuracy(w_fn=5, w_fp=1) for the costs 5 and 1, 'recall' for fnr and 'specificity' for fpr"
+            )
 
 
 def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
@@ -480,28 +500,36 @@ class LabelMetric:
         """
         truth, found = np.asarray(y_true) > 0, np.asarray(y_pred) > 0
         if self.average == "samples":
-            hits, missed, wrong = ((a & b).sum(axis=1) for a, b in _cells(truth, found))
-            return float(np.average(_f_beta(hits, missed, wrong, self.beta, empty=1.0), weights=sample_weight))
-        if self.average == "micro":
-            weight = None if sample_weight is None else np.repeat(sample_weight, truth.shape[1])
-            return self._one(truth.ravel(), found.ravel(), weight)
-        values = [self._one(*column, sample_weight) for column in zip(truth.T, found.T)]
-        return float(np.mean([value for value in values if not np.isnan(value)] or np.nan))
+            return float(np.average(self.of_samples(truth, found), weights=sample_weight))
+        weight = np.ones(len(truth)) if sample_weight is None else sample_weight
+        tables = [[weight @ (a & b) for b in (~found, found)] for a in (~truth, truth)]
+        return float(self.of_tables(np.moveaxis(np.array(tables), 2, 0)))
 
-    def _one(self, truth: BoolArray, found: BoolArray, weight: Array | None) -> float:
-        """Value of one problem; of samples of one class that of F-beta, which needs no other, and NaN of others."""
-        counted = truth if weight is None else truth[weight > 0.0]
-        if counted.any() and not counted.all():
-            return self.of_one.of(ErrorProfile.from_masks(truth, found, sample_weight=weight))
-        if not isinstance(self.metric, FBeta):
-            return np.nan
-        hits, missed, wrong = (np.average(a & b, weights=weight) for a, b in _cells(truth, found))
-        return float(_f_beta(hits, missed, wrong, self.metric.beta, empty=0.0))
+    def of_samples(self, truth: BoolArray, found: BoolArray) -> Array:
+        """F-beta of the labels of each sample."""
+        hits, missed, wrong = (cell.sum(axis=1) for cell in (truth & found, truth & ~found, ~truth & found))
+        return _f_beta(hits, missed, wrong, self.beta, empty=1.0)
+
+    def of_tables(self, tables: Array) -> Array:
+        """Mean over labels, or value of all together, of confusion matrices of shape (..., n_labels, 2, 2).
+
+        A label of one class has an F-beta, which needs no other; other metrics leave it out.
+        """
+        tables = tables.sum(axis=-3, keepdims=True) if self.average == "micro" else tables
+        if isinstance(self.metric, FBeta):
+            (_, wrong), (missed, hits) = np.moveaxis(tables, (-2, -1), (0, 1))
+            return _f_beta(hits, missed, wrong, self.metric.beta, empty=0.0).mean(axis=-1)
+        values = [value_of_table(self.of_one, table) for table in tables.reshape(-1, 2, 2)]
+        values = np.ma.masked_invalid(np.reshape(values, tables.shape[:-2]))
+        return values.mean(axis=-1).filled(np.nan)
 
 
-def _cells(truth: BoolArray, found: BoolArray) -> list[tuple[BoolArray, BoolArray]]:
-    """What true positives, false negatives and false positives are."""
-    return [(truth, found), (truth, ~found), (~truth, found)]
+def value_of_table(metric: Metric, table: Array) -> float:
+    """Metric of a confusion matrix of two classes, the positive one last; NaN where one of them has no samples."""
+    (tn, fp), (fn, tp) = table.tolist()
+    if not (tn + fp and fn + tp):
+        return np.nan
+    return metric.of(ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
 
 
 def _f_beta(tp: Any, fn: Any, fp: Any, beta: float, *, empty: float) -> Array:
