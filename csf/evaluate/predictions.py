@@ -27,7 +27,7 @@ from csf.evaluate.draws import grouped
 from csf.evaluate.trials import EntryStore
 from csf.metrics import ConfusionMetric, get_confusion_metric
 from csf.metrics.constraints import CELLS, share_of
-from csf.metrics.registry import LabelMetric, get_label_metric, get_quantity, value_of_table
+from csf.metrics.registry import LabelMetric, get_label_metric, get_quantity, values_of_tables
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -199,9 +199,10 @@ class Predictions:
         def values(tables: Array) -> Array:
             tables = tables[:, :, 0]
             if not isinstance(metric, ConfusionMetric):
-                return np.array([[value_of_table(metric, table) for table in row] for row in tables])
-            own = [tables[:, at][:, keep][:, :, keep] for at, keep in enumerate(used)]
-            return np.stack([np.asarray(metric.value(_as_shares(each))) for each in own], axis=1)
+                return values_of_tables(metric, tables)
+            counted = [tables[:, at][:, keep][:, :, keep] for at, keep in enumerate(used)]
+            parts = [each / each.sum(axis=(1, 2), keepdims=True) for each in counted]
+            return np.stack([np.asarray(metric.value(each)) for each in parts], axis=1)
 
         columns = [codes[:, None] for codes in (truth, *answers)]
         return cls._of_tables(values, known.size, *columns, share=share_of(metric), **rows)
@@ -255,12 +256,10 @@ class Predictions:
         kind = row * 2**n_methods + sum((each != true) << at for at, each in enumerate(predicted))
         weights, n_groups = _sample_weights(cells, units.copies, row, n_tables * n_classes)
         met_kinds = np.bincount(kind, units.copies @ cells, weights.size << n_methods) > 0.0
-        counted = None
         if share is not None:
-            names = np.array(["tn", "tp", "fp", "fn"])[np.where(predicted[0] == true, true, 2 + true)]
-            names = names if n_classes == 2 else np.where(predicted[0] == true, "tp", "fn")
-            ones, trials = share.counts(**{name: cells @ (names == name).astype(float) for name in CELLS})
-            counted = share, np.column_stack([ones, trials])
+            names = np.where(np.eye(n_classes) > 0.0, "tp", "fn")
+            names = np.array([["tn", "fp"], ["fn", "tp"]] if n_classes == 2 else names)[true, predicted[0]]
+            share = share, np.column_stack(share.counts(**{name: cells @ (names == name) for name in CELLS}))
         return cls(
             lambda sums: values(sums.reshape(-1, n_methods, n_tables, n_classes, n_classes)),
             cells @ _indicator(shape, row, predicted),
@@ -268,7 +267,7 @@ class Predictions:
             _outcomes(shape, weights),
             np.where(met_kinds, *_BESIDES) * 2.0 ** (1 - n_methods) * 2.0 / weights.size,
             None if groups is None else n_groups,
-            counted,
+            share,
             groups is None and units.weight is None,
         )
 
@@ -367,10 +366,6 @@ def _outcomes(shape: tuple[int, ...], weights: Array) -> csr_array:
     for row, weight in enumerate(weights):
         tables[row, :, :, row] = weight * answers[wrong, row % n_classes]
     return csr_array(tables.reshape(n_rows << n_methods, -1))
-
-
-def _as_shares(tables: Array) -> Array:
-    return tables / tables.sum(axis=(-2, -1), keepdims=True)
 
 
 def _widening(n_units: int, level: float) -> float:

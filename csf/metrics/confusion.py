@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, Values
 from csf._common.validation import check_choice, check_count, floats
-from csf.metrics.base import Metric, float_or_array
+from csf.metrics.base import Metric, float_or_array, wrong_direction
 from csf.metrics.binary import FBeta
 from csf.metrics.profile import NOISE
 
@@ -565,10 +565,7 @@ class OfTwoClasses(Metric):
         """From everything wrong to everything right, see `Metric.range`."""
         lo, hi = (float(self.value(share * pos, share * (1.0 - pos), pos=pos)) for share in (1.0, 0.0))
         if not lo < hi:
-            raise ValueError(
-                f"{self.name!r} is worth {hi:g} without errors and {lo:g} where all is wrong; larger must be better. "
-                "Turn its sign"
-            )
+            raise ValueError(wrong_direction(self.name, hi, lo))
         return lo, hi
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from csf._common.messages import did_you_mean
 from csf._common.sklearn import scorer_parts
 from csf._common.typing import Estimator
 from csf._common.validation import check_choice
-from csf.metrics.base import Metric
+from csf.metrics.base import Metric, wrong_direction
 from csf.metrics.binary import (
     F_BETA,
     MCC,
@@ -34,6 +35,7 @@ from csf.metrics.confusion import (
     BalancedAccuracyOfClasses,
     ConfusionAccuracy,
     ConfusionMetric,
+    CostMatrix,
     GMeanOfClasses,
     KappaOfClasses,
     MacroF,
@@ -171,6 +173,8 @@ _AVERAGES = {
     "samples": "Averages over samples ('f1_samples') are for several labels of each sample, y of shape (n_samples, "
     "n_labels) with 0 and 1",
 }
+# So many values say whether a metric takes many shares of positives at once.
+_SPOTS = 8
 _F_OF_CLASSES = re.compile(F_BETA.pattern + "_(macro|micro)")
 
 
@@ -209,8 +213,25 @@ def get_metric(metric: MetricLike) -> Metric:
     FBeta(beta=3.0)
     """
     found = get_quantity(metric)
-    check_direction(found)
+    _once(_check_direction, found)
     return found
+
+
+@lru_cache(maxsize=256)
+def _check_direction(metric: Metric | ConfusionMetric) -> None:
+    """Raise a ValueError where a metric is not larger without errors than where all is wrong."""
+    if isinstance(metric, Metric):
+        errors = [((fn, fp), {"pos": pos}) for pos in (0.1, 0.5, 0.9) for fn, fp in ((0.0, 0.0), (pos, 1.0 - pos))]
+    else:
+        right = np.eye(len(metric.costs) if isinstance(metric, CostMatrix) else 3)
+        errors = [((table / len(table),), {}) for table in (right, np.roll(right, 1, axis=1))]
+    pairs: list[tuple[float, float]] = []
+    with suppress(Exception):  # what has no value here is told on use
+        values = [float(metric.value(*at, **options)) for at, options in errors]
+        pairs = list(zip(values[::2], values[1::2]))
+    for best, worst in pairs:
+        if best <= worst:
+            raise ValueError(wrong_direction(metric.name, best, worst))
 
 
 def get_quantity(metric: MetricLike) -> Metric:
@@ -238,19 +259,6 @@ def get_quantity(metric: MetricLike) -> Metric:
         known = f"unknown metric {metric!r}; known: {names}, f<beta>_macro, f<beta>, or a Metric object"
         raise ValueError(known + _hint(metric))
     return found if isinstance(found, Metric) else OfTwoClasses(found)
-
-
-def check_direction(metric: Metric) -> None:
-    """Raise a ValueError where a metric is not larger without errors than where everything is wrong."""
-    for pos in (0.1, 0.5, 0.9):
-        right, wrong = metric.value(0.0, 0.0, pos=pos), metric.value(pos, 1.0 - pos, pos=pos)
-        if right <= wrong:
-            raise ValueError(
-                f"metric={metric!r} is {right:g} without errors and {wrong:g} where all is wrong (of {pos:.0%} "
-                "positives), but larger must be better. Of rates and costs limit the value, "
-                "csf.metrics.Constraint(metric, '<=', level) as constraint=, or maximise the opposite, such as "
-                "WeightedAccuracy(w_fn=5, w_fp=1) for the costs 5 and 1, 'recall' for fnr and 'specificity' for fpr"
-            )
 
 
 def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
@@ -284,10 +292,10 @@ def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
         ...
     ValueError: 'f1' is a metric of two classes; for more, write 'f1_macro', ...
     """
-    if isinstance(metric, ConfusionMetric):
-        return metric
-    if isinstance(metric, OfTwoClasses):
-        return metric.confusion
+    if isinstance(metric, ConfusionMetric | OfTwoClasses):
+        found = metric if isinstance(metric, ConfusionMetric) else metric.confusion
+        _once(_check_direction, found)
+        return found
     if _is_function(metric):
         return _once(_classes_of, metric)
     if isinstance(metric, Metric):
@@ -324,7 +332,11 @@ def _is_function(metric: Any) -> bool:
 
 def _once(read: Any, function: Any) -> Any:
     """What is read of a function: once, however often a search asks for its metric, where it can be remembered."""
-    return read(function) if isinstance(function, Hashable) else read.__wrapped__(function)
+    try:
+        hash(function)
+    except TypeError:
+        return read.__wrapped__(function)
+    return read(function)
 
 
 @lru_cache(maxsize=64)
@@ -519,16 +531,30 @@ class LabelMetric:
         if isinstance(self.metric, FBeta):
             (_, wrong), (missed, hits) = np.moveaxis(tables, (-2, -1), (0, 1))
             return _f_beta(hits, missed, wrong, self.metric.beta, empty=0.0).mean(axis=-1)
-        values = [value_of_table(self.of_one, table) for table in tables.reshape(-1, 2, 2)]
-        values = np.ma.masked_invalid(np.reshape(values, tables.shape[:-2]))
-        return values.mean(axis=-1).filled(np.nan)
+        values = values_of_tables(self.of_one, tables)
+        n_known = (~np.isnan(values)).sum(axis=-1)
+        return np.divide(np.nansum(values, axis=-1), n_known, out=np.full(n_known.shape, np.nan), where=n_known > 0)
 
 
-def value_of_table(metric: Metric, table: Array) -> float:
-    """Metric of a confusion matrix of two classes, the positive one last; NaN where one of them has no samples."""
-    (tn, fp), (fn, tp) = table.tolist()
-    if not (tn + fp and fn + tp):
-        return np.nan
+def values_of_tables(metric: Metric, tables: Array) -> Array:
+    """Metric of confusion matrices (..., 2, 2), the positive class last; NaN where one class has no samples."""
+    known = tables.sum(axis=-1).all(axis=-1)
+    values = np.full(known.shape, np.nan)
+    (tn, fp), (fn, tp) = np.moveaxis(tables[known], (-2, -1), (0, 1))
+    columns = np.column_stack([tp, fp, fn, tn])
+    some, total, pos = np.unique(np.linspace(0, len(columns) - 1, _SPOTS, dtype=int)), columns.sum(axis=1), tp + fn
+    if len(columns) > _SPOTS:
+        # Metrics take one share of positives; most also take many, which is so much faster that it is worth a trial.
+        with suppress(TypeError, ValueError):
+            errors = np.minimum(fn, pos) / total, np.minimum(fp, total - pos) / total
+            values[known] = metric.value(*errors, pos=cast("float", pos / total))
+            if np.allclose(values[known][some], [_of_counts(metric, *counts) for counts in columns[some].tolist()]):
+                return values
+    values[known] = [_of_counts(metric, *counts) for counts in columns.tolist()]
+    return values
+
+
+def _of_counts(metric: Metric, tp: float, fp: float, fn: float, tn: float) -> float:
     return metric.of(ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
 
 
