@@ -27,7 +27,7 @@ from csf.evaluate.draws import grouped
 from csf.evaluate.trials import EntryStore
 from csf.metrics import ConfusionMetric, get_confusion_metric
 from csf.metrics.constraints import CELLS, share_of
-from csf.metrics.registry import LabelMetric, get_label_metric, get_quantity, values_of_tables
+from csf.metrics.registry import LabelMetric, for_classes, get_label_metric, get_quantity, values_of_tables
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -423,12 +423,12 @@ def _read_classes(
         unknown = np.concatenate([unknown, others])
     if classes.size + unknown.size == 2 or pos_label is not None:
         labels, codes = read_labels(y, pos_label=pos_label)
-        return labels, get_quantity(metric), codes
+        return labels, get_quantity(for_classes(metric, labels.by_code)), codes
+    labels = Labels(np.unique(np.concatenate([classes, unknown])), None)
     try:
-        metric = get_confusion_metric(metric)
+        metric = get_confusion_metric(for_classes(metric, labels.classes))
     except ValueError as error:
         raise ValueError(f"{why or ''}{error}") from None
-    labels = Labels(np.unique(np.concatenate([classes, unknown])), None)
     return labels, metric, labels.encode(truth)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -417,13 +417,15 @@ class CostMatrix(MetricOfSums):
     Parameters
     ----------
     costs : array-like of shape (n_classes, n_classes)
-        What it costs to decide for a class (columns) where another one is true (rows); in the order of the sorted
-        classes. Negative costs are gains.
+        What it costs to decide for a class (columns) where another one is true (rows). Rows and columns of a frame
+        that has names go by these, in any order; rows without names are in the order of the columns. All others are in
+        the order of the sorted classes, of two classes the negative one first. Negative costs are gains.
 
     Raises
     ------
     ValueError
-        If the costs are not a square of finite numbers; on use, if there are not as many classes.
+        If the costs are not a square of finite numbers, or rows have other names than columns; on use, if there are not
+        as many classes, or they have other names.
 
     Examples
     --------
@@ -434,20 +436,37 @@ class CostMatrix(MetricOfSums):
 
     name: ClassVar[str] = "cost_matrix"
     costs: ArrayLike
+    # Names of the classes of a frame.
+    names: tuple[Any, ...] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        costs = floats(self.costs, "costs")
+        names, costs = _names(self.costs), floats(self.costs, "costs")
         if costs.ndim != 2 or costs.shape[0] != costs.shape[1] or len(costs) < 2 or not np.isfinite(costs).all():
             raise ValueError(
                 "costs must be a square of finite numbers, a row for each true and a column for each decided class, "
                 f"got {self.costs!r}"
             )
+        if names is not None:
+            costs = costs[:, _places(names[1], names[0])]
+            object.__setattr__(self, "names", tuple(names[0]))
         # Tuples can be compared and hashed, and nobody changes them.
         object.__setattr__(self, "costs", tuple(map(tuple, costs.tolist())))
+
+    def for_classes(self, classes: Array) -> CostMatrix:
+        """The costs in the order of classes; a ValueError where these have other names."""
+        if self.names is None:
+            return self
+        at = _places(self.names, classes.tolist())
+        return CostMatrix(np.asarray(self.costs)[np.ix_(at, at)])
 
     def cell_weights(self, n_classes: int) -> Array:
         """The costs."""
         costs = np.asarray(self.costs)
+        if self.names is not None:
+            raise ValueError(
+                f"the cost matrix has the names {list(self.names)}, which only fit, score and csf.interval put in the "
+                "order of the classes; give CostMatrix(frame.loc[classes, classes].to_numpy()), classes sorted"
+            )
         if len(costs) != n_classes:
             raise ValueError(
                 f"the cost matrix is for {len(costs)} classes, and there are {n_classes}; give a row and a column for "
@@ -567,6 +586,33 @@ class OfTwoClasses(Metric):
         if not lo < hi:
             raise ValueError(wrong_direction(self.name, hi, lo))
         return lo, hi
+
+
+def _names(costs: Any) -> tuple[list[Any], list[Any]] | None:
+    """Names of the rows and the columns of a frame, ``None`` where it only counts them."""
+    given = [getattr(costs, axis, None) for axis in ("index", "columns")]
+    rows, columns = ([] if axis is None or callable(axis) else list(axis) for axis in given)
+    known = [names for names in (rows, columns) if names not in ([*range(len(names))], _counted(len(names)))]
+    if not known:
+        return None
+    # Numbers beside names only count, unless they are the same names.
+    return (rows, columns) if set(rows) == set(columns) or len(known) == 2 else (known[0], known[0])
+
+
+def _counted(n_columns: int) -> list[str]:
+    """Names that polars gives columns without any."""
+    return [f"column_{at}" for at in range(n_columns)]
+
+
+def _places(names: Sequence[Any], wanted: Sequence[Any]) -> list[int]:
+    """Where the wanted ones are among the names of a cost matrix, as they are or as texts."""
+    for known, asked in ((names, wanted), ([*map(str, names)], [*map(str, wanted)])):
+        if len(set(known)) == len(known) == len(asked) and set(known) == set(asked):
+            return [known.index(name) for name in asked]
+    raise ValueError(
+        f"the cost matrix has the names {list(names)}, and there should be {list(wanted)}, each once; name rows and "
+        "columns by the classes, or give an array in the order of the sorted classes"
+    )
 
 
 def _sums(confusion):

@@ -554,7 +554,7 @@ def terms_of(metric: Any) -> dict[str, tuple[float, float]] | None:
     if isinstance(metric, ConfusionAccuracy) or (isinstance(metric, MicroF) and metric.null is None):
         return {cell: (float(cell in ("tp", "tn")), 1.0) for cell in CELLS}
     if isinstance(metric, CostMatrix):
-        costs = np.asarray(metric.costs)
+        costs = metric.cell_weights(len(np.asarray(metric.costs)))
         pairs = {"tp": (1, 1), "fn": (1, 0), "fp": (0, 1), "tn": (0, 0)}
         return {cell: (-float(costs[pairs[cell]]), 1.0) for cell in CELLS} if len(costs) == 2 else None
     return _of_ratio(metric) if isinstance(metric, LinearFractional) else None

@@ -261,6 +261,19 @@ def get_quantity(metric: MetricLike) -> Metric:
     return found if isinstance(found, Metric) else OfTwoClasses(found)
 
 
+def for_classes(metric: Any, classes: Array) -> Any:
+    """A metric with its costs in the order of classes; others as they are."""
+    if isinstance(metric, OfTwoClasses) and isinstance(metric.confusion, CostMatrix):
+        return OfTwoClasses(metric.confusion.for_classes(classes))
+    return metric.for_classes(classes) if isinstance(metric, CostMatrix) else metric
+
+
+def metric_of(search: Any) -> Any:
+    """The metric of a fitted search, with its costs in the order of the classes."""
+    null = getattr(search, "null_class_", None)
+    return for_classes(search.metric, search.classes_ if null is None else np.array([null, search.pos_label_], object))
+
+
 def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
     """Metric of any number of classes, of a name or of an object.
 

@@ -23,7 +23,7 @@ from csf.metrics.base import Metric
 from csf.metrics.confusion import ConfusionMetric
 from csf.metrics.constraints import Constraint
 from csf.metrics.profile import ErrorProfile
-from csf.metrics.registry import LabelMetric, get_label_metric
+from csf.metrics.registry import LabelMetric, get_label_metric, metric_of
 from csf.metrics.row_costs import RowCosts
 from csf.search.config import MODEL
 from csf.show._shared import is_class_search, is_label_search, is_row_search
@@ -184,13 +184,13 @@ def _read_truth(search: Any, y: ArrayLike) -> Array:
 def _judge(search: Any, truth: Array, answers: Mapping[str, Array], weight: Array | None) -> list[Judged]:
     """By the metric and the constraint of the search."""
     if is_class_search(search):
-        return judge_classes(get_confusion_metric(search.metric), search.classes_, truth, answers, weight)
+        return judge_classes(get_confusion_metric(metric_of(search)), search.classes_, truth, answers, weight)
     if is_label_search(search):
         return judge_labels(get_label_metric(search.metric), truth, answers, weight)
     if is_row_search(search):
         return judge_rows(search.row_costs_, search.pos_label_, truth, answers, weight)
     demand, promised = get_constraint(search.constraint), search.confidence is not None
-    return judge(get_metric(search.metric), search.null_class_, truth, answers, weight, demand, promised=promised)
+    return judge(get_metric(metric_of(search)), search.null_class_, truth, answers, weight, demand, promised=promised)
 
 
 def confusion(search: Any, held: HeldOut) -> dict[str, Any]:
