@@ -164,29 +164,21 @@ class Predictions:
     values : callable
         Metric of each method, (n_draws, n_methods), at sums of shape (n_draws, n_sums).
     sums : sparse array of shape (n_units, n_sums)
-        What a sample of each kind adds, or a group of them.
-    copies : ndarray of int, shape (n_units,)
-        How many samples of each kind there are.
-    outcomes : sparse array of shape (n_outcomes, n_sums)
-        What a sample of each possible outcome adds.
-    besides : ndarray of shape (n_outcomes,)
-        How many samples of each possible outcome are added.
+        What a sample of each kind adds, or a group of them; and what one of each possible outcome adds.
+    copies, besides : ndarray of shape (n_units,)
+        How many samples there are, and how many are there besides: of each unit one number is 0.
     n_groups : int, default=None
         Number of groups that have samples of the rarest class; ``None`` where samples are independent.
-    share : tuple, default=None
-        The `Share` that the metric is, and its ones and all that it counts in each unit, of shape (n_units, 2).
-    is_plain : bool, default=False
-        Whether samples are independent and of equal weight.
+    share : callable, default=None
+        Interval of a metric that is a share of independent samples of equal weight.
     """
 
     values: Callable[[Array], Array]
     sums: csr_array
     copies: IntArray
-    outcomes: csr_array
     besides: Array
     n_groups: int | None = None
-    share: tuple[Share, Array] | None = None
-    is_plain: bool = False
+    share: Callable[..., tuple[float, float]] | None = None
 
     @classmethod
     def of_classes(cls, metric: Any, known: BoolArray, truth: IntArray, *answers: IntArray, **rows: Any) -> Self:
@@ -225,7 +217,7 @@ class Predictions:
             *each, negative, positive, n_rows = sums.T
             return np.column_stack([costs.value(one, negative, positive, n_rows) for one in each])
 
-        return cls._of_sums(values, np.column_stack([*paid, negative, positive]), None, **rows)
+        return cls._of_sums(values, np.column_stack([*paid, negative, positive]), np.zeros((0, len(paid) + 2)), **rows)
 
     @classmethod
     def _of_sums(cls, values, numbers, ends, weight=None, groups=None) -> Self:
@@ -234,12 +226,10 @@ class Predictions:
         columns = np.column_stack([numbers[at], np.ones(at.size)])
         sums = _sums(units, np.tile(np.arange(columns.shape[1]), (at.size, 1)), columns)
         size = sums[:, [-1]].toarray().ravel()
-        n_groups = None if groups is None else int(np.count_nonzero(units.copies))
-        if ends is None:
-            return cls(values, sums, units.copies, csr_array((0, columns.shape[1])), np.zeros(0), n_groups)
         typical = (units.copies @ size**2) / (units.copies @ size)
-        outcomes = csr_array(np.column_stack([ends, np.ones(len(ends))]) * typical)
-        return cls(values, sums, units.copies, outcomes, np.full(len(ends), 1.0 / len(ends)), n_groups)
+        outcomes = np.column_stack([ends, np.ones(len(ends))]) * typical
+        n_groups = None if groups is None else int(np.count_nonzero(units.copies))
+        return cls._with(values, sums, units.copies, outcomes, np.full(len(ends), 1.0 / max(len(ends), 1)), n_groups)
 
     @classmethod
     def _of_tables(cls, values, n_classes, truth, *answers, share=None, weight=None, groups=None) -> Self:
@@ -252,24 +242,29 @@ class Predictions:
         met, cell = np.unique(code[at], return_inverse=True)
         cells = _sums(units, cell.reshape(at.size, n_tables))
         row, *predicted = np.unravel_index(met, (n_tables * n_classes, *[n_classes] * n_methods))
-        true, shape = row % n_classes, (n_methods, n_tables * n_classes, n_classes)
-        kind = row * 2**n_methods + sum((each != true) << at for at, each in enumerate(predicted))
+        kind = row * 2**n_methods + sum((each != row % n_classes) << at for at, each in enumerate(predicted))
         weights, n_groups = _sample_weights(cells, units.copies, row, n_tables * n_classes)
         met_kinds = np.bincount(kind, units.copies @ cells, weights.size << n_methods) > 0.0
-        if share is not None:
-            names = np.where(np.eye(n_classes) > 0.0, "tp", "fn")
-            names = np.array([["tn", "fp"], ["fn", "tp"]] if n_classes == 2 else names)[true, predicted[0]]
-            share = share, np.column_stack(share.counts(**{name: cells @ (names == name) for name in CELLS}))
-        return cls(
+        besides = np.where(met_kinds, *_BESIDES) * 2.0 ** (2 - n_methods) / weights.size
+        shape = (n_methods, weights.size, n_classes)
+        sums, is_plain = cells @ _indicator(shape, row, predicted), groups is None and units.weight is None
+        return cls._with(
             lambda sums: values(sums.reshape(-1, n_methods, n_tables, n_classes, n_classes)),
-            cells @ _indicator(shape, row, predicted),
+            sums,
             units.copies,
             _outcomes(shape, weights),
-            np.where(met_kinds, *_BESIDES) * 2.0 ** (1 - n_methods) * 2.0 / weights.size,
+            besides,
             None if groups is None else n_groups,
-            share,
-            groups is None and units.weight is None,
+            None
+            if share is None or not is_plain
+            else _interval_of_share(share, (units.copies @ sums).reshape(shape)[0]),
         )
+
+    @classmethod
+    def _with(cls, values, sums, copies, outcomes, besides, *others) -> Self:
+        zeros = np.zeros(besides.size, dtype=copies.dtype), np.zeros(copies.size)
+        sums = vstack([sums, csr_array(outcomes)], format="csr")
+        return cls(values, sums, np.append(copies, zeros[0]), np.append(zeros[1], besides), *others)
 
     @property
     def value(self) -> Array:
@@ -278,33 +273,19 @@ class Predictions:
 
     def interval(self, level: float, *, exact: bool = False) -> tuple[float, float]:
         """Interval of the metric of the first method; ``exact`` ones of shares hold it at least so often."""
-        value = float(self.value[0])
         if self.share is not None:
-            return self._interval_of_share(*self.share, level, exact=exact)
-        low, high = percentiles(self.draws(level)[:, 0], level)
+            return self.share(level, exact=exact)
+        value, (low, high) = float(self.value[0]), percentiles(self.draws(level)[:, 0], level)
         return min(low, value), max(high, value)
 
     def draws(self, level: float) -> Array:
         """Metric of each method in random sums, (n_draws, n_methods); of few groups these vary more."""
-        wider = 1.0 if self.n_groups is None else _widening(self.n_groups, check_fraction(level, "level")) ** 2
-        numbers = np.concatenate([self.copies / wider, self.besides])
-        sums, rng = vstack([self.sums * wider, self.outcomes], format="csr"), np.random.default_rng(0)
-        n_draws = max(1, min(N_DRAWS, _BLOCK // (numbers.size + sums.shape[1])))
-        blocks = (min(n_draws, N_DRAWS - start) for start in range(0, N_DRAWS, n_draws))
-        return np.concatenate([self.values(rng.standard_gamma(numbers, (n, numbers.size)) @ sums) for n in blocks])
-
-    def _interval_of_share(self, share: Share, counted: Array, level: float, *, exact: bool) -> tuple[float, float]:
-        """Jeffreys' interval of a share; of groups and unequal weights with the effective number of samples."""
-        ones, trials = counted.T
-        n_ones, total = self.copies @ counted
-        if self.is_plain or not total:
-            return share.interval(n_ones, total, level, exact=exact)
-        part, n_units = n_ones / total, int(self.copies @ (trials > 0.0))
-        variance = self.copies @ (ones - part * trials) ** 2
-        by_size = total**2 / (self.copies @ trials**2)
-        size = min(part * (1.0 - part) * total**2 / variance, total) if variance else by_size
-        size /= _widening(n_units, level) ** 2
-        return share.interval(size * part, size, level)
+        wider = 1.0 if self.n_groups is None else _widening(self.n_groups, level) ** 2
+        numbers, scale = self.copies / wider + self.besides, np.where(self.besides > 0.0, 1.0, wider)
+        size, rng = max(1, _BLOCK // sum(self.sums.shape)), np.random.default_rng(0)
+        blocks = (min(size, N_DRAWS - start) for start in range(0, N_DRAWS, size))
+        drawn = (rng.standard_gamma(numbers, (n, numbers.size)) * scale for n in blocks)
+        return np.concatenate([self.values(draws @ self.sums) for draws in drawn])
 
 
 def difference_of(read: Callable[[Any, Any], Predictions], pred_a: Any, pred_b: Any, level: float) -> Difference:
@@ -366,6 +347,15 @@ def _outcomes(shape: tuple[int, ...], weights: Array) -> csr_array:
     for row, weight in enumerate(weights):
         tables[row, :, :, row] = weight * answers[wrong, row % n_classes]
     return csr_array(tables.reshape(n_rows << n_methods, -1))
+
+
+def _interval_of_share(share: Share, table: Array) -> Callable[..., tuple[float, float]]:
+    """Jeffreys' interval of a share, from a confusion matrix."""
+    right = float(np.trace(table))
+    cells = dict(zip(CELLS, (right, table.sum() - right, 0.0, 0.0)))
+    if len(table) == 2:
+        cells = dict(zip(("tn", "fp", "fn", "tp"), table.ravel().tolist()))
+    return partial(share.interval, *share.counts(**cells))
 
 
 def _widening(n_units: int, level: float) -> float:
