@@ -173,15 +173,50 @@ class MacroF(MetricOfSums):
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Mean of the classes' F-beta scores."""
         square = self.beta**2
-        return _ratio((1.0 + square) * weighted, square * true + predicted).mean(axis=-1)
+        scores = _ratio((1.0 + square) * weighted, square * true + predicted)
+        return (scores * self.class_weights(true)).sum(axis=-1)
+
+    def class_weights(self, true: Array) -> Array:
+        """What the score of each class counts, by the shares of the true classes; alike."""
+        return np.full_like(true, 1.0 / true.shape[-1])
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Slopes and offsets, see `ConfusionMetric.affine`."""
         true, predicted, right = _sums(confusion)
         square = self.beta**2
-        inverse = _ratio(np.full_like(true, 1.0 / true.shape[0]), square * true + predicted)
+        inverse = _ratio(self.class_weights(true), square * true + predicted)
         score = _ratio((1.0 + square) * right, square * true + predicted)
         return (1.0 + square) * inverse, score * inverse
+
+
+@dataclass(frozen=True)
+class WeightedF(MacroF):
+    """Mean of the F-beta scores of the classes by how many samples they have, ``f1_score(average="weighted")``.
+
+    Parameters
+    ----------
+    beta : float, default=1.0
+        Importance of recall relative to precision; positive.
+
+    Raises
+    ------
+    ValueError
+        If ``beta`` is not positive and finite.
+
+    Examples
+    --------
+    >>> WeightedF().value(np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.05, 0.05, 0.1]]))
+    0.613
+    """
+
+    @property
+    def name(self) -> str:
+        """``"f1_weighted"``, ``"f2_weighted"``, …"""
+        return f"{FBeta(self.beta).name}_weighted"
+
+    def class_weights(self, true: Array) -> Array:
+        """Shares of the true classes."""
+        return true / true.sum(axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ from csf.metrics.confusion import (
     MCCOfClasses,
     MicroF,
     OfTwoClasses,
+    WeightedF,
     WeightedKappa,
 )
 from csf.metrics.constraints import Constrained, Precision, Recall, Specificity, get_constraint
@@ -76,6 +77,7 @@ __all__ = [
     "Specificity",
     "Tversky",
     "WeightedAccuracy",
+    "WeightedF",
     "WeightedKappa",
     "get_confusion_metric",
     "get_metric",
@@ -112,6 +114,7 @@ CONFUSION_METRICS: dict[str, Callable[[], ConfusionMetric]] = {
     "f2_macro": partial(MacroF, 2.0),
     "f0.5_macro": partial(MacroF, 0.5),
     "f1_micro": MicroF,
+    "f1_weighted": WeightedF,
     "accuracy": ConfusionAccuracy,
     "balanced_accuracy": BalancedAccuracyOfClasses,
     "gmean": GMeanOfClasses,
@@ -168,14 +171,14 @@ _AVERAGES = {
     "recalls, and 'gmean'",
     "micro": "Micro averages of all classes are 'accuracy'; where one class means nothing to find, give null_class=, "
     "and 'f1' is the micro average of the others",
-    "weighted": "Averages that weigh classes by their sizes have no name here; give a scorer, "
-    "make_scorer(f1_score, average='weighted'). 'f1_macro' counts all classes alike and 'accuracy' all samples",
+    "weighted": "The average that weighs classes by their sizes is 'f1_weighted' (f<beta>_weighted); of recalls it is "
+    "'accuracy'. For others give a scorer, make_scorer(precision_score, average='weighted')",
     "samples": "Averages over samples ('f1_samples') are for several labels of each sample, y of shape (n_samples, "
     "n_labels) with 0 and 1",
 }
 # So many values say whether a metric takes many shares of positives at once.
 _SPOTS = 8
-_F_OF_CLASSES = re.compile(F_BETA.pattern + "_(macro|micro)")
+_F_OF_CLASSES = re.compile(F_BETA.pattern + "_(macro|micro|weighted)")
 
 
 def get_metric(metric: MetricLike) -> Metric:
@@ -389,7 +392,7 @@ def _of_classes(name: str) -> ConfusionMetric | None:
     match = _F_OF_CLASSES.fullmatch(name)
     if not match or not float(match[1]) > 0:
         return None
-    return (MacroF if match[2] == "macro" else MicroF)(float(match[1]))
+    return {"macro": MacroF, "micro": MicroF, "weighted": WeightedF}[match[2]](float(match[1]))
 
 
 def _name_of(function: Any) -> str:
@@ -450,7 +453,7 @@ def aim_of(search: Estimator) -> Metric:
 # ---------------------------------------------------------------- metrics of several labels
 
 
-AVERAGES = ("macro", "micro", "samples")
+AVERAGES = ("macro", "micro", "samples", "weighted")
 
 
 @dataclass(frozen=True)
@@ -461,10 +464,10 @@ class LabelMetric:
     ----------
     metric : str or Metric
         What is averaged.
-    average : {"macro", "micro", "samples"}
+    average : {"macro", "micro", "samples", "weighted"}
         ``"macro"`` takes the mean over labels of their metric; ``"micro"`` the metric of all pairs of a sample and a
         label together; ``"samples"`` the mean over samples of the F-beta of their labels, 1 where a sample has no label
-        and none is found.
+        and none is found; ``"weighted"`` the mean over labels by how many samples have them.
 
     Raises
     ------
@@ -543,10 +546,14 @@ class LabelMetric:
         tables = tables.sum(axis=-3, keepdims=True) if self.average == "micro" else tables
         if isinstance(self.metric, FBeta):
             (_, wrong), (missed, hits) = np.moveaxis(tables, (-2, -1), (0, 1))
-            return _f_beta(hits, missed, wrong, self.metric.beta, empty=0.0).mean(axis=-1)
-        values = values_of_tables(self.of_one, tables)
-        n_known = (~np.isnan(values)).sum(axis=-1)
-        return np.divide(np.nansum(values, axis=-1), n_known, out=np.full(n_known.shape, np.nan), where=n_known > 0)
+            values = _f_beta(hits, missed, wrong, self.metric.beta, empty=0.0)
+        else:
+            values = values_of_tables(self.of_one, tables)
+        weight = tables[..., 1, :].sum(axis=-1) if self.average == "weighted" else np.ones(values.shape)
+        weight = np.where(np.isnan(values), 0.0, weight)
+        none = np.where(np.isnan(values).any(axis=-1), np.nan, 0.0)
+        total = weight.sum(axis=-1)
+        return np.divide(np.nansum(values * weight, axis=-1), total, out=none, where=total > 0.0)
 
 
 def values_of_tables(metric: Metric, tables: Array) -> Array:
