@@ -68,9 +68,11 @@ def interval(
     Parameters
     ----------
     y, pred : array-like of shape (n_samples,)
-        True and predicted labels. The method that predicts has not been fitted to these samples, nor its threshold.
+        True and predicted labels, or 0 and 1 of shape (n_samples, n_labels). The method that predicts has not been
+        fitted to these samples, nor its threshold. Of three and more classes, one may be only predicted.
     metric : str, Metric, ConfusionMetric or callable, default="f1"
-        As for `csf.CostSearch`; of three and more classes such as ``"f1_macro"``.
+        As for `csf.CostSearch`, or a rate or a cost, such as `csf.metrics.MeanCost`; of three and more classes, and of
+        several labels, such as ``"f1_macro"``.
     level : float, default=0.9
         How often the interval holds the value, in (0, 1).
     groups : array-like of shape (n_samples,), default=None
@@ -93,13 +95,13 @@ def interval(
     Notes
     -----
     F1, Jaccard, precision, recall, accuracy and the other metrics that are shares of samples have Jeffreys' interval of
-    a share. Groups and unequal weights make the number of samples the effective one [1]_:
-    that of independent samples with the same variance. Other metrics have a bootstrap.
+    a share. Others, and all of groups and of unequal weights, have that of the Bayesian bootstrap [1]_, in which each
+    sample or group has a random weight. Where an outcome of a class was hardly met, such as a positive that is found, a
+    part of a sample is added for it, as in Jeffreys' prior.
 
     References
     ----------
-    .. [1] E. Korn, B. Graubard, "Confidence intervals for proportions with small expected number of positive counts
-       estimated from survey data", Survey Methodology 24, 1998.
+    .. [1] D. Rubin, "The Bayesian bootstrap", The Annals of Statistics 9, 1981.
 
     Examples
     --------
@@ -135,7 +137,7 @@ def difference(
     -------
     Difference
         Metric of the first method minus that of the second, and both ends of its interval: an interval that is above 0
-        says that the first one is better. The bootstrap draws the samples for both at once.
+        says that the first one is better. Samples are drawn for both at once, and exchanging the methods turns signs.
 
     Raises
     ------
@@ -146,7 +148,7 @@ def difference(
     --------
     >>> y, a, b = [1] * 20 + [0] * 80, [1] * 18 + [0] * 82, [1] * 12 + [0] * 88
     >>> difference(y, a, b, "f1")
-    Difference(value=0.197, low=0.077, high=0.336)
+    Difference(value=0.197, low=0.057, high=0.323)
     """
     read, codes = _read(y, {"pred_a": pred_a, "pred_b": pred_b}, metric, groups, sample_weight, pos_label)
     return difference_of(read, *codes, check_fraction(level, "level"))

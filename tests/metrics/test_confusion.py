@@ -38,6 +38,7 @@ REFERENCES = {
     "f2_macro": partial(sk.fbeta_score, beta=2.0, average="macro", **PLAIN),
     "f0.5_macro": partial(sk.fbeta_score, beta=0.5, average="macro", **PLAIN),
     "f1_micro": partial(sk.f1_score, average="micro", **PLAIN),
+    "f1_weighted": partial(sk.f1_score, average="weighted", **PLAIN),
     "accuracy": sk.accuracy_score,
     "balanced_accuracy": sk.balanced_accuracy_score,
     "gmean": lambda y, z, *, sample_weight: (
