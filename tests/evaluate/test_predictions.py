@@ -163,7 +163,7 @@ METHODS = st.tuples(st.integers(0, 10**6), st.sampled_from([2, 3, 4]), st.sample
 
 
 @given(METHODS, st.sampled_from(["f1_macro", "mcc", "accuracy", "gmean"]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_exchanged_methods_have_the_mirrored_difference(case, metric):
     seed, n_classes, kind = case
     rng = np.random.default_rng(seed)
@@ -217,9 +217,9 @@ def test_a_class_that_is_only_predicted_counts():
         csf.interval(two, np.where(a == 3, 3, two), "f1_macro"),
         f1_score(two, np.where(a == 3, 3, two), average="macro"),
     )
-    with pytest.raises(ValueError, match="pred contains 3, but the labels of y are .0, 1.. 'f1' is a metric of two"):
+    with pytest.raises(ValueError, match=r"pred contains 3, but the labels of y are \[0, 1\]. 'f1' is a metric of two"):
         csf.interval(two, np.where(a == 3, 3, two), "f1")
-    with pytest.raises(ValueError, match="pred contains 'x'.*Give predicted labels"):
+    with pytest.raises(ValueError, match=r"pred contains 'x'.*Give predicted labels"):
         csf.interval(y, np.full(400, "x"), "f1_macro")
 
 
@@ -295,7 +295,7 @@ def coverage(metric, rates, n_draws, weights=None, n=1000, n_pos=50):
 
 @pytest.mark.parametrize("metric", ["gmean", "f2"])
 def test_few_positives_that_are_found_are_covered(metric):
-    assert coverage(metric, (0.04, 0.01), 60) >= 0.83
+    assert coverage(metric, (0.04, 0.01), 40) >= 0.8
 
 
 @pytest.mark.slow
