@@ -108,7 +108,19 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
     Sparse samples come back in one form, however they are stored. Of ``others``, further arguments of ``fit`` by their
     names, the pandas index alone is looked at.
     """
-    for name, value in (("X", X), ("y", y)):
+    check_in_memory(X=X, y=y)
+    columns: Any = getattr(X, "columns", None)
+    if not getattr(columns, "is_unique", True):
+        twice = columns[columns.duplicated()].unique().tolist()
+        raise ValueError(f"X has several columns of the same name, {twice}; rename them, or drop all but one of each")
+    warn_of_order(X=X, y=y, **others)
+    alike = indexable(X, y)
+    return canonical_csr(alike[0]), alike[1]
+
+
+def check_in_memory(**arguments: Any) -> None:
+    """Check that arguments are known as a whole: no plans, no iterators, nothing masked."""
+    for name, value in arguments.items():
         way = _way_into_memory(name, check_unmasked(value, name))
         if way is not None:
             kind = f"{type(value).__module__.partition('.')[0]} {type(value).__name__}"
@@ -117,13 +129,6 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
             raise TypeError(
                 f"{name} must be in memory, got a {kind}, which can only be read in pieces; give {way}{more}"
             )
-    columns: Any = getattr(X, "columns", None)
-    if not getattr(columns, "is_unique", True):
-        twice = columns[columns.duplicated()].unique().tolist()
-        raise ValueError(f"X has several columns of the same name, {twice}; rename them, or drop all but one of each")
-    warn_of_order(X=X, y=y, **others)
-    alike = indexable(X, y)
-    return canonical_csr(alike[0]), alike[1]
 
 
 def warn_of_order(**arguments: Any) -> None:

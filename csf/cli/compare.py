@@ -176,7 +176,7 @@ def _spread(values):
 
 def _legend(n_splits, reference):
     if n_splits == 1:
-        return f"One split; difference: to the {reference}. In brackets: exact 90 % interval, where the metric has one."
+        return f"One split; difference: to the {reference}. In brackets: 90 % interval."
     return (
         f"Means over {n_splits} splits ± standard deviation; difference: paired, to the {reference},\n"
         "± standard error corrected for overlapping splits; seconds: per split."

@@ -35,6 +35,8 @@ from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf.cli.data import Dataset, Features, ReadOptions, densified, read_dataset
 from csf.cli.tables import CliError, require
 from csf.data.folds import resolve_splits
+from csf.evaluate.assessment import LEVEL
+from csf.evaluate.predictions import Predictions
 from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import OUTCOMES, RowCosts, row_costs
@@ -45,7 +47,6 @@ from csf.search.row_costs import RowProblem
 from csf.search.strategies import Ladder
 from csf.search.study import ClassStudy
 from csf.show.cone import ConeDisplay
-from csf.show.held_out import exact_interval
 from csf.show.report import Comparison, check_page, draw_outcomes
 from csf.thresholds.linear_rule import confusion_of
 from csf.trainers import seeded
@@ -353,10 +354,14 @@ class Problem:
         return value, self.constraint.quantity.of(profile)
 
     def interval(self, part: Part, decided: IntArray) -> tuple[float, float]:
-        """Exact 90 % interval of the metric; NaN where there is none."""
-        if part.weight is not None:
-            return np.nan, np.nan
-        return exact_interval(self.metric, part.codes, decided, 0) or (np.nan, np.nan)
+        """90 % interval of the metric."""
+        if self.by_row:
+            costs = self.metric.table(part.X).answers(part.codes == 1)
+            predicted = Predictions.of_rows(self.metric, *costs, decided == 1, weight=part.weight)
+        else:
+            known = np.ones(self.data.labels.classes.size, dtype=bool)
+            predicted = Predictions.of_classes(self.metric, known, part.codes, decided, weight=part.weight)
+        return predicted.interval(LEVEL)
 
     def setup(self, train: Part) -> Setup:
         """What all methods share that are trained on a part; the inner splits are made once."""

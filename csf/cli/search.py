@@ -526,8 +526,7 @@ OWN = "csf"
 def compared(metric_name: str, search: CostSearch, judged: list[Judged], reference: str = POOLED) -> str:
     """How the search did beside the rival that counts: of two classes the exact threshold without costs."""
     own = judged[0]
-    interval = "exact 90 % interval" if own.exact else "in 90 % of resamples of the held-out rows"
-    text = f"csf: {metric_name} {own.value:.4f}, {interval} {_range(own.interval)}"
+    text = f"csf: {metric_name} {own.value:.4f}, 90 % interval {_range(own.interval)}"
     rival = next((each for each in judged if each.name == reference), None)
     if rival is None:
         return text

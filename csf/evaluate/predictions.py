@@ -1,40 +1,48 @@
-"""Intervals of metrics of predicted labels, and of the difference between two methods, without a model."""
+"""Intervals of metrics of predictions, and of the difference between two methods, without a model."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
 from scipy.stats import norm, t
 
 from csf._common.validation import (
     check_class_weights,
     check_fraction,
+    check_in_memory,
     check_labels,
-    check_unmasked,
     check_weights,
     warn_of_order,
 )
 from csf.data.folds import read_groups
-from csf.data.labels import read_classes, read_labels
+from csf.data.labels import Labels, has_several_columns, read_codes, read_labels
 from csf.evaluate.assessment import interval as percentiles
-from csf.evaluate.choices import drawn_sums
-from csf.evaluate.draws import distinct
+from csf.evaluate.draws import grouped
 from csf.evaluate.trials import EntryStore
-from csf.metrics import get_confusion_metric, get_metric
-from csf.metrics.constraints import share_of
-from csf.metrics.profile import ErrorProfile
+from csf.metrics import ConfusionMetric, get_confusion_metric
+from csf.metrics.constraints import CELLS, share_of
+from csf.metrics.registry import LabelMetric, for_classes, get_label_metric, get_quantity, values_of_tables
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from csf._common.typing import Array, IntArray, Label
-    from csf.data.labels import Labels
+    from csf._common.typing import Array, BoolArray, IntArray, Label
+    from csf.evaluate.draws import Units
     from csf.metrics.constraints import Share
     from csf.metrics.registry import MetricLike
+    from csf.metrics.row_costs import RowCosts
 
 N_DRAWS = 1000
+# Draws are made in blocks of about so many numbers.
+_BLOCK = 1 << 22
+# How many samples of each outcome of a class are there besides: of one that was met, and of one that was not.
+_BESIDES = 0.5, 1.0
 
 
 class Difference(NamedTuple):
@@ -60,9 +68,11 @@ def interval(
     Parameters
     ----------
     y, pred : array-like of shape (n_samples,)
-        True and predicted labels. The method that predicts has not been fitted to these samples, nor its threshold.
+        True and predicted labels, or 0 and 1 of shape (n_samples, n_labels). The method that predicts has not been
+        fitted to these samples, nor its threshold. Of three and more classes, one may be only predicted.
     metric : str, Metric, ConfusionMetric or callable, default="f1"
-        As for `csf.CostSearch`; of three and more classes such as ``"f1_macro"``.
+        As for `csf.CostSearch`, or a rate or a cost, such as `csf.metrics.MeanCost`; of three and more classes, and of
+        several labels, such as ``"f1_macro"``.
     level : float, default=0.9
         How often the interval holds the value, in (0, 1).
     groups : array-like of shape (n_samples,), default=None
@@ -85,13 +95,13 @@ def interval(
     Notes
     -----
     F1, Jaccard, precision, recall, accuracy and the other metrics that are shares of samples have Jeffreys' interval of
-    a share. Groups and unequal weights make the number of samples the effective one [1]_:
-    that of independent samples with the same variance. Other metrics have a bootstrap.
+    a share. Others, and all of groups and of unequal weights, have that of the Bayesian bootstrap [1]_, in which each
+    sample or group has a random weight. Where an outcome of a class was hardly met, such as a positive that is found, a
+    part of a sample is added for it, as in Jeffreys' prior.
 
     References
     ----------
-    .. [1] E. Korn, B. Graubard, "Confidence intervals for proportions with small expected number of positive counts
-       estimated from survey data", Survey Methodology 24, 1998.
+    .. [1] D. Rubin, "The Bayesian bootstrap", The Annals of Statistics 9, 1981.
 
     Examples
     --------
@@ -99,14 +109,8 @@ def interval(
     >>> interval(y, pred, "f1")
     (0.666, 0.892)
     """
-    read = _Predictions.read(y, {"pred": pred}, metric, groups, sample_weight, pos_label)
-    share = share_of(read.metric)
-    if share is not None:
-        return read.interval_of_share(share, check_fraction(level, "level"))
-    (value,), errors = read.value, read.errors(level)
-    lowest, highest = read.range
-    low, high = np.clip(percentiles(errors[:, 0] + value, level), lowest, highest).tolist()
-    return min(low, value), max(high, value)
+    read, codes = _read(y, {"pred": pred}, metric, groups, sample_weight, pos_label)
+    return read(*codes).interval(check_fraction(level, "level"))
 
 
 def difference(
@@ -133,7 +137,7 @@ def difference(
     -------
     Difference
         Metric of the first method minus that of the second, and both ends of its interval: an interval that is above 0
-        says that the first one is better. The bootstrap draws the samples for both at once.
+        says that the first one is better. Samples are drawn for both at once, and exchanging the methods turns signs.
 
     Raises
     ------
@@ -144,114 +148,216 @@ def difference(
     --------
     >>> y, a, b = [1] * 20 + [0] * 80, [1] * 18 + [0] * 82, [1] * 12 + [0] * 88
     >>> difference(y, a, b, "f1")
-    Difference(value=0.197, low=0.077, high=0.336)
+    Difference(value=0.197, low=0.057, high=0.323)
     """
-    read = _Predictions.read(y, {"pred_a": pred_a, "pred_b": pred_b}, metric, groups, sample_weight, pos_label)
-    gain, errors = float(read.value[0] - read.value[1]), read.errors(level)
-    lowest, highest = read.range
-    most = highest - lowest
-    low, high = np.clip(percentiles(errors[:, 0] - errors[:, 1] + gain, level), -most, most).tolist()
-    return Difference(gain, min(low, gain), max(high, gain))
+    read, codes = _read(y, {"pred_a": pred_a, "pred_b": pred_b}, metric, groups, sample_weight, pos_label)
+    return difference_of(read, *codes, check_fraction(level, "level"))
 
 
 @dataclass(frozen=True, eq=False)
-class _Predictions:
-    """What methods predict for the same samples, by the cells that these are in: a true class and one of each method.
+class Predictions:
+    """What methods predict for the same samples, as sums over samples that a metric is computed from.
+
+    An interval is that of random sums, in which each sample weighs a gamma variable (the Bayesian bootstrap) and each
+    possible outcome a part of a sample besides, as in Jeffreys' prior.
 
     Parameters
     ----------
-    metric : Metric or ConfusionMetric
-        Of two classes, or of more.
-    shape : tuple of int
-        Numbers of true classes and of those of each method.
-    tables : ndarray of shape (n_units, n_cells)
-        Weight in each cell of a sample, or of a group of them.
-    copies : ndarray of int, shape (n_units,)
-        How many samples each one stands for.
-    is_plain : bool
-        Whether samples are independent and of equal weight.
+    values : callable
+        Metric of each method, (n_draws, n_methods), at sums of shape (n_draws, n_sums).
+    sums : sparse array of shape (n_units, n_sums)
+        What a sample of each kind adds, or a group of them; and what one of each possible outcome adds.
+    copies, besides : ndarray of shape (n_units,)
+        How many samples there are, and how many are there besides: of each unit one number is 0.
+    n_groups : int, default=None
+        Number of groups that have samples of the rarest class; ``None`` where samples are independent.
+    share : callable, default=None
+        Interval of a metric that is a share of independent samples of equal weight.
     """
 
-    metric: Any
-    shape: tuple[int, ...]
-    tables: Array
+    values: Callable[[Array], Array]
+    sums: csr_array
     copies: IntArray
-    is_plain: bool
-    has_groups: bool
+    besides: Array
+    n_groups: int | None = None
+    share: Callable[..., tuple[float, float]] | None = None
 
     @classmethod
-    def read(cls, y, predictions, metric, groups, sample_weight, pos_label) -> Self:
-        """Labels of a user; a ValueError where there are others than those of ``y``."""
-        warn_of_order(y=y, **predictions, groups=groups, sample_weight=sample_weight)
-        several = pos_label is None and check_labels(y)[1].size > 2
-        labels, code = read_classes(y) if several else read_labels(y, pos_label=pos_label)
-        metric = get_confusion_metric(metric) if several else get_metric(metric)
-        weight = check_weights(sample_weight, code.size) if several else check_class_weights(sample_weight, code > 0)
-        store: Any = EntryStore(code, weight)
-        shape, is_plain = (labels.classes.size,) * (1 + len(predictions)), store.importance is None
-        for name, pred in predictions.items():
-            code = code * shape[0] + _codes(labels, np.asarray(check_unmasked(pred, name)), code.size, name)
-        store.draw_together(read_groups(groups, code.size))
-        weight, samples, copies = store.importance, store.samples, store.copies
-        weight = np.ones(code.size) if weight is None else weight / weight.mean()
-        if not store.has_groups:  # equal ones count once
-            order, starts = distinct([code, weight], np.flatnonzero(copies > 0))
-            at, samples, copies = order[starts], np.arange(starts.size), np.add.reduceat(copies[order], starts)
-            code, weight = code[at], weight[at]
-        n_cells = int(np.prod(shape))
-        tables = np.bincount(samples * n_cells + code, weight, copies.size * n_cells).reshape(-1, n_cells)
-        return cls(metric, shape, tables, copies, is_plain and not store.has_groups, store.has_groups)
+    def of_classes(cls, metric: Any, known: BoolArray, truth: IntArray, *answers: IntArray, **rows: Any) -> Self:
+        """Codes of the true class and of what each method predicts; of two classes 1 is the positive one.
+
+        Classes that are not ``known`` count for the methods that predict them. ``rows`` are ``weight`` and ``groups``.
+        """
+        used = [known | (np.bincount(codes, minlength=known.size) > 0) for codes in answers]
+
+        def values(tables: Array) -> Array:
+            tables = tables[:, :, 0]
+            if not isinstance(metric, ConfusionMetric):
+                return values_of_tables(metric, tables)
+            counted = [tables[:, at][:, keep][:, :, keep] for at, keep in enumerate(used)]
+            parts = [each / each.sum(axis=(1, 2), keepdims=True) for each in counted]
+            return np.stack([np.asarray(metric.value(each)) for each in parts], axis=1)
+
+        columns = [codes[:, None] for codes in (truth, *answers)]
+        return cls._of_tables(values, known.size, *columns, share=share_of(metric), **rows)
+
+    @classmethod
+    def of_labels(cls, metric: LabelMetric, truth: Array, *answers: Array, **rows: Any) -> Self:
+        """Several labels a sample: truth and predictions of shape (n_samples, n_labels), with 0 and 1."""
+        if metric.average != "samples":
+            return cls._of_tables(metric.of_tables, 2, *(codes.astype(int) for codes in (truth, *answers)), **rows)
+        ends = np.array(list(product((0.0, 1.0), repeat=len(answers))))
+        scores = np.column_stack([metric.of_samples(truth, predicted) for predicted in answers])
+        return cls._of_sums(lambda sums: sums[:, :-1] / sums[:, -1:], scores, ends, **rows)
+
+    @classmethod
+    def of_rows(cls, costs: RowCosts, negative: Array, positive: Array, *answers: BoolArray, **rows: Any) -> Self:
+        """What both answers to each row cost, and for each method whether it is the positive one."""
+        paid = [np.where(answer, positive, negative) for answer in answers]
+
+        def values(sums: Array) -> Array:
+            *each, negative, positive, n_rows = sums.T
+            return np.column_stack([costs.value(one, negative, positive, n_rows) for one in each])
+
+        return cls._of_sums(values, np.column_stack([*paid, negative, positive]), np.zeros((0, len(paid) + 2)), **rows)
+
+    @classmethod
+    def _of_sums(cls, values, numbers, ends, weight=None, groups=None) -> Self:
+        """Numbers that each sample adds, and those of samples at the ends of what they can be."""
+        units, at = _units(list(numbers.T), weight, groups)
+        columns = np.column_stack([numbers[at], np.ones(at.size)])
+        sums = _sums(units, np.tile(np.arange(columns.shape[1]), (at.size, 1)), columns)
+        size = sums[:, [-1]].toarray().ravel()
+        typical = (units.copies @ size**2) / (units.copies @ size)
+        outcomes = np.column_stack([ends, np.ones(len(ends))]) * typical
+        n_groups = None if groups is None else int(np.count_nonzero(units.copies))
+        return cls._with(values, sums, units.copies, outcomes, np.full(len(ends), 1.0 / max(len(ends), 1)), n_groups)
+
+    @classmethod
+    def _of_tables(cls, values, n_classes, truth, *answers, share=None, weight=None, groups=None) -> Self:
+        """Codes of shape (n_samples, n_tables): each column has a confusion matrix of its own."""
+        n_tables, n_methods = truth.shape[1], len(answers)
+        code = np.arange(n_tables) * n_classes + truth
+        for predicted in answers:
+            code = code * n_classes + predicted
+        units, at = _units(list(code.T), weight, groups)
+        met, cell = np.unique(code[at], return_inverse=True)
+        cells = _sums(units, cell.reshape(at.size, n_tables))
+        row, *predicted = np.unravel_index(met, (n_tables * n_classes, *[n_classes] * n_methods))
+        kind = row * 2**n_methods + sum((each != row % n_classes) << at for at, each in enumerate(predicted))
+        weights, n_groups = _sample_weights(cells, units.copies, row, n_tables * n_classes)
+        met_kinds = np.bincount(kind, units.copies @ cells, weights.size << n_methods) > 0.0
+        besides = np.where(met_kinds, *_BESIDES) * 2.0 ** (2 - n_methods) / weights.size
+        shape = (n_methods, weights.size, n_classes)
+        sums, is_plain = cells @ _indicator(shape, row, predicted), groups is None and units.weight is None
+        return cls._with(
+            lambda sums: values(sums.reshape(-1, n_methods, n_tables, n_classes, n_classes)),
+            sums,
+            units.copies,
+            _outcomes(shape, weights),
+            besides,
+            None if groups is None else n_groups,
+            None
+            if share is None or not is_plain
+            else _interval_of_share(share, (units.copies @ sums).reshape(shape)[0]),
+        )
+
+    @classmethod
+    def _with(cls, values, sums, copies, outcomes, besides, *others) -> Self:
+        zeros = np.zeros(besides.size, dtype=copies.dtype), np.zeros(copies.size)
+        sums = vstack([sums, csr_array(outcomes)], format="csr")
+        return cls(values, sums, np.append(copies, zeros[0]), np.append(zeros[1], besides), *others)
 
     @property
     def value(self) -> Array:
         """Metric of each method."""
-        return self._values((self.copies @ self.tables)[None])[0]
+        return self.values((self.copies @ self.sums)[None])[0]
 
-    @property
-    def range(self) -> tuple[float, float]:
-        """Metric where everything is wrong, and where everything is right."""
-        n_classes = self.shape[0]
-        sizes = (self.copies @ self.tables).reshape(n_classes, -1).sum(axis=1)
-        wrong = (1.0 - np.eye(n_classes)) * sizes[:, None] / (n_classes - 1)
-        return self._value(wrong), self._value(np.diag(sizes))
+    def interval(self, level: float, *, exact: bool = False) -> tuple[float, float]:
+        """Interval of the metric of the first method; ``exact`` ones of shares hold it at least so often."""
+        if self.share is not None:
+            return self.share(level, exact=exact)
+        value, (low, high) = float(self.value[0]), percentiles(self.draws(level)[:, 0], level)
+        return min(low, value), max(high, value)
 
-    def _values(self, sums: Array) -> Array:
-        """Metric of each method in tables (n_draws, n_cells), of shape (n_draws, n_methods)."""
-        sums = sums.reshape(-1, *self.shape)
-        n_methods = len(self.shape) - 1
-        others = [tuple(2 + at for at in range(n_methods) if at != method) for method in range(n_methods)]
-        return np.stack([[self._value(table) for table in sums.sum(axis=axes)] for axes in others], axis=1)
+    def draws(self, level: float) -> Array:
+        """Metric of each method in random sums, (n_draws, n_methods); of few groups these vary more."""
+        wider = 1.0 if self.n_groups is None else _widening(self.n_groups, level) ** 2
+        numbers, scale = self.copies / wider + self.besides, np.where(self.besides > 0.0, 1.0, wider)
+        size, rng = max(1, _BLOCK // sum(self.sums.shape)), np.random.default_rng(0)
+        blocks = (min(size, N_DRAWS - start) for start in range(0, N_DRAWS, size))
+        drawn = (rng.standard_gamma(numbers, (n, numbers.size)) * scale for n in blocks)
+        return np.concatenate([self.values(draws @ self.sums) for draws in drawn])
 
-    def _value(self, table: Array) -> float:
-        """Metric of the weights in a confusion matrix."""
-        if len(table) > 2:
-            return float(self.metric.value(table / table.sum()))
-        (tn, fp), (fn, tp) = table.tolist()
-        return self.metric.of(ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
 
-    def errors(self, level: float) -> Array:
-        """Bootstrap errors of the metric of each method, (n_draws, n_methods); groups are few, which widens them."""
-        check_fraction(level, "level")
-        values = self._values(drawn_sums(self.tables, self.copies, self.tables.shape[1] // self.shape[0], N_DRAWS, 0))
-        rarest = self.tables.reshape(-1, self.shape[0], self.tables.shape[1] // self.shape[0]).sum(axis=2) > 0.0
-        widening = _widening(int((self.copies @ rarest).min()), level) if self.has_groups else 1.0
-        return (values - values.mean(axis=0)) * widening
+def difference_of(read: Callable[[Any, Any], Predictions], pred_a: Any, pred_b: Any, level: float) -> Difference:
+    """By how much the first of two methods is better: each is the first one in half of the draws, which mirrors it."""
+    both, turned = read(pred_a, pred_b), read(pred_b, pred_a)
+    gain = float(np.subtract(*both.value))
+    drawn = [each.draws(level) @ np.array([sign, -sign]) for each, sign in ((both, 1.0), (turned, -1.0))]
+    low, high = percentiles(np.concatenate(drawn), level)
+    return Difference(gain, min(low, gain), max(high, gain))
 
-    def interval_of_share(self, share: Share, level: float) -> tuple[float, float]:
-        """Jeffreys' interval of a share; of groups and unequal weights with the effective number of samples."""
-        right = np.eye(self.shape[0], dtype=bool).ravel()
-        names = ("tn", "fp", "fn", "tp") if self.shape[0] == 2 else np.where(right, "tp", "fn")
-        cells = {cell: self.tables[:, np.array(names) == cell].sum(axis=1) for cell in ("tp", "fn", "fp", "tn")}
-        ones, trials = share.counts(**cells)
-        n_ones, total = self.copies @ ones, self.copies @ trials
-        if self.is_plain or not total:
-            return share.interval(n_ones, total, level)
-        part, n_units = n_ones / total, int(self.copies @ (trials > 0.0))
-        variance = self.copies @ (ones - part * trials) ** 2
-        by_size = total**2 / (self.copies @ trials**2)
-        size = min(part * (1.0 - part) * total**2 / variance, total) if variance else by_size
-        size /= _widening(n_units, level) ** 2
-        return share.interval(size * part, size, level)
+
+# ---------------------------------------------------------------- sums over samples
+
+
+def _units(columns: list[Array], weight: Array | None, groups: IntArray | None) -> tuple[Units, IntArray]:
+    """Samples about which all columns say the same count once; and which samples those are."""
+    store: Any = EntryStore(np.zeros(columns[0].size, dtype=int), weight)
+    store.draw_together(groups)
+    return grouped(store, columns)
+
+
+def _sums(units: Units, columns: IntArray, values: Array | float = 1.0) -> csr_array:
+    """Weight in each of some columns, of samples that are in several of them, by units."""
+    weight = np.ones(columns.shape[0]) if units.weight is None else units.weight
+    entries = np.broadcast_to(weight[:, None] * values, columns.shape)
+    places = np.repeat(units.samples, columns.shape[1]), columns.ravel()
+    return csr_array((entries.ravel(), places), (units.copies.size, int(columns.max()) + 1))
+
+
+def _sample_weights(cells: csr_array, copies: IntArray, row: IntArray, n_rows: int) -> tuple[Array, int]:
+    """Weight of a sample of each row of tables such that independent ones vary as much; and units of the rarest row."""
+    at, totals = cells.tocoo(), copies @ cells
+    of_rows = np.zeros((copies.size, n_rows))
+    np.add.at(of_rows, (at.row, row[at.col]), at.data)
+    sizes, squares = copies @ of_rows, copies @ of_rows**2
+    part = np.divide(totals, sizes[row], out=np.zeros(row.size), where=sizes[row] > 0.0)
+    together = np.bincount(at.col, copies[at.row] * at.data * of_rows[at.row, row[at.col]], row.size)
+    spread = copies @ cells.power(2) - 2.0 * part * together + part**2 * squares[row]
+    spread, alone = (np.bincount(row, each, n_rows) for each in (spread, totals * (1.0 - part)))
+    weights = np.divide(squares, sizes, out=np.zeros(n_rows), where=sizes > 0.0)
+    np.divide(spread, alone, out=weights, where=alone > 0.0)
+    return weights, int((copies @ (of_rows > 0.0))[sizes > 0.0].min())
+
+
+def _indicator(shape: tuple[int, ...], row: IntArray, predicted: list[IntArray]) -> csr_array:
+    """Places of cells in the tables of each method."""
+    places = [np.ravel_multi_index((np.full(row.size, at), row, each), shape) for at, each in enumerate(predicted)]
+    cells = np.tile(np.arange(row.size), len(places))
+    return csr_array((np.ones(cells.size), (cells, np.concatenate(places))), (row.size, int(np.prod(shape))))
+
+
+def _outcomes(shape: tuple[int, ...], weights: Array) -> csr_array:
+    """A sample of each row that some methods decide rightly, the others wrongly, in the tables of each method."""
+    n_methods, n_rows, n_classes = shape
+    right = np.eye(n_classes)
+    answers = np.stack([right, (1.0 - right) / (n_classes - 1.0)])
+    wrong = np.arange(2**n_methods)[:, None] >> np.arange(n_methods) & 1
+    tables = np.zeros((n_rows, 2**n_methods, n_methods, n_rows, n_classes))
+    for row, weight in enumerate(weights):
+        tables[row, :, :, row] = weight * answers[wrong, row % n_classes]
+    return csr_array(tables.reshape(n_rows << n_methods, -1))
+
+
+def _interval_of_share(share: Share, table: Array) -> Callable[..., tuple[float, float]]:
+    """Jeffreys' interval of a share, from a confusion matrix."""
+    right = float(np.trace(table))
+    cells = dict(zip(CELLS, (right, table.sum() - right, 0.0, 0.0)))
+    if len(table) == 2:
+        cells = dict(zip(("tn", "fp", "fn", "tp"), table.ravel().tolist()))
+    return partial(share.interval, *share.counts(**cells))
 
 
 def _widening(n_units: int, level: float) -> float:
@@ -260,14 +366,81 @@ def _widening(n_units: int, level: float) -> float:
     return float(t.isf(0.5 - 0.5 * level, units - 1) / norm.isf(0.5 - 0.5 * level) * np.sqrt(units / (units - 1.0)))
 
 
-def _codes(labels: Labels, pred: Array, n_samples: int, name: str) -> IntArray:
-    """Codes of predicted labels; a ValueError where they are none."""
-    if pred.shape != (n_samples,):
-        raise ValueError(f"{name} must have one label for each of {n_samples} samples of y, got shape {pred.shape}")
-    unknown = pred[~np.isin(pred, labels.classes)]
-    if unknown.size:
-        raise ValueError(
-            f"{name} contains {unknown.tolist()[0]!r}, but the labels of y are {labels.classes.tolist()}. Give "
-            "predicted labels; for scores, use csf.decide(y, score)"
-        )
-    return labels.encode(pred)
+# ---------------------------------------------------------------- labels of a user
+
+
+def _read(
+    y: Any, predictions: Mapping[str, Any], metric: Any, groups: Any, sample_weight: Any, pos_label: Label
+) -> tuple[Callable[..., Predictions], list[Array]]:
+    """What makes `Predictions` of codes, and the codes of what each method predicts."""
+    check_in_memory(y=y, **predictions, groups=groups, sample_weight=sample_weight)
+    warn_of_order(y=y, **predictions, groups=groups, sample_weight=sample_weight)
+    if has_several_columns(y):
+        if pos_label is not None:
+            raise ValueError(
+                f"pos_label={pos_label!r} is for two classes; of several labels a sample 1 is the positive one"
+            )
+        metric, truth = get_label_metric(metric), read_codes(y, np.shape(y)[1])
+        weight = check_weights(sample_weight, truth.shape[0])
+        codes = label_answers(predictions, truth.shape)
+        read = partial(Predictions.of_labels, metric, truth, weight=weight, groups=read_groups(groups, len(truth)))
+        return read, codes
+    labels, metric, truth = _read_classes(y, predictions, metric, pos_label)
+    several = labels.null is None
+    weight = check_weights(sample_weight, truth.size) if several else check_class_weights(sample_weight, truth > 0)
+    rows = {"weight": weight, "groups": read_groups(groups, truth.size)}
+    codes = [labels.encode(np.asarray(pred)) for pred in predictions.values()]
+    known = np.bincount(truth, minlength=labels.classes.size) > 0
+    return partial(Predictions.of_classes, metric, known, truth, **rows), codes
+
+
+def _read_classes(
+    y: Any, predictions: Mapping[str, Any], metric: Any, pos_label: Label
+) -> tuple[Labels, Any, IntArray]:
+    """Classes of y and of predictions, the metric, and codes of y."""
+    truth, classes = check_labels(y)
+    answers = {name: np.asarray(pred) for name, pred in predictions.items()}
+    unknown, why = classes[:0], None
+    for name, pred in answers.items():
+        if pred.shape != truth.shape:
+            raise ValueError(
+                f"{name} must have one label for each of {truth.size} samples of y, got shape {pred.shape}"
+            )
+        others = np.unique(pred[~np.isin(pred, classes)])
+        if not others.size:
+            continue
+        why = f"{name} contains {others.tolist()[0]!r}, but the labels of y are {classes.tolist()}. "
+        if pos_label is not None or not _are_alike(others, classes):
+            raise ValueError(f"{why}Give predicted labels; for scores, use csf.decide(y, score)")
+        unknown = np.concatenate([unknown, others])
+    if classes.size + unknown.size == 2 or pos_label is not None:
+        labels, codes = read_labels(y, pos_label=pos_label)
+        return labels, get_quantity(for_classes(metric, labels.by_code)), codes
+    labels = Labels(np.unique(np.concatenate([classes, unknown])), None)
+    try:
+        metric = get_confusion_metric(for_classes(metric, labels.classes))
+    except ValueError as error:
+        raise ValueError(f"{why or ''}{error}") from None
+    return labels, metric, labels.encode(truth)
+
+
+def _are_alike(labels: Array, others: Array) -> bool:
+    """Whether labels are texts as others are, or whole numbers as others are."""
+    texts = [all(isinstance(label, str) for label in each.tolist()) for each in (labels, others)]
+    return texts[0] == texts[1] and (texts[0] or bool((labels == np.floor(labels.astype(float))).all()))
+
+
+def label_answers(predictions: Mapping[str, Any], shape: tuple[int, int]) -> list[Array]:
+    """Predictions of several labels a sample; a ValueError where they are none."""
+    answers = []
+    for name, given in predictions.items():
+        predicted = given.toarray() if issparse(given) else np.asarray(given)
+        if predicted.shape != shape:
+            raise ValueError(
+                f"{name} must have the shape of y, {shape}, with 0 or 1 for each label, got {predicted.shape}"
+            )
+        odd = predicted[~np.isin(predicted, (0, 1))]
+        if odd.size:
+            raise ValueError(f"{name!r} must predict 0 or 1 for each label, got {odd.tolist()[0]!r}")
+        answers.append(predicted > 0)
+    return answers

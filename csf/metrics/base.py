@@ -337,6 +337,15 @@ def float_or_array(values: Values) -> Values:
     return values if np.ndim(values) else float(values)
 
 
+def wrong_direction(name: str, right: float, wrong: float) -> str:
+    """Message about a metric that is no larger without errors than where everything is wrong."""
+    return (
+        f"{name!r} is worth {right:g} without errors and {wrong:g} where all is wrong; larger must be better. Turn its "
+        "sign (WeightedAccuracy and CostMatrix maximise minus a cost, 'recall' and 'specificity' are 1 less a rate of "
+        "errors), or limit it: constraint=csf.metrics.Constraint(metric, '<=', level)"
+    )
+
+
 def rank(violation: float, value: float, number: int = 0, setting: int = 0) -> tuple[float, float, int, int]:
     """Smaller is better: the smaller miss of the constraint, the larger value, then the earlier trial and setting."""
     return violation, -value, number, setting

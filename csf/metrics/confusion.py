@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, Values
 from csf._common.validation import check_choice, check_count, floats
-from csf.metrics.base import Metric, float_or_array
+from csf.metrics.base import Metric, float_or_array, wrong_direction
 from csf.metrics.binary import FBeta
 from csf.metrics.profile import NOISE
 
@@ -173,15 +173,50 @@ class MacroF(MetricOfSums):
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Mean of the classes' F-beta scores."""
         square = self.beta**2
-        return _ratio((1.0 + square) * weighted, square * true + predicted).mean(axis=-1)
+        scores = _ratio((1.0 + square) * weighted, square * true + predicted)
+        return (scores * self.class_weights(true)).sum(axis=-1)
+
+    def class_weights(self, true: Array) -> Array:
+        """What the score of each class counts, by the shares of the true classes; alike."""
+        return np.full_like(true, 1.0 / true.shape[-1])
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Slopes and offsets, see `ConfusionMetric.affine`."""
         true, predicted, right = _sums(confusion)
         square = self.beta**2
-        inverse = _ratio(np.full_like(true, 1.0 / true.shape[0]), square * true + predicted)
+        inverse = _ratio(self.class_weights(true), square * true + predicted)
         score = _ratio((1.0 + square) * right, square * true + predicted)
         return (1.0 + square) * inverse, score * inverse
+
+
+@dataclass(frozen=True)
+class WeightedF(MacroF):
+    """Mean of the F-beta scores of the classes by how many samples they have, ``f1_score(average="weighted")``.
+
+    Parameters
+    ----------
+    beta : float, default=1.0
+        Importance of recall relative to precision; positive.
+
+    Raises
+    ------
+    ValueError
+        If ``beta`` is not positive and finite.
+
+    Examples
+    --------
+    >>> WeightedF().value(np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.05, 0.05, 0.1]]))
+    0.613
+    """
+
+    @property
+    def name(self) -> str:
+        """``"f1_weighted"``, ``"f2_weighted"``, …"""
+        return f"{FBeta(self.beta).name}_weighted"
+
+    def class_weights(self, true: Array) -> Array:
+        """Shares of the true classes."""
+        return true / true.sum(axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -417,13 +452,15 @@ class CostMatrix(MetricOfSums):
     Parameters
     ----------
     costs : array-like of shape (n_classes, n_classes)
-        What it costs to decide for a class (columns) where another one is true (rows); in the order of the sorted
-        classes. Negative costs are gains.
+        What it costs to decide for a class (columns) where another one is true (rows). Rows and columns of a frame
+        that has names go by these, in any order; rows without names are in the order of the columns. All others are in
+        the order of the sorted classes, of two classes the negative one first. Negative costs are gains.
 
     Raises
     ------
     ValueError
-        If the costs are not a square of finite numbers; on use, if there are not as many classes.
+        If the costs are not a square of finite numbers, or rows have other names than columns; on use, if there are not
+        as many classes, or they have other names.
 
     Examples
     --------
@@ -434,20 +471,37 @@ class CostMatrix(MetricOfSums):
 
     name: ClassVar[str] = "cost_matrix"
     costs: ArrayLike
+    # Names of the classes of a frame.
+    names: tuple[Any, ...] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        costs = floats(self.costs, "costs")
+        names, costs = _names(self.costs), floats(self.costs, "costs")
         if costs.ndim != 2 or costs.shape[0] != costs.shape[1] or len(costs) < 2 or not np.isfinite(costs).all():
             raise ValueError(
                 "costs must be a square of finite numbers, a row for each true and a column for each decided class, "
                 f"got {self.costs!r}"
             )
+        if names is not None:
+            costs = costs[:, _places(names[1], names[0])]
+            object.__setattr__(self, "names", tuple(names[0]))
         # Tuples can be compared and hashed, and nobody changes them.
         object.__setattr__(self, "costs", tuple(map(tuple, costs.tolist())))
+
+    def for_classes(self, classes: Array) -> CostMatrix:
+        """The costs in the order of classes; a ValueError where these have other names."""
+        if self.names is None:
+            return self
+        at = _places(self.names, classes.tolist())
+        return CostMatrix(np.asarray(self.costs)[np.ix_(at, at)])
 
     def cell_weights(self, n_classes: int) -> Array:
         """The costs."""
         costs = np.asarray(self.costs)
+        if self.names is not None:
+            raise ValueError(
+                f"the cost matrix has the names {list(self.names)}, which only fit, score and csf.interval put in the "
+                "order of the classes; give CostMatrix(frame.loc[classes, classes].to_numpy()), classes sorted"
+            )
         if len(costs) != n_classes:
             raise ValueError(
                 f"the cost matrix is for {len(costs)} classes, and there are {n_classes}; give a row and a column for "
@@ -565,11 +619,35 @@ class OfTwoClasses(Metric):
         """From everything wrong to everything right, see `Metric.range`."""
         lo, hi = (float(self.value(share * pos, share * (1.0 - pos), pos=pos)) for share in (1.0, 0.0))
         if not lo < hi:
-            raise ValueError(
-                f"{self.name!r} is worth {hi:g} without errors and {lo:g} where all is wrong; larger must be better. "
-                "Turn its sign"
-            )
+            raise ValueError(wrong_direction(self.name, hi, lo))
         return lo, hi
+
+
+def _names(costs: Any) -> tuple[list[Any], list[Any]] | None:
+    """Names of the rows and the columns of a frame, ``None`` where it only counts them."""
+    given = [getattr(costs, axis, None) for axis in ("index", "columns")]
+    rows, columns = ([] if axis is None or callable(axis) else list(axis) for axis in given)
+    known = [names for names in (rows, columns) if names not in ([*range(len(names))], _counted(len(names)))]
+    if not known:
+        return None
+    # Numbers beside names only count, unless they are the same names.
+    return (rows, columns) if set(rows) == set(columns) or len(known) == 2 else (known[0], known[0])
+
+
+def _counted(n_columns: int) -> list[str]:
+    """Names that polars gives columns without any."""
+    return [f"column_{at}" for at in range(n_columns)]
+
+
+def _places(names: Sequence[Any], wanted: Sequence[Any]) -> list[int]:
+    """Where the wanted ones are among the names of a cost matrix, as they are or as texts."""
+    for known, asked in ((names, wanted), ([*map(str, names)], [*map(str, wanted)])):
+        if len(set(known)) == len(known) == len(asked) and set(known) == set(asked):
+            return [known.index(name) for name in asked]
+    raise ValueError(
+        f"the cost matrix has the names {list(names)}, and there should be {list(wanted)}, each once; name rows and "
+        "columns by the classes, or give an array in the order of the sorted classes"
+    )
 
 
 def _sums(confusion):

@@ -480,7 +480,8 @@ class Share:
             How often the interval holds the true value.
         exact : bool, default=False
             Whether it holds it at least so often, whatever the share is (Clopper and Pearson). Otherwise it does so on
-            average (Jeffreys), and is narrower [1]_.
+            average (Jeffreys), and is narrower [1]_; where all are ones, or none is, its end is nearly the exact one,
+            as Jeffreys' interval misses small shares too often there.
 
         Returns
         -------
@@ -492,10 +493,10 @@ class Share:
         .. [1] L. Brown, T. Cai, A. DasGupta, "Interval estimation for a binomial proportion", Statistical Science 16,
            2001.
         """
-        tail, more = 0.5 * (1.0 - check_fraction(confidence, "confidence")), (0.0, 1.0) if exact else (0.5, 0.5)
+        tail, half = 0.5 * (1.0 - check_fraction(confidence, "confidence")), 0.0 if exact else 0.5
         zeros = trials - ones
-        low = beta.ppf(tail, ones + more[0], zeros + more[1]) if ones else 0.0
-        high = beta.ppf(1.0 - tail, ones + more[1], zeros + more[0]) if zeros else 1.0
+        low = beta.ppf(tail, ones + half, zeros + (1.0 - half if zeros else 1.0)) if ones else 0.0
+        high = beta.ppf(1.0 - tail, ones + (1.0 - half if ones else 1.0), zeros + half) if zeros else 1.0
         return float(self.value(low)), float(self.value(high))
 
 
@@ -553,7 +554,7 @@ def terms_of(metric: Any) -> dict[str, tuple[float, float]] | None:
     if isinstance(metric, ConfusionAccuracy) or (isinstance(metric, MicroF) and metric.null is None):
         return {cell: (float(cell in ("tp", "tn")), 1.0) for cell in CELLS}
     if isinstance(metric, CostMatrix):
-        costs = np.asarray(metric.costs)
+        costs = metric.cell_weights(len(np.asarray(metric.costs)))
         pairs = {"tp": (1, 1), "fn": (1, 0), "fp": (0, 1), "tn": (0, 0)}
         return {cell: (-float(costs[pairs[cell]]), 1.0) for cell in CELLS} if len(costs) == 2 else None
     return _of_ratio(metric) if isinstance(metric, LinearFractional) else None

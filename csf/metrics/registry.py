@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from csf._common.messages import did_you_mean
 from csf._common.sklearn import scorer_parts
 from csf._common.typing import Estimator
 from csf._common.validation import check_choice
-from csf.metrics.base import Metric
+from csf.metrics.base import Metric, wrong_direction
 from csf.metrics.binary import (
     F_BETA,
     MCC,
@@ -34,12 +35,14 @@ from csf.metrics.confusion import (
     BalancedAccuracyOfClasses,
     ConfusionAccuracy,
     ConfusionMetric,
+    CostMatrix,
     GMeanOfClasses,
     KappaOfClasses,
     MacroF,
     MCCOfClasses,
     MicroF,
     OfTwoClasses,
+    WeightedF,
     WeightedKappa,
 )
 from csf.metrics.constraints import Constrained, Precision, Recall, Specificity, get_constraint
@@ -74,6 +77,7 @@ __all__ = [
     "Specificity",
     "Tversky",
     "WeightedAccuracy",
+    "WeightedF",
     "WeightedKappa",
     "get_confusion_metric",
     "get_metric",
@@ -110,6 +114,7 @@ CONFUSION_METRICS: dict[str, Callable[[], ConfusionMetric]] = {
     "f2_macro": partial(MacroF, 2.0),
     "f0.5_macro": partial(MacroF, 0.5),
     "f1_micro": MicroF,
+    "f1_weighted": WeightedF,
     "accuracy": ConfusionAccuracy,
     "balanced_accuracy": BalancedAccuracyOfClasses,
     "gmean": GMeanOfClasses,
@@ -166,12 +171,14 @@ _AVERAGES = {
     "recalls, and 'gmean'",
     "micro": "Micro averages of all classes are 'accuracy'; where one class means nothing to find, give null_class=, "
     "and 'f1' is the micro average of the others",
-    "weighted": "Averages that weigh classes by their sizes have no name here; give a scorer, "
-    "make_scorer(f1_score, average='weighted'). 'f1_macro' counts all classes alike and 'accuracy' all samples",
+    "weighted": "The average that weighs classes by their sizes is 'f1_weighted' (f<beta>_weighted); of recalls it is "
+    "'accuracy'. For others give a scorer, make_scorer(precision_score, average='weighted')",
     "samples": "Averages over samples ('f1_samples') are for several labels of each sample, y of shape (n_samples, "
     "n_labels) with 0 and 1",
 }
-_F_OF_CLASSES = re.compile(F_BETA.pattern + "_(macro|micro)")
+# So many values say whether a metric takes many shares of positives at once.
+_SPOTS = 8
+_F_OF_CLASSES = re.compile(F_BETA.pattern + "_(macro|micro|weighted)")
 
 
 def get_metric(metric: MetricLike) -> Metric:
@@ -208,6 +215,30 @@ def get_metric(metric: MetricLike) -> Metric:
     >>> get_metric(make_scorer(fbeta_score, beta=3))
     FBeta(beta=3.0)
     """
+    found = get_quantity(metric)
+    _once(_check_direction, found)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _check_direction(metric: Metric | ConfusionMetric) -> None:
+    """Raise a ValueError where a metric is not larger without errors than where all is wrong."""
+    if isinstance(metric, Metric):
+        errors = [((fn, fp), {"pos": pos}) for pos in (0.1, 0.5, 0.9) for fn, fp in ((0.0, 0.0), (pos, 1.0 - pos))]
+    else:
+        right = np.eye(len(metric.costs) if isinstance(metric, CostMatrix) else 3)
+        errors = [((table / len(table),), {}) for table in (right, np.roll(right, 1, axis=1))]
+    pairs: list[tuple[float, float]] = []
+    with suppress(Exception):  # what has no value here is told on use
+        values = [float(metric.value(*at, **options)) for at, options in errors]
+        pairs = list(zip(values[::2], values[1::2]))
+    for best, worst in pairs:
+        if best <= worst:
+            raise ValueError(wrong_direction(metric.name, best, worst))
+
+
+def get_quantity(metric: MetricLike) -> Metric:
+    """As `get_metric`, also what is not maximised: rates and costs of which less is better, or neither."""
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, ConfusionMetric):
@@ -231,6 +262,19 @@ def get_metric(metric: MetricLike) -> Metric:
         known = f"unknown metric {metric!r}; known: {names}, f<beta>_macro, f<beta>, or a Metric object"
         raise ValueError(known + _hint(metric))
     return found if isinstance(found, Metric) else OfTwoClasses(found)
+
+
+def for_classes(metric: Any, classes: Array) -> Any:
+    """A metric with its costs in the order of classes; others as they are."""
+    if isinstance(metric, OfTwoClasses) and isinstance(metric.confusion, CostMatrix):
+        return OfTwoClasses(metric.confusion.for_classes(classes))
+    return metric.for_classes(classes) if isinstance(metric, CostMatrix) else metric
+
+
+def metric_of(search: Any) -> Any:
+    """The metric of a fitted search, with its costs in the order of the classes."""
+    null = getattr(search, "null_class_", None)
+    return for_classes(search.metric, search.classes_ if null is None else np.array([null, search.pos_label_], object))
 
 
 def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
@@ -264,10 +308,10 @@ def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
         ...
     ValueError: 'f1' is a metric of two classes; for more, write 'f1_macro', ...
     """
-    if isinstance(metric, ConfusionMetric):
-        return metric
-    if isinstance(metric, OfTwoClasses):
-        return metric.confusion
+    if isinstance(metric, ConfusionMetric | OfTwoClasses):
+        found = metric if isinstance(metric, ConfusionMetric) else metric.confusion
+        _once(_check_direction, found)
+        return found
     if _is_function(metric):
         return _once(_classes_of, metric)
     if isinstance(metric, Metric):
@@ -304,7 +348,11 @@ def _is_function(metric: Any) -> bool:
 
 def _once(read: Any, function: Any) -> Any:
     """What is read of a function: once, however often a search asks for its metric, where it can be remembered."""
-    return read(function) if isinstance(function, Hashable) else read.__wrapped__(function)
+    try:
+        hash(function)
+    except TypeError:
+        return read.__wrapped__(function)
+    return read(function)
 
 
 @lru_cache(maxsize=64)
@@ -344,7 +392,7 @@ def _of_classes(name: str) -> ConfusionMetric | None:
     match = _F_OF_CLASSES.fullmatch(name)
     if not match or not float(match[1]) > 0:
         return None
-    return (MacroF if match[2] == "macro" else MicroF)(float(match[1]))
+    return {"macro": MacroF, "micro": MicroF, "weighted": WeightedF}[match[2]](float(match[1]))
 
 
 def _name_of(function: Any) -> str:
@@ -405,7 +453,7 @@ def aim_of(search: Estimator) -> Metric:
 # ---------------------------------------------------------------- metrics of several labels
 
 
-AVERAGES = ("macro", "micro", "samples")
+AVERAGES = ("macro", "micro", "samples", "weighted")
 
 
 @dataclass(frozen=True)
@@ -416,10 +464,10 @@ class LabelMetric:
     ----------
     metric : str or Metric
         What is averaged.
-    average : {"macro", "micro", "samples"}
+    average : {"macro", "micro", "samples", "weighted"}
         ``"macro"`` takes the mean over labels of their metric; ``"micro"`` the metric of all pairs of a sample and a
         label together; ``"samples"`` the mean over samples of the F-beta of their labels, 1 where a sample has no label
-        and none is found.
+        and none is found; ``"weighted"`` the mean over labels by how many samples have them.
 
     Raises
     ------
@@ -480,28 +528,54 @@ class LabelMetric:
         """
         truth, found = np.asarray(y_true) > 0, np.asarray(y_pred) > 0
         if self.average == "samples":
-            hits, missed, wrong = ((a & b).sum(axis=1) for a, b in _cells(truth, found))
-            return float(np.average(_f_beta(hits, missed, wrong, self.beta, empty=1.0), weights=sample_weight))
-        if self.average == "micro":
-            weight = None if sample_weight is None else np.repeat(sample_weight, truth.shape[1])
-            return self._one(truth.ravel(), found.ravel(), weight)
-        values = [self._one(*column, sample_weight) for column in zip(truth.T, found.T)]
-        return float(np.mean([value for value in values if not np.isnan(value)] or np.nan))
+            return float(np.average(self.of_samples(truth, found), weights=sample_weight))
+        weight = np.ones(len(truth)) if sample_weight is None else sample_weight
+        tables = [[weight @ (a & b) for b in (~found, found)] for a in (~truth, truth)]
+        return float(self.of_tables(np.moveaxis(np.array(tables), 2, 0)))
 
-    def _one(self, truth: BoolArray, found: BoolArray, weight: Array | None) -> float:
-        """Value of one problem; of samples of one class that of F-beta, which needs no other, and NaN of others."""
-        counted = truth if weight is None else truth[weight > 0.0]
-        if counted.any() and not counted.all():
-            return self.of_one.of(ErrorProfile.from_masks(truth, found, sample_weight=weight))
-        if not isinstance(self.metric, FBeta):
-            return np.nan
-        hits, missed, wrong = (np.average(a & b, weights=weight) for a, b in _cells(truth, found))
-        return float(_f_beta(hits, missed, wrong, self.metric.beta, empty=0.0))
+    def of_samples(self, truth: BoolArray, found: BoolArray) -> Array:
+        """F-beta of the labels of each sample."""
+        hits, missed, wrong = (cell.sum(axis=1) for cell in (truth & found, truth & ~found, ~truth & found))
+        return _f_beta(hits, missed, wrong, self.beta, empty=1.0)
+
+    def of_tables(self, tables: Array) -> Array:
+        """Mean over labels, or value of all together, of confusion matrices of shape (..., n_labels, 2, 2).
+
+        A label of one class has an F-beta, which needs no other; other metrics leave it out.
+        """
+        tables = tables.sum(axis=-3, keepdims=True) if self.average == "micro" else tables
+        if isinstance(self.metric, FBeta):
+            (_, wrong), (missed, hits) = np.moveaxis(tables, (-2, -1), (0, 1))
+            values = _f_beta(hits, missed, wrong, self.metric.beta, empty=0.0)
+        else:
+            values = values_of_tables(self.of_one, tables)
+        weight = tables[..., 1, :].sum(axis=-1) if self.average == "weighted" else np.ones(values.shape)
+        weight = np.where(np.isnan(values), 0.0, weight)
+        none = np.where(np.isnan(values).any(axis=-1), np.nan, 0.0)
+        total = weight.sum(axis=-1)
+        return np.divide(np.nansum(values * weight, axis=-1), total, out=none, where=total > 0.0)
 
 
-def _cells(truth: BoolArray, found: BoolArray) -> list[tuple[BoolArray, BoolArray]]:
-    """What true positives, false negatives and false positives are."""
-    return [(truth, found), (truth, ~found), (~truth, found)]
+def values_of_tables(metric: Metric, tables: Array) -> Array:
+    """Metric of confusion matrices (..., 2, 2), the positive class last; NaN where one class has no samples."""
+    known = tables.sum(axis=-1).all(axis=-1)
+    values = np.full(known.shape, np.nan)
+    (tn, fp), (fn, tp) = np.moveaxis(tables[known], (-2, -1), (0, 1))
+    columns = np.column_stack([tp, fp, fn, tn])
+    some, total, pos = np.unique(np.linspace(0, len(columns) - 1, _SPOTS, dtype=int)), columns.sum(axis=1), tp + fn
+    if len(columns) > _SPOTS:
+        # Metrics take one share of positives; most also take many, which is so much faster that it is worth a trial.
+        with suppress(TypeError, ValueError):
+            errors = np.minimum(fn, pos) / total, np.minimum(fp, total - pos) / total
+            values[known] = metric.value(*errors, pos=cast("float", pos / total))
+            if np.allclose(values[known][some], [_of_counts(metric, *counts) for counts in columns[some].tolist()]):
+                return values
+    values[known] = [_of_counts(metric, *counts) for counts in columns.tolist()]
+    return values
+
+
+def _of_counts(metric: Metric, tp: float, fp: float, fn: float, tn: float) -> float:
+    return metric.of(ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
 
 
 def _f_beta(tp: Any, fn: Any, fp: Any, beta: float, *, empty: float) -> Array:

@@ -25,7 +25,7 @@ from csf.data.folds import Task, read_groups
 from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
 from csf.metrics.profile import ErrorProfile
-from csf.metrics.registry import is_label_metric
+from csf.metrics.registry import for_classes, is_label_metric
 from csf.metrics.row_costs import COSTS, RowCosts, row_costs
 from csf.search.config import AUTO, SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
@@ -298,6 +298,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             return self
         problem, codes = read_problem(config, y) if costs is None else RowProblem.read(config, costs, X, y, given)
         labels = problem.labels
+        config = replace(config, metric=for_classes(config.metric, labels.by_code))
         if labels.classes.size != 2:
             config.refuse_review(f"y has {labels.classes.size}")
         groups = read_groups(fit_params.get("groups"), codes.shape[0])

@@ -17,7 +17,7 @@ from csf._common.sklearn import SummaryMixin, pass_on_features
 from csf._common.typing import Array, PathLike, Samples
 from csf.evaluate import AssessedMixin, Monitor
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
-from csf.metrics.registry import get_label_metric
+from csf.metrics.registry import get_label_metric, metric_of
 from csf.search.outcome import in_order
 from csf.thresholds.capacity import Answered
 from csf.thresholds.linear_rule import RuleOfClasses
@@ -261,7 +261,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         if demand is None and promise is not None and promise.holds:
             demand = get_constraint(self.constraint)
         if demand is None:
-            metric = get_confusion_metric(self.metric) if hasattr(self, "class_costs_") else get_metric(self.metric)
+            metric = (get_confusion_metric if hasattr(self, "class_costs_") else get_metric)(metric_of(self))
             return Monitor(self, metric, ">=", self.score_interval_[0], alpha=alpha, audit=audit, path=path)
         if demand.others:
             raise ValueError(

@@ -332,6 +332,12 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
     """Refuse what several labels have no meaning for."""
     config.refuse(_REFUSED, "several labels a sample", ", or search each column of y by itself")
     config.refuse_mean_of_folds("y has several labels a sample")
+    if aim.average == "weighted":
+        name = f"{aim.of_one.name}_macro"
+        raise ValueError(
+            f"metric={aim.name!r} of several labels is largest where each label's own is, as {name!r} is: search for "
+            f"{name!r}, and judge predictions with csf.interval(y, pred, {aim.name!r})"
+        )
     if is_prefit(config):
         raise ValueError(
             "y has several labels, and csf trains the base once for each, but the base is already fitted. Give an "

@@ -41,7 +41,7 @@ from csf.metrics import LinearFractional, Metric, get_confusion_metric, get_metr
 from csf.metrics.base import rank
 from csf.metrics.concave import Concave
 from csf.metrics.profile import ErrorProfile
-from csf.metrics.registry import aim
+from csf.metrics.registry import aim, for_classes, metric_of
 from csf.search.outcome import tuned_decision, violation_of
 from csf.search.problem import class_metric, with_setting
 from csf.search.training import ClassJudge, FoldResult, FoldTask, pooled
@@ -192,7 +192,7 @@ class PooledClassScores:
     """Out-of-fold scores of three and more classes, and the linear rule of their probabilities."""
 
     def __init__(self, model: PlugInClassifier, labels: Labels, folds: list[Fold], results: list[FoldResult]) -> None:
-        self.labels, self.metric = labels, get_confusion_metric(model.metric)
+        self.labels, self.metric = labels, get_confusion_metric(for_classes(model.metric, labels.classes))
         truth, weight, samples = pool_held_out(folds)
         margins = response_method(model.base, model._response_methods()) != "predict_proba"
         judge = ClassJudge(self.metric, labels.classes.size, margins=margins, tune=True)
@@ -658,7 +658,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         if _has_a_threshold(self):
             return super()._value(y, predicted, sample_weight)
-        return float(get_confusion_metric(self.metric).value(self._rule.confusion(y, predicted, sample_weight)))
+        return float(get_confusion_metric(metric_of(self)).value(self._rule.confusion(y, predicted, sample_weight)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -30,6 +30,7 @@ from csf.evaluate.choices import decisions
 from csf.evaluate.trials import Trial
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
+from csf.metrics.registry import for_classes
 from csf.metrics.row_costs import row_costs
 from csf.search.config import (
     AUTO,
@@ -540,7 +541,7 @@ class ClassProblem:
     def of(cls, config: SearchConfig, labels: Labels) -> Self:
         """The problem of some labels; a ValueError for what is known of two classes alone."""
         try:
-            metric = get_confusion_metric(config.metric)
+            metric = get_confusion_metric(for_classes(config.metric, labels.classes))
         except ValueError as error:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass with "

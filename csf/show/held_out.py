@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,14 +13,17 @@ from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 
 from csf._common.sklearn import named_models
-from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Samples
+from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 from csf._common.validation import check_labels, check_samples, check_weights
 from csf.data.labels import read_codes
+from csf.evaluate.assessment import LEVEL
+from csf.evaluate.predictions import Predictions, difference_of, label_answers
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.base import Metric
 from csf.metrics.confusion import ConfusionMetric
-from csf.metrics.constraints import Constraint, share_of
-from csf.metrics.registry import LabelMetric, get_label_metric
+from csf.metrics.constraints import Constraint
+from csf.metrics.profile import ErrorProfile
+from csf.metrics.registry import LabelMetric, get_label_metric, metric_of
 from csf.metrics.row_costs import RowCosts
 from csf.search.config import MODEL
 from csf.show._shared import is_class_search, is_label_search, is_row_search
@@ -121,16 +124,8 @@ def other_costs(search: CostSearch) -> str:
 # ---------------------------------------------------------------- held-out results
 
 
-# Resamples, the share that intervals cover, and how many numbers a block of resamples may hold.
-N_RESAMPLES = 1000
-LEVEL = 0.9
-_BLOCK = 1 << 20
-
 # More classes than this make no table that anyone reads.
 MOST_CLASSES = 30
-
-# Values at rows of weights.
-_Values = Callable[[Array], Array]
 
 
 class HeldOut(NamedTuple):
@@ -189,13 +184,13 @@ def _read_truth(search: Any, y: ArrayLike) -> Array:
 def _judge(search: Any, truth: Array, answers: Mapping[str, Array], weight: Array | None) -> list[Judged]:
     """By the metric and the constraint of the search."""
     if is_class_search(search):
-        return judge_classes(get_confusion_metric(search.metric), search.classes_, truth, answers, weight)
+        return judge_classes(get_confusion_metric(metric_of(search)), search.classes_, truth, answers, weight)
     if is_label_search(search):
         return judge_labels(get_label_metric(search.metric), truth, answers, weight)
     if is_row_search(search):
         return judge_rows(search.row_costs_, search.pos_label_, truth, answers, weight)
     demand, promised = get_constraint(search.constraint), search.confidence is not None
-    return judge(get_metric(search.metric), search.null_class_, truth, answers, weight, demand, promised=promised)
+    return judge(get_metric(metric_of(search)), search.null_class_, truth, answers, weight, demand, promised=promised)
 
 
 def confusion(search: Any, held: HeldOut) -> dict[str, Any]:
@@ -240,10 +235,7 @@ def _scores(names: list[str], true: Array, predicted: Array, right: Array) -> li
 
 @dataclass(frozen=True)
 class Judged:
-    """One classifier on held-out data, with the difference of the first one to it, and 90 % intervals of both.
-
-    That of a metric that is a share of samples is exact, others and those of differences hold 90 % of resamples.
-    """
+    """One classifier on held-out data, with the difference of the first one to it, and 90 % intervals of both."""
 
     name: str
     value: float
@@ -252,7 +244,6 @@ class Judged:
     difference_interval: tuple[float, float]
     # By how much it misses the constraint there, where one was asked for.
     misses: float = 0.0
-    exact: bool = False
 
 
 def judge(
@@ -267,163 +258,54 @@ def judge(
 ) -> list[Judged]:
     """Metric of several classifiers on the same samples; the first one is what the others are compared with.
 
-    ``null_class`` is the class of nothing to find, the negative one of two. Where something is ``promised``, exact
-    intervals hold the value at least as often as they say, else on average.
+    ``null_class`` is the class of nothing to find, the negative one of two. Where something is ``promised``, intervals
+    of shares hold the value at least as often as they say, else on average.
     """
-
-    def of(truth: Array, predicted: Array) -> _Values:
-        masks = _errors(null_class, truth, predicted)
-        return lambda weights: _value(metric, masks, weights)
-
-    def misses(truth: Array, predicted: Array, weights: Array) -> float:
-        if constraint is None:
-            return 0.0
-        pos, fn, fp = (float(weights @ mask / weights.sum()) for mask in _errors(null_class, truth, predicted))
-        return float(constraint.violation(fn, fp, pos=pos))
-
-    exact = partial(exact_interval, metric, truth, null_class=null_class, promised=promised)
-    return _judged(of, truth, answers, weight, misses=misses, exact=exact)
-
-
-def exact_interval(
-    metric: Metric | ConfusionMetric,
-    truth: Array,
-    predicted: Array,
-    null_class: Label = None,
-    *,
-    promised: bool = False,
-) -> tuple[float, float] | None:
-    """Exact 90 % interval of a metric on predicted labels; ``None`` where it is no share of samples."""
-    share = share_of(metric)
-    if share is None:
-        return None
-    if isinstance(metric, ConfusionMetric):
-        right = int((truth == predicted).sum())
-        cells = {"tp": right, "fn": truth.size - right, "fp": 0, "tn": 0}
-    else:
-        pos, fn, fp = (int(each.sum()) for each in _errors(null_class, truth, predicted))
-        cells = {"tp": pos - fn, "fn": fn, "fp": fp, "tn": truth.size - pos - fp}
-    return share.interval(*share.counts(**cells), LEVEL, exact=promised)
-
-
-def _errors(null_class: Label, truth: Array, predicted: Array) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """Positives, those that are missed, and false positives."""
-    is_pos, wrong = truth != null_class, truth != predicted
-    return is_pos, is_pos & wrong, ~is_pos & wrong
+    is_pos = truth != null_class
+    # A sample of a class to find that is given to another one is missed.
+    found = {name: is_pos ^ (predicted != truth) for name, predicted in answers.items()}
+    judged = _judged(
+        partial(Predictions.of_classes, metric, np.ones(2, dtype=bool), is_pos.astype(int), weight=weight),
+        {name: each.astype(int) for name, each in found.items()},
+        exact=promised,
+    )
+    if constraint is None:
+        return judged
+    profiles = [ErrorProfile.from_masks(is_pos, each, sample_weight=weight) for each in found.values()]
+    misses = [float(constraint.violation(each.fn, each.fp, pos=each.pos)) for each in profiles]
+    return [replace(each, misses=missed) for each, missed in zip(judged, misses)]
 
 
 def judge_classes(
     metric: ConfusionMetric, classes: Array, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
 ) -> list[Judged]:
-    """As `judge`, of several classes that are all alike."""
-
-    def of(truth: Array, predicted: Array) -> _Values:
-        cells = np.zeros((truth.shape[0], classes.size**2))
-        at = np.searchsorted(classes, truth) * classes.size + np.searchsorted(classes, predicted)
-        cells[np.arange(at.size), at] = 1.0
-        shape = (-1, classes.size, classes.size)
-        return lambda weights: metric.value((weights @ cells / weights.sum(axis=1)[:, None]).reshape(shape))
-
-    for name, predicted in answers.items():
-        if not np.isin(predicted, classes).all():
-            odd = np.setdiff1d(predicted, classes).tolist()
-            raise ValueError(f"{name!r} predicts the labels {odd}, the search knows {classes.tolist()}")
-
-    return _judged(of, truth, answers, weight, exact=partial(exact_interval, metric, truth))
+    """As `judge`, of several classes that are all alike; others count for the classifiers that predict them."""
+    every = np.unique(np.concatenate([classes, *answers.values()]))
+    codes = {name: np.searchsorted(every, predicted) for name, predicted in answers.items()}
+    known, truth = np.isin(every, classes), np.searchsorted(every, truth)
+    return _judged(partial(Predictions.of_classes, metric, known, truth, weight=weight), codes)
 
 
 def judge_rows(
     costs: RowCosts, positive: Label, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
 ) -> list[Judged]:
     """As `judge`, by costs of rows; ``truth`` is what the negative and the positive answer to each row cost."""
-
-    def of(truth: Array, predicted: Array) -> _Values:
-        negative, positive_answer = truth.T
-        paid = np.where(predicted == positive, positive_answer, negative)
-        return lambda weights: np.atleast_1d(
-            costs.value(weights @ paid, weights @ negative, weights @ positive_answer, weights.sum(axis=1))
-        )
-
-    return _judged(of, truth, answers, weight)
+    found = {name: predicted == positive for name, predicted in answers.items()}
+    return _judged(partial(Predictions.of_rows, costs, *truth.T, weight=weight), found)
 
 
 def judge_labels(
     metric: LabelMetric, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
 ) -> list[Judged]:
     """As `judge`, of several labels a sample."""
+    codes = dict(zip(answers, label_answers(answers, truth.shape)))
+    return _judged(partial(Predictions.of_labels, metric, truth > 0, weight=weight), codes)
+
+
+def _judged(read: Callable[..., Predictions], answers: Mapping[str, Array], *, exact: bool = False) -> list[Judged]:
+    """Classifiers by the values of what they predict, each beside the first one."""
+    first, judged = next(iter(answers.values())), []
     for name, predicted in answers.items():
-        odd = predicted[~np.isin(predicted, (0, 1))]
-        if odd.size:
-            raise ValueError(f"{name!r} must predict 0 or 1 for each label, got {odd.tolist()[0]!r}")
-
-    def of(truth: Array, predicted: Array) -> _Values:
-        return lambda weights: np.array([metric.of(truth, predicted, row) for row in weights])
-
-    return _judged(of, truth, answers, weight)
-
-
-def _judged(
-    of: Callable[[Array, Array], _Values],
-    truth: Array,
-    answers: Mapping[str, Array],
-    weight: Array | None,
-    *,
-    misses: Callable[[Array, Array, Array], float] = lambda *_: 0.0,
-    exact: Callable[[Array], tuple[float, float] | None] = lambda _: None,
-) -> list[Judged]:
-    """Classifiers by the values of what they predict, and by how much each misses a constraint.
-
-    Without weights intervals are exact ones, where there are some.
-    """
-    ends = [exact(predicted) if weight is None else None for predicted in answers.values()]
-    # Samples that all classifiers answer alike are drawn together: what counts is how many of them there are.
-    truth, columns, weights, counts = _cells(truth, list(answers.values()), weight)
-    values_of = [of(truth, column) for column in columns]
-    whole = [values((weights * counts)[None, :]).item() for values in values_of]
-    drawn = [
-        np.concatenate(values)
-        for values in zip(*([values(draw * weights) for values in values_of] for draw in _resamples(counts)))
-    ]
-    missed = [misses(truth, column, weights * counts) for column in columns]
-    intervals = [_percentiles(values) if own is None else own for own, values in zip(ends, drawn)]
-    differences = [(whole[0] - value, _percentiles(drawn[0] - values)) for value, values in zip(whole, drawn)]
-    return [
-        Judged(name, value, interval, *difference, misses=miss, exact=own is not None)
-        for name, value, interval, difference, miss, own in zip(answers, whole, intervals, differences, missed, ends)
-    ]
-
-
-def _cells(truth: Array, columns: list[Array], weight: Array | None) -> tuple[Array, list[Array], Array, Array]:
-    """Distinct rows of truth, answers and weight, with their numbers."""
-    weight = np.ones(truth.shape[0]) if weight is None else weight
-    # Of several labels each column of a truth or an answer counts.
-    parts = [part for each in (truth, *columns, weight) for part in np.atleast_2d(each.T)]
-    codes = np.column_stack([np.unique(part, return_inverse=True)[1] for part in parts])
-    _, first, counts = np.unique(codes, axis=0, return_index=True, return_counts=True)
-    return truth[first], [column[first] for column in columns], weight[first], counts
-
-
-def _resamples(counts: Array) -> Iterator[Array]:
-    """How often each cell is drawn, in blocks of resamples; the same in every run."""
-    rng = np.random.default_rng(0)
-    n_samples = int(counts.sum())
-    size = max(1, min(N_RESAMPLES, _BLOCK // counts.shape[0]))
-    for start in range(0, N_RESAMPLES, size):
-        yield rng.multinomial(n_samples, counts / n_samples, size=min(size, N_RESAMPLES - start)).astype(float)
-
-
-def _value(metric: Metric, masks: tuple[BoolArray, BoolArray, BoolArray], weights: Array) -> Array:
-    """Metric in each row of weights; NaN where they leave one class only."""
-    pos, fn, fp = (weights @ mask / weights.sum(axis=1) for mask in masks)
-    values = np.full(pos.shape, np.nan)
-    for at in np.flatnonzero((pos > 0) & (pos < 1)):
-        values[at] = metric.value(min(fn[at], pos[at]), min(fp[at], 1.0 - pos[at]), pos=float(pos[at]))
-    return values
-
-
-def _percentiles(values: Array) -> tuple[float, float]:
-    known = values[np.isfinite(values)]
-    if known.size == 0:
-        return float("nan"), float("nan")
-    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+        alone, gain = read(predicted), difference_of(read, first, predicted, LEVEL)
+        judged.append(Judged(name, float(alone.value[0]), alone.interval(LEVEL, exact=exact), gain.value, gain[1:]))
+    return judged

@@ -30,6 +30,7 @@ from csf.data.responses import (
 )
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
+from csf.metrics.registry import metric_of
 from csf.thresholds.curve import sweep_several
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
 
     def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         """Value of predicted labels."""
-        return get_metric(self.metric).of(self._errors(y, predicted, sample_weight))
+        return get_metric(metric_of(self)).of(self._errors(y, predicted, sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

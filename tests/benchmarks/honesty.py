@@ -11,6 +11,8 @@
   simulated scores;
 - ``splits``: the same on real sets of 10 000 samples and more;
 - ``intervals``: how often ``csf.interval`` covers the F1 of 20 populations, and where ten rows at a time go together;
+- ``corners``: how often ``csf.interval`` and ``csf.difference`` cover each metric where 1 to 5 of 50 positives are
+  found, or nearly all, without weights and with weights of .5, 1 and 1.5;
 - ``gain``: how often equal costs are kept where no trial is better;
 - ``bound``: how often ``upper_bound_`` covers the best value of a dense grid of levels, and by how much it is above;
 - ``plain_bound``: the same for the plain call.
@@ -26,9 +28,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, ErrorProfile, interval
+from csf import CostSearch, ErrorProfile, difference, interval
 from csf.evaluate import ScoreStore, assess
-from csf.metrics import Constrained, FBeta, get_constraint, get_metric
+from csf.metrics import METRICS, Constrained, FBeta, get_constraint, get_metric
 from csf.search.selection import GainRule
 from csf.thresholding import sweep
 from csf.thresholds.certificates import Scored, certify
@@ -290,6 +292,44 @@ def intervals(n_draws):
                 yield {**together, "draws": len(told), "covers": f"{held:.1%}", "width": f"{width:.3f}"}
 
 
+# Of the positives and of 950 negatives, what a method finds, and what another one finds; and how much both have in common.
+CORNERS = [((tpr, fp / 950), (tpr, fp / 950), 0.5) for tpr in (0.02, 0.06, 0.1) for fp in (1, 5, 50)]
+CORNERS += [((0.98, 5 / 950), (0.98, 5 / 950), 0.5), ((0.6, 0.03), (0.6, 0.03), 0.9), ((0.8, 0.05), (0.5, 0.02), 0.6)]
+
+
+def corners(n_draws):
+    """Rows of the topic."""
+    for name in METRICS:
+        metric = get_metric(name)
+        for weights in (None, (0.5, 1.0, 1.5)):
+            told = np.array([_corner(metric, weights, n_draws, *corner) for corner in CORNERS])
+            means, least = told.mean(axis=0), told.min(axis=0)
+            yield {
+                "metric": name,
+                "weights": "none" if weights is None else "0.5 to 1.5",
+                "draws": n_draws,
+                "interval covers": f"{means[0]:.1%}",
+                "at least": f"{least[0]:.1%}",
+                "difference covers": f"{means[1]:.1%}",
+                "and at least": f"{least[1]:.1%}",
+            }
+
+
+def _corner(metric, weights, n_draws, rates, others, common):
+    """How often the interval and the difference cover the value of a method and its gain over another."""
+    rng, held, pos = np.random.default_rng(0), [], 0.05
+    truth, other = (metric.value((1 - tpr) * pos, fpr * (1 - pos), pos=pos) for tpr, fpr in (rates, others))
+    for _ in range(n_draws):
+        y, shared = rng.random(1000) < pos, rng.random(1000)
+        chances = (np.where(rng.random(1000) < common, shared, rng.random(1000)) for _ in range(2))
+        a, b = (chance < np.where(y, *each) for chance, each in zip(chances, (rates, others)))
+        weight = None if weights is None else rng.choice(weights, 1000)
+        low, high = interval(y, a, metric, sample_weight=weight)
+        gain = difference(y, a, b, metric, sample_weight=weight)
+        held.append((low <= truth <= high, gain.low <= truth - other <= gain.high))
+    return np.mean(held, axis=0)
+
+
 def bound(n_draws):
     """Rows of the topic: ``n_draws`` levels of the dense grid."""
     sets, kinds = all_sets(12_000), [(name, k) for name in ("cone", "support", "grid") for k in (4, 7, 10)]
@@ -337,7 +377,7 @@ def _row_of_bound(metric, base, strategy, k, told):
     }
 
 
-_ALL = (score, refits, halves, cost, constraints, splits, intervals, gain, bound, plain_bound)
+_ALL = (score, refits, halves, cost, constraints, splits, intervals, corners, gain, bound, plain_bound)
 TOPICS = {topic.__name__: topic for topic in _ALL}
 
 

@@ -3,12 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import beta
 from sklearn.metrics import f1_score
 
 import csf
-from csf.evaluate.predictions import Difference
-from csf.metrics import get_metric
+from csf.evaluate.predictions import Difference, Predictions
+from csf.metrics import METRICS, CostMatrix, FalseNegativeRate, MeanCost, RowCosts, get_metric
 
 RNG = np.random.default_rng(0)
 Y = np.arange(600) < 120
@@ -83,8 +85,6 @@ def test_differences_are_paired():
     assert isinstance(found, Difference)
     assert found.value == pytest.approx(f1_score(Y, A) - f1_score(Y, B))
     assert 0.0 < found.low < found.value < found.high
-    turned = csf.difference(Y, B, A)
-    assert (turned.value, turned.low) == pytest.approx((-found.value, -found.high), abs=0.02)
     near = A.copy()
     near[:2] = ~near[:2]
     close = csf.difference(Y, A, near)
@@ -96,7 +96,7 @@ def test_differences_are_paired():
 def test_intervals_stay_within_what_a_metric_can_be():
     few = np.arange(600) // 200
     found = csf.difference(Y, Y, ~Y, "f1", groups=few)
-    assert (found.low, found.high) == (-1.0, 1.0)
+    assert -1.0 <= found.low < found.value == found.high == 1.0
     low, high = csf.interval(Y, A, "f2", groups=few)
     assert 0.0 <= low < high <= 1.0
 
@@ -154,6 +154,167 @@ def drawn(rng, n_positives, f1, group, spread):
     right = 1.0 / (1.0 + np.exp(-(np.log(f1 / (1.0 - f1)) + tilt)))
     found = np.where(y, rng.random(n) < right, rng.random(n) < (1.0 - right) / 7.0)
     return y, found, np.arange(n) // group
+
+
+# ---------------------------------------------------------------- laws
+
+
+METHODS = st.tuples(st.integers(0, 10**6), st.sampled_from([2, 3, 4]), st.sampled_from(["none", "weights", "groups"]))
+
+
+@given(METHODS, st.sampled_from(["f1_macro", "mcc", "accuracy", "gmean"]))
+@settings(max_examples=8, deadline=None)
+def test_exchanged_methods_have_the_mirrored_difference(case, metric):
+    seed, n_classes, kind = case
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=60)])
+    a, b = (np.where(rng.random(y.size) < share, y, rng.integers(n_classes, size=y.size)) for share in rng.random(2))
+    options = {
+        "none": {},
+        "weights": {"sample_weight": rng.random(y.size)},
+        "groups": {"groups": np.arange(y.size) // 4},
+    }
+    there, back = (csf.difference(y, *pair, metric, **options[kind]) for pair in ((a, b), (b, a)))
+    assert there == pytest.approx((-back.value, -back.high, -back.low), abs=1e-12)
+    assert there.low <= there.value <= there.high
+
+
+def test_a_method_is_as_good_as_itself():
+    found = csf.difference(Y, A, A, "gmean")
+    assert found.low == -found.high < 0.0 == found.value
+
+
+@pytest.mark.parametrize("metric", [MeanCost(fn=5.0), MeanCost(fn=2.0, fp=2.0), FalseNegativeRate()])
+def test_costs_and_rates_have_intervals_on_both_sides(metric):
+    value = get_metric("recall").score(Y, A)
+    assert csf.interval(Y, A, FalseNegativeRate()) == pytest.approx(
+        tuple(1.0 - end for end in csf.interval(Y, A, "recall"))[::-1]
+    )
+    low, high = csf.interval(Y, A, metric)
+    fn, fp = np.mean(Y & ~A), np.mean(A & ~Y)
+    value = metric.value(fn, fp, pos=Y.mean())
+    assert low < value < high
+    found = csf.difference(Y, A, B, metric)
+    assert found.low < found.value < found.high
+    assert found.value == pytest.approx(value - metric.value(np.mean(Y & ~B), np.mean(B & ~Y), pos=Y.mean()))
+
+
+def test_a_class_that_is_only_predicted_counts():
+    y = np.random.default_rng(0).integers(0, 3, 400)
+    a, b = y.copy(), y.copy()
+    a[:10] = 3
+    b[:40] = (y[:40] + 1) % 3
+    for labels in (np.arange(4), np.array(["d", "a", "b", "c"])):
+        truth, more, less = labels[y], labels[a], labels[b]
+        value = f1_score(truth, more, average="macro")
+        assert inside(csf.interval(truth, more, "f1_macro"), value)
+        # The other method does not predict it, so that it is no class of its own.
+        assert csf.difference(truth, more, less, "f1_macro").value == pytest.approx(
+            value - f1_score(truth, less, average="macro")
+        )
+    two = np.where(y > 0, 1, 0)
+    assert inside(
+        csf.interval(two, np.where(a == 3, 3, two), "f1_macro"),
+        f1_score(two, np.where(a == 3, 3, two), average="macro"),
+    )
+    with pytest.raises(ValueError, match=r"pred contains 3, but the labels of y are \[0, 1\]. 'f1' is a metric of two"):
+        csf.interval(two, np.where(a == 3, 3, two), "f1")
+    with pytest.raises(ValueError, match=r"pred contains 'x'.*Give predicted labels"):
+        csf.interval(y, np.full(400, "x"), "f1_macro")
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "samples", "weighted"])
+def test_several_labels_a_sample(average):
+    rng = np.random.default_rng(0)
+    y = rng.random((300, 4)) < [0.5, 0.3, 0.1, 0.0]
+    a, b, weight = y ^ (rng.random(y.shape) < 0.1), y ^ (rng.random(y.shape) < 0.2), rng.random(300)
+    options = {"average": average, "sample_weight": weight, "zero_division": float(average == "samples")}
+    low, high = csf.interval(y * 1, a, f"f1_{average}", sample_weight=weight)
+    assert low < f1_score(y, a, **options) < high
+    assert high - low < 0.15
+    found = csf.difference(y * 1, a, b, f"f1_{average}", sample_weight=weight)
+    assert found.value == pytest.approx(f1_score(y, a, **options) - f1_score(y, b, **options))
+    assert 0.0 < found.low < found.value < found.high
+    back = csf.difference(y * 1, b, a, f"f1_{average}", sample_weight=weight)
+    assert (back.low, back.high) == pytest.approx((-found.high, -found.low), abs=1e-12)
+    rows = np.random.default_rng(1).permutation(300)
+    assert csf.interval(y[rows] * 1, a[rows], f"f1_{average}") == pytest.approx(csf.interval(y * 1, a, f"f1_{average}"))
+
+
+@pytest.mark.parametrize(
+    ("pred", "options", "what"),
+    [
+        ([[0, 1]] * 3, {}, "metric='f1' is one of a single label.*f1_macro"),
+        ([[0, 1]] * 3, {"metric": "f1_macro", "pos_label": 1}, "pos_label=1 is for two classes"),
+        ([[0, 0.5]] * 3, {"metric": "f1_macro"}, r"'pred' must predict 0 or 1 for each label, got 0\.5"),
+        ([0, 1, 1], {"metric": "f1_macro"}, r"pred must have the shape of y, \(3, 2\)"),
+    ],
+)
+def test_what_several_labels_cannot_have(pred, options, what):
+    with pytest.raises(ValueError, match=what):
+        csf.interval([[0, 1], [1, 0], [1, 1]], pred, **options)
+
+
+def test_names_of_a_cost_matrix_are_those_of_classes():
+    costs = pd.DataFrame([[0.0, 9.0], [1.0, 0.0]], index=[True, False], columns=[True, False])
+    by_name, by_place = CostMatrix(costs), CostMatrix([[0.0, 1.0], [9.0, 0.0]])
+    assert csf.interval(Y, A, by_name) == csf.interval(Y, A, by_place)
+    assert csf.interval(Y, A, by_name, pos_label=False) == pytest.approx(csf.interval(Y, A, by_place), abs=0.02)
+
+
+def test_rows_that_cost_something_have_intervals_of_their_sums():
+    rng = np.random.default_rng(0)
+    negative, positive = np.where(Y, rng.exponential(5.0, 600), 0.0), np.where(Y, 0.0, 1.0)
+    read = Predictions.of_rows(RowCosts(fn=1.0, fp=1.0), negative, positive, A)
+    paid = np.where(A, positive, negative).sum()
+    assert read.value[0] == pytest.approx(1.0 - paid / min(negative.sum(), positive.sum()))
+    low, high = read.interval(0.9)
+    assert low < read.value[0] < high
+
+
+def test_arrays_of_dask_say_what_to_do():
+    array = pytest.importorskip("dask.array")
+    with pytest.raises(TypeError, match=r"pred must be in memory, got a dask Array.*give pred\.compute\(\)"):
+        csf.interval(Y, array.from_array(A))
+
+
+# ---------------------------------------------------------------- coverage
+
+
+def coverage(metric, rates, n_draws, weights=None, n=1000, n_pos=50):
+    """How often the interval holds the value of a method with some rates of errors."""
+    (tpr, fpr), rng, held = rates, np.random.default_rng(0), 0
+    truth = get_metric(metric).value((1.0 - tpr) * n_pos / n, fpr * (1.0 - n_pos / n), pos=n_pos / n)
+    for _ in range(n_draws):
+        y = rng.random(n) < n_pos / n
+        pred = rng.random(n) < np.where(y, tpr, fpr)
+        weight = None if weights is None else rng.choice(weights, n)
+        held += inside(csf.interval(y, pred, metric, sample_weight=weight), truth)
+    return held / n_draws
+
+
+@pytest.mark.parametrize("metric", ["gmean", "f2"])
+def test_few_positives_that_are_found_are_covered(metric):
+    assert coverage(metric, (0.04, 0.01), 40) >= 0.8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("weights", [None, (0.5, 1.0, 1.5)])
+@pytest.mark.parametrize("rates", [(0.04, 0.01), (0.1, 0.05), (0.97, 0.01)])
+def test_all_metrics_are_covered(metric, weights, rates):
+    assert coverage(metric, rates, 200, weights) >= 0.86 - 2.0 * np.sqrt(0.86 * 0.14 / 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("common", "least", "most"), [(0.5, 0.84, 0.97), (0.98, 0.84, 1.0)])
+def test_differences_of_equal_methods_are_covered(common, least, most):
+    rng, held = np.random.default_rng(0), 0
+    for _ in range(200):
+        y, shared = np.arange(1000) < 100, rng.random(1000)
+        a, b = (np.where(rng.random(1000) < common, shared, rng.random(1000)) < np.where(y, 0.6, 0.03) for _ in "ab")
+        held += inside(csf.difference(y, a, b, "mcc")[1:], 0.0)
+    assert least <= held / 200 <= most
 
 
 @pytest.mark.slow

@@ -4,12 +4,16 @@ import pickle
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from builders import rates, shares
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
+from sklearn.linear_model import LogisticRegression
 
+import csf
+from csf import CostSearch
 from csf.metrics import (
     CONFUSION_METRICS,
     METRICS,
@@ -29,6 +33,7 @@ from csf.metrics import (
     get_constraint,
     get_metric,
 )
+from csf.metrics.registry import for_classes
 from csf.testing import check_metric
 
 PLAIN = {"zero_division": 0}
@@ -38,6 +43,7 @@ REFERENCES = {
     "f2_macro": partial(sk.fbeta_score, beta=2.0, average="macro", **PLAIN),
     "f0.5_macro": partial(sk.fbeta_score, beta=0.5, average="macro", **PLAIN),
     "f1_micro": partial(sk.f1_score, average="micro", **PLAIN),
+    "f1_weighted": partial(sk.f1_score, average="weighted", **PLAIN),
     "accuracy": sk.accuracy_score,
     "balanced_accuracy": sk.balanced_accuracy_score,
     "gmean": lambda y, z, *, sample_weight: (
@@ -331,3 +337,92 @@ def test_functions_of_modules_can_be_pickled():
     metric = ConfusionFunction(root_of_recalls, label="roots")
     assert pickle.loads(pickle.dumps(metric)).value(random_confusion(1)) == metric.value(random_confusion(1))
     assert metric.name == "roots"
+
+
+# ---------------------------------------------------------------- costs by name
+
+
+NAMES = ["none", "injured", "dying"]
+FRAME = pd.DataFrame(COSTS, index=NAMES, columns=NAMES)
+# The order of the sorted classes, as places in these names.
+SORTED = [2, 1, 0]
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 2], [2, 0, 1]])
+@pytest.mark.parametrize("columns", [[0, 1, 2], [1, 0, 2]])
+def test_rows_and_columns_go_by_their_names(rows, columns):
+    metric = CostMatrix(FRAME.iloc[rows, columns])
+    found = for_classes(metric, np.array(sorted(NAMES)))
+    assert found == CostMatrix(COSTS[np.ix_(SORTED, SORTED)])
+    assert hash(metric) == hash(CostMatrix(FRAME.iloc[rows, columns]))
+    with pytest.raises(ValueError, match="has the names"):
+        metric.value(np.eye(3) / 3)
+
+
+@pytest.mark.parametrize(
+    ("frame", "classes"),
+    [
+        (FRAME.reset_index(drop=True), NAMES),  # rows in the order of the columns
+        (FRAME.set_axis(range(3), axis=1), NAMES),
+        (FRAME.set_axis([7, 5, 3]).set_axis([7, 5, 3], axis=1), np.array([7, 5, 3])),
+        (FRAME.set_axis(["7", "5", "3"]).set_axis(["7", "5", "3"], axis=1), np.array([7, 5, 3])),
+        (FRAME.set_axis([2, 0, 1]).set_axis([2, 0, 1], axis=1), np.array([2, 0, 1])),
+        (FRAME.set_axis(pd.CategoricalIndex(NAMES)), NAMES),
+    ],
+)
+def test_names_of_any_kind(frame, classes):
+    assert for_classes(CostMatrix(frame), np.array(classes)) == CostMatrix(COSTS)
+    order = np.argsort(classes)
+    assert for_classes(CostMatrix(frame), np.array(classes)[order]) == CostMatrix(COSTS[np.ix_(order, order)])
+
+
+def test_numbers_that_only_count_are_no_names():
+    assert CostMatrix(pd.DataFrame(COSTS)) == CostMatrix(COSTS)
+    polars = pytest.importorskip("polars")
+    assert CostMatrix(polars.DataFrame(COSTS, orient="row")) == CostMatrix(COSTS)
+    named = CostMatrix(polars.DataFrame(COSTS, schema=NAMES, orient="row"))
+    assert for_classes(named, np.array(NAMES)) == CostMatrix(COSTS)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda frame: frame.rename(columns={"dying": "dead"}),
+        lambda frame: frame.rename(columns={"dying": "dead"}, index={"dying": "dead"}),
+        lambda frame: frame.rename(columns={"dying": "none"}, index={"dying": "none"}),
+        lambda frame: frame.rename(index={"dying": "none"}),
+    ],
+)
+def test_names_that_are_not_those_of_the_classes(change):
+    with pytest.raises(
+        ValueError, match=r"the cost matrix has the names .*, and there should be .*name rows and columns"
+    ):
+        for_classes(CostMatrix(change(FRAME)), np.array(NAMES))
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])
+def test_a_search_reads_names(order, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.choice(NAMES, 200, p=[0.5, 0.3, 0.2])
+    X = rng.normal(size=(200, 3)) + (y[:, None] == NAMES)
+    costs = pd.DataFrame([[0, 1, 1], [2, 0, 1], [20, 20, 0]], index=NAMES, columns=NAMES)
+    base, named = LogisticRegression().fit(X, y), CostMatrix(costs.iloc[order, order[::-1]])
+    plain = CostMatrix(costs.iloc[SORTED, SORTED].to_numpy())
+    first, second = (CostSearch(base, metric, cv="prefit").fit(X, y) for metric in (named, plain))
+    assert (first.predict(X) == second.predict(X)).all()
+    assert (first.best_score_, first.score(X, y)) == (second.best_score_, second.score(X, y))
+    first.report(tmp_path / "report.html", X=X, y=y)
+    assert csf.interval(y, first.predict(X), named) == csf.interval(y, first.predict(X), plain)
+
+
+@pytest.mark.parametrize("positive", ["bad", "good"])
+def test_names_of_two_classes_do_not_depend_on_the_positive_one(positive):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["bad", "good"], 200)
+    X = rng.normal(size=(200, 1)) + (y[:, None] == "bad")
+    costs = pd.DataFrame([[0, 9], [1, 0]], index=["bad", "good"], columns=["bad", "good"])
+    search = CostSearch(LogisticRegression().fit(X, y), CostMatrix(costs), cv="prefit", pos_label=positive).fit(X, y)
+    predicted = search.predict(X)
+    paid = 9 * np.mean((y == "bad") & (predicted == "good")) + np.mean((y == "good") & (predicted == "bad"))
+    assert search.best_score_ == pytest.approx(search.score(X, y)) == pytest.approx(-paid)
+    assert (predicted == "bad").mean() > 0.7

@@ -5,10 +5,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, make_scorer, roc_auc_score
 
-from csf.metrics import METRICS, FBeta, Metric, get_confusion_metric, get_metric
+import csf
+from csf import CostSearch, ErrorProfile, Study
+from csf.metrics import (
+    CONFUSION_METRICS,
+    METRICS,
+    ConfusionFunction,
+    Constrained,
+    CostMatrix,
+    CustomMetric,
+    FalseNegativeRate,
+    FalsePositiveRate,
+    FBeta,
+    MeanCost,
+    Metric,
+    PredictedPositiveRate,
+    get_confusion_metric,
+    get_constraint,
+    get_metric,
+)
+from csf.metrics.registry import get_quantity, values_of_tables
 from csf.testing import check_metric
+from csf.thresholding import PlugInClassifier, sweep, tuned_scorer
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -66,7 +87,7 @@ def test_metrics_that_no_threshold_changes(metric, what):
         ("recall_macro", "'balanced_accuracy', which is the mean of the recalls"),
         ("precision_macro", "'f1_macro'"),
         ("jaccard_micro", "'accuracy'; where one class means nothing to find, give null_class="),
-        ("f1_weighted", "'f1_macro' counts all classes alike"),
+        ("precision_weighted", "'f1_weighted' .*of recalls it is 'accuracy'"),
         ("f1_samples", "several labels of each sample"),
     ],
 )
@@ -152,3 +173,80 @@ def test_every_metric_has_a_reference():
 @pytest.mark.parametrize("name", METRICS)
 def test_registered_metrics_agree_with_their_references(name):
     assert check_metric(get_metric(name), reference=REFERENCES[name]) is None
+
+
+# ---------------------------------------------------------------- which way is better
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        MeanCost(fn=5.0),
+        FalsePositiveRate(),
+        FalseNegativeRate(),
+        PredictedPositiveRate(),
+        CostMatrix([[2, 1], [1, 2]]),
+        CustomMetric((0.0, 1.0, 1.0, 1.0, 0.0, 0.0)),
+        Constrained(MeanCost(), get_constraint("recall >= 0.5")),
+    ],
+    ids=lambda metric: metric.name,
+)
+def test_what_is_smaller_without_errors_is_not_maximised(metric):
+    with pytest.raises(
+        ValueError, match=r"without errors and .* where all is wrong; larger must be better.*constraint="
+    ):
+        get_metric(metric)
+    assert get_quantity(metric).value(0.01, 0.02, pos=0.2) == get_quantity(metric).value(0.01, 0.02, pos=0.2)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda metric, X, y: CostSearch(LogisticRegression(), metric).fit(X, y),
+        lambda metric, X, y: csf.decide(y, X[:, 0], metric),
+        lambda metric, X, y: tuned_scorer(metric),
+        lambda metric, X, y: Study(metric, pos=0.2),
+        lambda metric, X, y: sweep(y, X[:, 0]).best(metric),
+        lambda metric, X, y: PlugInClassifier(LogisticRegression(), metric).fit(X, y),
+    ],
+)
+def test_nothing_maximises_a_cost(use):
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="larger must be better"):
+        use(MeanCost(fn=5.0), rng.normal(size=(60, 2)), np.arange(60) % 2)
+
+
+def test_confusion_metrics_have_a_direction_too():
+    with pytest.raises(ValueError, match="'errors' is worth 0 without errors and 1 where all is wrong"):
+        get_confusion_metric(ConfusionFunction(lambda table: 1.0 - np.trace(table), "errors"))
+    with pytest.raises(ValueError, match="larger must be better"):
+        get_confusion_metric(CostMatrix(np.eye(4)))
+
+
+def test_all_names_have_the_right_direction():
+    for name in METRICS | CONFUSION_METRICS:
+        assert get_metric(name).value(0.0, 0.0, pos=0.2) > get_metric(name).value(0.2, 0.8, pos=0.2)
+
+
+# ---------------------------------------------------------------- many tables at once
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_many_tables_have_the_values_of_single_ones(name):
+    tables, metric = np.random.default_rng(0).gamma(0.5, size=(40, 2, 2)), get_metric(name)
+    tables[0, 1] = 0.0
+    expected = [metric.of(ErrorProfile.from_counts(tn=t[0, 0], fp=t[0, 1], fn=t[1, 0], tp=t[1, 1])) for t in tables[1:]]
+    values = values_of_tables(metric, tables)
+    assert np.isnan(values[0])
+    assert values[1:] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_metrics_of_one_share_of_positives_are_asked_one_by_one():
+    class Of(Metric):
+        def value(self, fn, fp, *, pos):
+            return 1.0 - fn / pos if pos > 0.5 else 1.0 - fp / (1.0 - pos)
+
+    tables = np.random.default_rng(0).gamma(2.0, size=(40, 2, 2))
+    rates = np.where(tables[:, 1].sum(axis=1) > tables[:, 0].sum(axis=1), tables[:, 1, 1], tables[:, 0, 0])
+    classes = np.maximum(tables[:, 1].sum(axis=1), tables[:, 0].sum(axis=1))
+    assert values_of_tables(Of(), tables) == pytest.approx(rates / classes)
