@@ -14,7 +14,7 @@ from csf._common.sklearn import clone
 from csf._common.typing import Costs, Estimator, IntArray, Samples
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold
-from csf.data.responses import Features, Response, respond, respond_classes
+from csf.data.responses import Features, Response, respond_in_codes
 
 # ---------------------------------------------------------------- what trainers share
 
@@ -230,12 +230,10 @@ class Trainer(ABC):
             probabilities, if the base has them.
         """
         X = self.fold.X_test if part == "test" else self.fold.X_train
-        if self.fold.n_alike is None:
-            return respond(training.model, X, 0, tune=tune)
-        return respond_classes(training.model, X, self.fold.n_alike, tune=tune)
+        return respond_in_codes(training.model, X, self.fold.labels, tune=tune)
 
     def estimator(self, training: Training) -> Estimator:
-        """Fitted object of the base's class that has learnt the codes of the fold's targets.
+        """Fitted object of the base's class that has learnt the user's labels, see `Fold.labels`.
 
         By default the model, if it is one, else a clone of the base, trained with the costs of ``training``.
 
@@ -286,6 +284,7 @@ class Trainer(ABC):
             sample_weight=self.fold.weight_train,
             normalize=self.normalize,
             fit_params=self.fold.fit_params | fit_params,
+            labels=self.fold.labels,
         )
 
     def position(self, costs: Costs) -> tuple[float, ...]:

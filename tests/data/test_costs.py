@@ -31,6 +31,7 @@ from csf.data.costs import (
     problem_probabilities,
     takes_weights,
 )
+from csf.data.labels import Labels
 
 cost = st.floats(1e-6, 10.0)
 RNG = np.random.default_rng(0)
@@ -359,16 +360,18 @@ def test_class_weights_of_the_base_are_warned_of(value):
 
 
 def test_class_weights_of_other_labels_are_refused():
-    with pytest.raises(ValueError, match=r"class_weight={'yes': 2.0} names labels that the base does not see"):
-        check_class_weight(LinearSVC(class_weight={"yes": 2.0}))
+    with pytest.raises(ValueError, match=r"class_weight={'yes': 2.0, .* names 'yes', which is not a label of y"):
+        check_class_weight(LinearSVC(class_weight={"yes": 2.0, "no": 3.0}), Labels(np.array(["good", "no"]), "no"))
 
 
-@pytest.mark.parametrize(
-    ("alike", "first"), [(False, r"0 \(nothing to find\)"), (True, r"0 \(the first of the sorted classes\)")]
-)
-def test_labels_that_several_classes_have_are_named(alike, first):
-    with pytest.raises(ValueError, match=rf"does not see: it is trained on {first}, 1, ..., 2"):
-        check_class_weight(LinearSVC(class_weight={3: 2.0}), 3, alike=alike)
+def test_labels_that_several_classes_have_are_named():
+    with pytest.raises(ValueError, match=r"names 3, which is not a label of y: it holds \[0, 1, 2\]\. Name these"):
+        check_class_weight(LinearSVC(class_weight={3: 2.0}), Labels(np.arange(3), None))
+
+
+def test_what_wraps_a_classifier_names_its_classes():
+    with pytest.warns(UserWarning, match="the base has estimator__class_weight={1: 2.0}, which multiplies"):
+        check_class_weight(OneVsRestClassifier(LinearSVC(class_weight={1: 2.0})), Labels(np.array(["a", "b"]), "a"))
 
 
 X3, Y3 = make_classification(300, 6, n_informative=4, n_classes=4, n_clusters_per_class=1, random_state=0)
