@@ -420,11 +420,13 @@ def _refitted(search: EngineSearch, engine: DaskEngine, found: SearchOutcome) ->
     """The winner trained on everything, and what predicts with it in memory."""
     kind, labels = engine.kind, engine.labels
     base = search.bases[found.winner.setting]
-    fitted = kind.fitted(base, search.train_on_everything(found).model, engine.data.feature_names)
+    fitted = kind.fitted(base, search.train_on_everything(found).model, engine.data.feature_names, labels)
+    local = kind.local(fitted)
+    learnt = labels.learnt_by(local)
     rule = ThresholdRule.of(
-        kind.local(fitted),
-        known=np.array([0, 1]),
-        names=labels.by_code,
+        local,
+        known=learnt.known,
+        names=labels.decode(learnt.codes),
         null=labels.null,
         threshold=found.threshold,
         method=kind.method,
