@@ -71,15 +71,13 @@ def _of_one_kind(labels: Array) -> Array:
     if labels.dtype.kind != "O":
         return labels
     given = labels.tolist()
-    kinds = set(map(type, given))
+    texts = [isinstance(label, str) for label in given]
     # pandas need not be there to know its missing entry.
-    if any(kind.__name__ in ("NoneType", "NAType", "NaTType") for kind in kinds) or any(
-        isinstance(label, float) and label != label for label in given
-    ):
+    if any(not text and str(label) in ("None", "nan", "<NA>", "NaT") for label, text in zip(given, texts)):
         raise ValueError("Input y contains missing labels (None or NaN); drop those rows or give them a class")
-    if len(kinds) > 1 and any(issubclass(kind, str) for kind in kinds) and not all(issubclass(k, str) for k in kinds):
+    if any(texts) and not all(texts):
         raise ValueError("y mixes texts with labels of another kind, which have no common order; use one kind")
-    return np.array(given) if all(issubclass(kind, (numbers.Real, np.bool_)) for kind in kinds) else labels
+    return np.array(given) if all(isinstance(label, (numbers.Real, np.bool_)) for label in given) else labels
 
 
 def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, BoolArray, Label]:

@@ -106,34 +106,11 @@ def own_class_weights(
     return weights
 
 
-def check_class_weight(base: Estimator, labels: Labels | None = None) -> None:
-    """Warn where a base brings class weights of its own, which multiply the costs.
-
-    Parameters
-    ----------
-    base : estimator
-        Classifier or pipeline.
-    labels : Labels, default=None
-        The user's labels, where they are known.
-
-    Raises
-    ------
-    ValueError
-        If its ``class_weight`` names labels that y does not hold.
-    """
-    outermost = f"{last_step(base)[0]}class_weight"
+def check_class_weight(base: Estimator) -> None:
+    """Warn where a base brings class weights of its own, which multiply the costs."""
     for name, value in base.get_params(deep=True).items():
         if value is None or name.rpartition("__")[2] != "class_weight":
             continue
-        # What is wrapped around a classifier may hand it codes of its own.
-        if labels is not None and name == outermost and isinstance(value, dict):
-            unknown = [label for label in value if label not in labels.classes.tolist()]
-            if unknown:
-                raise ValueError(
-                    f"{name}={value!r} names {unknown[0]!r}, which is not a label of y: it holds "
-                    f"{labels.classes.tolist()}. Name these labels, or leave class_weight=None; the costs come from "
-                    "the metric"
-                )
         warn(f"the base has {name}={value!r}, which multiplies the searched costs; set it to None unless you want both")
 
 
@@ -145,27 +122,23 @@ def fit_to_labels(
     So its parameters that name classes, by label or by order, mean what they mean without a search around it.
     """
     y = labels.decode(codes)
-    places = np.searchsorted(labels.classes, y)
     try:
         return estimator.fit(X, y, **fit_params)
-    except Exception as error:
-        if not _can_be_coded(estimator, labels, places):
+    except Exception:
+        places = np.searchsorted(labels.classes, y)
+        if (y.dtype == places.dtype and (y == places).all()) or not _can_be_coded(estimator, places, labels):
             raise
-        refused = error
-    with suppress(Exception):
-        return estimator.fit(X, places, **fit_params)
-    raise refused
+        with suppress(Exception):
+            return estimator.fit(X, places, **fit_params)
+        raise
 
 
-def _can_be_coded(estimator: Estimator, labels: Labels, places: IntArray) -> bool:
-    """Whether codes in the order of the labels say something else to a base, and nothing wrong to its parameters."""
-    every = range(labels.classes.size)
-    if labels.classes.tolist() == list(every):
-        return labels.classes.dtype != places.dtype
-    named = getattr(estimator, "get_params", dict)().items()
-    return np.unique(places).size == len(every) and not any(
-        name.rpartition("__")[2] == "pos_label" or (isinstance(value, dict) and not set(value).isdisjoint(every))
-        for name, value in named
+def _can_be_coded(estimator: Estimator, places: IntArray, labels: Labels) -> bool:
+    """Whether codes in the order of the labels are clear, and nothing else to the parameters of a base."""
+    every = set(range(labels.classes.size))
+    return set(places.tolist()) == every and not any(
+        name.rpartition("__")[2] == "pos_label" or (isinstance(value, dict) and every & set(value))
+        for name, value in estimator.get_params().items()
     )
 
 
@@ -275,12 +248,13 @@ class CostChannel:
                 name = name.rpartition("__")[2]
             plain = sample_weight is None and _all_one(costs, normalize) and self._is_optional(estimator)
             own = self._balanced(estimator, y)
-            of_code = own_class_weights("balanced" if own else None, y, labels, sample_weight)
-            if routed and own:
-                # What wraps a classifier may hand it labels or codes of its own.
-                weight, plain = weight * of_code[y], False
-            named = None if routed else dict(zip(labels.by_code.tolist(), of_code.tolist()))
-            estimator.set_params(**dict.fromkeys(own, named))
+            if own:
+                of_code, named = own_class_weights("balanced", y, labels, sample_weight), None
+                if y.max() > 1 and _is_linear(estimator.get_params().get(self.name.rpartition("__")[0], estimator)):
+                    named = dict(zip(labels.by_code.tolist(), of_code.tolist()))
+                else:
+                    weight, plain = weight * of_code[y], False
+                estimator.set_params(**dict.fromkeys(own, named))
             fitted = fit_to_labels(estimator, X, y, labels, ({} if plain else {name: weight}) | fit_params)
             return fitted.set_params(**dict.fromkeys(own, "balanced")) if own else fitted
 
@@ -303,6 +277,11 @@ class CostChannel:
 def _labels_of(codes: IntArray, labels: Labels | None) -> Labels:
     """The user's labels of codes; the codes themselves where there are no others."""
     return Labels(np.arange(int(codes.max()) + 1), None) if labels is None else labels
+
+
+def _is_linear(base: Estimator) -> bool:
+    """Whether class weights of a base may weigh each class against the rest, and so differ from weights of samples."""
+    return any(kind.__module__.startswith(("sklearn.linear_model", "sklearn.svm")) for kind in type(base).__mro__)
 
 
 def _all_one(costs: Costs, normalize: str) -> bool:

@@ -23,13 +23,11 @@ class LearntClasses(NamedTuple):
 
     def encode(self, found: Any) -> IntArray:
         """Codes of what the estimator predicts."""
+        if not np.isin(found, self.known).all():
+            unknown, learnt = np.setdiff1d(found, self.known).tolist(), self.known.tolist()
+            raise ValueError(f"the base predicted the classes {unknown}, but it was trained on {learnt} alone")
         order = np.argsort(self.known)
-        at = order[np.searchsorted(self.known, found, sorter=order).clip(max=order.size - 1)]
-        strange = np.asarray(self.known[at] != found)
-        if strange.any():
-            unknown = np.unique(np.asarray(found)[strange]).tolist()
-            raise ValueError(f"the base predicted the classes {unknown}, but it has learnt {self.known.tolist()} alone")
-        return self.codes[at]
+        return self.codes[order[np.searchsorted(self.known, found, sorter=order)]]
 
 
 def places_of(known: Array, classes: Array) -> IntArray:
@@ -38,9 +36,7 @@ def places_of(known: Array, classes: Array) -> IntArray:
     if set(learnt) <= set(given):
         return np.array([given.index(label) for label in learnt])
     if not set(learnt) <= set(range(len(given))):
-        raise ValueError(
-            f"the base has learnt the classes {learnt}, and y holds {given}; give labels that the base knows"
-        )
+        raise ValueError(f"the base has learnt the classes {learnt}, and y holds {given}; give labels that it knows")
     return known.astype(np.int64)
 
 
@@ -140,21 +136,20 @@ class Labels:
         ------
         ValueError
             If some are labels, but not all. Of two classes that is no error where these labels are their own codes,
-            such as the 1 of labels -1 and 1. If none are, and the null class is not the first of the sorted labels.
+            such as the 1 of labels -1 and 1. If they are codes, and the null class is not the first of the labels.
         """
         learnt, given = np.asarray(known).tolist(), self.classes.tolist()
         both = [label for label in learnt if label in given]
-        if 0 < len(both) < len(learnt) and (len(given) > 2 or self.encode(np.array(both)).tolist() != both):
+        if 0 < len(both) < len(learnt) and (len(given) > 2 or [given.index(label) for label in both] != both):
             codes = ", ".join(f"{code} for {label!r}" for code, label in enumerate(self.by_code.tolist()))
             raise ValueError(
                 f"the base was trained on the classes {learnt}, but y has {given}. Only {both} are in both, so it is "
                 "unclear whether the base was trained on labels or on codes of them. Give samples with the labels "
                 f"that the base was trained on; if it was trained on codes, give codes as y: {codes}"
             )
-        if not both and self.by_code.tolist() != given:
+        if self.by_code.tolist() != given:
             raise ValueError(
-                f"the base was trained on the classes {learnt}, but y has {given}, with {self.null!r} as the negative "
-                "one: it is unclear which of these is which. Give samples with the labels that the base was trained on"
+                f"the base was trained on {learnt}, and y has {given}: give the labels that it was trained on"
             )
 
     def count(self, codes: IntArray) -> IntArray:

@@ -167,17 +167,6 @@ def _predicted(estimator: Estimator, X: Samples) -> Array:
     return predicted
 
 
-def respond_in_codes(
-    estimator: Estimator, X: Samples, labels: Labels, *, tune: bool, methods: Sequence[str] = DECISION_FIRST
-) -> Response:
-    """Ask a classifier that was trained on labels; what it finds are their codes."""
-    if labels.n_alike is not None:
-        return respond_classes(estimator, X, labels.n_alike, tune=tune, labels=labels)
-    learnt = labels.learnt_by(estimator)
-    answer = respond(estimator, X, learnt.null, tune=tune, methods=methods)
-    return answer._replace(found=learnt.encode(answer.found))
-
-
 def respond_classes(
     estimator: Estimator, X: Samples, n_classes: int, *, tune: bool, labels: Labels | None = None
 ) -> Response:

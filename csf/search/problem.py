@@ -24,7 +24,7 @@ from csf._common.validation import check_class_weights, check_labels, check_weig
 from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, takes_weights
 from csf.data.folds import Fold, bound_share, first_repeat, group_folds, make_folds, resolve_splits
 from csf.data.labels import places_of, read_classes, read_labels
-from csf.data.responses import PROBABILITIES_FIRST, respond, respond_in_codes, response_method
+from csf.data.responses import PROBABILITIES_FIRST, respond, response_method
 from csf.evaluate import MAX_BYTES, ScoreStore, seed_of
 from csf.evaluate.choices import decisions
 from csf.evaluate.trials import Trial
@@ -183,7 +183,7 @@ def make_plan(
     # One generator for the base and then the splits: the order of the two decides what a seed means.
     random_state = None if config.random_state is None else check_random_state(config.random_state)
     for model in config.models:
-        check_class_weight(model.base, task.user_labels)
+        check_class_weight(model.base)
     # Arguments of fit may stop boosters early, or keep the steps of a pipeline together.
     n_samples = None if task.fit_params else task.n_samples
     models = planned_models(config, problem, seeded_models(config.models, random_state), n_samples)
@@ -673,7 +673,8 @@ def fold_mean(found: SearchOutcome, plan: Plan) -> tuple[SearchOutcome, VotingCl
 
 def _trained(trainer: Trainer, fold: Fold, costs: Costs) -> tuple[Estimator, Array]:
     model = trainer.estimator(trainer.fit(costs))
-    score = respond_in_codes(model, fold.X_test, fold.labels, tune=True, methods=("predict_proba",)).score
+    null = fold.labels.learnt_by(model).null
+    score = respond(model, fold.X_test, null, tune=True, methods=("predict_proba",)).score
     assert score is not None, "it was asked for"
     return model, score
 

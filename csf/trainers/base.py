@@ -14,7 +14,7 @@ from csf._common.sklearn import clone
 from csf._common.typing import Costs, Estimator, IntArray, Samples
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold
-from csf.data.responses import Features, Response, respond_in_codes
+from csf.data.responses import Features, Response, respond, respond_classes
 
 # ---------------------------------------------------------------- what trainers share
 
@@ -230,7 +230,12 @@ class Trainer(ABC):
             probabilities, if the base has them.
         """
         X = self.fold.X_test if part == "test" else self.fold.X_train
-        return respond_in_codes(training.model, X, self.fold.labels, tune=tune)
+        labels, model = self.fold.labels, training.model
+        if labels.n_alike is not None:
+            return respond_classes(model, X, labels.n_alike, tune=tune, labels=labels)
+        learnt = labels.learnt_by(model)
+        answer = respond(model, X, learnt.null, tune=tune)
+        return answer._replace(found=learnt.encode(answer.found))
 
     def estimator(self, training: Training) -> Estimator:
         """Fitted object of the base's class that has learnt the user's labels, see `Fold.labels`.

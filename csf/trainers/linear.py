@@ -168,11 +168,9 @@ class LinearTrainer(Trainer):
         self._train, self._test = rows.take(fold.train), rows.take(fold.test)
         self._same = np.array_equal(fold.train, fold.test)
         self.is_pos, self._sign, self._weight = fold.is_pos_train, fold.sign_train, fold.weight_train
-        self.labels = fold.labels
+        self.labels, of_code = fold.labels, own_class_weights(base.class_weight, self.is_pos, fold.labels, self._weight)
         # Class weights of the base itself, of the positive and of the other class.
-        self.own: Costs = tuple(
-            own_class_weights(base.class_weight, self.is_pos, fold.labels, self._weight)[::-1].tolist()
-        )
+        self.own: Costs = tuple(of_code[::-1].tolist())
         self._solver = self._prepare()
         self.family = self._family()
 

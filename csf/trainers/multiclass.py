@@ -19,14 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Costs, Estimator
-from csf.data.costs import (
-    CostChannel,
-    assembled,
-    cost_sample_weight,
-    own_class_weights,
-    problem_costs,
-    problems_of,
-)
+from csf.data.costs import CostChannel, assembled, cost_sample_weight, own_class_weights, problem_costs, problems_of
 from csf.data.folds import Fold, LabelFold, Task
 from csf.data.responses import Features, Response, answer_of_classes, compare
 from csf.solvers import Rows
@@ -167,8 +160,8 @@ class MultinomialTrainer(Trainer):
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
         n_iter = np.array([training.model.n_iter], dtype=np.int32)
-        classes = self.labels.decode(self.codes)
-        return fitted(self.base, training.model.w, self._train.constant, classes, n_iter, self.features)
+        w, classes = training.model.w, self.labels.decode(self.codes)
+        return fitted(self.base, w, self._train.constant, classes, n_iter, self.features)
 
 
 def logistic_trainers(
@@ -286,7 +279,7 @@ class LinearSVCsTrainer(OneVsRestTrainer):
         """The base with the coefficients of all classes; see `Trainer.estimator`."""
         part, found = self.parts[0], [each.model for each in training.model]
         w, n_iter = np.vstack([each.w for each in found]), max(each.n_iter for each in found)
-        classes = self.labels.classes[np.isin(self.labels.classes, self.labels.decode(self.codes))]
+        classes = np.unique(self.labels.decode(self.codes))
         return fitted(self.base, w, part._train.constant, classes, n_iter, part.features)
 
 

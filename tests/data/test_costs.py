@@ -27,6 +27,7 @@ from csf.data.costs import (
     cost_channel,
     cost_sample_weight,
     one_vs_rest_channel,
+    own_class_weights,
     problem_costs,
     problem_probabilities,
     takes_weights,
@@ -360,18 +361,10 @@ def test_class_weights_of_the_base_are_warned_of(value):
 
 
 def test_class_weights_of_other_labels_are_refused():
-    with pytest.raises(ValueError, match=r"class_weight={'yes': 2.0, .* names 'yes', which is not a label of y"):
-        check_class_weight(LinearSVC(class_weight={"yes": 2.0, "no": 3.0}), Labels(np.array(["good", "no"]), "no"))
-
-
-def test_labels_that_several_classes_have_are_named():
-    with pytest.raises(ValueError, match=r"names 3, which is not a label of y: it holds \[0, 1, 2\]\. Name these"):
-        check_class_weight(LinearSVC(class_weight={3: 2.0}), Labels(np.arange(3), None))
-
-
-def test_what_wraps_a_classifier_names_its_classes():
-    with pytest.warns(UserWarning, match="the base has estimator__class_weight={1: 2.0}, which multiplies"):
-        check_class_weight(OneVsRestClassifier(LinearSVC(class_weight={1: 2.0})), Labels(np.array(["a", "b"]), "a"))
+    labels = Labels(np.array(["bad", "good"]), "good")
+    np.testing.assert_array_equal(own_class_weights({"bad": 3.0}, np.array([1, 0]), labels), [1.0, 3.0])
+    with pytest.raises(ValueError, match="The classes, .*good.*, are not in class_weight"):
+        own_class_weights({0: 2.0, 1: 3.0}, np.array([1, 0]), labels)
 
 
 X3, Y3 = make_classification(300, 6, n_informative=4, n_classes=4, n_clusters_per_class=1, random_state=0)

@@ -203,8 +203,6 @@ def _scores(model: LinearModel, X: Samples) -> Array:
 def _coded(base: Estimator, labels: Labels) -> Estimator:
     """The base with its class weights by codes, on which sums are made."""
     prefix, last = last_step(base)
-    if not isinstance(last.class_weight, dict):
-        return base
     weights = own_class_weights(last.class_weight, np.arange(2), labels).tolist()
     return clone(base).set_params(**{f"{prefix}class_weight": dict(enumerate(weights))})
 
