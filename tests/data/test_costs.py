@@ -363,7 +363,7 @@ def test_class_weights_of_the_base_are_warned_of(value):
 def test_class_weights_of_other_labels_are_refused():
     labels = Labels(np.array(["bad", "good"]), "good")
     np.testing.assert_array_equal(own_class_weights({"bad": 3.0}, np.array([1, 0]), labels), [1.0, 3.0])
-    with pytest.raises(ValueError, match="The classes, .*good.*, are not in class_weight"):
+    with pytest.raises(ValueError, match=r"The classes, .*good.*, are not in class_weight"):
         own_class_weights({0: 2.0, 1: 3.0}, np.array([1, 0]), labels)
 
 

@@ -22,7 +22,7 @@ from csf.thresholding import PlugInClassifier
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore:{text}")
-    for text in ("the base has", "the winner", "Class PassiveAggressive:FutureWarning")
+    for text in ("the base has", "the winner", "trial 0", "Class PassiveAggressive:FutureWarning")
 ]
 
 RNG = np.random.default_rng(0)
@@ -202,7 +202,7 @@ def test_a_base_of_codes_alone_gets_them_in_the_order_of_the_labels(labels, posi
 def test_labels_that_parameters_do_not_name_are_no_codes():
     """Weights of 0 and 1 are for a base that somebody trains on codes; the base itself refuses them."""
     y = NAMES["texts"][IS_LAST.astype(int)]
-    with pytest.raises(ValueError, match="The classes, .*good.*, are not in class_weight"):
+    with pytest.raises(ValueError, match=r"The classes, .*good.*, are not in class_weight"):
         CostSearch(LogisticRegression(class_weight={0: 8, 1: 1}), pos_label="bad", **QUICK).fit(X, y)
 
 
@@ -227,7 +227,7 @@ def test_boosters_of_other_packages(labels, positive):
     catboost = pytest.importorskip("catboost")
     quick = {"iterations": 10, "verbose": 0, "allow_writing_files": False, "random_seed": 0}
     check(catboost.CatBoostClassifier(scale_pos_weight=6, **quick), names, positive)
-    check(catboost.CatBoostClassifier(class_weights=dict(zip(names.tolist(), [6, 1])), **quick), names, positive)
+    check(catboost.CatBoostClassifier(class_weights=(6, 1), **quick), names, positive)
 
 
 @pytest.mark.slow
@@ -253,3 +253,41 @@ def test_data_that_travel_with_fit_have_the_users_labels(positive):
     search = CostSearch(base, pos_label=names[positive], **QUICK).fit(X, y, eval_set=[(X[:50], y[:50])])
     own = clone(base).fit(X, y, eval_set=[(X[:50], y[:50])])
     np.testing.assert_array_equal(search.predict(X), own.predict(X))
+
+
+# ---------------------------------------------------------------- what others refuse in few words
+
+
+class Copying(LogisticRegression):
+    """Copies what its constructor is given, as CatBoost does."""
+
+    def __init__(self, features=(), C=1.0):
+        super().__init__(C=C)
+        self.features = list(features) if isinstance(features, list) else features
+
+
+def test_a_constructor_that_copies_lists_is_told_of_tuples():
+    y = IS_LAST.astype(int)
+    with pytest.raises(
+        TypeError, match=r"modifies parameter features\. If it copies lists .* give tuples, such as cat_"
+    ):
+        CostSearch(Copying(["a"]), **QUICK).fit(X, y)
+    assert CostSearch(Copying(("a",)), **QUICK).fit(X, y).best_estimator_.features == ("a",)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "could not convert string to float: 'much'",
+        "pandas dtypes must be int, float or bool.",
+        "DataFrame.dtypes for data must be int, float, bool or category.",
+        "Bad value for num_feature[non_default_doc_idx=0,feature_idx=1]=\"v\": Cannot convert 'v' to float",
+    ],
+)
+def test_whoever_trains_on_texts_is_told_how_others_take_them(message):
+    class Refusing(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            raise ValueError(message)
+
+    with pytest.raises(ValueError, match=r"astype\({'town': 'category'}\).*fit\(X, y, cat_features=\['town'\]\)"):
+        CostSearch(Refusing(), **QUICK).fit(X, IS_LAST.astype(int))
