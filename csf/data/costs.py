@@ -86,9 +86,7 @@ def _of_samples(codes: IntArray | BoolArray, costs: Costs) -> Array:
     return np.array(costs, dtype=np.float64)[codes]
 
 
-def own_class_weights(
-    own: Any, codes: IntArray | BoolArray, labels: Labels, sample_weight: Array | None = None
-) -> Array:
+def own_class_weights(own: Any, codes: Array, labels: Labels, sample_weight: Array | None = None) -> Array:
     """Class weights that a base brings, one for each code and 1 where it names none; they multiply costs.
 
     ``"balanced"`` means as the user weighs the samples. scikit-learn from 1.7 on reads the weights that ``fit`` is
@@ -109,27 +107,24 @@ def own_class_weights(
 def check_class_weight(base: Estimator) -> None:
     """Warn where a base brings class weights of its own, which multiply the costs."""
     for name, value in base.get_params(deep=True).items():
-        if value is None or name.rpartition("__")[2] != "class_weight":
-            continue
-        warn(f"the base has {name}={value!r}, which multiplies the searched costs; set it to None unless you want both")
+        if value is not None and name.rpartition("__")[2] == "class_weight":
+            warn(f"the base has {name}={value!r}, which multiplies the searched costs; None leaves the costs alone")
 
 
-def fit_to_labels(
-    estimator: Estimator, X: Samples, codes: IntArray, labels: Labels, fit_params: Mapping[str, Any]
-) -> Estimator:
+def fit_to_labels(estimator: Estimator, X: Samples, codes: Array, labels: Labels, given: dict[str, Any]) -> Estimator:
     """Train a base on the user's labels, or on their places in order where it refuses them, as XGBoost does texts.
 
     So its parameters that name classes, by label or by order, mean what they mean without a search around it.
     """
     y = labels.decode(codes)
     try:
-        return estimator.fit(X, y, **fit_params)
+        return estimator.fit(X, y, **given)
     except Exception:
         places = np.searchsorted(labels.classes, y)
         if (y.dtype == places.dtype and (y == places).all()) or not _can_be_coded(estimator, places, labels):
             raise
         with suppress(Exception):
-            return estimator.fit(X, places, **fit_params)
+            return estimator.fit(X, places, **given)
         raise
 
 
@@ -448,9 +443,7 @@ def assembled(base: OneVsRestClassifier, y: Array, estimators: list[Estimator]) 
     return base
 
 
-def problem_probabilities(
-    estimator: OneVsRestClassifier | Pipeline, X: Samples, costs: Costs, null: Label = 0
-) -> Array:
+def problem_probabilities(estimator: Estimator, X: Samples, costs: Costs, null: Label = 0) -> Array:
     """Probability of each class against the rest, with the costs of its own problem taken out of its odds.
 
     Notes

@@ -157,6 +157,9 @@ class Trainer(ABC):
     are something lighter, such as coefficients, it writes `predict` too; `estimator`, which is asked for once at the
     end of a search, then trains the base itself, unless you know a shorter way.
 
+    Codes of the fold's targets say what there is to find. Models and estimators that predict by themselves are trained
+    on the user's labels, ``fold.labels.decode(fold.y_train)``, as `train_base` does: their order is that of the labels.
+
     Parameters
     ----------
     base : estimator

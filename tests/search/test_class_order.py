@@ -245,6 +245,7 @@ def test_samplers_name_the_users_classes(positive):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
 @pytest.mark.parametrize("positive", [0, 1])
 def test_data_that_travel_with_fit_have_the_users_labels(positive):
     lightgbm, names = pytest.importorskip("lightgbm"), NAMES["texts"]

@@ -168,8 +168,8 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     Attributes
     ----------
     best_estimator_ : estimator
-        The winner, trained on all data (coded 0 and 1): an ordinary LinearSVC or LogisticRegression, or the fitted
-        Dask classifier.
+        The winner, trained on all data: an ordinary LinearSVC or LogisticRegression, or the fitted Dask classifier,
+        which knows 0 for the first and 1 for the last of the labels.
     best_t_, best_cost_weights_, best_threshold_, best_score_, best_params_, best_index_ : object
         The winner, as in `csf.CostSearch`; the threshold is for `score_samples`, on the scale of a search in memory.
     corrected_score_, score_interval_, threshold_interval_, held_out_ : object
