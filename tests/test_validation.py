@@ -1,6 +1,8 @@
 """Checks of single arguments: the message names the argument, whatever it was given."""
 
 import re
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -93,6 +95,53 @@ def test_what_is_below_a_mask_is_not_known(read):
 def test_seeds_are_named(seed):
     with pytest.raises(TypeError, match="random_state must be an int >= 0, a Generator or None, got"):
         generator(seed)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [([0, 1], "i"), ([True, False], "b"), ([1.0, 0.0], "f"), ([np.int8(1), 0], "i"), ([np.True_, np.False_], "b")],
+)
+def test_labels_of_objects_are_read_as_what_they_are(given, kind):
+    """As a database hands them over, or a column whose missing entries were dropped."""
+    labels, classes = check_labels(np.array(given * 20, dtype=object))
+    assert labels.dtype.kind == kind
+    assert (labels.tolist(), classes.tolist()) == (given * 20, sorted(given))
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "boolean", "Float64", "object", "category", "bool"])
+def test_labels_of_pandas_are_read(dtype):
+    pd = pytest.importorskip("pandas")
+    given = pd.Series([1, 0, 0, 1]).astype("bool" if dtype == "boolean" else "int").astype(dtype)
+    assert check_labels(given)[1].tolist() == [0, 1]
+    missing = pd.Series([1, 0, None, 1], dtype="object" if dtype in ("category", "bool") else dtype)
+    with pytest.raises(ValueError, match=r"missing|NaN"):
+        check_labels(missing)
+
+
+@pytest.mark.parametrize("kind", ["Boolean", "Int64", "Object"])
+def test_labels_of_polars_are_read(kind):
+    pl = pytest.importorskip("polars")
+    assert check_labels(pl.Series([True, False] * 9, dtype=getattr(pl, kind), strict=False))[1].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [date(2020, 1, 1), date(2020, 1, 2)],
+        [date(2020, 1, 1), 0],
+        [Decimal(0), Decimal(1)],
+        [2**70, 1],
+        [(1, 2), 0],
+        [1, None],
+        ["yes", 1],
+    ],
+)
+def test_other_labels_are_refused_in_few_words(given):
+    y = np.empty(600, dtype=object)
+    y[:] = given * 300
+    with pytest.raises(ValueError, match=r"label|multi-label") as refused:
+        check_labels(y)
+    assert len(str(refused.value)) < 300
 
 
 def test_labels_of_several_kinds_have_no_order():

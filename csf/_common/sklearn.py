@@ -43,8 +43,15 @@ else:
             return fit
 
 
-# scikit-learn's own declares no type that anything could be done with.
-clone: Callable[..., Any] = _clone
+def clone(estimator: Any, *, safe: bool = True) -> Any:
+    """Make an unfitted copy of an estimator; say what works where its constructor copies what it is given."""
+    try:
+        return _clone(estimator, safe=safe)
+    except RuntimeError as error:
+        raise TypeError(
+            f"{error}. If it copies lists or dicts, as CatBoostClassifier does, give tuples, such as "
+            "cat_features=('town',) or class_weights=(1, 5), or arguments of fit: fit(X, y, cat_features=['town'])"
+        ) from None
 
 
 class DocLinkMixin:

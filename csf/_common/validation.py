@@ -33,25 +33,25 @@ def check_labels(y: ArrayLike) -> tuple[Array, Array]:
             "for example using ravel().",
             DataConversionWarning,
         )
-    labels: Array = column_or_1d(check_unmasked(y, "y"))
+    labels = _of_one_kind(column_or_1d(check_unmasked(y, "y")))
     if labels.shape[0] == 0:
         raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN or infinity; drop those rows or give them a class")
-    if labels.dtype.kind == "f" and not hasattr(y, "dtype") and (np.abs(labels) >= 2.0**53).any():
+    if labels.dtype.kind == "f" and getattr(y, "dtype", None) in (None, object) and (np.abs(labels) >= 2.0**53).any():
         # numpy makes floats of a list of integers that no integer type holds together: different ones become equal.
         raise ValueError(
             f"Input y holds labels such as {labels[np.argmax(np.abs(labels))]:.17g}, which are not exact as floats, "
             "so that different ones may become one; give integers of 64 bits as an array, or texts"
         )
-    of_objects = labels.dtype.kind == "O"
-    if of_objects and any(label is None or (isinstance(label, float) and label != label) for label in labels):
-        raise ValueError("Input y contains missing labels (None or NaN); drop those rows or give them a class")
-    if of_objects and 0 < sum(isinstance(label, str) for label in labels) < labels.shape[0]:
-        raise ValueError("y mixes texts with labels of another kind, which have no common order; use one kind")
     # Whole numbers are labels, whatever they are; to look at all of them once more takes as long as some trainings.
     known = labels.dtype.kind in "biu"
-    kind = "multiclass" if known else type_of_target(labels, input_name="y", raise_unknown=True)
+    kind = "multiclass" if known else type_of_target(labels, input_name="y")
+    if kind == "unknown":
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        raise ValueError(
+            f"Unknown label type: y holds {' and '.join(kinds[:3])}; labels are whole numbers, booleans or texts"
+        )
     if kind.startswith("continuous"):
         raise ValueError(
             f"Unknown label type: {kind}. y must hold two class labels, got real numbers such as "
@@ -64,6 +64,20 @@ def check_labels(y: ArrayLike) -> tuple[Array, Array]:
             "check the split or the positive label"
         )
     return labels, classes
+
+
+def _of_one_kind(labels: Array) -> Array:
+    """Labels, those of dtype object as numbers or booleans if they are such, as databases hand them over."""
+    if labels.dtype.kind != "O":
+        return labels
+    given = labels.tolist()
+    texts = [isinstance(label, str) for label in given]
+    # pandas need not be there to know its missing entry.
+    if any(not text and str(label) in ("None", "nan", "<NA>", "NaT") for label, text in zip(given, texts)):
+        raise ValueError("Input y contains missing labels (None or NaN); drop those rows or give them a class")
+    if any(texts) and not all(texts):
+        raise ValueError("y mixes texts with labels of another kind, which have no common order; use one kind")
+    return np.array(given) if all(isinstance(label, (numbers.Real, np.bool_)) for label in given) else labels
 
 
 def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, BoolArray, Label]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
@@ -12,13 +13,15 @@ from sklearn import config_context
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from csf._common.messages import warn
 from csf._common.sklearn import clone, fit_request, last_step, routing_enabled
-from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Samples
+from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Label, Samples
 from csf._common.validation import check_choice
+from csf.data.labels import Labels
 from csf.data.responses import Features
 
 NORMALIZATIONS = ("none", "mean")
@@ -83,50 +86,55 @@ def _of_samples(codes: IntArray | BoolArray, costs: Costs) -> Array:
     return np.array(costs, dtype=np.float64)[codes]
 
 
-def own_class_weights(own: Any, codes: IntArray | BoolArray, sample_weight: Array | None = None) -> dict[int, float]:
-    """Class weights that a base brings by codes, 1 where it names none; they multiply costs.
+def own_class_weights(own: Any, codes: Array, labels: Labels, sample_weight: Array | None = None) -> Array:
+    """Class weights that a base brings, one for each code and 1 where it names none; they multiply costs.
 
     ``"balanced"`` means as the user weighs the samples. scikit-learn from 1.7 on reads the weights that ``fit`` is
     given, with the costs in them, and so would undo these.
     """
-    if not isinstance(own, str):
-        return own or {}
-    total = np.bincount(codes, weights=sample_weight)
-    known = np.flatnonzero(total)
-    return dict(zip(known.tolist(), (total.sum() / (known.size * total[known])).tolist()))
+    weights = np.ones(labels.classes.size)
+    if isinstance(own, str):
+        total = np.bincount(codes, weights=sample_weight)
+        known = np.flatnonzero(total)
+        weights[known] = total.sum() / (known.size * total[known])
+    elif own is not None:
+        known = np.unique(codes).astype(np.int64)
+        names = labels.decode(known)
+        weights[known] = compute_class_weight(own, classes=names, y=names)
+    return weights
 
 
-def check_class_weight(base: Estimator, n_classes: int = 2, *, alike: bool = False) -> None:
-    """Warn where a base brings class weights of its own, which multiply the costs.
-
-    Parameters
-    ----------
-    base : estimator
-        Classifier or pipeline.
-    n_classes : int, default=2
-        Number of classes.
-    alike : bool, default=False
-        Whether none of them means nothing to find.
-
-    Raises
-    ------
-    ValueError
-        If its ``class_weight`` names other labels than 0, 1, …, which the base is trained on.
-    """
+def check_class_weight(base: Estimator) -> None:
+    """Warn where a base brings class weights of its own, which multiply the costs."""
     for name, value in base.get_params(deep=True).items():
-        if value is None or name.rpartition("__")[2] != "class_weight":
-            continue
-        if isinstance(value, dict) and not set(value) <= set(range(n_classes)):
-            first = "0 (the first of the sorted classes)" if alike else "0 (nothing to find)"
-            seen = "1 (positive) and 0" if n_classes == 2 else f"{first}, 1, ..., {n_classes - 1}"
-            raise ValueError(
-                f"{name}={value!r} names labels that the base does not see: it is trained on {seen}. "
-                "Leave class_weight=None; the costs come from the metric"
-            )
-        warn(
-            f"the base has {name}={value!r}, which multiplies the searched costs (or is replaced by them, where its "
-            "fit takes no sample_weight); set it to None unless you want both",
-        )
+        if value is not None and name.rpartition("__")[2] == "class_weight":
+            warn(f"the base has {name}={value!r}, which multiplies the searched costs; None leaves the costs alone")
+
+
+def fit_to_labels(estimator: Estimator, X: Samples, codes: Array, labels: Labels, given: dict[str, Any]) -> Estimator:
+    """Train a base on the user's labels, or on their places in order where it refuses them, as XGBoost does texts.
+
+    So its parameters that name classes, by label or by order, mean what they mean without a search around it.
+    """
+    y = labels.decode(codes)
+    try:
+        return estimator.fit(X, y, **given)
+    except Exception:
+        places = np.searchsorted(labels.classes, y)
+        if (y.dtype == places.dtype and (y == places).all()) or not _can_be_coded(estimator, places, labels):
+            raise
+        with suppress(Exception):
+            return estimator.fit(X, places, **given)
+        raise
+
+
+def _can_be_coded(estimator: Estimator, places: IntArray, labels: Labels) -> bool:
+    """Whether codes in the order of the labels are clear, and nothing else to the parameters of a base."""
+    every = set(range(labels.classes.size))
+    return set(places.tolist()) == every and not any(
+        name.rpartition("__")[2] == "pos_label" or (isinstance(value, dict) and every & set(value))
+        for name, value in estimator.get_params().items()
+    )
 
 
 @dataclass(frozen=True)
@@ -183,6 +191,7 @@ class CostChannel:
         sample_weight: Array | None = None,
         normalize: str = "none",
         fit_params: Mapping[str, Any] | None = None,
+        labels: Labels | None = None,
     ) -> Estimator:
         """Train ``estimator`` in place with the given class costs.
 
@@ -203,6 +212,9 @@ class CostChannel:
             See `cost_sample_weight`.
         fit_params : mapping, default=None
             Further arguments of the base's ``fit``.
+        labels : Labels, default=None
+            The user's labels of the codes, which the base is trained on, see `fit_to_labels`; ``None`` trains it on the
+            codes.
 
         Returns
         -------
@@ -214,25 +226,31 @@ class CostChannel:
         Weights that are all 1 are not given at all where the ``fit`` that takes them has ``None`` for none: that is
         the plain training, which some bases have faster code for (`HistGradientBoostingClassifier`).
         """
-        fit_params = dict(fit_params or {})
+        fit_params, labels = dict(fit_params or {}), _labels_of(y, labels)
         if self.kind == "none":
             assert len(set(costs)) == 1, "other costs are not asked for"
-            return estimator.fit(X, y, **fit_params)
+            return fit_to_labels(estimator, X, y, labels, fit_params)
         weight = cost_sample_weight(y, costs, sample_weight=sample_weight, normalize=normalize)
         if self.kind == "class_weight":
+            weight *= own_class_weights(estimator.get_params()[self.name], y, labels)[y]
             codes, first = np.unique(y, return_index=True)
-            estimator.set_params(**{self.name: dict(zip(codes.tolist(), weight[first].tolist()))})
-            return estimator.fit(X, y, **fit_params)
+            estimator.set_params(**{self.name: dict(zip(labels.decode(codes).tolist(), weight[first].tolist()))})
+            return fit_to_labels(estimator, X, y, labels, fit_params)
         name, routed = self.name, self.kind == "routed" or routing_enabled()
         with config_context(enable_metadata_routing=routed):
             if routed:
                 _request_weights(estimator, name)
                 name = name.rpartition("__")[2]
             plain = sample_weight is None and _all_one(costs, normalize) and self._is_optional(estimator)
-            weights = {} if plain else {name: weight}
             own = self._balanced(estimator, y)
-            estimator.set_params(**{each: own_class_weights("balanced", y, sample_weight) for each in own})
-            fitted = estimator.fit(X, y, **weights, **fit_params)
+            if own:
+                of_code, named = own_class_weights("balanced", y, labels, sample_weight), None
+                if y.max() > 1 and _is_linear(estimator.get_params().get(self.name.rpartition("__")[0], estimator)):
+                    named = dict(zip(labels.by_code.tolist(), of_code.tolist()))
+                else:
+                    weight, plain = weight * of_code[y], False
+                estimator.set_params(**dict.fromkeys(own, named))
+            fitted = fit_to_labels(estimator, X, y, labels, ({} if plain else {name: weight}) | fit_params)
             return fitted.set_params(**dict.fromkeys(own, "balanced")) if own else fitted
 
     def _balanced(self, estimator: Estimator, y: IntArray) -> list[str]:
@@ -249,6 +267,16 @@ class CostChannel:
         path, _, argument = self.name.rpartition("__")
         part = estimator.get_params().get(path) if path else estimator
         return has_fit_parameter(part, argument) and signature(part.fit).parameters[argument].default is None
+
+
+def _labels_of(codes: IntArray, labels: Labels | None) -> Labels:
+    """The user's labels of codes; the codes themselves where there are no others."""
+    return Labels(np.arange(int(codes.max()) + 1), None) if labels is None else labels
+
+
+def _is_linear(base: Estimator) -> bool:
+    """Whether class weights of a base may weigh each class against the rest, and so differ from weights of samples."""
+    return any(kind.__module__.startswith(("sklearn.linear_model", "sklearn.svm")) for kind in type(base).__mro__)
 
 
 def _all_one(costs: Costs, normalize: str) -> bool:
@@ -385,15 +413,22 @@ def problem_costs(code: int, costs: Costs) -> tuple[float, float]:
     return (c_fp, c_fn) if code == 0 else (c_fn, c_fp)
 
 
-def assembled(base: OneVsRestClassifier, y: IntArray, estimators: list[Estimator]) -> OneVsRestClassifier:
+def problems_of(codes: IntArray, labels: Labels) -> IntArray:
+    """Codes of the classes that a one-vs-rest classifier sets against the rest, in the order of their labels."""
+    order = labels.encode(labels.classes)
+    order = order[np.isin(order, codes)]
+    return order if order.size > 2 else order[1:]
+
+
+def assembled(base: OneVsRestClassifier, y: Array, estimators: list[Estimator]) -> OneVsRestClassifier:
     """A fitted OneVsRestClassifier.
 
     Parameters
     ----------
     base : OneVsRestClassifier
         Unfitted classifier; it becomes the fitted one.
-    y : ndarray of int, shape (n_samples,)
-        Codes it was trained on.
+    y : ndarray of shape (n_samples,)
+        Labels it was trained on.
     estimators : list of estimator
         Fitted classifiers: one for each class, or one for the second of two.
 
@@ -408,7 +443,7 @@ def assembled(base: OneVsRestClassifier, y: IntArray, estimators: list[Estimator
     return base
 
 
-def problem_probabilities(estimator: OneVsRestClassifier | Pipeline, X: Samples, costs: Costs) -> Array:
+def problem_probabilities(estimator: Estimator, X: Samples, costs: Costs, null: Label = 0) -> Array:
     """Probability of each class against the rest, with the costs of its own problem taken out of its odds.
 
     Notes
@@ -420,10 +455,9 @@ def problem_probabilities(estimator: OneVsRestClassifier | Pipeline, X: Samples,
         before, estimator = estimator[:-1], estimator.steps[-1][1]
         X = before.transform(X) if before.steps else X
     problems: list[Estimator] = estimator.estimators_  # pyright: ignore[reportAssignmentType] (sklearn has no types)
-    codes = estimator.classes_
     columns = []
-    for code, problem in zip(codes[-len(problems) :], problems):
-        of_class, of_rest = problem_costs(code, costs)
+    for label, problem in zip(estimator.classes_[-len(problems) :], problems):
+        of_class, of_rest = problem_costs(int(label != null), costs)
         p = np.asarray(problem.predict_proba(X), dtype=np.float64)[:, 1]
         columns.append(p * of_rest / (p * of_rest + (1.0 - p) * of_class))
     return np.column_stack([1.0 - columns[0], *columns] if len(columns) == 1 else columns)
@@ -465,21 +499,22 @@ class OneVsRestChannel(CostChannel):
         sample_weight: Array | None = None,
         normalize: str = "none",
         fit_params: Mapping[str, Any] | None = None,
+        labels: Labels | None = None,
     ) -> Estimator:
         """Train ``estimator`` in place, parameters as for `CostChannel.fit`."""
+        labels = _labels_of(y, labels)
         if fit_params:
             raise ValueError(f"weighting='one-vs-rest' takes no further arguments of fit, got {sorted(fit_params)}")
         if isinstance(estimator, Pipeline):
             name, last = estimator.steps[-1]
             before = estimator[:-1]
-            X = before.fit_transform(X, y) if before.steps else X
+            X = before.fit_transform(X, labels.decode(y)) if before.steps else X
             own = self.inside(name)
             assert own is not None, "the channel was made for this pipeline"
-            fitted = own.fit(last, X, y, costs, sample_weight=sample_weight, normalize=normalize)
+            fitted = own.fit(last, X, y, costs, sample_weight=sample_weight, normalize=normalize, labels=labels)
             estimator.steps = [*before.steps, (name, fitted)]
             return estimator
-        codes = np.unique(y)
-        problems = codes if codes.size > 2 else codes[1:]
+        problems = problems_of(y, labels)
         fitted: Any = Parallel(n_jobs=estimator.n_jobs)(
             delayed(self.inner.fit)(
                 clone(estimator.estimator),
@@ -491,7 +526,7 @@ class OneVsRestChannel(CostChannel):
             )
             for k in problems
         )
-        return assembled(estimator, y, fitted)
+        return assembled(estimator, labels.decode(y), fitted)
 
 
 def one_vs_rest_channel(

@@ -77,7 +77,7 @@ class Task:
     @property
     def user_labels(self) -> Labels:
         """The user's labels, or the codes where there are no others."""
-        return Labels(np.unique(self.codes), 0) if self.labels is None else self.labels
+        return Labels(np.arange(max(self.codes.max(), 1) + 1), 0) if self.labels is None else self.labels
 
     @property
     def several(self) -> bool:
@@ -146,9 +146,14 @@ class Fold:
         return self._targets == 1
 
     @cached_property
+    def labels(self) -> Labels:
+        """The user's labels, which a base is trained on."""
+        return self.task.user_labels
+
+    @property
     def n_alike(self) -> int | None:
         """See `Task.n_alike`."""
-        return self.task.n_alike
+        return self.labels.n_alike
 
     @cached_property
     def codes_train(self) -> IntArray:
@@ -205,7 +210,7 @@ class Fold:
     def _without_task(self, *names: str) -> Fold:
         fold = replace(self, given=None)
         # A cached property is found in the instance before it is computed.
-        for name in ("n_alike", "y_test", "weight_train", "weight_test", *names):
+        for name in ("labels", "y_test", "weight_train", "weight_test", *names):
             vars(fold)[name] = getattr(self, name)
         return fold
 

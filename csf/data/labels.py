@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from csf._common.messages import did_you_mean
-from csf._common.typing import Array, IntArray, Label
+from csf._common.typing import Array, Estimator, IntArray, Label
 from csf._common.validation import check_binary_target, check_labels, check_unmasked, check_weights
+
+
+class LearntClasses(NamedTuple):
+    """Classes that an estimator has learnt, as it calls them, their codes, and its name of the null class."""
+
+    known: Array
+    codes: IntArray
+    null: Label
+
+    def encode(self, found: Any) -> IntArray:
+        """Codes of what the estimator predicts."""
+        if not np.isin(found, self.known).all():
+            unknown, learnt = np.setdiff1d(found, self.known).tolist(), self.known.tolist()
+            raise ValueError(f"the base predicted the classes {unknown}, but it was trained on {learnt} alone")
+        order = np.argsort(self.known)
+        return self.codes[order[np.searchsorted(self.known, found, sorter=order)]]
+
+
+def places_of(known: Array, classes: Array) -> IntArray:
+    """Places among the sorted labels of what an estimator has learnt: labels, or such places."""
+    learnt, given = known.tolist(), classes.tolist()
+    if set(learnt) <= set(given):
+        return np.array([given.index(label) for label in learnt])
+    if not set(learnt) <= set(range(len(given))):
+        raise ValueError(f"the base has learnt the classes {learnt}, and y holds {given}; give labels that it knows")
+    return known.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +81,11 @@ class Labels:
         """The other one of two classes; ``None`` of more."""
         return self.by_code[1] if self.classes.shape[0] == 2 else None
 
+    @property
+    def positive_is_first(self) -> bool:
+        """Whether there are two classes, and the first of them is the positive one."""
+        return bool(self.positive is not None and self.positive == self.classes[0])
+
     def encode(self, y: Array) -> IntArray:
         """Codes of labels.
 
@@ -87,6 +118,12 @@ class Labels:
         """
         return self.by_code[codes]
 
+    def learnt_by(self, estimator: Estimator) -> LearntClasses:
+        """Classes that an estimator has learnt; all of them where it does not say which."""
+        known = np.asarray(getattr(estimator, "classes_", self.classes))
+        codes = self.encode(self.classes)[places_of(known, self.classes)]
+        return LearntClasses(known, codes, next(iter(known[codes == 0]), self.null))
+
     def check_codes(self, known: ArrayLike) -> None:
         """Raise a ValueError where it is unclear whether the classes of a fitted base are labels or codes.
 
@@ -99,16 +136,20 @@ class Labels:
         ------
         ValueError
             If some are labels, but not all. Of two classes that is no error where these labels are their own codes,
-            such as the 1 of labels -1 and 1.
+            such as the 1 of labels -1 and 1. If they are codes, and the null class is not the first of the labels.
         """
         learnt, given = np.asarray(known).tolist(), self.classes.tolist()
         both = [label for label in learnt if label in given]
-        if 0 < len(both) < len(learnt) and (len(given) > 2 or self.encode(np.array(both)).tolist() != both):
+        if 0 < len(both) < len(learnt) and (len(given) > 2 or [given.index(label) for label in both] != both):
             codes = ", ".join(f"{code} for {label!r}" for code, label in enumerate(self.by_code.tolist()))
             raise ValueError(
                 f"the base was trained on the classes {learnt}, but y has {given}. Only {both} are in both, so it is "
                 "unclear whether the base was trained on labels or on codes of them. Give samples with the labels "
                 f"that the base was trained on; if it was trained on codes, give codes as y: {codes}"
+            )
+        if self.by_code.tolist() != given:
+            raise ValueError(
+                f"the base was trained on {learnt}, and y has {given}: give the labels that it was trained on"
             )
 
     def count(self, codes: IntArray) -> IntArray:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.sklearn import DocLinkMixin, num_samples
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
+from csf.data.labels import Labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,10 +167,13 @@ def _predicted(estimator: Estimator, X: Samples) -> Array:
     return predicted
 
 
-def respond_classes(estimator: Estimator, X: Samples, n_classes: int, *, tune: bool) -> Response:
-    """Ask a classifier that has learnt codes of classes, all alike, of which class each sample is."""
+def respond_classes(
+    estimator: Estimator, X: Samples, n_classes: int, *, tune: bool, labels: Labels | None = None
+) -> Response:
+    """Ask a classifier of which class, all alike, each sample is; the answers are codes of its labels."""
+    learnt = (Labels(np.arange(n_classes), None) if labels is None else labels).learnt_by(estimator)
     if not tune:
-        predicted = _predicted(estimator, X).astype(np.int64, copy=False)
+        predicted = learnt.encode(_predicted(estimator, X))
         return Response(predicted, found=predicted)
     scores = class_scores(estimator, X, PROBABILITIES_FIRST)
     probabilities = response_method(estimator, PROBABILITIES_FIRST) == "predict_proba"
@@ -179,7 +183,7 @@ def respond_classes(estimator: Estimator, X: Samples, n_classes: int, *, tune: b
             f"{type(estimator).__name__}.predict_proba gave no class a probability above 0 for {empty} of "
             f"{scores.shape[0]} samples"
         )
-    return answer_of_classes(scores, np.asarray(estimator.classes_), n_classes, probabilities=probabilities)
+    return answer_of_classes(scores, learnt.codes, n_classes, probabilities=probabilities)
 
 
 def answer_of_classes(scores: Array, codes: IntArray, n_classes: int, *, probabilities: bool) -> Response:

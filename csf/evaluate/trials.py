@@ -344,10 +344,10 @@ def first_line(error: str) -> str:
 # A user who reads of missing values is told how to fill them in.
 _MISSING = re.compile(r"contains NaN|missing value", re.IGNORECASE)
 # So is who reads of texts.
-_TEXTS = re.compile(r"could not convert string to float", re.IGNORECASE)
+_TEXTS = re.compile(r"(could not|cannot) convert .* to float|dtypes .*must be int, float", re.IGNORECASE)
 _ENCODE = (
-    "X holds texts. Encode them inside the base, make_pipeline(OneHotEncoder(handle_unknown='ignore'), ...), or take "
-    "one that accepts them"
+    "X holds texts. Encode them inside the base, make_pipeline(OneHotEncoder(handle_unknown='ignore'), ...), or, for "
+    "LightGBM and XGBoost, make them X.astype({'town': 'category'}), or, for CatBoost, fit(X, y, cat_features=['town'])"
 )
 _INFINITE = re.compile(r"contains infinity", re.IGNORECASE)
 _REPLACE = "Clip infinite values with numpy.clip, or make them missing with X.replace([inf, -inf], nan) and impute them"

@@ -26,6 +26,7 @@ from csf._common.validation import (
     check_weights,
 )
 from csf.data.costs import cost_channel
+from csf.data.labels import Labels
 from csf.data.responses import LinearClassifier
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.metrics.profile import ErrorProfile
@@ -656,7 +657,7 @@ class FenchelSVM(LinearAlternation):
         self, X: Samples, is_pos: BoolArray, weight: Array | None
     ) -> Callable[[float, float], tuple[Estimator, float, float]]:
         """Function that trains the base at given duals and measures its rates."""
-        channel = cost_channel(self.base, weighted=weight is not None)
+        channel, labels = cost_channel(self.base, weighted=weight is not None), self._labels
         target = is_pos.astype(int)
         unit = np.ones(is_pos.shape[0]) if weight is None else weight
         pos = float(unit[is_pos].sum() / unit.sum())
@@ -664,8 +665,10 @@ class FenchelSVM(LinearAlternation):
         def fit(alpha: float, beta: float) -> tuple[Estimator, float, float]:
             # A class of no weight at all would leave many bases with one class.
             costs = max(alpha, 1e-6) / pos, max(beta, 1e-6) / (1.0 - pos)
-            estimator = channel.fit(clone(self.base), X, target, costs, sample_weight=weight, normalize="mean")
-            profile = ErrorProfile.from_masks(is_pos, estimator.predict(X) == 1, sample_weight=weight)
+            how: Any = {"sample_weight": weight, "normalize": "mean", "labels": labels}
+            estimator = channel.fit(clone(self.base), X, target, costs, **how)
+            decided = labels.learnt_by(estimator).encode(estimator.predict(X)) == 1
+            profile = ErrorProfile.from_masks(is_pos, decided, sample_weight=weight)
             return estimator, profile.tpr, profile.tnr
 
         return fit
@@ -687,8 +690,7 @@ class FenchelSVM(LinearAlternation):
         check_is_fitted(self)
         if self.base is None:
             return super().decision_function(X)
-        score = self.estimator_.decision_function(X)
-        return score if self.pos_label_ == self.classes_[1] else -score
+        return self.estimator_.decision_function(X)
 
     def predict(self, X: Samples) -> Array:
         """Class of each sample.
@@ -706,8 +708,12 @@ class FenchelSVM(LinearAlternation):
         check_is_fitted(self)
         if self.base is None:
             return super().predict(X)
-        other = self.classes_[0] if self.pos_label_ == self.classes_[1] else self.classes_[1]
-        return np.where(self.estimator_.predict(X) == 1, self.pos_label_, other)
+        learnt = self._labels.learnt_by(self.estimator_)
+        return self._labels.decode(learnt.encode(self.estimator_.predict(X)))
+
+    @property
+    def _labels(self) -> Labels:
+        return Labels(self.classes_, self.classes_[self.classes_ != self.pos_label_][0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

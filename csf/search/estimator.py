@@ -569,7 +569,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """Scores that ``best_threshold_`` is for: `predict` is positive where they are at least that.
 
         They are on the scale of the base: ``decision_function`` of ``best_estimator_`` where it has one (LightGBM from
-        4.7 on and HistGradientBoosting have, of raw margins), else its probability of the positive class.
+        4.7 on and HistGradientBoosting have, of raw margins), times -1 where the first of two labels is the positive
+        one; else its probability of the positive class.
 
         Parameters
         ----------

@@ -509,7 +509,7 @@ class ClassOutcome(CandidateOutcome):
         """What predicts with a fitted estimator."""
         row, ruled = self.store[self.candidate.key], self.candidate.ruled
         calibrator = None if row.score is None else self.store.calibrator(row.score)
-        known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
+        known = labels.learnt_by(estimator).known
         weights = self.store.class_weights(row.costs)
         return RuleOfClasses(estimator, labels.classes, known, self.rule, weights, calibrator, own=not ruled)
 

@@ -23,7 +23,7 @@ from csf._common.typing import Array, Costs, Estimator, IntArray
 from csf._common.validation import check_class_weights, check_labels, check_weights
 from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, takes_weights
 from csf.data.folds import Fold, bound_share, first_repeat, group_folds, make_folds, resolve_splits
-from csf.data.labels import read_classes, read_labels
+from csf.data.labels import places_of, read_classes, read_labels
 from csf.data.responses import PROBABILITIES_FIRST, respond, response_method
 from csf.evaluate import MAX_BYTES, ScoreStore, seed_of
 from csf.evaluate.choices import decisions
@@ -57,7 +57,7 @@ from csf.search.strategies import EqualCostsFirst, ImbalanceRatio, Ladder, get_s
 from csf.search.study import ClassStudy, Study
 from csf.search.training import ClassJudge, FoldResult, ThresholdJudge, warn_of_one_side
 from csf.thresholds.certificates import Scored, certify
-from csf.thresholds.linear_rule import RuleOfClasses, aligned_scores, codes_of
+from csf.thresholds.linear_rule import RuleOfClasses, aligned_scores
 from csf.thresholds.rule import ThresholdRule
 from csf.trainers import Prepared, make_trainers, seeded
 from csf.trainers.base import unset_seeds
@@ -184,7 +184,7 @@ def make_plan(
     # One generator for the base and then the splits: the order of the two decides what a seed means.
     random_state = None if config.random_state is None else check_random_state(config.random_state)
     for model in config.models:
-        check_class_weight(model.base, task.user_labels.classes.size, alike=task.n_alike is not None)
+        check_class_weight(model.base)
     # Arguments of fit may stop boosters early, or keep the steps of a pipeline together.
     n_samples = None if task.fit_params else task.n_samples
     models = planned_models(config, problem, seeded_models(config.models, random_state), n_samples)
@@ -314,7 +314,7 @@ class FittedBase(NamedTuple):
 
     @classmethod
     def of(cls, base: Estimator, labels: Labels) -> Self:
-        """A base that a search has trained knows codes, and the null class as 0; others know the user's own labels."""
+        """A base that knows the user's labels, or codes where these can be of one order alone."""
         check_is_fitted(base)
         known = np.asarray(getattr(base, "classes_", labels.classes))
         if known.tolist() != list(range(labels.classes.size)) or known.tolist() == labels.classes.tolist():
@@ -507,14 +507,18 @@ class ThresholdProblem:
     def rule(self, found: SearchOutcome, trainer: Trainer, training: Training) -> ThresholdRule:
         """What predicts with the winner, trained on everything."""
         estimator = trainer.estimator(training)
-        known = np.asarray(getattr(estimator, "classes_", np.arange(self.labels.classes.size)))
         answer = trainer.predict(training, "train", tune=found.config.tunes)
         warn_of_one_side(found.metric, replace(found.winner, threshold=found.threshold, score=found.score), answer)
-        return self._rule(found, estimator, known, self.labels.decode(known))
+        return self._rule(found, estimator, *self.names_in(estimator))
 
     def rule_of_mean(self, found: SearchOutcome, mean: Estimator) -> ThresholdRule:
         """What predicts with the mean of the models of all folds."""
-        return self._rule(found, mean, mean.classes_, self.labels.decode(mean.classes_))
+        return self._rule(found, mean, *self.names_in(mean))
+
+    def names_in(self, estimator: Estimator) -> tuple[Array, Array]:
+        """Classes that a trained base knows, and the user's names of them."""
+        learnt = self.labels.learnt_by(estimator)
+        return learnt.known, self.labels.decode(learnt.codes)
 
     def _rule(self, found: SearchOutcome, estimator: Estimator, known: Array, names: Array) -> ThresholdRule:
         config = found.config
@@ -606,7 +610,7 @@ class ClassProblem:
                 "unfitted models"
             )
         check_is_fitted(base)
-        codes = codes_of(np.asarray(base.classes_), self.labels.classes)
+        codes = places_of(np.asarray(base.classes_), self.labels.classes)
         self.labels.check_codes(base.classes_)
         scores = aligned_scores(base, task.X, codes, self._n_classes, PROBABILITIES_FIRST)
         everything = np.arange(task.n_samples)
@@ -670,7 +674,8 @@ def fold_mean(found: SearchOutcome, plan: Plan) -> tuple[SearchOutcome, VotingCl
 
 def _trained(trainer: Trainer, fold: Fold, costs: Costs) -> tuple[Estimator, Array]:
     model = trainer.estimator(trainer.fit(costs))
-    score = respond(model, fold.X_test, 0, tune=True, methods=("predict_proba",)).score
+    null = fold.labels.learnt_by(model).null
+    score = respond(model, fold.X_test, null, tune=True, methods=("predict_proba",)).score
     assert score is not None, "it was asked for"
     return model, score
 

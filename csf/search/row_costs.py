@@ -212,8 +212,7 @@ class RowProblem(ThresholdProblem):
     def rule(self, found: Any, trainer: Any, training: Any) -> RowRule:
         """What predicts with the winner, trained on everything."""
         estimator = trainer.estimator(training)
-        known = np.asarray(estimator.classes_)
-        return self._rule(found, estimator, response_method(estimator), known, self.labels.decode(known))
+        return self._rule(found, estimator, response_method(estimator), *self.names_in(estimator))
 
     def _rule(self, found: Any, estimator: Estimator, method: str | None, known: Array, names: Array) -> RowRule:
         return RowRule(

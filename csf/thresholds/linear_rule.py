@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
 from csf._common.validation import check_choice, check_weights
+from csf.data.labels import places_of
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
 from csf.thresholds._kernels import decide_affine, decide_matrix
 
@@ -373,18 +374,6 @@ def aligned_scores(
     return answer.score
 
 
-def codes_of(known: Array, classes: Array) -> IntArray:
-    """Codes of an estimator's classes: places among the sorted labels; as they are where it was trained on codes."""
-    if np.isin(known, classes).all():
-        return np.searchsorted(classes, known)
-    if not np.isin(known, np.arange(classes.shape[0])).all():
-        raise ValueError(
-            f"the base has learnt the classes {known.tolist()}, and y holds {classes.tolist()}; give labels that the "
-            "base knows"
-        )
-    return known
-
-
 def without_weights(proba: Array, class_weights: Array | None) -> Array:
     """Probabilities as if a training had not weighted its classes."""
     if class_weights is None:
@@ -468,4 +457,4 @@ class RuleOfClasses:
     @property
     def _columns(self) -> IntArray:
         """Code of each score of the estimator."""
-        return codes_of(self.known, self.classes)
+        return places_of(self.known, self.classes)

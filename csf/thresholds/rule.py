@@ -284,7 +284,7 @@ class ThresholdRule:
             return self._of_positives(self.score_samples(X))
         c_fn, c_fp = self.costs
         if self.one_vs_rest and c_fn != c_fp:
-            proba = problem_probabilities(self.estimator, X, (c_fn, c_fp))
+            proba = problem_probabilities(self.estimator, X, (c_fn, c_fp), self.known_null)
         else:
             proba = np.asarray(self.estimator.predict_proba(X), dtype=np.float64)
             proba = proba / np.where(self.known == self.known_null, c_fp, c_fn)

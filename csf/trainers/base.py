@@ -157,6 +157,9 @@ class Trainer(ABC):
     are something lighter, such as coefficients, it writes `predict` too; `estimator`, which is asked for once at the
     end of a search, then trains the base itself, unless you know a shorter way.
 
+    Codes of the fold's targets say what there is to find. Models and estimators that predict by themselves are trained
+    on the user's labels, ``fold.labels.decode(fold.y_train)``, as `train_base` does: their order is that of the labels.
+
     Parameters
     ----------
     base : estimator
@@ -230,12 +233,15 @@ class Trainer(ABC):
             probabilities, if the base has them.
         """
         X = self.fold.X_test if part == "test" else self.fold.X_train
-        if self.fold.n_alike is None:
-            return respond(training.model, X, 0, tune=tune)
-        return respond_classes(training.model, X, self.fold.n_alike, tune=tune)
+        labels, model = self.fold.labels, training.model
+        if labels.n_alike is not None:
+            return respond_classes(model, X, labels.n_alike, tune=tune, labels=labels)
+        learnt = labels.learnt_by(model)
+        answer = respond(model, X, learnt.null, tune=tune)
+        return answer._replace(found=learnt.encode(answer.found))
 
     def estimator(self, training: Training) -> Estimator:
-        """Fitted object of the base's class that has learnt the codes of the fold's targets.
+        """Fitted object of the base's class that has learnt the user's labels, see `Fold.labels`.
 
         By default the model, if it is one, else a clone of the base, trained with the costs of ``training``.
 
@@ -286,6 +292,7 @@ class Trainer(ABC):
             sample_weight=self.fold.weight_train,
             normalize=self.normalize,
             fit_params=self.fold.fit_params | fit_params,
+            labels=self.fold.labels,
         )
 
     def position(self, costs: Costs) -> tuple[float, ...]:

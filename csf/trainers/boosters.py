@@ -107,8 +107,10 @@ class LightGBMTrainer(Trainer):
         X = self.fold.X_test if part == "test" else self.fold.X_train
         method = response_method(self.base)
         raw = tune and method == "decision_function"
-        score = np.asarray(training.model.predict(X, raw_score=raw, **self._params()), dtype=np.float64)
-        decided = score > 0.0 if raw else score > (0.5 if tune else 1.0 - score)
+        last = np.asarray(training.model.predict(X, raw_score=raw, **self._params()), dtype=np.float64)
+        is_first = self.fold.labels.positive_is_first
+        score = (-last if raw else 1.0 - last) if is_first else last
+        decided = score > (0.0 if raw else 0.5) if tune else (last > 1.0 - last) != is_first
         return Response(decided, score if tune else None, method=method)
 
 

@@ -168,9 +168,9 @@ class LinearTrainer(Trainer):
         self._train, self._test = rows.take(fold.train), rows.take(fold.test)
         self._same = np.array_equal(fold.train, fold.test)
         self.is_pos, self._sign, self._weight = fold.is_pos_train, fold.sign_train, fold.weight_train
-        of_code = own_class_weights(base.class_weight, self.is_pos, self._weight)
+        self.labels, of_code = fold.labels, own_class_weights(base.class_weight, self.is_pos, fold.labels, self._weight)
         # Class weights of the base itself, of the positive and of the other class.
-        self.own = of_code.get(1, 1.0), of_code.get(0, 1.0)
+        self.own: Costs = tuple(of_code[::-1].tolist())
         self._solver = self._prepare()
         self.family = self._family()
 
@@ -249,7 +249,8 @@ class LinearTrainer(Trainer):
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
         n_iter = self._n_iter(training.model.n_iter)
-        return fitted(self.base, training.model.w[None], self._train.constant, np.arange(2), n_iter, self.features)
+        w = training.model.w[None] * (-1.0 if self.labels.positive_is_first else 1.0)
+        return fitted(self.base, w, self._train.constant, self.labels.classes, n_iter, self.features)
 
     def _n_iter(self, n_iter: int) -> Any:
         """Iterations, as the base keeps them."""

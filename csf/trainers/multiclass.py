@@ -19,7 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Costs, Estimator
-from csf.data.costs import CostChannel, assembled, cost_sample_weight, own_class_weights, problem_costs
+from csf.data.costs import CostChannel, assembled, cost_sample_weight, own_class_weights, problem_costs, problems_of
 from csf.data.folds import Fold, LabelFold, Task
 from csf.data.responses import Features, Response, answer_of_classes, compare
 from csf.solvers import Rows
@@ -111,9 +111,9 @@ class MultinomialTrainer(Trainer):
         self.base, self.features, self.normalize, self._whole = base, features, normalize, whole
         self._train, self._test, self._n_classes = rows.take(fold.train), rows.take(fold.test), fold.n_alike
         self._y, self._weight, self.codes = fold.y_train, fold.weight_train, fold.codes_train
-        own = own_class_weights(base.class_weight, self._y, self._weight)
+        self.labels = fold.labels
         # Class weights of the base itself, by code.
-        self.own = np.array([own.get(code, 1.0) for code in range(self._n_classes)])
+        self.own = own_class_weights(base.class_weight, self._y, fold.labels, self._weight)
         self._solver = Multinomial(self._train, np.searchsorted(self.codes, self._y), self.codes.size)
         self.family = f"multinomial {rows.constant}"
 
@@ -160,7 +160,8 @@ class MultinomialTrainer(Trainer):
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
         n_iter = np.array([training.model.n_iter], dtype=np.int32)
-        return fitted(self.base, training.model.w, self._train.constant, self.codes, n_iter, self.features)
+        w, classes = training.model.w, self.labels.decode(self.codes)
+        return fitted(self.base, w, self._train.constant, classes, n_iter, self.features)
 
 
 def logistic_trainers(
@@ -199,9 +200,8 @@ class OneVsRestTrainer(Trainer):
         n_jobs: int | None = None,
     ) -> None:
         self.base, self.normalize, self.own_costs, self.n_jobs = base, normalize, own_costs, n_jobs
-        self._y, self._weight, self._n_alike = fold.y_train, fold.weight_train, fold.n_alike
-        self.codes = np.unique(self._y)
-        self.problems = self.codes if self.codes.size > 2 else self.codes[1:]
+        self._y, self._weight, self._n_alike, self.labels = fold.y_train, fold.weight_train, fold.n_alike, fold.labels
+        self.codes, self.problems = fold.codes_train, problems_of(fold.codes_train, fold.labels)
         self.parts = [make(_against_the_rest(fold, k)) for k in self.problems]
         self.family = self.parts[0].family
 
@@ -238,13 +238,14 @@ class OneVsRestTrainer(Trainer):
         if self._n_alike is not None:
             return self._of_classes(each, self._n_alike, tune)
         if len(each) == 1:
-            return Response(each[0] > 0.0, each[0] if tune else None, self.codes[1])
+            score = each[0] if self.problems[0] else -each[0]
+            return Response(score > 0.0, score if tune else None, self.codes[1])
         scores = np.column_stack(each)
         if not tune:
-            found = self.codes[scores.argmax(axis=1)]
+            found = self.problems[scores.argmax(axis=1)]
             return Response(found > 0, found=found)
-        score, best = compare(scores, 0, probabilities=False)
-        return Response(score > 0.0, score, self.codes[best])
+        score, best = compare(scores, self.problems.tolist().index(0), probabilities=False)
+        return Response(score > 0.0, score, self.problems[best])
 
     def _of_classes(self, each: list[Array], n_classes: int, tune: bool) -> Response:
         """Response where no class means nothing to find: probabilities where the base has them."""
@@ -259,7 +260,7 @@ class OneVsRestTrainer(Trainer):
     def estimator(self, training: Training) -> Estimator:
         """The base with its parts; see `Trainer.estimator`."""
         parts = [part.estimator(t) for part, t in zip(self.parts, training.model)]
-        return assembled(clone(self.base), self._y, parts)
+        return assembled(clone(self.base), self.labels.decode(self._y), parts)
 
 
 class LinearSVCsTrainer(OneVsRestTrainer):
@@ -270,15 +271,16 @@ class LinearSVCsTrainer(OneVsRestTrainer):
     ) -> None:
         super().__init__(base, fold, make, normalize)
         # In each problem LIBLINEAR weighs the class to be found, and the rest by 1.
-        own = own_class_weights(base.class_weight, self._y, self._weight)
+        own = own_class_weights(base.class_weight, self._y, fold.labels, self._weight)
         for code, part in zip(self.problems.tolist(), self.parts):
-            part.own = own.get(code, 1.0), 1.0
+            part.own = own[code], 1.0
 
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients of all classes; see `Trainer.estimator`."""
         part, found = self.parts[0], [each.model for each in training.model]
         w, n_iter = np.vstack([each.w for each in found]), max(each.n_iter for each in found)
-        return fitted(self.base, w, part._train.constant, self.codes, n_iter, part.features)
+        classes = np.unique(self.labels.decode(self.codes))
+        return fitted(self.base, w, part._train.constant, classes, n_iter, part.features)
 
 
 def _in_threads(tasks: list[Callable[[], Training]], n_jobs: int | None) -> list[Training]:
@@ -319,7 +321,8 @@ def linear_svc_trainers(
     """Fast trainers of `sklearn.svm.LinearSVC`, which are several models where there are several classes."""
     if not folds[0].task.several:
         return linear_trainers(base, folds, channel, normalize, prepared)
-    make = _maker(base, folds[0].task, normalize, prepared) if channel.is_own else None
+    inner = clone(base).set_params(class_weight=None)
+    make = _maker(inner, folds[0].task, normalize, prepared) if channel.is_own and linear_kind(base) else None
     return None if make is None else [LinearSVCsTrainer(base, fold, make, normalize) for fold in folds]
 
 

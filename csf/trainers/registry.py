@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
 from csf._common.sklearn import clone, routing_enabled, safe_indexing
-from csf._common.typing import Costs, Estimator, IntArray, Samples
+from csf._common.typing import Array, Costs, Estimator, Samples
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold, LabelFold, Task
 from csf.data.responses import Response
@@ -205,13 +205,14 @@ def _fit_before(base: Pipeline, folds: list[Fold], prepared: Prepared) -> list[S
     for known in prepared.steps:
         if known.serve(key, splits):
             return known.steps
-    steps = _fit_steps(base, folds, folds[0].task.codes if prepared.labels is None else prepared.labels)
+    task = folds[0].task
+    steps = _fit_steps(base, folds, task.user_labels.decode(task.codes) if prepared.labels is None else prepared.labels)
     if key is not None:
         prepared.steps.append(FittedSteps(key, splits, steps))
     return steps
 
 
-def _fit_steps(base: Pipeline, folds: list[Fold], y: IntArray) -> list[Steps] | None:
+def _fit_steps(base: Pipeline, folds: list[Fold], y: Array) -> list[Steps] | None:
     result = []
     for fold in folds:
         before = clone(base)[:-1]

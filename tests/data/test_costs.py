@@ -27,10 +27,12 @@ from csf.data.costs import (
     cost_channel,
     cost_sample_weight,
     one_vs_rest_channel,
+    own_class_weights,
     problem_costs,
     problem_probabilities,
     takes_weights,
 )
+from csf.data.labels import Labels
 
 cost = st.floats(1e-6, 10.0)
 RNG = np.random.default_rng(0)
@@ -359,16 +361,10 @@ def test_class_weights_of_the_base_are_warned_of(value):
 
 
 def test_class_weights_of_other_labels_are_refused():
-    with pytest.raises(ValueError, match=r"class_weight={'yes': 2.0} names labels that the base does not see"):
-        check_class_weight(LinearSVC(class_weight={"yes": 2.0}))
-
-
-@pytest.mark.parametrize(
-    ("alike", "first"), [(False, r"0 \(nothing to find\)"), (True, r"0 \(the first of the sorted classes\)")]
-)
-def test_labels_that_several_classes_have_are_named(alike, first):
-    with pytest.raises(ValueError, match=rf"does not see: it is trained on {first}, 1, ..., 2"):
-        check_class_weight(LinearSVC(class_weight={3: 2.0}), 3, alike=alike)
+    labels = Labels(np.array(["bad", "good"]), "good")
+    np.testing.assert_array_equal(own_class_weights({"bad": 3.0}, np.array([1, 0]), labels), [1.0, 3.0])
+    with pytest.raises(ValueError, match=r"The classes, .*good.*, are not in class_weight"):
+        own_class_weights({0: 2.0, 1: 3.0}, np.array([1, 0]), labels)
 
 
 X3, Y3 = make_classification(300, 6, n_informative=4, n_classes=4, n_clusters_per_class=1, random_state=0)

@@ -11,6 +11,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -145,6 +146,16 @@ def test_any_base(base):
     np.testing.assert_array_equal(named.predict(X) == "bad", model.predict(X) == 1)
     if hasattr(model, "decision_function"):
         np.testing.assert_array_equal(named.decision_function(X) > 0, named.predict(X) == "good")
+
+
+@pytest.mark.parametrize("pos_label", ["bad", "good"])
+def test_parameters_of_a_base_keep_their_classes(pos_label):
+    """Given priors are those of the sorted labels, and leave costs nothing to change."""
+    X, y = draw(8)
+    names = np.where(y == 1, "bad", "good")
+    base = GaussianNB(priors=[0.9, 0.1])
+    model = FenchelSVM("gmean", base=base, max_iter=5, pos_label=pos_label).fit(X, names)
+    np.testing.assert_array_equal(model.predict(X), clone(base).fit(X, names).predict(X))
 
 
 def test_a_base_gets_tables_as_they_come():

@@ -154,8 +154,8 @@ def test_the_threshold_is_for_the_scores_of_samples(name, options):
     method = "decision_function" if hasattr(model, "decision_function") else "predict_proba"
     said = np.asarray(getattr(model, method)(X))
     said = said[:, -1] if said.ndim == 2 else said
-    if name in ("prefit", "frozen") and "pos_label" in options:
-        said = -said
+    if "pos_label" in options:
+        said = -said if method == "decision_function" else 1.0 - said
     np.testing.assert_allclose(search.score_samples(X), said, atol=1e-12)
 
 

@@ -208,23 +208,23 @@ def test_the_score_is_that_of_all_held_out_predictions_together(base, threshold,
     assert (c_fn, c_fp) == pytest.approx((2 - search.best_t_, search.best_t_))
     costs = weight * np.where(y == "none", c_fp, c_fn)
     plain = LinearSVC() if base == "one_vs_rest_svm" else made  # the same models
-    codes, predicted = search.classes_.tolist(), np.empty(y.size, dtype=int)
-    codes = np.array([["none", *(label for label in codes if label != "none")].index(label) for label in y])
+    codes, predicted = np.searchsorted(search.classes_, y), np.empty(y.size, dtype=int)
+    null = search.classes_.tolist().index("none")
     for train, test in StratifiedKFold(3).split(X, y):
         model = clone(plain).fit(X[train], codes[train], sample_weight=costs[train])
         if threshold is None:
             predicted[test] = model.predict(X[test])
         elif hasattr(model, "decision_function"):
             scores = model.decision_function(X[test]).tolist()
-            predicted[test] = predictions(scores, [0, 1, 2, 3], 0, search.best_threshold_)
+            predicted[test] = predictions(scores, [0, 1, 2, 3], null, search.best_threshold_)
         else:
             cut = search.best_threshold_
-            scores = model.predict_proba(X[test]) * [cut, *(3 * [1.0 - cut])]
-            predicted[test] = predictions(scores.tolist(), [0, 1, 2, 3], 0, -1e-12)
-    assert search.best_score_ == pytest.approx(value(codes, predicted, null=0, weight=weight), abs=1e-9)
+            scores = model.predict_proba(X[test]) * np.where(np.arange(4) == null, cut, 1.0 - cut)
+            predicted[test] = predictions(scores.tolist(), [0, 1, 2, 3], null, -1e-12)
+    assert search.best_score_ == pytest.approx(value(codes, predicted, null=null, weight=weight), abs=1e-9)
     if threshold is None:
         final = clone(plain).fit(X, codes, sample_weight=costs)
-        assert np.array_equal(search.predict(X) == "none", final.predict(X) == 0)
+        assert np.array_equal(search.predict(X) == "none", final.predict(X) == null)
 
 
 @pytest.mark.parametrize("base", [LinearSVC(), LogisticRegression(), OneVsRestClassifier(LinearSVC())], ids=repr)
@@ -251,8 +251,10 @@ def test_any_class_may_be_the_null_class(null, data):
     coded = paper_search(LogisticRegression(), n_trials=3, cv=3, null_class=0)
     order = [null, *sorted(set(NAMES) - {null})]
     coded.fit(X, np.array([order.index(label) for label in y]))
-    assert search.trials_ == coded.trials_
-    assert np.array_equal(search.predict(X), np.array(order)[coded.predict(X)])
+    # A multinomial model does not see the order of its classes, but its solver ends within its tolerance.
+    for ours, theirs in zip(search.trials_, coded.trials_, strict=True):
+        assert ours.value == pytest.approx(theirs.value, abs=0.01)
+    assert np.mean(search.predict(X) == np.array(order)[coded.predict(X)]) > 0.99
     assert search.score(X, y) == pytest.approx(value(y, search.predict(X), null=null), abs=1e-12)
 
 
@@ -261,8 +263,8 @@ def test_probabilities_have_the_costs_taken_out(data):
     X, y = data
     search = paper_search(LogisticRegression(), n_trials=3, **NULL).fit(X, y)
     c_fn, c_fp = search.best_cost_weights_
-    weighted = search.best_estimator_.predict_proba(X)  # codes: the null class comes first
-    plain = search.predict_proba(X)[:, np.searchsorted(search.classes_, ["none", *sorted(NAMES[1:])])]
+    order = np.searchsorted(search.classes_, ["none", *sorted(NAMES[1:])])
+    weighted, plain = search.best_estimator_.predict_proba(X)[:, order], search.predict_proba(X)[:, order]
     np.testing.assert_allclose(plain[:, 1] / plain[:, 0], weighted[:, 1] / weighted[:, 0] * c_fp / c_fn)
     np.testing.assert_allclose(plain[:, 1] / plain[:, 2], weighted[:, 1] / weighted[:, 2])
     share = (y == "none").mean()
@@ -271,14 +273,12 @@ def test_probabilities_have_the_costs_taken_out(data):
 
 
 @pytest.mark.parametrize("frozen", [True, False])
-@pytest.mark.parametrize("coded", [True, False])
-def test_prefit_tunes_the_threshold_only(frozen, coded, data):
+def test_prefit_tunes_the_threshold_only(frozen, data):
     X, y = data
-    order = ["none", *sorted(NAMES[1:])]
-    base = LinearSVC().fit(X, np.array([order.index(label) for label in y]) if coded else y)
+    base = LinearSVC().fit(X, y)
     search = paper_search(FrozenEstimator(base) if frozen else base, cv="prefit", null_class="none").fit(X, y)
     best = 0.0
-    scores, labels = base.decision_function(X).tolist(), order if coded else base.classes_.tolist()
+    scores, labels = base.decision_function(X).tolist(), base.classes_.tolist()
     for offset in np.append(np.linspace(-2, 2, 101), search.best_threshold_):
         best = max(best, value(y, predictions(scores, labels, "none", offset)))
     assert search.best_score_ == pytest.approx(best, abs=1e-12)
@@ -302,7 +302,9 @@ def test_a_training_part_without_the_null_class_is_refused(data):
     found = np.flatnonzero(y != "none")
     splits = [(found, np.arange(y.size))]
     search = paper_search(HistGradientBoostingClassifier(random_state=0), n_trials=1, **(NULL | {"cv": splits}))
-    with pytest.raises(ValueError, match=r"has learnt the classes \[1, 2, 3\] without 0, which means nothing to find"):
+    with pytest.raises(
+        ValueError, match=r"has learnt the classes \['bird', .*\] without .*none.*, which means nothing"
+    ):
         search.fit(X, y)
 
 
@@ -312,10 +314,6 @@ def test_a_training_part_without_the_null_class_is_refused(data):
         ({}, "multiclass with 4 classes: 'f1' is a metric of two classes; for more, write 'f1_macro'"),
         ({"null_class": "fish"}, "null_class='fish' is not a label of y"),
         ({"null_class": "none", "pos_label": "bird"}, "pos_label='bird' and null_class='none' are both given"),
-        (
-            {"base": LinearSVC(class_weight={"bird": 2.0}), "null_class": "none"},
-            r"names labels that the base does not see: it is trained on 0 \(nothing to find\), 1, ..., 3",
-        ),
     ],
 )
 def test_bad_arguments(options, message, data):

@@ -351,7 +351,7 @@ def test_scores_of_classes_that_are_alike_are_those_of_all():
     assert result.error is None
     assert result.lost is None
     assert np.array_equal(result.score, model.predict_proba(trainer.fold.X_test))
-    assert np.array_equal(result.decided, model.predict(trainer.fold.X_test))
+    assert np.array_equal(trainer.fold.labels.decode(result.decided), model.predict(trainer.fold.X_test))
 
 
 CODES, GOOD = np.array([0, 1, 2, 0, 1, 2]), np.full((6, 3), 1 / 3)

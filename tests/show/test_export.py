@@ -197,7 +197,7 @@ def test_table_and_estimator_predict_what_the_search_does(base, options, kind):
     assert set(expected) == set(NAMES)
     np.testing.assert_array_equal(rule.predict(scores), expected)
     if kind == "argmax":  # the estimator alone
-        np.testing.assert_array_equal(NAMES[search.best_estimator_.predict(X)], expected)
+        np.testing.assert_array_equal(search.best_estimator_.predict(X), expected)
 
 
 def test_weights_of_training_are_taken_out():

@@ -42,7 +42,7 @@ BASES = {
     "sgd": (SGDClassifier(random_state=0), GenericTrainer),
     "svm": (SVM(), LinearSVCsTrainer),
     "balanced svm": (SVM(class_weight="balanced"), LinearSVCsTrainer),
-    "own svm": (SVM(class_weight={1: 3.0}), LinearSVCsTrainer),
+    "own svm": (SVM(class_weight={"elm": 3.0}), LinearSVCsTrainer),
     "svms": (OneVsRestClassifier(SVM()), OneVsRestTrainer),
     "logistics": (OneVsRestClassifier(REST(max_iter=1000)), OneVsRestTrainer),
     "scaled": (make_pipeline(StandardScaler(), SVM()), PipelineTrainer),
@@ -77,23 +77,24 @@ def test_it_trains_and_answers_as_the_base_with_weights_of_classes(name, weight)
     if getattr(last, "class_weight", None) == "balanced":  # of the samples, not of their costs
         own = None if weight is None else weight[TRAIN]
         shares = np.bincount(Y[TRAIN], own) / (TRAIN.size if own is None else own.sum())
-        plain.set_params(class_weight=dict(enumerate(1.0 / (4.0 * shares))))
+        plain.set_params(class_weight=dict(zip(LABELS.classes, 1.0 / (4.0 * shares))))
     if isinstance(base, OneVsRestClassifier):
         with sklearn.config_context(enable_metadata_routing=True):
             plain.estimator.set_fit_request(sample_weight=True)
-            plain.fit(X[TRAIN], Y[TRAIN], sample_weight=given)
+            plain.fit(X[TRAIN], NAMES[CODES][TRAIN], sample_weight=given)
     else:
-        plain.fit(X[TRAIN], Y[TRAIN], **{f"{prefix}sample_weight": given})
+        plain.fit(X[TRAIN], NAMES[CODES][TRAIN], **{f"{prefix}sample_weight": given})
     answer = trainer.predict(training, "test", tune=True)
     np.testing.assert_allclose(answer.score, expected_scores(plain), atol=2e-3)
     assert answer.score.shape == (TEST.size, 4)
     assert np.array_equal(answer.decided, answer.score.argmax(axis=1))
     assert np.array_equal(answer.found, answer.decided)
-    assert np.array_equal(answer.decided, plain.predict(X[TEST]))
+    assert np.array_equal(LABELS.decode(answer.decided), plain.predict(X[TEST]))
     silent = trainer.predict(training, "test", tune=False)
     assert silent.score is None
-    assert np.array_equal(silent.decided, plain.predict(X[TEST]))
-    assert np.array_equal(trainer.predict(training, "train", tune=False).decided, plain.predict(X[TRAIN]))
+    assert np.array_equal(LABELS.decode(silent.decided), plain.predict(X[TEST]))
+    told = LABELS.decode(trainer.predict(training, "train", tune=False).decided)
+    assert np.array_equal(told, plain.predict(X[TRAIN]))
     assert np.array_equal(trainer.estimator(training).predict(X), plain.predict(X))
 
 
@@ -105,10 +106,10 @@ def test_a_class_that_the_training_part_lacks_is_the_least_likely(name, missing)
     training = trainer.fit(COSTS)
     answer, model = trainer.predict(training, "test", tune=True), trainer.estimator(training)
     learnt = np.setdiff1d(np.arange(4), missing)
-    assert np.array_equal(model.classes_, learnt)
+    assert np.array_equal(model.classes_, LABELS.classes[learnt])
     assert np.isfinite(answer.score).all()
     rest = answer.score[:, learnt]
-    assert np.array_equal(learnt[rest.argmax(axis=1)], model.predict(X[TEST]))
+    assert np.array_equal(model.classes_[rest.argmax(axis=1)], model.predict(X[TEST]))
     if hasattr(model, "predict_proba"):
         assert (answer.score[:, missing] == 0.0).all()
         np.testing.assert_allclose(rest, model.predict_proba(X[TEST]))
@@ -117,7 +118,8 @@ def test_a_class_that_the_training_part_lacks_is_the_least_likely(name, missing)
         assert np.array_equal(answer.score[:, missing], np.repeat(lowest, len(missing), axis=1))
         own = model.decision_function(X[TEST])
         np.testing.assert_allclose(rest, np.column_stack([-own, own]) if own.ndim == 1 else own)
-    assert np.array_equal(trainer.predict(training, "test", tune=False).decided, model.predict(X[TEST]))
+    decided = trainer.predict(training, "test", tune=False).decided
+    assert np.array_equal(LABELS.decode(decided), model.predict(X[TEST]))
 
 
 def test_shares_of_next_to_nothing_are_shares():

@@ -17,6 +17,7 @@ from sklearn.svm import LinearSVC
 from csf._common.sklearn import clone, last_step, named_models
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf._common.validation import check_labels, check_pos_label
+from csf.data.costs import own_class_weights
 from csf.data.labels import Labels
 from csf.data.responses import NATURAL_THRESHOLDS, above, positive_score, response_method
 from csf.distributed.counts import OfPart, OfResults, PartedScores, PartScores, score_of
@@ -77,16 +78,16 @@ class DaskBase(ABC):
         return {}
 
     @abstractmethod
-    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, pos_label: Label) -> list[Training | Exception]:
+    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, labels: Labels) -> list[Training | Exception]:
         """Train, see `csf.distributed.Engine.train`."""
 
     @abstractmethod
-    def scorer(self, model: Any) -> Scorer:
+    def scorer(self, model: Any, labels: Labels) -> Scorer:
         """Scores of a model for rows in memory."""
 
     @abstractmethod
-    def fitted(self, base: Estimator, model: Any, names: Array | None) -> Estimator:
-        """What the user gets of a model: an object of the base's class that knows the classes 0 and 1."""
+    def fitted(self, base: Estimator, model: Any, names: Array | None, labels: Labels) -> Estimator:
+        """What the user gets of a model: an object of the base's class, see `Labels.learnt_by`."""
 
     @abstractmethod
     def in_memory(self, base: Estimator) -> Estimator:
@@ -144,13 +145,14 @@ class LinearBase(DaskBase):
             "rows"
         )
 
-    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, pos_label: Label) -> list[Training | Exception]:
+    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, labels: Labels) -> list[Training | Exception]:
         """See `DaskBase.train`."""
 
         def ask(questions: list[Question]) -> list[Answer]:
-            return data.reduced(partial(_answers, questions=questions, pos_label=pos_label), add_answers)
+            return data.reduced(partial(_answers, questions=questions, pos_label=labels.positive), add_answers)
 
         scalings = [self._scaling(job, data, found) for job in jobs] if self.scaled else None
+        jobs = [replace(job, base=_coded(job.base, labels)) for job in jobs]
         try:
             models = solve_together(jobs, data.n_features, ask, scalings)
         except ValueError as error:
@@ -163,20 +165,21 @@ class LinearBase(DaskBase):
         constant = LinearProblem.of(job.base[-1]).constant
         return Scaling.of(scalers_of(job.base) or [], known, constant, data.feature_names)
 
-    def scorer(self, model: LinearModel) -> Scorer:
+    def scorer(self, model: LinearModel, labels: Labels) -> Scorer:
         """See `DaskBase.scorer`."""
         return partial(_scores, model)
 
-    def fitted(self, base: Estimator, model: LinearModel, names: Array | None) -> Estimator:
+    def fitted(self, base: Estimator, model: LinearModel, names: Array | None, labels: Labels) -> Estimator:
         """See `DaskBase.fitted`."""
         fitted = clone(base)
         if model.scaling is not None:
-            steps = [*model.scaling.scalers, self.fitted(base[-1], replace(model, scaling=None), None)]
+            steps = [*model.scaling.scalers, self.fitted(base[-1], replace(model, scaling=None), None, labels)]
             fitted.steps = [(name, step) for (name, _), step in zip(base.steps, steps)]
             return fitted
-        fitted.coef_ = model.w[None, :-1].copy()
-        fitted.intercept_ = np.array([model.w[-1] * model.constant])
-        fitted.classes_ = np.array([0, 1])
+        sign = -1.0 if labels.positive_is_first else 1.0
+        fitted.coef_ = sign * model.w[None, :-1]
+        fitted.intercept_ = np.array([sign * model.w[-1] * model.constant])
+        fitted.classes_ = labels.classes
         fitted.n_features_in_ = model.w.shape[0] - 1
         problem = LinearProblem.of(base)
         fitted.n_iter_ = np.array([model.n_iter], dtype=np.int32) if problem.logistic else model.n_iter
@@ -195,6 +198,13 @@ class LinearBase(DaskBase):
 
 def _scores(model: LinearModel, X: Samples) -> Array:
     return model.scores(matrix(X))
+
+
+def _coded(base: Estimator, labels: Labels) -> Estimator:
+    """The base with its class weights by codes, on which sums are made."""
+    prefix, last = last_step(base)
+    weights = own_class_weights(last.class_weight, np.arange(2), labels).tolist()
+    return clone(base).set_params(**{f"{prefix}class_weight": dict(enumerate(weights))})
 
 
 def _answers(part: RawPart, *, questions: list[Question], pos_label: Label) -> list[Answer]:
@@ -231,15 +241,15 @@ class BoostingBase(DaskBase):
                 "distributed.Client(), before the search"
             ) from None
 
-    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, pos_label: Label) -> list[Training | Exception]:
+    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, labels: Labels) -> list[Training | Exception]:
         """See `DaskBase.train`."""
-        return [self._trained(job, data, found, pos_label) for job in jobs]
+        return [self._trained(job, data, found, labels) for job in jobs]
 
-    def _trained(self, job: Job, data: DaskData, found: Survey, pos_label: Label) -> Training | Exception:
+    def _trained(self, job: Job, data: DaskData, found: Survey, labels: Labels) -> Training | Exception:
         from distributed import get_client
 
         def train() -> Training:
-            return Training(self._fit(clone(job.base), *_collections(job, data, found, pos_label)))
+            return Training(self._fit(clone(job.base), *_collections(job, data, found, labels)))
 
         trained = watched_training(get_client(), train)
         if isinstance(trained, ChangedRows):
@@ -250,11 +260,12 @@ class BoostingBase(DaskBase):
     def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
         """The base, fitted."""
 
-    def scorer(self, model: Estimator) -> Scorer:
+    def scorer(self, model: Estimator, labels: Labels) -> Scorer:
         """See `DaskBase.scorer`."""
-        return partial(positive_score, self.local(model), pos_label=1, methods=(self.method,))
+        positive = int(not labels.positive_is_first)
+        return partial(positive_score, self.local(model), pos_label=positive, methods=(self.method,))
 
-    def fitted(self, base: Estimator, model: Estimator, names: Array | None) -> Estimator:
+    def fitted(self, base: Estimator, model: Estimator, names: Array | None, labels: Labels) -> Estimator:
         """See `DaskBase.fitted`."""
         return model
 
@@ -301,40 +312,40 @@ class LightGBMBase(BoostingBase):
         return fitted.to_local()
 
 
-def _collections(job: Job, data: DaskData, found: Survey, pos_label: Label) -> tuple[Any, Any, Any]:
-    """Samples, codes and weights of the training part, with equal partitions and none of them empty."""
+def _collections(job: Job, data: DaskData, found: Survey, labels: Labels) -> tuple[Any, Any, Any]:
+    """Samples, places of labels and weights of the training part, with equal partitions and none of them empty."""
     from dask.delayed import delayed
 
     pieces, lengths = [], []
     cut = delayed(_training_rows, nout=3, pure=False)
     for part, length in zip(data.parts, found.n_training(job.fold, len(data.parts)), strict=True):
         if length:
-            pieces.append(cut(part, job.fold, job.costs, pos_label))
+            pieces.append(cut(part, job.fold, job.costs, labels))
             lengths.append(length)
     import dask.array as da
 
     def stacked(parts: Sequence[Any], dtype: Any, *more: int) -> Any:
         return da.concatenate([da.from_delayed(part, (n, *more), dtype) for part, n in zip(parts, lengths)])
 
-    samples, codes, weights = zip(*pieces)
+    samples, places, weights = zip(*pieces)
     if is_frame(data.X):
         import dask.dataframe as dd
 
         X = dd.from_delayed(list(samples), meta=data.X._meta, verify_meta=False)
     else:
         X = stacked(samples, data.X.dtype, data.n_features)
-    # Codes and weights of frames are arrays too: of a series, XGBoost would look for the classes by a shuffle.
-    return X, stacked(codes, np.int64), stacked(weights, np.float64)
+    # Labels and weights of frames are arrays too: of a series, XGBoost would look for the classes by a shuffle.
+    return X, stacked(places, np.int64), stacked(weights, np.float64)
 
 
 def _training_rows(
-    part: RawPart, fold: int | None, costs: tuple[float, float], pos_label: Label
+    part: RawPart, fold: int | None, costs: tuple[float, float], labels: Labels
 ) -> tuple[Samples, Array, Array]:
-    """Samples, codes and weights of the rows that a fold trains on."""
+    """Samples, places among the sorted labels, and weights of the rows that a fold trains on."""
     kept = np.flatnonzero(part.fold != fold) if fold is not None else np.arange(part.fold.shape[0])
-    is_pos = part.y[kept] == pos_label
+    is_pos = part.y[kept] == labels.positive
     weight = np.where(is_pos, *costs) * (1.0 if part.weight is None else part.weight[kept])
-    return part.rows(kept), is_pos.astype(np.int64), weight
+    return part.rows(kept), (is_pos != labels.positive_is_first).astype(np.int64), weight
 
 
 # ---------------------------------------------------------------- the engine
@@ -445,11 +456,11 @@ class DaskEngine(Engine):
 
     def train(self, jobs: Sequence[Job]) -> list[Training | Exception]:
         """See `Engine.train`."""
-        return self.kind.train(jobs, self._known, self.found, self.labels.positive)
+        return self.kind.train(jobs, self._known, self.found, self.labels)
 
     def scores(self, models: Sequence[Any]) -> PartedScores:
         """See `Engine.scores`."""
-        return self._scores([self.kind.scorer(model) for model in models])
+        return self._scores([self.kind.scorer(model, self.labels) for model in models])
 
     def _scores(self, scorers: list[Scorer]) -> _DaskScores:
         held = _Held(scorers, self.labels.positive)

@@ -168,8 +168,8 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     Attributes
     ----------
     best_estimator_ : estimator
-        The winner, trained on all data (coded 0 and 1): an ordinary LinearSVC or LogisticRegression, or the fitted
-        Dask classifier.
+        The winner, trained on all data: an ordinary LinearSVC or LogisticRegression, or the fitted Dask classifier,
+        which knows 0 for the first and 1 for the last of the labels.
     best_t_, best_cost_weights_, best_threshold_, best_score_, best_params_, best_index_ : object
         The winner, as in `csf.CostSearch`; the threshold is for `score_samples`, on the scale of a search in memory.
     corrected_score_, score_interval_, threshold_interval_, held_out_ : object
@@ -420,11 +420,13 @@ def _refitted(search: EngineSearch, engine: DaskEngine, found: SearchOutcome) ->
     """The winner trained on everything, and what predicts with it in memory."""
     kind, labels = engine.kind, engine.labels
     base = search.bases[found.winner.setting]
-    fitted = kind.fitted(base, search.train_on_everything(found).model, engine.data.feature_names)
+    fitted = kind.fitted(base, search.train_on_everything(found).model, engine.data.feature_names, labels)
+    local = kind.local(fitted)
+    learnt = labels.learnt_by(local)
     rule = ThresholdRule.of(
-        kind.local(fitted),
-        known=np.array([0, 1]),
-        names=labels.by_code,
+        local,
+        known=learnt.known,
+        names=labels.decode(learnt.codes),
         null=labels.null,
         threshold=found.threshold,
         method=kind.method,

@@ -749,3 +749,19 @@ def test_a_client_that_was_killed_goes_on_where_it_was(tmp_path):
     assert told_again == told
     other = run(path, "", 1)
     assert "belongs to another search" in other.stderr
+
+
+@pytest.mark.filterwarnings("ignore:the base has")
+@pytest.mark.parametrize("labels", [[0, 1], [False, True], [1, 2], ["bad", "good"]], ids=str)
+@pytest.mark.parametrize("positive", [0, 1])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_class_weights_are_those_of_the_users_labels(labels, positive, scaled):
+    X, is_last = make_classification(300, 3, n_redundant=0, weights=[0.4], flip_y=0.2, random_state=0)
+    names = np.array(labels)
+    base = LogisticRegression(class_weight={labels[0]: 6.0}, tol=1e-8)
+    base, y = make_pipeline(StandardScaler(), base) if scaled else base, names[is_last]
+    options = {"n_trials": 1, "cv": 2, "param_grid": None, "threshold": None, "pos_label": names[positive]}
+    search, own = DaskCostSearch(base, **options).fit(*pieces(3, X, y)), clone(base).fit(X, y)
+    for model in (search, search.to_local(), search.best_estimator_):
+        assert np.mean(np.asarray(model.predict(X)) == own.predict(X)) > 0.99
+        np.testing.assert_array_equal(model.classes_, names)
