@@ -17,6 +17,7 @@ import copy
 import hashlib
 import os
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -128,7 +129,9 @@ class Monitor:
         # Of each stake the likeliest start, its logarithm, and sums of the samples since then.
         self._best, self._starts = self._mixed.copy(), [""] * self._stakes.size
         self._since, self._whole = np.zeros((self._stakes.size, _N_SUMS)), np.zeros(_N_SUMS)
-        self._history: list[list[Any]] = []
+        # Of remembered batches the names; their numerators, denominators and the logarithm of the capital after them.
+        self._names: list[str] = []
+        self._values = np.empty((0, 3))
         self._seen: list[str] = []
         self._resume()
 
@@ -152,7 +155,7 @@ class Monitor:
     @property
     def value(self) -> float:
         """The metric on the samples that count, see the class."""
-        return _ratio(self._sums())
+        return _ratio(*self._sums()[4:6])
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -171,7 +174,7 @@ class Monitor:
     @property
     def history(self) -> list[tuple[str, float, float]]:
         """Name, value and capital of batches."""
-        return [(name, _ratio(np.array([*[0.0] * 4, *sums])), _exp(log)) for name, sums, log in self._history]
+        return [(name, _ratio(*sums), _exp(log)) for name, (*sums, log) in zip(self._names, self._values.tolist())]
 
     def __repr__(self) -> str:
         return f"Monitor({self.demand}, alarm={self.alarm!r}, value={self.value:.4g}, n_samples={self.n_samples})"
@@ -196,13 +199,15 @@ class Monitor:
 
     def _ways_out(self) -> str:
         """What to do after an alarm, of what this search can do."""
-        ways = []
-        if self.search._estimates_prevalence:
-            ways.append("search.prevalence(X) (csf predict --prevalence estimate) shows whether the share of positives has moved")
-        if ways and self.search._outcome.moves:
-            ways[0] += ", search.at_prevalence(share) (csf predict --prevalence SHARE) then moves the threshold"
-        ways.append("monitor.retune(X, y) (csf monitor --retune FILE) finds another one by the samples since then")
-        return "; ".join([*ways, "else train again"])
+        search, ways = self.search, []
+        if search._estimates_prevalence and search._outcome.moves:
+            ways.append(
+                "search.prevalence(X) shows whether the share of positives has moved, and search.at_prevalence(share) "
+                "moves the threshold to it (csf predict --prevalence estimate)"
+            )
+        if search._outcome.config.tunes:
+            ways.append("monitor.retune(X, y) finds another threshold by the samples since then (csf monitor --retune)")
+        return "; ".join([*ways, "else train again" if ways else "train again on newer samples"])
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the values of all batches and the evidence, see `csf.plots.MonitorDisplay`.
@@ -428,12 +433,12 @@ class Monitor:
         return self._since[int(np.argmax(self._best))] if self.alarm else self._whole
 
     def _remember(self, name: str, sums: Array) -> None:
-        self._history.append([name, sums[4:6].tolist(), self._log_capital()])
-        if len(self._history) > _REMEMBERED:
-            pairs = zip(self._history[:-1:2], self._history[1::2])
-            self._history = [
-                [late[0], [a + b for a, b in zip(early[1], late[1])], late[2]] for early, late in pairs
-            ] + self._history[len(self._history) // 2 * 2 :]
+        self._names = [*self._names, name]
+        self._values = np.vstack([self._values, [*sums[4:6], self._log_capital()]])
+        if len(self._names) > _REMEMBERED:  # an odd number, the last of which stays by itself
+            self._names = [*self._names[1::2], name]
+            self._values[1::2, :2] += self._values[:-1:2, :2]
+            self._values = np.vstack([self._values[1::2], self._values[-1:]])
 
     # ---------------------------------------------------------------- ways out
 
@@ -455,16 +460,7 @@ class Monitor:
             A search with the same ``best_estimator_`` and the threshold that is best there; its ``score_interval_``
             and ``threshold_interval_`` are those of these samples, and its ``monitor`` starts again.
         """
-        search: Any = clone(self.search)
-        search.set_params(
-            base=FrozenEstimator(self.search.best_estimator_),
-            cv="prefit",
-            param_grid=None,
-            confidence=None,
-            checkpoint=None,
-            refit=True,
-        )
-        return search.fit(X, y, **fit_params)
+        return retuned(self.search, X, y, **fit_params)
 
     # ---------------------------------------------------------------- files
 
@@ -498,54 +494,55 @@ class Monitor:
                     f"{self.path} {fault}; it was left as it is. Give the model and the options that it was written "
                     "with, or another path to start again"
                 )
-        wrong = next((name for name in _STATE if not _is_state(name, content.get(name), getattr(self, name))), None)
-        if wrong is not None:
+        state = {name: _read(name, content.get(name), getattr(self, name)) for name in _STATE}
+        wrong = [name for name, value in state.items() if value is None]
+        if wrong or [len(state[name]) for name in ("_starts", "_values")] != [self._stakes.size, len(state["_names"])]:
             raise ValueError(
-                f"{self.path} is not a state that this csf writes: its {wrong.lstrip('_')} is "
-                f"{str(content.get(wrong))[:60]}. It was left as it is; give another path to start again"
+                f"{self.path} is not a state that this csf writes (see {', '.join(wrong) or 'lengths'} in it); it was "
+                "left as it is. Give another path to start again"
             )
-        for name in _STATE:
-            own, value = getattr(self, name), content[name]
-            setattr(self, name, np.array(value, dtype=float) if isinstance(own, np.ndarray) else value)
+        vars(self).update(state)
 
 
-_STATE = ("alarm", "n_batches", "_n_counted", "_mixed", "_best", "_starts", "_since", "_whole", "_history", "_seen")
-_STATE += ("_has_costs",)
+def retuned(fitted: Any, X: Samples, y: ArrayLike, **fit_params: Any) -> Any:
+    """A search with the model of a fitted one and the threshold that is best on other samples."""
+    if hasattr(fitted, "to_local"):  # one of a cluster
+        fitted = fitted.to_local()
+    search: Any = clone(fitted)
+    base = FrozenEstimator(fitted.best_estimator_)
+    search.set_params(base=base, cv="prefit", param_grid=None, confidence=None, checkpoint=None, refit=True)
+    search.fit(X, y, **fit_params)
+    if hasattr(fitted._rule, "costs"):
+        # The model was trained with these costs, which probabilities are without.
+        search._rule = replace(search._rule, costs=fitted._rule.costs, one_vs_rest=fitted._rule.one_vs_rest)
+    return search
 
 
-def _is_state(name: str, value: Any, own: Any) -> bool:
-    """Whether a part of a state is one that can stand in the place of ``own``."""
-    if name == "alarm":
-        return value is False or (isinstance(value, str) and value != "")
-    if name == "_history":
-        return isinstance(value, list) and all(map(_is_batch, value))
+_STATE = ("alarm", "n_batches", "_n_counted", "_mixed", "_best", "_starts", "_since", "_whole", "_names", "_values")
+_STATE += ("_seen", "_has_costs")
+
+
+def _read(name: str, value: Any, own: Any) -> Any:
+    """Part of a state, in place of the one that is there; ``None`` where it cannot be that."""
     if isinstance(own, np.ndarray):
-        # Counts of the four cells are the first of sums.
-        return _are_numbers(value, own.shape) and (own.shape[-1] != _N_SUMS or np.array(value)[..., :4].min() >= 0.0)
+        return _numbers(value, (-1 if name == "_values" else own.shape[0], *own.shape[1:]))
     if isinstance(own, list):
-        size = len(own) if name == "_starts" else len(value or ())
-        return isinstance(value, list) and len(value) == size and all(isinstance(each, str) for each in value)
-    return type(value) is type(own) and 0 <= value < _HUGE
+        fits = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    elif name == "alarm":
+        fits = value is False or (isinstance(value, str) and value != "")
+    else:
+        fits = type(value) is type(own) and 0 <= value < _HUGE
+    return value if fits else None
 
 
-def _is_batch(value: Any) -> bool:
-    """Whether this is a name, two sums and the logarithm of a capital."""
-    return (
-        isinstance(value, list)
-        and len(value) == 3
-        and isinstance(value[0], str)
-        and _are_numbers(value[1], (2,))
-        and _are_numbers(value[2], ())
-    )
-
-
-def _are_numbers(value: Any, shape: tuple[int, ...]) -> bool:
-    """Whether these are finite numbers in a shape."""
+def _numbers(value: Any, shape: tuple[int, ...]) -> Array | None:
+    """Finite numbers in a shape, if these are; the first ones of all sums are counts."""
     try:
-        numbers = np.array(value)
-    except ValueError:  # rows of different lengths
-        return False
-    return numbers.shape == shape and numbers.dtype.kind in "if" and bool((np.abs(numbers) < _HUGE).all())
+        numbers = np.reshape(value, shape)
+    except ValueError:
+        return None
+    fits = numbers.dtype.kind in "if" and (np.abs(numbers) < _HUGE).all()
+    return numbers.astype(float) if fits and (shape[-1] != _N_SUMS or (numbers[..., :4] >= 0).all()) else None
 
 
 def _amounts(values: ArrayLike, name: str, known: BoolArray) -> Array:
@@ -595,8 +592,8 @@ def _known(labels: Array) -> BoolArray:
     return labels == labels
 
 
-def _ratio(sums: Array) -> float:
-    return float(sums[4] / sums[5]) if sums[5] > 0.0 else float("nan")
+def _ratio(top: float, bottom: float) -> float:
+    return float(top / bottom) if bottom > 0.0 else float("nan")
 
 
 def _of_share(ones: float, trials: float, alpha: float) -> tuple[float, float]:

@@ -332,11 +332,13 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             share = estimate_prevalence(proba, pos, known=known, confidence=confidence)
         low, high = share.interval
         if not low <= pos <= high:
+            way = f"at_prevalence({share:.3g}) moves the threshold to it (csf predict --prevalence {share:.3g})"
+            way = way if self._outcome.moves else "no threshold can be moved to it: train on newer samples"
             warn(
                 f"the share of positives has moved from {pos:.3g} to {share:.3g} ({confidence:.0%} interval "
                 f"[{low:.3g}, {high:.3g}]), "
                 + (
-                    f"and {self._outcome.way_to(f'{share:.3g}')}"
+                    f"and {way}"
                     if 0.0 < low < high < 1.0
                     else "as far as it goes: samples of one class probably look otherwise than before, which no share "
                     "explains. Train on newer samples"

@@ -206,12 +206,6 @@ class Outcome:
         """Whether `moved` can put the threshold at another share of positives."""
         return self.store is not None and self.store[self.key].score is not None
 
-    def way_to(self, share: str) -> str:
-        """How to decide at another share of positives, in words."""
-        if not self.moves:
-            return "no threshold can be moved to it: train on newer samples"
-        return f"at_prevalence({share}) (csf predict --prevalence {share}) moves the threshold to it"
-
     def assess(self) -> Assessment | None:
         """What the winner is worth; ``None`` without held-out scores."""
         return None if self.store is None else self._assessed(seed_of(self.config.random_state))
