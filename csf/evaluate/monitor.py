@@ -434,7 +434,7 @@ class Monitor:
 
     def _remember(self, name: str, sums: Array) -> None:
         self._names = [*self._names, name]
-        self._values = np.vstack([self._values, [*sums[4:6], self._log_capital()]])
+        self._values = np.vstack([self._values, np.array([*sums[4:6], self._log_capital()])])
         if len(self._names) > _REMEMBERED:  # an odd number, the last of which stays by itself
             self._names = [*self._names[1::2], name]
             self._values[1::2, :2] += self._values[:-1:2, :2]

@@ -265,12 +265,12 @@ class SearchOutcome(Outcome):
     @property
     def scored(self) -> tuple[BoolArray, Array] | None:
         """Truth and score of held-out samples of two classes, each once; ``None`` where there are none."""
-        if not self.moves or not np.isfinite(self.row.score).all():  # pyright: ignore[reportArgumentType]
+        store, score = self.store, self.row.score if self.moves else None
+        if store is None or score is None or not np.isfinite(score).all():
             return None
-        store = self.store
         # Repeated folds say the same sample again. Members of a group are samples of their own.
         at = slice(None) if store.has_groups else np.unique(store.samples, return_index=True)[1]
-        return store.is_pos[at], np.asarray(self.row.score, dtype=np.float64)[at]
+        return store.is_pos[at], score[at].astype(np.float64)
 
     def moved(self, pos: float, rule: Any) -> tuple[SearchOutcome, Any]:
         """The outcome and the rule at another share of positives."""

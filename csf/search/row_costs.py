@@ -254,8 +254,10 @@ class RowOutcome(CandidateOutcome):
             "dearest_share_": self.dearest_share,
         }
 
-    # What rows cost within the classes need not stay.
-    moves = False
+    @property
+    def moves(self) -> bool:
+        """Never: what rows cost within the classes need not stay."""
+        return False
 
     def _assessed(self, seed: int) -> Assessment:
         return RowChoice(self.store).assess(self.candidate, self.tuned.threshold, seed, trained=self.n_splits > 0)
