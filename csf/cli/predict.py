@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import sklearn
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.neighbors import BallTree, KDTree, KNeighborsClassifier, RadiusNeighborsClassifier
 
 from csf._common import __version__
 from csf._common.files import cell, replaced, write_figure
@@ -110,13 +111,20 @@ def _depth(left: Array, right: Array) -> int:
     return depth
 
 
+# Trees of nearest neighbours follow from the samples beside them.
+_OF_NEIGHBOURS = {"kd_tree": KDTree, "ball_tree": BallTree}
+
+
 def _with_plain_trees(search: CostSearch) -> CostSearch:
     """A copy whose compiled trees are their arrays, where there are some."""
-    if not any(isinstance(getattr(part, "__dict__", {}).get("tree_"), tree_type()) for part in _parts_of(search)):
+    kinds = (tree_type(), KDTree, BallTree)
+    if not any(isinstance(part, kinds) for part in _parts_of(search)):
         return search
     search = copy.deepcopy(search)
     for part in _parts_of(search):
-        if isinstance(tree := getattr(part, "__dict__", {}).get("tree_"), tree_type()):
+        if isinstance(getattr(part, "_tree", None), (KDTree, BallTree)):
+            part._tree = None
+        elif isinstance(tree := getattr(part, "__dict__", {}).get("tree_"), tree_type()):
             arguments, state = tree.__reduce__()[1:]  # pyright: ignore[reportAssignmentType]
             part.tree_ = PlainTree(*arguments, state)  # pyright: ignore[reportCallIssue, reportArgumentType]
     return search
@@ -219,6 +227,12 @@ def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, F
                 _check_trees(part)
             elif isinstance(tree := getattr(part, "__dict__", {}).get("tree_"), PlainTree):
                 part.tree_ = tree.compiled(part.n_features_in_)
+            elif (
+                isinstance(part, (KNeighborsClassifier, RadiusNeighborsClassifier))
+                and getattr(part, "_fit_method", None) in _OF_NEIGHBOURS
+            ):
+                options = {"metric": part.effective_metric_, **part.effective_metric_params_}
+                part._tree = _OF_NEIGHBOURS[part._fit_method](part._fit_X, part.leaf_size, **options)
     except Exception as error:  # a damaged file, or one of other versions, can fail anywhere
         raise CliError(f"cannot read {path}: {error}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT or not content.keys() >= _PARTS:
@@ -286,8 +300,8 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     X = read_samples(options.data, features)
     if options.prevalence is not None:
         share = search.prevalence(X) if options.prevalence == ESTIMATE else options.prevalence
-        # The standard output may be that of the predictions.
-        print(f"the threshold is the one for a share of positives of {share:.4g}", file=sys.stderr)
+        to = sys.stdout if options.output else sys.stderr
+        print(f"the threshold is the one for a share of positives of {share:.4g}", file=to)
         search = search.at_prevalence(share)
     if options.save is not None:
         save_model(options.save, search, features)

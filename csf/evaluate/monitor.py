@@ -520,12 +520,15 @@ def retuned(fitted: Any, X: Samples, y: ArrayLike, **fit_params: Any) -> Any:
 
 _STATE = ("alarm", "n_batches", "_n_counted", "_mixed", "_best", "_starts", "_since", "_whole", "_names", "_values")
 _STATE += ("_seen", "_has_costs")
+# Of these the first ones are counts of cells.
+_SUMS = ("_since", "_whole")
 
 
 def _read(name: str, value: Any, own: Any) -> Any:
     """Part of a state, in place of the one that is there; ``None`` where it cannot be that."""
     if isinstance(own, np.ndarray):
-        return _numbers(value, (-1 if name == "_values" else own.shape[0], *own.shape[1:]))
+        numbers = _numbers(value, (-1 if name == "_values" else own.shape[0], *own.shape[1:]))
+        return numbers if numbers is None or name not in _SUMS or (numbers[..., :4] >= 0.0).all() else None
     if isinstance(own, list):
         fits = isinstance(value, list) and all(isinstance(each, str) for each in value)
     elif name == "alarm":
@@ -536,13 +539,12 @@ def _read(name: str, value: Any, own: Any) -> Any:
 
 
 def _numbers(value: Any, shape: tuple[int, ...]) -> Array | None:
-    """Finite numbers in a shape, if these are; the first ones of all sums are counts."""
+    """Finite numbers in a shape, if these are."""
     try:
         numbers = np.reshape(value, shape)
     except ValueError:
         return None
-    fits = numbers.dtype.kind in "if" and (np.abs(numbers) < _HUGE).all()
-    return numbers.astype(float) if fits and (shape[-1] != _N_SUMS or (numbers[..., :4] >= 0).all()) else None
+    return numbers.astype(float) if numbers.dtype.kind in "if" and (np.abs(numbers) < _HUGE).all() else None
 
 
 def _amounts(values: ArrayLike, name: str, known: BoolArray) -> Array:
