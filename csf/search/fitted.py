@@ -292,7 +292,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             New samples.
         known : tuple of array-like, default=None
             Labels and out-of-fold probabilities of samples with labels, see `csf.thresholding.estimate_prevalence`.
-            ``None`` reads what the scores say of either class off the held-out scores of the winner.
+            ``None`` compares with the held-out scores of either class that the winner has.
         confidence : float, default=0.9
             How often the interval shall hold the share.
 
