@@ -7,6 +7,7 @@ from csf import _common
 from csf._common import __version__
 
 if TYPE_CHECKING:
+    from csf.cli.predict import load
     from csf.evaluate.predictions import difference, interval
     from csf.evaluate.trials import Trial
     from csf.metrics.profile import ErrorProfile
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from csf.search.decide import decide
     from csf.search.study import Study
 
-__all__ = ["CostSearch", "ErrorProfile", "Study", "Trial", "__version__", "decide", "difference", "interval"]
+__all__ = ["CostSearch", "ErrorProfile", "Study", "Trial", "__version__", "decide", "difference", "interval", "load"]
 
 # Where the names above live. They are found when they are first asked for: ``import csf`` itself costs nothing.
 _MODULES = {
@@ -25,6 +26,7 @@ _MODULES = {
     "decide": "csf.search.decide",
     "difference": "csf.evaluate.predictions",
     "interval": "csf.evaluate.predictions",
+    "load": "csf.cli.predict",
 }
 
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.

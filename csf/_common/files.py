@@ -19,6 +19,11 @@ from scipy import sparse
 
 from csf._common.typing import Array, PathLike, Samples
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # pyright: ignore[reportAssignmentType]
+
 # Why a device takes no more bytes of a file.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -75,6 +80,25 @@ def _written(temporary: str, mode: str, known: os.stat_result | None, options: d
         with suppress(OSError, AttributeError):  # only its owner may give a file away, and nobody on Windows
             os.chown(temporary, known.st_uid, known.st_gid)
         os.chmod(temporary, stat.S_IMODE(known.st_mode))
+
+
+@contextmanager
+def locked(path: PathLike) -> Iterator[None]:
+    """Context in which no other process that asks for it reads and writes the files of the same folder.
+
+    It is the folder that is locked: a file that is replaced would leave its lock behind, and a lock that is a file
+    would outlive a process that is killed. Where there are no such locks nothing waits.
+    """
+    if fcntl is None:
+        yield
+        return
+    folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network folders have none
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def write_figure(path: PathLike, figure: Any) -> None:

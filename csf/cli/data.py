@@ -271,6 +271,14 @@ def binary_target(values: Array, positive: str | None = None) -> tuple[Array, La
     return np.where(values == match[0], positive, f"not {positive}"), positive
 
 
+def read_weights(path: str, column: str) -> Array:
+    """Sample weights in a column of a table."""
+    frame = read_table(path)
+    if column not in frame.columns:
+        raise CliError(f"{path} has no column {column!r}; it has {listed(frame.columns)}")
+    return _weights(frame[column])
+
+
 def read_labels(path: str, target: str, search: Any) -> Array:
     """Labels of a table as a trained search knows them; ``None`` where one is missing.
 
@@ -300,7 +308,8 @@ def read_labels(path: str, target: str, search: Any) -> Array:
     for value in column.dropna().unique():
         match = [label for label in classes if _same(label, str(value))]
         if not match and search.null_class_ != f"not {search.pos_label_}":
-            raise CliError(f"column {target!r} holds {str(value)!r}, and the model knows {listed(classes)}")
+            known_labels = ", ".join(map(repr, classes[:_SHOWN]))
+            raise CliError(f"column {target!r} holds {str(value)!r}, and the model knows the labels {known_labels}")
         known[value] = match[0] if match else search.null_class_
     labels = np.empty(column.shape[0], dtype=object)
     labels[:] = [known.get(value) for value in column]

@@ -110,6 +110,7 @@ examples:
   csf compare breast_cancer --metric gmean --base logistic --splits 5 --out table.csv
   csf predict model.skops new.csv -o scores.csv
   csf monitor model.skops june.csv --target churn --state monitor.json
+  csf monitor model.skops since_june.csv --target churn --retune retuned.skops
   csf threshold judged.csv --target label --score p --metric recall --constraint "precision >= 0.9"
 
 exit codes:
@@ -218,6 +219,9 @@ def _add_predict(commands):
         metavar="K",
         help="predict no more rows positive than K, the best ones; a number of rows, or a share in (0, 1)",
     )
+    text = f"move the threshold to this share of positives, or to the one of these rows ({predict.ESTIMATE!r})"
+    command.add_argument("--prevalence", type=_prevalence, metavar="SHARE", help=text)
+    command.add_argument("--save", metavar="FILE", help="write the model too (.skops), with the threshold moved")
     command.set_defaults(quiet=False)
 
 
@@ -237,14 +241,20 @@ def _add_model(command, data):
 def _add_monitor(commands):
     text = "Whether a saved model still keeps its level, by new rows with labels; exit code 3 is an alarm."
     epilog = (
-        "Each call adds the rows of a table to the state, once: its labels may come late, in batches of any\n"
-        "size, and rows without one are left out. While the level is kept, the probability of an alarm at any\n"
-        "time is at most alpha, however often one looks."
+        "Each call adds the rows of a table to the state: the same rows under the same name once. Rows without\n"
+        "a label are left out. While the level is kept, the probability of an alarm at any time is at most\n"
+        "alpha, however often one looks, if it does not depend on the class when a label comes: where those\n"
+        "of positives come later, give a table when all of its labels are in. After an alarm --retune, with\n"
+        "all rows since then as DATA, saves the model with a new threshold; nothing is counted."
     )
     command = add_command(commands, "monitor", text, predict.run_monitor, operands="MODEL DATA", epilog=epilog)
     _add_model(command, "a table of new rows")
     command.add_argument("--target", metavar="COL", help="column of the labels (none where predictions alone count)")
-    command.add_argument("--state", metavar="FILE", required=True, help="file of the state (.json), made where missing")
+    command.add_argument("--state", metavar="FILE", help="file of the state (.json), made where missing")
+    command.add_argument("--retune", metavar="FILE", help="save the model with the threshold that is best on DATA")
+    command.add_argument("--weight", "--sample-weight", metavar="COL", help="column of sample weights")
+    text = "the largest weight that a row may ever have (twice the largest one in training)"
+    command.add_argument("--max-weight", type=_tolerance, metavar="W", help=text)
     command.add_argument(
         "--constraint",
         metavar="TEXT",
@@ -264,7 +274,7 @@ def _add_monitor(commands):
         metavar="SHARE",
         help="share of the rows not predicted positive that have labels, at random: 1 for all (1), 0 for none",
     )
-    command.add_argument("--name", metavar="TEXT", help="name of these rows, such as a date (their number)")
+    command.add_argument("--name", metavar="TEXT", help="name of these rows, such as a date (that of the file)")
     command.add_argument("--plot", metavar="FILE", help="draw all batches and the evidence (.png, .pdf, ...)")
     command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
 
@@ -416,6 +426,11 @@ _capacity = _number(
     "a number of rows, or a share of them in (0, 1)",
 )
 _share = _number(float, lambda x: 0 <= x < 1, "a share in [0, 1)")
+_prevalence = _number(
+    lambda text: text if text == predict.ESTIMATE else float(text),
+    lambda share: share == predict.ESTIMATE or 0 < share < 1,
+    f"a share in (0, 1), or {predict.ESTIMATE!r}",
+)
 _probability = _number(float, lambda x: 0 < x < 1, "a probability in (0, 1)")
 _audit = _number(float, lambda x: 0 <= x <= 1, "a share in [0, 1]")
 _tolerance = _number(float, lambda x: x >= 0, "a number >= 0")

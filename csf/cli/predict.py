@@ -5,46 +5,31 @@ from __future__ import annotations
 import contextlib
 import copy
 import csv
-import inspect
 import os
 import sys
 import zipfile
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import sklearn
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.neighbors import BallTree, KDTree, KNeighborsClassifier, RadiusNeighborsClassifier
 
-from csf import metrics
 from csf._common import __version__
 from csf._common.files import cell, replaced, write_figure
 from csf._common.messages import warn
-from csf._common.sklearn import tree_type
+from csf._common.sklearn import safe_indexing, tree_type
 from csf._common.typing import Array, PathLike
-from csf.cli.data import Features, read_labels, read_samples
+from csf.cli.data import Features, read_labels, read_samples, read_weights
 from csf.cli.problem import check_figure, check_output
 from csf.cli.tables import CliError, require
-from csf.evaluate import Assessment, Chooser
-from csf.evaluate.choices import ModelMargin
-from csf.evaluate.trials import Trial
-from csf.metrics import confusion, constraints
-from csf.metrics.profile import ErrorProfile, Hull
-from csf.search import CostSearch, strategies
-from csf.search.config import SearchConfig
-from csf.search.outcome import ClassOutcome, SearchOutcome
-from csf.search.row_costs import RowOutcome, RowStudy
-from csf.search.selection import Choice
-from csf.search.study import ClassStudy, Study
-from csf.thresholds.capacity import Bands, Reviewed
-from csf.thresholds.certificates import Guarantee
-from csf.thresholds.class_choice import Candidate
-from csf.thresholds.linear_rule import ClassCalibrator, LinearRule, RuleOfClasses, Sigmoid
-from csf.thresholds.row_costs import RowRule, Tuned
-from csf.thresholds.rule import ThresholdRule
+from csf.evaluate.monitor import retuned
+from csf.search import CostSearch
 
 FORMAT = "csf-model"
 VERSION = 1
@@ -58,20 +43,24 @@ _PLAIN = (
     "numpy.dtype",
     "collections.OrderedDict",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.utils._bunch.Bunch",
+    "csf.cli.predict.PlainTree",
 )
 
+# Packages of csf whose classes hold what was searched and found. What else csf has writes files or runs programs.
+_HOLDING = tuple(f"csf.{name}." for name in ("data", "evaluate", "learners", "metrics", "search", "thresholds"))
 
-def _trusted_types():
-    """Full names of all types that a file may hold."""
-    parts = [Assessment, Choice, Chooser, CostSearch, ErrorProfile, Guarantee, Hull, ModelMargin, SearchConfig, Study]
-    parts += [PlainTree, SearchOutcome, ThresholdRule, Trial]
-    # Of several classes that are all alike.
-    parts += [Candidate, ClassCalibrator, ClassOutcome, ClassStudy, Sigmoid]
-    parts += [LinearRule, RuleOfClasses, RowOutcome, RowRule, RowStudy, Tuned, Bands, Reviewed]
-    for module in (metrics, constraints, strategies, confusion):
-        parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
-    parts += strategies.STRATEGIES.values()
-    return {f"{part.__module__}.{part.__qualname__}" for part in parts} | set(_PLAIN)
+
+def _is_trusted(name: str) -> bool:
+    """Whether any file may hold a type: of csf the classes that hold results, which run nothing when they are read."""
+    if not name.startswith(_HOLDING):
+        return name in _PLAIN
+    module, _, kind = name.rpartition(".")
+    try:
+        known = getattr(import_module(module), kind, None)
+    except ImportError:
+        return False
+    return isinstance(known, type) and known.__module__ == module
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,21 +111,29 @@ def _depth(left: Array, right: Array) -> int:
     return depth
 
 
+# Trees of nearest neighbours follow from the samples beside them.
+_OF_NEIGHBOURS = {"kd_tree": KDTree, "ball_tree": BallTree}
+
+
 def _with_plain_trees(search: CostSearch) -> CostSearch:
     """A copy whose compiled trees are their arrays, where there are some."""
-    if not any(isinstance(getattr(part, "__dict__", {}).get("tree_"), tree_type()) for part in _parts_of(search)):
+    kinds = (tree_type(), KDTree, BallTree)
+    if not any(isinstance(part, kinds) for part in _parts_of(search)):
         return search
     search = copy.deepcopy(search)
     for part in _parts_of(search):
-        if isinstance(tree := getattr(part, "__dict__", {}).get("tree_"), tree_type()):
+        if isinstance(getattr(part, "_tree", None), (KDTree, BallTree)):
+            part._tree = None
+        elif isinstance(tree := getattr(part, "__dict__", {}).get("tree_"), tree_type()):
             arguments, state = tree.__reduce__()[1:]  # pyright: ignore[reportAssignmentType]
             part.tree_ = PlainTree(*arguments, state)  # pyright: ignore[reportCallIssue, reportArgumentType]
     return search
 
 
-def check_model_name(path: PathLike) -> None:
-    """Refuse a file whose name promises another format."""
-    if os.path.splitext(path)[1].lower() not in ("", ".skops"):
+def check_model_name(path: str | None) -> None:
+    """Refuse a file whose name promises another format, or that cannot be written."""
+    check_output(path)
+    if path is not None and os.path.splitext(path)[1].lower() not in ("", ".skops"):
         raise CliError(f"models are files of skops; give a name such as model.skops in place of {path}")
 
 
@@ -160,9 +157,14 @@ def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
 
 def required_trust(path: PathLike) -> list[str]:
     """Types in a file that `load_model` reads only when they are named."""
+    return [name for name in _types_in(path) if not _is_trusted(name)]
+
+
+def _types_in(path: PathLike) -> list[str]:
+    """Types in a file that skops does not trust by itself."""
     skops = require("skops.io", "reading a model")
     try:
-        return sorted(set(skops.get_untrusted_types(file=path)) - _trusted_types())
+        return sorted(set(skops.get_untrusted_types(file=path)))
     except OSError as error:
         raise CliError(f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:  # a damaged file can fail anywhere
@@ -171,21 +173,66 @@ def required_trust(path: PathLike) -> list[str]:
         ) from error
 
 
+def load(path: PathLike, *, trust: Sequence[str] = ()) -> CostSearch:
+    """Load a model that ``csf search --save`` wrote, without running code that the file brings along.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, such as ``"model.skops"``.
+    trust : list of str, default=()
+        Full names of further types that it may hold, such as those of LightGBM; only for files whose origin you know.
+
+    Returns
+    -------
+    CostSearch
+        The search, fitted: ``predict``, ``monitor``, ``prevalence``, ``at_prevalence`` and the rest. Of the held-out
+        scores those of the winner were saved. Of a table it takes the columns ``feature_names_in_`` in their order,
+        categories as texts (``frame[name].astype(str)`` for columns of booleans).
+
+    Raises
+    ------
+    OSError
+        If there is no such file.
+    ValueError
+        If it is no such model, or holds types that are not trusted.
+
+    Examples
+    --------
+    >>> import csf
+    >>> csf.load("model.skops").predict(frame)  # doctest: +SKIP
+    array(['stay', 'churn', 'stay'], dtype=object)
+    """
+    os.stat(path)  # an OSError, as Python has it
+    try:
+        return load_model(path, trust)[0]
+    except CliError as error:
+        raise ValueError(str(error)) from error
+
+
 def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, Features]:
     """Read a model that `save_model` wrote; ``trust`` names further types that it may hold."""
-    untrusted = [name for name in required_trust(path) if name not in trust]
+    types = _types_in(path)
+    untrusted = [name for name in types if name not in trust and not _is_trusted(name)]
     if untrusted:
         raise CliError(
             f"{path} holds types that a crafted file could misuse: {', '.join(untrusted)}. If you know where the "
-            f"file comes from, add {' '.join(f'--trust {name}' for name in untrusted)}"
+            f"file comes from, name them in trust= of csf.load, or add "
+            f"{' '.join(f'--trust {name}' for name in untrusted)}"
         )
     try:
-        content = require("skops.io", "reading a model").load(path, trusted=sorted(_trusted_types() | set(trust)))
+        content = require("skops.io", "reading a model").load(path, trusted=types)
         for part in _parts_of(content):
             if isinstance(part, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
                 _check_trees(part)
             elif isinstance(tree := getattr(part, "__dict__", {}).get("tree_"), PlainTree):
                 part.tree_ = tree.compiled(part.n_features_in_)
+            elif (
+                isinstance(part, (KNeighborsClassifier, RadiusNeighborsClassifier))
+                and getattr(part, "_fit_method", None) in _OF_NEIGHBOURS
+            ):
+                options = {"metric": part.effective_metric_, **part.effective_metric_params_}
+                part._tree = _OF_NEIGHBOURS[part._fit_method](part._fit_X, part.leaf_size, **options)
     except Exception as error:  # a damaged file, or one of other versions, can fail anywhere
         raise CliError(f"cannot read {path}: {error}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT or not content.keys() >= _PARTS:
@@ -248,8 +295,16 @@ def _check_trees(model: Any) -> None:
 def run(options: Namespace, say: Callable[..., Any]) -> None:
     """Run the command."""
     check_output(options.output)
+    check_model_name(options.save)
     search, features = load_model(options.model, options.trust)
     X = read_samples(options.data, features)
+    if options.prevalence is not None:
+        share = search.prevalence(X) if options.prevalence == ESTIMATE else options.prevalence
+        to = sys.stdout if options.output else sys.stderr
+        print(f"the threshold is the one for a share of positives of {share:.4g}", file=to)
+        search = search.at_prevalence(share)
+    if options.save is not None:
+        save_model(options.save, search, features)
     labels, columns = search.predict(X, at_most=options.at_most), _columns(search, X, options.at_most)
     with _opened(options.output) as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -300,19 +355,46 @@ def _opened(path):
 
 # Exit code of an alarm.
 ALARM = 3
+# What stands for a share of positives that is estimated.
+ESTIMATE = "estimate"
 
 
 def run_monitor(options: Namespace, say: Callable[..., Any]) -> int:
     """Run the command; the exit code says whether there is an alarm."""
     check_figure(options.plot)
+    check_model_name(options.retune)
     search, features = load_model(options.model, options.trust)
-    watched = {"alpha": options.alpha, "audit": options.audit, "path": options.state}
-    monitor = search.monitor(options.constraint, **watched)
-    predicted = search.predict(read_samples(options.data, features))
+    X = read_samples(options.data, features)
     y = None if options.target is None else read_labels(options.data, options.target, search)
-    monitor.update(y, predicted, name=options.name)
+    weight = None if options.weight is None else read_weights(options.data, options.weight)
+    if options.retune is not None:
+        return _retune(options, search, features, X, y, weight, say)
+    if options.state is None:
+        raise CliError("--state names the file of the state, which is made where it is missing; give one")
+    watched = {"alpha": options.alpha, "audit": options.audit, "path": options.state, "max_weight": options.max_weight}
+    monitor = search.monitor(options.constraint, **watched)
+    # The same rows under the same name are counted once.
+    name = os.path.basename(options.data) if options.name is None else options.name
+    monitor.update(y, search.predict(X), sample_weight=weight, name=name)
     say(monitor.report())
     if options.plot:
         write_figure(options.plot, monitor.plot().figure_)
         say(f"plot: {options.plot}")
     return ALARM if monitor.alarm else 0
+
+
+def _retune(options, search, features, X, y, weight, say):
+    """Save the model with the threshold that is best on the rows that have labels."""
+    if y is None:
+        raise CliError("--retune finds a threshold by labels; name their column with --target")
+    known = np.flatnonzero([label is not None for label in y])
+    labels = np.array(y[known].tolist())
+    given = {} if weight is None else {"sample_weight": weight[known]}
+    search = retuned(search, safe_indexing(X, known), labels, **given)
+    save_model(options.retune, search, features)
+    low, high = search.score_interval_
+    say(
+        f"{options.retune}: tuned on {known.size} labelled rows; {search.corrected_score_:.4f} to expect, 90% interval "
+        f"[{low:.4f}, {high:.4f}]. Watch it with a --state of its own"
+    )
+    return 0

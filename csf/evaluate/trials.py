@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -490,6 +491,14 @@ class EntryStore(Generic[R]):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def only(self, key: TrialKey) -> Self:
+        """A copy with the row of one trial."""
+        lean = copy.copy(self)
+        lean._rows = {key: self._rows[key]}
+        if (unmoved := getattr(self, "unmoved", None)) is not None:
+            vars(lean)["unmoved"] = unmoved.only(key)
+        return lean
 
     @property
     def importance(self) -> Array | None:

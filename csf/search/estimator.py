@@ -237,7 +237,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             self.base = models if isinstance(self.base, Mapping) else list(models.values())
         return super().set_params(**params)
 
-    @with_callbacks
     def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any) -> CostSearch:
         """Search the costs and train the winner.
 
@@ -273,6 +272,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """
         return self._fit(X, y, sample_weight, fit_params, Prepared())
 
+    @with_callbacks
     def _fit(
         self,
         X: Samples,
@@ -302,7 +302,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         if labels.classes.size != 2:
             config.refuse_review(f"y has {labels.classes.size}")
         groups = read_groups(fit_params.get("groups"), codes.shape[0])
-        task = Task(X, codes, problem.weights(sample_weight, codes), fit_params | given, labels, groups)
+        weight = problem.weights(sample_weight, codes)
+        task = Task(X, codes, weight, fit_params | given, labels, groups)
         task, calibration = (task, None) if config.confidence is None else calibration_split(config, task)
         if isinstance(problem, RowProblem):
             problem, task = problem.of_part(task)
@@ -315,7 +316,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             # A constraint is one on two classes.
             found = certified(found, rule, calibration)  # pyright: ignore[reportArgumentType]
             rule = replace(rule, threshold=found.threshold)
-        self._publish_fit(found, rule, refit_time, class_attributes(labels) | {"class_count_": labels.count(codes)})
+        about = {"class_count_": labels.count(codes), "_max_weight": None if weight is None else float(weight.max())}
+        self._publish_fit(found, rule, refit_time, class_attributes(labels) | about)
         if calibration is not None and config.limits_answers:
             given = {name: each for name, each in calibration.fit_params.items() if name in COSTS}
             known: Any = found

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
-from csf._common.files import read_record, write_record
+from csf._common.files import locked, read_record, write_record
 from csf._common.identity import fingerprint
 from csf._common.messages import warn
 from csf._common.sklearn import NoCallbackContext
@@ -723,6 +723,8 @@ class Checkpoint:
         self.fingerprint = fingerprint(content)
         # What the file keeps besides trials.
         self.kept: dict[str, Any] | None = None
+        # Whether the file is the one of this search, as far as this search knows.
+        self._is_own = False
         self._texts: dict[TrialKey, list[Any]] = {}
 
     def restore(self, studies: Sequence[History]) -> None:
@@ -740,12 +742,7 @@ class Checkpoint:
         """
         if not os.path.exists(self.path):
             return
-        content = read_record(self.path, FORMAT, VERSION)
-        if content.get("fingerprint") != self.fingerprint:
-            raise ValueError(
-                f"{self.path} belongs to another search: the data, splits, base, metric, strategy or settings differ. "
-                "It was left as it is; give another checkpoint path, or remove it to start again"
-            )
+        content = self._read()
         with self._reading():
             records_of = zip(studies, content["studies"], strict=True)
             pairs = [(study, [Trial.from_dict(record) for record in records]) for study, records in records_of]
@@ -753,6 +750,16 @@ class Checkpoint:
         self.kept = kept
         for study, trials in pairs:
             study.trials = trials
+
+    def _read(self) -> dict[str, Any]:
+        content = read_record(self.path, FORMAT, VERSION)
+        if content.get("fingerprint") != self.fingerprint:
+            raise ValueError(
+                f"{self.path} belongs to another search: the data, splits, base, metric, strategy or settings differ. "
+                "It was left as it is; give another checkpoint path, or remove it to start again"
+            )
+        self._is_own = True
+        return content
 
     def resume(
         self, studies: Sequence[History], solutions: EarlierSolutions, store: Any
@@ -782,4 +789,9 @@ class Checkpoint:
         histories = [[trial.to_dict() for trial in study.trials] for study in studies]
         scores = None if store is None else scores_to_record(store, self._texts)
         kept = None if solutions is None else {"memory": solutions.to_record(), "scores": scores}
-        write_record(self.path, FORMAT, VERSION, {"fingerprint": self.fingerprint, "studies": histories, "kept": kept})
+        with locked(self.path):
+            if not self._is_own and os.path.exists(self.path):  # another search began to write it meanwhile
+                self._read()
+            content = {"fingerprint": self.fingerprint, "studies": histories, "kept": kept}
+            write_record(self.path, FORMAT, VERSION, content)
+        self._is_own = True

@@ -196,6 +196,16 @@ class Outcome:
             "gap_": self.gap,
         } | ({} if self.store is None else {"held_out_": self.store})
 
+    @property
+    def scored(self) -> tuple[BoolArray, Array] | None:
+        """Truth and score of held-out samples of two classes, each once; ``None`` where there are none."""
+        return None
+
+    @property
+    def moves(self) -> bool:
+        """Whether `moved` can put the threshold at another share of positives."""
+        return self.store is not None and self.store[self.key].score is not None
+
     def assess(self) -> Assessment | None:
         """What the winner is worth; ``None`` without held-out scores."""
         return None if self.store is None else self._assessed(seed_of(self.config.random_state))
@@ -251,6 +261,16 @@ class SearchOutcome(Outcome):
         if self.moved_best is not None:
             attributes["best_index_at_prevalence_"], attributes["score_at_prevalence_"] = self.moved_best
         return attributes
+
+    @property
+    def scored(self) -> tuple[BoolArray, Array] | None:
+        """Truth and score of held-out samples of two classes, each once; ``None`` where there are none."""
+        store, score = self.store, self.row.score if self.moves else None
+        if store is None or score is None or not np.isfinite(score).all():
+            return None
+        # Repeated folds say the same sample again. Members of a group are samples of their own.
+        at = slice(None) if store.has_groups else np.unique(store.samples, return_index=True)[1]
+        return store.is_pos[at], score[at].astype(np.float64)
 
     def moved(self, pos: float, rule: Any) -> tuple[SearchOutcome, Any]:
         """The outcome and the rule at another share of positives."""

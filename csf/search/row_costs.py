@@ -257,6 +257,11 @@ class RowOutcome(CandidateOutcome):
             "dearest_share_": self.dearest_share,
         }
 
+    @property
+    def moves(self) -> bool:
+        """Never: what rows cost within the classes need not stay."""
+        return False
+
     def _assessed(self, seed: int) -> Assessment:
         return RowChoice(self.store).assess(self.candidate, self.tuned.threshold, seed, trained=self.n_splits > 0)
 
@@ -300,7 +305,7 @@ class RowOutcome(CandidateOutcome):
         return bands_of_costs(review, expit(self._log_odds), store.table, store.weights_in(store.copies))
 
     def moved(self, shares: Any, rule: Any) -> NoReturn:
-        """An error: what rows cost within the classes need not stay."""
+        """An error, see ``moves``."""
         raise ValueError(
             "at_prevalence moves one threshold, but this search decides each row by its own costs. Recalibrate the "
             "probabilities of the base for the new share, and search it with cv='prefit'"

@@ -290,8 +290,9 @@ def _shifted(search, held):
     share = f"{now[search.classes_.tolist().index(search.pos_label_)]:.3g}" if _binary(search) else "shares"
     text = (
         f"“{short(search.classes_[at], 40)}” is {now[at]:.1%} of the held-out data and {before[at]:.1%} of those "
-        f"learnt from, which chose class weights and threshold: search.at_prevalence({share}) moves the decision."
+        "learnt from, which chose class weights and threshold"
     )
+    text += f": search.at_prevalence({share}) moves the decision." if search._outcome.moves else "."
     return text if far[at] > SURE else None
 
 

@@ -6,9 +6,11 @@ import io
 import json
 import os
 import pickle
+import pkgutil
 import sys
 import zipfile
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -17,18 +19,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.cluster import Birch
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+import csf
+from csf import CostSearch
 from csf.cli import main
 from csf.cli.data import Features
-from csf.cli.predict import ALARM, PlainTree, load_model, required_trust, save_model
+from csf.cli.predict import _HOLDING, ALARM, PlainTree, _is_trusted, load_model, required_trust, save_model
 from csf.cli.problem import make_base
 from csf.cli.tables import CliError
+from csf.metrics import CostMatrix, Review
 from csf.metrics.profile import Hull
 
 pytest.importorskip("skops")
@@ -382,7 +390,7 @@ def test_batches_are_counted_and_an_alarm_is_an_exit_code(ok, model, table, cust
     other = tmp_path / "june.csv"
     wrong.to_csv(other, index=False)
     command = ["monitor", str(model), str(other), *map(str, options), "--plot", str(plot), "-q"]
-    assert [main(command) for _ in range(2)] == [ALARM, ALARM]
+    assert [main([*command, "--name", name]) for name in ("June", "July")] == [ALARM, ALARM]
     assert plot.stat().st_size > 1000
 
 
@@ -395,7 +403,10 @@ def test_alerts_need_no_labels(ok, model, table, tmp_path):
     ("options", "message"),
     [
         (("--target", "outcom"), "has no column 'outcom'"),
-        (("--target", "city"), "and the model knows"),
+        (("--target", "city"), "and the model knows the labels 'churn', 'stay'"),
+        (("--target", "outcome", "--weight", "weigh"), "has no column 'weigh'"),
+        (("--target", "outcome", "--weight", "weight"), "takes no sample_weight, because its bets have to know"),
+        (("--retune", "m.skops"), "--retune finds a threshold by labels; name their column with --target"),
         (("--target", "outcome", "--alpha", "3"), "must be a probability in (0, 1)"),
         (("--target", "outcome", "--constraint", "gmean >= 0.5"), "cannot read constraint"),
         (("--target", "outcome", "--audit", "0", "--constraint", "f1 >= 0.5"), "audit=0 only alerts have labels"),
@@ -403,3 +414,188 @@ def test_alerts_need_no_labels(ok, model, table, tmp_path):
 )
 def test_mistakes_are_said_in_one_line(error_of, model, table, tmp_path, options, message):
     assert message in error_of("monitor", model, table, "--state", tmp_path / "state.json", *options)
+
+
+def test_a_state_is_needed_to_count(error_of, model, table):
+    assert error_of("monitor", model, table, "--target", "outcome").startswith("--state names the file of the state")
+
+
+def test_the_same_file_is_counted_once(ok, error_of, model, table, tmp_path):
+    options = ("monitor", model, table, "--target", "outcome", "--state", tmp_path / "s.json")
+    ok(*options)
+    assert "'customers.csv' with these labels and predictions was counted before" in error_of(*options)
+    assert "480 labelled samples in 2 batches" in ok(*options, "--name", "other customers")
+
+
+def test_weights_of_rows_are_a_column(ok, table, tmp_path):
+    labels = ("--target", "outcome", "--positive", "churn", "--sample-weight", "weight")
+    ok("search", table, *labels, *QUICK, "--base", "logistic", "--save", tmp_path / "m.skops")
+    options = ("monitor", tmp_path / "m.skops", table, "--target", "outcome", "--constraint", "f1 >= 0.1")
+    text = ok(*options, "--weight", "weight", "--state", tmp_path / "s.json")
+    search, frame = csf.load(tmp_path / "m.skops"), pandas_of(table)
+    value = f1_score(
+        frame.outcome, search.predict(samples_of(search, frame)), sample_weight=frame.weight, pos_label="churn"
+    )
+    assert f"f1: {value:.4f}, 95% asymptotic interval" in text
+
+
+# ---------------------------------------------------------------- after an alarm, with a model of the command line
+
+
+def pandas_of(path):
+    return pytest.importorskip("pandas").read_csv(path)
+
+
+def samples_of(search, frame):
+    """What a model of the command line takes of a table: its columns, texts where they are no numbers."""
+    frame = frame[list(search.feature_names_in_)]
+    return frame.astype(dict.fromkeys(frame.select_dtypes("bool").columns, str))
+
+
+def test_each_step_after_an_alarm_works(ok, run, model, customers, tmp_path):
+    """As it is recommended: in Python, and as a command, with the same thresholds."""
+    later, state = tmp_path / "later.csv", ("--state", tmp_path / "state.json", "--constraint", "f1 >= 0.95")
+    customers.to_csv(later, index=False)
+    code, text, _ = run("monitor", model, later, "--target", "outcome", *state)
+    assert code == ALARM
+    assert "(csf predict --prevalence estimate)" in text
+    assert "(csf monitor --retune)" in text
+    search, frame = csf.load(model), pandas_of(later)
+    X = samples_of(search, frame)
+    monitor = search.monitor("f1 >= 0.95", path=tmp_path / "state.json")
+    assert monitor.alarm == "later.csv"
+    assert monitor.report() + "\n" == text
+
+    share = search.prevalence(X)
+    moved = search.at_prevalence(share)
+    assert 0.0 < moved.corrected_score_ < 1.0
+    assert moved.score_interval_[0] < moved.score_interval_[1]
+    out = ("-o", tmp_path / "p.csv", "--save", tmp_path / "moved.skops")
+    ok("predict", model, later, "--prevalence", "estimate", *out)
+    assert csf.load(tmp_path / "moved.skops").best_threshold_ == moved.best_threshold_
+    np.testing.assert_array_equal(pandas_of(tmp_path / "p.csv").prediction, moved.predict(X))
+    ok("predict", model, later, "--prevalence", 0.2, *out)
+    assert csf.load(tmp_path / "moved.skops").best_threshold_ == search.at_prevalence(0.2).best_threshold_
+
+    again = monitor.retune(X, frame.outcome.to_numpy())
+    text = ok("monitor", model, later, "--target", "outcome", "--retune", tmp_path / "retuned.skops")
+    assert f"{again.corrected_score_:.4f} to expect" in text
+    retuned = csf.load(tmp_path / "retuned.skops")
+    assert retuned.best_threshold_ == again.best_threshold_
+    np.testing.assert_array_equal(retuned.predict_proba(X), again.predict_proba(X))
+    # And so on with each of them.
+    for name in ("moved", "retuned"):
+        assert 0.0 < csf.load(tmp_path / f"{name}.skops").prevalence(X) < 1.0
+        watched = ("--target", "outcome", "--state", tmp_path / f"{name}.json")
+        assert run("monitor", tmp_path / f"{name}.skops", later, *watched)[0] in (0, ALARM)
+
+
+def test_rows_without_a_label_are_not_tuned_on(ok, model, customers, tmp_path):
+    customers["outcome"] = customers["outcome"].where(customers.index % 3 > 0, None)
+    customers.to_csv(tmp_path / "some.csv", index=False)
+    text = ok("monitor", model, tmp_path / "some.csv", "--target", "outcome", "--retune", tmp_path / "r.skops")
+    assert "tuned on 160 labelled rows" in text
+
+
+# ---------------------------------------------------------------- csf.load
+
+
+def test_csf_load_says_what_python_expects(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        csf.load(tmp_path / "none.skops")
+    (tmp_path / "other.skops").write_bytes(b"PK")
+    with pytest.raises(ValueError, match="is not a model saved by csf search --save"):
+        csf.load(tmp_path / "other.skops")
+    save_model(
+        tmp_path / "m.skops",
+        paper_search(make_pipeline(FunctionTransformer(np.savetxt), LinearSVC(dual=False))),
+        FEATURES,
+    )
+    with pytest.raises(ValueError, match=r"If you know where .* name them in trust= of csf\.load"):
+        csf.load(tmp_path / "m.skops")
+    assert csf.load(tmp_path / "m.skops", trust=["numpy.savetxt"]).metric == "f1"
+
+
+LABELLED = make_classification(240, 6, weights=[0.7], random_state=0)
+SEVERAL = make_classification(240, 6, n_classes=3, n_informative=4, random_state=0)
+OPTIONS = {"n_trials": 2, "param_grid": None, "cv": 2, "random_state": 0}
+COSTS = {"fn_cost": 5.0, "fp_cost": np.linspace(1.0, 2.0, 240)}
+KINDS = {
+    "two classes": (lambda: CostSearch(LogisticRegression(), **OPTIONS), *LABELLED, {}),
+    "margins": (lambda: CostSearch(LinearSVC(), "gmean", strategy="cone", **OPTIONS), *LABELLED, {}),
+    "own decisions": (lambda: CostSearch(LogisticRegression(), threshold=None, **OPTIONS), *LABELLED, {}),
+    "neighbours": (lambda: CostSearch(KNeighborsClassifier(), **OPTIONS), *LABELLED, {}),
+    "neighbours by balls": (
+        lambda: CostSearch(KNeighborsClassifier(algorithm="ball_tree", metric="manhattan"), **OPTIONS),
+        *(*LABELLED, {}),
+    ),
+    "models": (
+        lambda: CostSearch([LogisticRegression(), KNeighborsClassifier()], **OPTIONS | {"param_grid": "auto"}),
+        *(*LABELLED, {}),
+    ),
+    "constraint": (
+        lambda: CostSearch(LogisticRegression(), "recall", constraint="precision >= 0.3", confidence=0.8, **OPTIONS),
+        *(*LABELLED, {}),
+    ),
+    "review": (lambda: CostSearch(LogisticRegression(), review=Review(at_most=0.1), **OPTIONS), *LABELLED, {}),
+    "least gain": (lambda: CostSearch(LogisticRegression(), min_gain=1.0, **OPTIONS), *LABELLED, {}),
+    "mean of folds": (lambda: CostSearch(LogisticRegression(), refit="folds", **OPTIONS), *LABELLED, {}),
+    "prefit": (lambda: CostSearch(LogisticRegression().fit(*LABELLED), cv="prefit"), *LABELLED, {}),
+    "null class": (lambda: CostSearch(LogisticRegression(), null_class=0, **OPTIONS), *SEVERAL, {}),
+    "classes": (lambda: CostSearch(LogisticRegression(), "f1_macro", **OPTIONS), *SEVERAL, {}),
+    "classes by margins": (lambda: CostSearch(LinearSVC(), "mcc", **OPTIONS), *SEVERAL, {}),
+    "cost matrix": (lambda: CostSearch(LogisticRegression(), CostMatrix(1 - np.eye(3)), **OPTIONS), *SEVERAL, {}),
+    "costs of rows": (lambda: CostSearch(LogisticRegression(), "savings", **OPTIONS), *LABELLED, COSTS),
+    "weights": (
+        lambda: CostSearch(LogisticRegression(), **OPTIONS),
+        *(*LABELLED, {"sample_weight": np.arange(240) % 3 + 1.0}),
+    ),
+    **{
+        f"labels, {mean}": (
+            lambda mean=mean: CostSearch(LogisticRegression(), f"f1_{mean}", **OPTIONS),
+            *(LABELLED[0], np.column_stack([LABELLED[1], 1 - LABELLED[1]]), {}),
+        )
+        for mean in ("macro", "micro", "samples")
+    },
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_search_is_loaded_without_trust(name, tmp_path):
+    make, X, y, given = KINDS[name]
+    search, path = make().fit(X, y, **given), tmp_path / "m.skops"
+    save_model(path, search, Features("dense", 6))
+    assert required_trust(path) == []
+    loaded = csf.load(path)
+    costs = {cost: value for cost, value in given.items() if cost in COSTS}
+    np.testing.assert_array_equal(loaded.predict(X, **costs), search.predict(X, **costs))
+    if name not in ("labels, micro", "labels, samples"):
+        assert loaded.score_interval_ == search.score_interval_
+    save_model(path, loaded, Features("dense", 6))  # and once more
+    np.testing.assert_array_equal(csf.load(path).predict(X, **costs), search.predict(X, **costs))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("csf._common.files.write_json", "csf.evaluate.assessment.assess", "csf.cli.main", "csf.data.folds.np"),
+        *("csf.search.no_such.Thing", "csf.search.CostSearch", "csf.show.report.Comparison", "csfx.search.Study"),
+        *("csf.search.study.Study.save", "csf.evaluate.monitor.os", "builtins.eval", "csf"),
+    ],
+)
+def test_functions_and_what_is_no_class_of_results_need_trust(name):
+    """Also a class by a name that is not its own, and packages that write files."""
+    assert not _is_trusted(name)
+
+
+def test_classes_that_are_trusted_run_nothing_when_they_are_read():
+    """Reading sets attributes, unless a class says otherwise: those that do are known here."""
+    known, odd = {"Bunch", "Cause", "EntryStore", "ErrorProfile", "Hull", "Trial"}, set()
+    for package in _HOLDING:
+        folder = import_module(package.removesuffix("."))
+        for info in pkgutil.walk_packages(folder.__path__, package):
+            for kind in vars(import_module(info.name)).values():
+                if isinstance(kind, type) and _is_trusted(f"{kind.__module__}.{kind.__qualname__}"):
+                    odd |= {kind.__name__ for special in ("__setstate__", "__reduce__") if special in vars(kind)}
+    assert odd <= known

@@ -1,21 +1,31 @@
 """A fitted threshold that is watched."""
 
+import hashlib
 import json
+import os
 import subprocess
 import sys
 import textwrap
 import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import logsumexp
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
+from sklearn.model_selection import KFold, RepeatedKFold
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.metrics import Constraint, MeanCost
+from csf.thresholding import estimate_prevalence
+from csf.thresholds.linear_rule import Sigmoid
 from tests.benchmarks import monitor as benchmark
 
 QUICK = {"n_trials": 2, "param_grid": None, "cv": 3, "threshold": "tune", "random_state": 0}
@@ -271,7 +281,7 @@ def test_the_share_of_positives_is_estimated_without_labels(data, search):
     share = search.prevalence(X[1500:])
     assert share == pytest.approx(y[1500:].mean(), abs=0.05)
     more = X[1500:][y[1500:] == 1]
-    with pytest.warns(UserWarning, match=r"the share of positives has moved from .* and at_prevalence\(0\.\d+\) moves"):
+    with pytest.warns(UserWarning, match=r"the share of positives has moved .* and at_prevalence\(0\.\d+\) moves"):
         moved = search.prevalence(np.concatenate([X[1500:], more, more]))
     assert search.at_prevalence(moved).best_threshold_ < search.best_threshold_
 
@@ -282,11 +292,214 @@ def test_a_share_at_the_end_of_its_range_is_none(data, search):
         assert search.prevalence(X + 5.0 * search.best_estimator_.coef_) > 0.99
 
 
-def test_no_probabilities_no_share(data):
+def test_no_scores_and_no_probabilities_no_share(data):
     X, y = data
-    search = CostSearch(LinearSVC(), **QUICK).fit(X, y)
+    search = CostSearch(LinearSVC(), **QUICK | {"threshold": None}).fit(X, y)
     with pytest.raises(ValueError, match="estimated from probabilities of two classes"):
         search.prevalence(X)
+
+
+@pytest.mark.parametrize("base", [LogisticRegression(), LinearSVC()], ids=lambda base: type(base).__name__)
+def test_shares_are_estimated_by_held_out_scores(data, base):
+    X, y = data
+    search = CostSearch(base, **QUICK).fit(X[:1500], y[:1500])
+    truth, score = search.held_out_.is_pos, search.held_out_[search._outcome.key].score.astype(float)
+    sigmoid = Sigmoid().fit(score, truth, None)
+    known = truth, sigmoid.predict(score)
+    by_hand = estimate_prevalence(sigmoid.predict(search.score_samples(X[1500:])), y[:1500].mean(), known=known)
+    share = search.prevalence(X[1500:])
+    assert (share, *share.interval) == pytest.approx((by_hand, *by_hand.interval), abs=1e-6)
+    stored = search._without_scores().prevalence(X[1500:])
+    assert (stored, *stored.interval) == (share, *share.interval)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "base", [LogisticRegression(), LinearSVC(), GaussianNB()], ids=lambda base: type(base).__name__
+)
+def test_intervals_of_shares_by_held_out_scores_hold(base):
+    """By the model's own probabilities, taken as true, 59 to 68 % of them do."""
+    held = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        y, later = rng.random(500) < 0.2, rng.random(1000) < 0.35
+        X, new = (rng.normal(size=(each.size, 6)) + 1.2 * each[:, None] * (np.arange(6) < 1) for each in (y, later))
+        search = CostSearch(base, **QUICK).fit(X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # which tells that the share has moved
+            low, high = search.prevalence(new).interval
+        held += low <= 0.35 <= high
+    assert held >= 40 * (0.85 - 2.0 * np.sqrt(0.09 / 40))
+
+
+@pytest.mark.filterwarnings("ignore:the share of positives has moved")
+def test_entries_of_one_sample_are_counted_once_for_its_share(data):
+    X, y = data
+    options = {"n_trials": 1, "param_grid": None, "random_state": 0}
+    once, thrice = (
+        CostSearch(LogisticRegression(), cv=cv, **options).fit(X[:600], y[:600])
+        for cv in (KFold(3), RepeatedKFold(n_splits=3, n_repeats=3, random_state=0))
+    )
+    widths = [np.diff(search.prevalence(X[600:]).interval).item() for search in (once, thrice)]
+    assert widths[1] == pytest.approx(widths[0], rel=0.15)
+
+
+# ---------------------------------------------------------------- weights and costs of samples
+
+
+def weighted(search, demand="f1 >= 0.3", **options):
+    return search.monitor(demand, max_weight=3.0, **options)
+
+
+def test_whole_weights_are_samples_repeated(search):
+    rng = np.random.default_rng(10)
+    y, found = batch(rng, 800, 0.1, 0.06, 0.06)
+    weight = rng.integers(0, 4, 800)
+    for demand in ("f1 >= 0.3", "f2 >= 0.3", "precision >= 0.3", Constraint(MeanCost(5.0), "<=", 0.9)):
+        one, all_rows = weighted(search, demand), search.monitor(demand)
+        one.update(y, found, sample_weight=weight)
+        all_rows.update(np.repeat(y, weight), np.repeat(found, weight))
+        assert one.value == pytest.approx(all_rows.value)
+        assert one.n_samples == (weight > 0).sum()
+        assert one.interval[0] < one.value < one.interval[1]
+
+
+def test_weights_and_their_largest_have_no_unit(search):
+    rng = np.random.default_rng(11)
+    y, found = batch(rng, 500, 0.05, 0.08, 0.05)
+    weight = rng.uniform(0.1, 3.0, 500)
+    capitals = []
+    for unit in (1.0, 1e-3, 1e4):
+        monitor = search.monitor("f1 >= 0.5", max_weight=3.0 * unit)
+        monitor.update(y, found, sample_weight=weight * unit)
+        capitals.append(monitor.capital)
+    assert capitals == pytest.approx([capitals[0]] * 3)
+
+
+def test_alarms_of_weighted_samples_are_rarer_than_alpha(search):
+    """Heavy samples are worse and light ones better: at the level only with their weights."""
+    alarms = 0
+    for seed in range(60):
+        rng, monitor = np.random.default_rng(seed), search.monitor("precision >= 0.6", alpha=0.1, max_weight=10.0)
+        for _ in range(12):
+            heavy = rng.random(300) < 0.1
+            right = rng.random(300) < np.where(heavy, 0.5, 0.7111)  # (1 * .5 + .9 * .7111) / 1.9 = .6
+            monitor.update(right.astype(int), np.ones(300, dtype=int), sample_weight=np.where(heavy, 10.0, 1.0))
+        alarms += bool(monitor.alarm)
+    assert alarms / 60 <= 0.1 + 2.0 * np.sqrt(0.1 * 0.9 / 60)
+
+
+@pytest.fixture(scope="module")
+def of_weights(data):
+    weight = np.where(np.arange(1500) % 10 == 0, 20.0, 1.0)
+    return CostSearch(LogisticRegression(), **QUICK).fit(data[0][:1500], data[1][:1500], sample_weight=weight)
+
+
+def test_a_fall_of_heavy_samples_is_found(data, of_weights):
+    X, y = data[0][1500:], data[1][1500:]
+    weight = np.where(np.arange(1500) % 10 == 0, 20.0, 1.0)
+    monitor, found = of_weights.monitor(), of_weights.predict(X)
+    assert monitor.max_weight == 40.0
+    assert not monitor.update(y, found, sample_weight=weight)
+    assert monitor.value == pytest.approx(f1_score(y, found, sample_weight=weight))
+    turned = np.where(weight > 1.0, 1 - y, y)
+    assert monitor.update(turned, found, sample_weight=weight) == "2"
+    again = monitor.retune(X, y, sample_weight=weight)
+    assert again.monitor().max_weight == 40.0
+
+
+def test_weights_that_are_missing_or_too_large_are_said(data, search, of_weights):
+    y, found = batch(np.random.default_rng(12), 50, 0.2, 0.1, 0.1)
+    with pytest.warns(UserWarning, match=r"fitted with sample weights.*these samples have none.*Give sample_weight="):
+        of_weights.monitor("f1 >= 0.3").update(y, found)
+    monitor = of_weights.monitor("f1 >= 0.3")
+    monitor.update(y, found, sample_weight=np.ones(50))
+    with pytest.raises(ValueError, match=r"takes no sample_weight.*make it with max_weight="):
+        search.monitor("f1 >= 0.3").update(y, found, sample_weight=np.ones(50))
+    for weight, message in (
+        (np.full(50, 41.0), r"has the weight 41, but this monitor bets on weights of at most 40"),
+        (-np.ones(50), r"sample_weight must hold a finite number >= 0 for each of 50 samples"),
+        (np.ones(49), r"sample_weight must hold a finite number >= 0 for each of 50 samples"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            monitor.update(y, found, sample_weight=weight)
+    assert monitor.n_batches == 1
+    for value in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="max_weight must be positive and finite"):
+            search.monitor("f1 >= 0.3", max_weight=value)
+
+
+def test_weights_of_samples_without_a_label_may_be_missing(search):
+    y, weight = np.array([1.0, np.nan, 0.0, 1.0]), np.array([2.0, np.nan, 1.0, 0.0])
+    monitor = weighted(search)
+    monitor.update(y, [1, 0, 1, 0], sample_weight=weight)
+    assert (monitor.n_samples, monitor.value) == (2, pytest.approx(4.0 / 5.0))
+
+
+@pytest.mark.parametrize("cost", [MeanCost(), MeanCost(fn=5.0), MeanCost(fn=1.0, fp=1.0)], ids=str)
+def test_intervals_of_mean_costs_are_those_of_the_costs_of_rows(search, cost):
+    rng = np.random.default_rng(13)
+    monitor = search.monitor(Constraint(cost, "<=", 0.3))
+    y, found = batch(rng, 2000, 0.05, 0.1, 0.1)
+    costs = np.where(y != found, rng.exponential(3.0, 2000), 0.0)
+    monitor.update(y, found, cost=costs)
+    assert monitor.value == pytest.approx(costs.mean())
+    assert monitor.interval[0] < costs.mean() < monitor.interval[1]
+    assert "asymptotic interval" in monitor.report()
+
+
+def test_costs_that_have_no_bound_are_not_bet_on(search):
+    with pytest.raises(ValueError, match="costs of samples have no upper bound to bet on"):
+        search.monitor(Constraint(MeanCost(), ">=", 0.1)).update([0, 1], [1, 1], cost=[9.0, 0.0])
+
+
+# ---------------------------------------------------------------- what to do
+
+
+def test_what_is_recommended_works(data, search):
+    X, y = data
+    several = make_classification(600, 8, n_classes=3, n_informative=5, random_state=0)
+    options = QUICK | {"n_trials": 3}
+    searches = {
+        "plain": (search, "f1 >= 0.99", X, y, {"prevalence", "retune"}),
+        "own decision": (
+            CostSearch(LogisticRegression(), **options | {"threshold": None}).fit(X, y),
+            *("f1 >= 0.99", X, y, set()),
+        ),
+        "classes": (
+            CostSearch(LogisticRegression(), "f1_macro", **options).fit(*several),
+            *("accuracy >= 0.99", *several, {"retune"}),
+        ),
+        "costs": (
+            CostSearch(LogisticRegression(), "cost", **options | {"threshold": "stable"}).fit(
+                X, y, fn_cost=5.0, fp_cost=1.0
+            ),
+            *(Constraint(MeanCost(), "<=", 0.001), X, y, {"retune"}),
+        ),
+    }
+    for name, (fitted, demand, X_new, y_new, expected) in searches.items():
+        monitor = fitted.monitor(demand)
+        assert monitor.update(y_new, fitted.predict(X_new, **costs_of(name))), name
+        text = monitor.report()
+        assert {way for way in ("prevalence", "retune") if way in text} == expected, name
+        if "prevalence" in expected:
+            assert 0.0 < fitted.prevalence(X_new) < 1.0
+            assert fitted.at_prevalence(0.4).best_threshold_ < fitted.best_threshold_
+        if "retune" in expected:
+            assert monitor.retune(X_new, y_new, **costs_of(name)).predict(X_new, **costs_of(name)).shape == y_new.shape
+
+
+def costs_of(name):
+    return {"fn_cost": 5.0, "fp_cost": 1.0} if name == "costs" else {}
+
+
+def test_probabilities_are_those_of_the_model_after_another_tuning(data):
+    X, y = data
+    search = CostSearch(LogisticRegression(), strategy="cone", **QUICK).fit(X[:1500], y[:1500])
+    assert search.best_cost_weights_[0] != search.best_cost_weights_[1]
+    again = search.monitor("f1 >= 0.6").retune(X[1500:], y[1500:])
+    np.testing.assert_allclose(again.predict_proba(X), search.predict_proba(X))
+    np.testing.assert_allclose(again.monitor().retune(X, y).predict_proba(X), search.predict_proba(X))
 
 
 # ---------------------------------------------------------------- files
@@ -322,6 +535,121 @@ def test_a_state_of_another_model_or_of_other_options_is_refused(data, search, t
     path.write_bytes(before[:-20])
     with pytest.raises(ValueError, match="is damaged"):
         search.monitor("f1 >= 0.6", path=path)
+
+
+def test_an_update_that_fails_counts_nothing(search, tmp_path, monkeypatch):
+    y, found = batch(np.random.default_rng(14), 300, 0.1, 0.05, 0.05)
+    path = tmp_path / "folder" / "monitor.json"
+    monitor = search.monitor("f1 >= 0.2", path=path)
+    with pytest.raises(FileNotFoundError):
+        monitor.update(y, found, name="May")
+    path.parent.mkdir()
+    monitor.update(y, found, name="May")
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            monitor.update(y, found, name="June")
+    assert (monitor.n_samples, monitor.n_batches) == (300, 1)
+    assert [name for name, _, _ in monitor.history] == ["May"]
+    monitor.update(y, found, name="June")
+    once = search.monitor("f1 >= 0.2")
+    for name in ("May", "June"):
+        once.update(y, found, name=name)
+    for each in (monitor, search.monitor("f1 >= 0.2", path=path)):
+        assert (each.n_samples, each.capital, each.history) == (600, once.capital, once.history)
+
+
+def test_monitors_of_one_file_add_to_each_other(search, tmp_path):
+    rng, path = np.random.default_rng(15), tmp_path / "monitor.json"
+    one, other, alone = (search.monitor("f1 >= 0.2", path=each) for each in (path, path, None))
+    for week in range(8):
+        y, found = batch(rng, 100, 0.1, 0.05, 0.05)
+        (one, other)[week % 3 % 2].update(y, found, name=f"week {week}")
+        alone.update(y, found, name=f"week {week}")
+    known = search.monitor("f1 >= 0.2", path=path)
+    assert (known.n_samples, known.capital, known.history) == (800, alone.capital, alone.history)
+
+
+def test_threads_of_one_file_lose_nothing(search, tmp_path):
+    path = tmp_path / "monitor.json"
+    y, found = batch(np.random.default_rng(16), 20, 0.3, 0.1, 0.1)
+    monitors = [search.monitor("f1 >= 0.2", path=path) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda monitor: [monitor.update(y, found) for _ in range(5)], monitors))
+    assert search.monitor("f1 >= 0.2", path=path).n_samples == 400
+
+
+def test_the_same_batch_is_counted_once(search, tmp_path):
+    path = tmp_path / "monitor.json"
+    y, found = batch(np.random.default_rng(17), 60, 0.2, 0.1, 0.1)
+    search.monitor("f1 >= 0.2", path=path).update(y, found, name="June")
+    monitor = search.monitor("f1 >= 0.2", path=path)
+    with pytest.raises(ValueError, match="the batch 'June' with these labels and predictions was counted before"):
+        monitor.update(y, found, name="June")
+    assert monitor.n_samples == 60
+    monitor.update(y, found, name="July")
+    monitor.update(y[1:], found[1:], name="June")
+    for _ in range(2):  # without a name they may be other samples that look alike
+        monitor.update(y, found)
+    assert monitor.n_samples == 299
+
+
+def test_an_empty_name_is_none(search):
+    monitor = search.monitor("f1 >= 0.9")
+    assert monitor.update(np.repeat([0, 1], 300), np.repeat([1, 0], 300), name="") == "1"
+
+
+@pytest.fixture(scope="module")
+def written(search, tmp_path_factory):
+    path = tmp_path_factory.mktemp("state") / "monitor.json"
+    monitor = search.monitor("f1 >= 0.2", path=path)
+    for week in range(3):
+        monitor.update(*batch(np.random.default_rng(week), 60, 0.2, 0.1, 0.1), name=f"week {week}")
+    return path, json.loads(path.read_text(encoding="utf-8"))
+
+
+STATE = ("alarm", "n_batches", "_n_counted", "_mixed", "_best", "_starts", "_since", "_whole", "_names", "_values")
+ODD = [None, "1", -1, 1.5, 10**400, float("nan"), float("inf"), [], [1], [[1.0], [1.0, 2.0]], {}, {"a": 1}, True, 5]
+
+
+@given(name=st.sampled_from([*STATE, "_seen", "_has_costs"]), value=st.sampled_from(ODD), depth=st.integers(0, 2))
+def test_a_crafted_state_is_refused_or_is_one(search, written, name, value, depth):
+    """Whatever is read can be told; what is no state of this version is a ValueError that leaves the file."""
+    path, content = written
+    crafted = json.loads(json.dumps(content))
+    place, key = crafted, name
+    while depth and isinstance(place[key], list) and place[key]:
+        place, key, depth = place[key], 0, depth - 1
+    place[key] = value
+    crafted.pop("sha256")
+    crafted["sha256"] = hashlib.sha256(json.dumps(crafted, sort_keys=True).encode()).hexdigest()
+    other = path.with_name("crafted.json")
+    other.write_text(json.dumps(crafted), encoding="utf-8")
+    try:
+        monitor = search.monitor("f1 >= 0.2", path=other)
+    except ValueError as error:
+        assert "it was left as it is" in str(error)  # noqa: PT017
+        return
+    assert not (isinstance(value, float) and not np.isfinite(value))
+    assert np.isfinite([*monitor.interval, monitor.capital, *monitor.history[0][1:]]).all()
+    assert monitor.n_samples >= 0
+    monitor.report()
+    monitor.update([0, 1], [0, 1], name="next")
+
+
+@pytest.mark.parametrize("name", STATE)
+def test_a_state_without_a_part_is_refused(search, written, name):
+    path, content = written
+    crafted = {key: value for key, value in content.items() if key not in (name, "sha256")}
+    crafted["sha256"] = hashlib.sha256(json.dumps(crafted, sort_keys=True).encode()).hexdigest()
+    other = path.with_name("short.json")
+    other.write_text(json.dumps(crafted), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"is not a state that this csf writes \(see {name}"):
+        search.monitor("f1 >= 0.2", path=other)
 
 
 KILLED = """

@@ -409,7 +409,8 @@ _MOST_LABELS = 100
 class Survey:
     """What the first pass found.
 
-    ``table`` is a pandas frame with the ``weight`` and number of ``rows`` of each partition, fold and label;
+    ``table`` is a pandas frame with the ``weight``, the ``largest`` one and number of ``rows`` of each partition, fold
+    and label;
     ``marks`` are by what partitions are known again; ``checksum`` is that of everything, where it was asked for;
     ``moments`` are those of each fold, where the base needs them.
     """
@@ -476,7 +477,7 @@ def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]],
             f"{part.index} they are not"
         )
     rows = pandas.DataFrame({"fold": part.fold, "label": part.y, "weight": 1.0 if weight is None else weight})
-    cells = rows.groupby(["fold", "label"])["weight"].agg(weight="sum", rows="size").reset_index()
+    cells = rows.groupby(["fold", "label"])["weight"].agg(weight="sum", rows="size", largest="max").reset_index()
     n_labels = len(set(cells["label"]))
     if n_labels > _MOST_LABELS:
         raise ValueError(f"y must hold two class labels, got {n_labels} different values in one partition")

@@ -98,6 +98,7 @@ _TAKEN = [
     "n_features_in_",
     "feature_names_in_",
     "refit_time_",
+    "_max_weight",
 ]
 
 
@@ -306,6 +307,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self._publish(found, rule)
         vars(self).update(class_attributes(engine.labels))
         self.class_count_, self.counted_cuts_ = engine.found.count(self.classes_), list(found.counted)
+        self._max_weight = None if sample_weight is None else float(engine.found.table["largest"].max())
         self.n_features_in_ = data.n_features
         if data.feature_names is not None:
             self.feature_names_in_ = data.feature_names

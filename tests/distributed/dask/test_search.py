@@ -765,3 +765,17 @@ def test_class_weights_are_those_of_the_users_labels(labels, positive, scaled):
     for model in (search, search.to_local(), search.best_estimator_):
         assert np.mean(np.asarray(model.predict(X)) == own.predict(X)) > 0.99
         np.testing.assert_array_equal(model.classes_, names)
+
+
+def test_a_monitor_knows_the_weights_and_tunes_in_memory(data):
+    X, y = data[:2]
+    weight = np.where(np.arange(len(y)) % 7 == 0, 5.0, 1.0)
+    parts = [pieces(3, each)[0] for each in (X, y, weight)]
+    search = DaskCostSearch(LogisticRegression(), "f1", n_trials=1, param_grid=None, random_state=0)
+    search.fit(parts[0], parts[1], sample_weight=parts[2])
+    for fitted in (search, search.to_local()):
+        monitor = fitted.monitor("f1 >= 0.99")
+        assert monitor.max_weight == 10.0
+        assert monitor.update(y, search.to_local().predict(X), sample_weight=weight) == "1"
+        again = monitor.retune(X, y, sample_weight=weight)
+        np.testing.assert_array_equal(again.score_samples(X), search.to_local().score_samples(X))
