@@ -274,9 +274,14 @@ class SearchOutcome(Outcome):
         # Without splits nothing was trained: the model is the user's own.
         trained = self.n_splits > 0
         found = assess(store, self.metric, self.key, random_state=seed, chooser=self.chooser, trained=trained)
-        # Draws of a sample say what the choice added, and counts of all rows what was attained.
-        more = self.score - self.row.value if store.sampled else 0.0
-        return replace(found, corrected_score=found.corrected_score + more)
+        if not store.sampled:
+            return found
+        # Draws of a sample say what the choice added to the best value there, and counts of all rows what was attained.
+        # At the threshold of all rows the sample may miss the constraint, and attain more than any choice there can.
+        metric, attained = self.metric, self.row.value
+        if self.threshold is not None:
+            attained = metric.of(self.curve().best(metric, metric.constraint).profile)
+        return replace(found, corrected_score=found.corrected_score + self.score - attained)
 
     def ranked(self) -> Ranked:
         """The held-out entries by their scores."""

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import isclose
+from numbers import Number
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -421,8 +422,16 @@ class Survey:
 
     @property
     def labels(self) -> Array:
-        """All labels."""
-        return np.unique(np.array(self.table["label"].tolist()))
+        """All labels; a TypeError where some are texts and others numbers, of which numpy would make texts."""
+        labels = self.table["label"].tolist()
+        kinds = {_kind(label): (label, part) for label, part in zip(labels, self.table["part"])}
+        if len(kinds) > 1:
+            met = " and ".join(f"{kind}s in partition {part}, such as {label!r}" for kind, (label, part) in kinds.items())
+            raise TypeError(
+                f"y holds {met}: labels must be of one kind in all partitions. Convert them before the search, e.g. "
+                "y.astype(int); of an array y.map_blocks(lambda part: part.astype(int), dtype=int)"
+            )
+        return np.unique(np.array(labels))
 
     @property
     def n_folds(self) -> int:
@@ -450,6 +459,13 @@ class Survey:
 def survey(data: DaskData, moments: Callable[[RawPart], dict[int, Moments]], *, checksum: bool) -> Survey:
     """Make the first pass, with moments of the features; with ``checksum`` other data are recognised by them."""
     return data.reduced(partial(_of_part, moments=moments, checksum=checksum), _merged)
+
+
+def _kind(label: Label) -> str:
+    """Kind of a label: those of one kind can be equal."""
+    if isinstance(label, str):
+        return "text"
+    return "number" if isinstance(label, Number | np.bool_) else type(label).__name__
 
 
 def check_labels_given(part: RawPart) -> None:

@@ -78,9 +78,11 @@ def profile_of(rule: ThresholdRule, data: DaskData) -> ErrorProfile:
 def _judged(part: RawPart, *, rule: ThresholdRule) -> Array:
     """Weights of one partition by truth and prediction."""
     check_labels_given(part)
-    known = np.isin(part.y, rule.names)
-    if not known.all():
-        raise ValueError(f"y holds the label {part.y[~known].tolist()[0]!r}, the search knows {sorted(rule.names)}")
+    import pandas
+
+    # numpy would compare texts and numbers as texts.
+    for label in set(pandas.unique(part.y).tolist()).difference(rule.names.tolist()):
+        raise ValueError(f"y holds the label {label!r} in partition {part.index}, the search knows {sorted(rule.names)}")
     predicted = _Asked(rule, "predict", rule.names[:0])(part.X)
     cells = 2 * (part.y != rule.null) + (predicted != rule.null)
     return np.bincount(cells, weights=part.weight, minlength=4).reshape(2, 2).astype(np.float64)

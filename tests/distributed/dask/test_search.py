@@ -628,6 +628,68 @@ def test_last_digits_of_features_may_change_from_read_to_read(data):
     assert found.best_score_ == pytest.approx(fixed.best_score_, abs=1e-3)
 
 
+def labelled(y, kinds):
+    """Dask labels with a partition of each kind, whatever Dask believes of them."""
+    parts = [kind(part) for kind, part in zip(kinds, np.array_split(y, len(kinds)))]
+    series = dd.from_delayed([dask.delayed(pd.Series)(part) for part in parts], meta=("y", "int64"), verify_meta=False)
+    arrays = [da.from_delayed(dask.delayed(part), part.shape, np.int64, meta=np.empty(0, np.int64)) for part in parts]
+    return series, da.concatenate(arrays)
+
+
+TEXTS, OBJECTS = (lambda part: part.astype(str)), (lambda part: part.astype(object))
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        (TEXTS, np.int64, np.int64),
+        (np.int64, lambda part: part.astype(str).astype(object), np.float64),
+        (np.bool_, lambda part: part.astype("S"), np.bool_),
+        (np.int64, lambda part: np.where(np.arange(part.size) % 2, part.astype(object), part.astype(str)), np.int64),
+    ],
+)
+@pytest.mark.parametrize("pos_label", [None, 1, "1"])
+def test_labels_of_two_kinds_are_refused_with_their_partitions(data, fitted, kinds, pos_label):
+    X, y, _ = data
+    whole = frames(3, X, y)[0], pieces(3, X)[0]
+    for rows, labels in zip(whole, labelled(y, kinds)):
+        message = r"y holds (\w+s in partition \d, such as .*){2}: labels must be of one kind .*y.astype\(int\)"
+        with pytest.raises(TypeError, match=message):
+            DaskCostSearch(LinearSVC(), n_trials=1, pos_label=pos_label).fit(rows, labels)
+    with pytest.raises(ValueError, match="y holds the label b?'.' in partition .*, the search knows"):
+        fitted.score(whole[1], labelled(y, kinds)[1])
+
+
+@pytest.mark.parametrize("labels", range(2), ids=["frames", "arrays"])
+def test_the_advice_for_labels_of_two_kinds_helps(data, labels):
+    X, y, _ = data
+    mixed = labelled(y, (TEXTS, np.int64, OBJECTS))[labels]
+    mended = mixed.map_blocks(lambda part: part.astype(int), dtype=int) if labels else mixed.astype(int)
+    rows = pieces(3, X)[0] if labels else frames(3, X, y)[0]
+    search = DaskCostSearch(LinearSVC(), n_trials=1, param_grid=None, cv=2).fit(rows, mended)
+    assert search.class_count_.tolist() == np.bincount(y).tolist()
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        (np.int64, np.float64, np.int8),
+        (np.bool_, np.int64, np.float32),
+        (OBJECTS, np.bool_, np.uint8),
+        (lambda part: pd.Categorical(part, [1, 0, 2]), np.int64, lambda part: pd.array(part, dtype="Int64")),
+    ],
+)
+def test_equal_labels_of_several_types_are_one_class(data, kinds):
+    X, y, _ = data
+    search, plain = (DaskCostSearch(LinearSVC(), n_trials=1, param_grid=None, cv=2) for _ in range(2))
+    rows, labels = frames(3, X, y)[0], labelled(y, kinds)[0]
+    search.fit(rows, labels)
+    plain.fit(rows, frames(3, X, y)[1])
+    assert search.class_count_.tolist() == np.bincount(y).tolist()
+    assert search.best_score_ == plain.best_score_
+    assert search.score(rows, labels) == plain.score(rows, frames(3, X, y)[1])
+
+
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
 def test_labels_of_texts_that_are_missing(data, missing):
     X, y, _ = data
