@@ -416,11 +416,9 @@ class _Family(NamedTuple):
 class SampledStore(ScoreStore):
     """Held-out scores of a sample of rows, with the values that trials attain there and not on all rows."""
 
-    sampled = True
-
-    def __init__(self, entries: PartScores, metric: Metric) -> None:
+    def __init__(self, entries: PartScores, metric: Metric, n_rows: int) -> None:
         super().__init__(entries.is_pos, entries.weight)
-        self.metric = metric
+        self.metric, self.share = metric, entries.is_pos.size / n_rows
 
     def put(self, row: ScoreRow) -> None:
         """Keep a row with its value on these rows."""
@@ -455,7 +453,9 @@ class EngineTrainer(BatchTrainer):
         self.store = None if self.entries is None else self._store(self.entries)
 
     def _store(self, entries: PartScores) -> ScoreStore:
-        return SampledStore(entries, self.metric) if self.sampled else ScoreStore(entries.is_pos, entries.weight)
+        if not self.sampled:
+            return ScoreStore(entries.is_pos, entries.weight)
+        return SampledStore(entries, self.metric, int(self.totals.rows[:-1].sum()))
 
     def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
         """As many trials at once as the engine trains in the same passes, but one of each setting."""

@@ -246,6 +246,37 @@ def test_settings_race_on_a_sample(data, sampled, monkeypatch):
     assert search.to_local().at_prevalence(0.3).best_estimator_ is search.best_estimator_
 
 
+def covers(seed, metric, constraint):
+    """Whether the interval of a sample holds what counts of all rows say, and how wide it is beside that of all."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40_000, 3))
+    y = (X @ [1.0, 0.8, 0.4] + rng.normal(size=40_000) > 3.5).astype(int)
+    options = {"constraint": constraint, "n_trials": 2, "param_grid": None, "cv": 3, "random_state": seed}
+    search = DaskCostSearch(LogisticRegression(), metric, **options).fit(*pieces(4, X, y))
+    low, high = search.score_interval_
+    # What the interval of a share says of all rows of the rare class, by whom the metric is known.
+    assert high - low < 12.0 / np.sqrt(y.sum())
+    return low <= search.best_score_ <= high
+
+
+def test_the_interval_of_a_sample_holds_what_is_counted_under_a_constraint(sampled, monkeypatch):
+    monkeypatch.setattr("csf.distributed.dask.engine._SAMPLED", 4096)
+    assert covers(0, "recall", "precision >= 0.5")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("metric", "constraint"),
+    [
+        *(("recall", "precision >= 0.5"), ("recall", "precision >= 0.7"), ("precision", "recall >= 0.4")),
+        *(("f1", None), ("recall", "fpr <= 0.002")),
+    ],
+)
+def test_intervals_of_samples_hold_what_is_counted(sampled, monkeypatch, metric, constraint):
+    monkeypatch.setattr("csf.distributed.dask.engine._SAMPLED", 4096)
+    assert sum(covers(seed, metric, constraint) for seed in range(20)) >= 18
+
+
 def test_the_gain_over_equal_costs_is_drawn_from_a_sample(data, sampled):
     X, y, weight = data
     search = DaskCostSearch(LinearSVC(), cv=3, random_state=0, min_gain=1.5).fit(*pieces(3, X, y, weight))
