@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypedDict, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypedDict, TypeVar, final
 
 import numpy as np
 

@@ -17,7 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf.data.costs import check_class_weight
-from csf.distributed.dask.collections import DaskData, RawPart, check_labels_given, is_array, is_frame, require_dask
+from csf.distributed.dask.collections import (
+    DaskData,
+    LostWorkers,
+    RawPart,
+    check_labels_given,
+    is_array,
+    is_frame,
+    require_dask,
+)
 from csf.distributed.dask.engine import DaskEngine, base_kind
 from csf.distributed.engine import EngineSearch, check_folds
 from csf.metrics import get_metric
@@ -35,6 +43,7 @@ if TYPE_CHECKING:
     from csf.metrics.registry import MetricLike
     from csf.search.strategies.base import Strategy
     from csf.search.study import Bound
+    from csf.trainers.base import Training
 
 # ---------------------------------------------------------------- lazy predictions
 
@@ -82,7 +91,9 @@ def _judged(part: RawPart, *, rule: ThresholdRule) -> Array:
 
     # numpy would compare texts and numbers as texts.
     for label in set(pandas.unique(part.y).tolist()).difference(rule.names.tolist()):
-        raise ValueError(f"y holds the label {label!r} in partition {part.index}, the search knows {sorted(rule.names)}")
+        raise ValueError(
+            f"y holds the label {label!r} in partition {part.index}, the search knows {sorted(rule.names)}"
+        )
     predicted = _Asked(rule, "predict", rule.names[:0])(part.X)
     cells = 2 * (part.y != rule.null) + (predicted != rule.null)
     return np.bincount(cells, weights=part.weight, minlength=4).reshape(2, 2).astype(np.float64)
@@ -422,7 +433,7 @@ def _refitted(search: EngineSearch, engine: DaskEngine, found: SearchOutcome) ->
     """The winner trained on everything, and what predicts with it in memory."""
     kind, labels = engine.kind, engine.labels
     base = search.bases[found.winner.setting]
-    fitted = kind.fitted(base, search.train_on_everything(found).model, engine.data.feature_names)
+    fitted = kind.fitted(base, _trained_on_everything(search, engine, found).model, engine.data.feature_names)
     rule = ThresholdRule.of(
         kind.local(fitted),
         known=np.array([0, 1]),
@@ -434,3 +445,22 @@ def _refitted(search: EngineSearch, engine: DaskEngine, found: SearchOutcome) ->
         costs=found.winner.costs,
     )
     return fitted, rule
+
+
+def _trained_on_everything(search: EngineSearch, engine: DaskEngine, found: SearchOutcome) -> Training:
+    """The training of the winner; after Ctrl-C, which may have ended all workers, in this process if need be."""
+    interrupted = found.stop_reason.startswith("interrupted")
+    if interrupted:
+        engine.hurry()
+    try:
+        return search.train_on_everything(found)
+    except LostWorkers as lost:
+        if not interrupted:
+            raise
+        import dask
+
+        try:
+            with dask.config.set(scheduler="threads"):
+                return search.train_on_everything(found)
+        except Exception as error:  # what was persisted was lost with the workers
+            raise lost from error

@@ -687,7 +687,7 @@ def test_labels_of_two_kinds_are_refused_with_their_partitions(data, fitted, kin
         message = r"y holds (\w+s in partition \d, such as .*){2}: labels must be of one kind .*y.astype\(int\)"
         with pytest.raises(TypeError, match=message):
             DaskCostSearch(LinearSVC(), n_trials=1, pos_label=pos_label).fit(rows, labels)
-    with pytest.raises(ValueError, match="y holds the label b?'.' in partition .*, the search knows"):
+    with pytest.raises(ValueError, match=r"y holds the label b?'.' in partition .*, the search knows"):
         fitted.score(whole[1], labelled(y, kinds)[1])
 
 
