@@ -106,11 +106,12 @@ class FoldTotals:
                     f"fold {fold} of {self.n_folds} holds out no row; use fewer folds, or a column of fold numbers "
                     f"0, ..., {self.n_folds - 1} that all occur"
                 )
-            for name, left in zip(("negative", "positive"), self.trained_on(fold)):
+            for name, left, total in zip(("negative", "positive"), self.trained_on(fold), self.weight.sum(axis=0)):
                 if not left > 0:
+                    way = "use fewer folds, or give fold numbers that leave both classes in each training part"
+                    way = way if total > 0 else "nor is there any with it: check the labels, and what filtered the rows"
                     raise ValueError(
-                        f"without fold {fold} there is no {name} row of positive weight to train on; use fewer folds, "
-                        "or give fold numbers that leave both classes in each training part"
+                        f"without fold {fold} there is no {name} row of positive weight to train on; {way}"
                     )
         if not (self.weight[:-1].sum(axis=0) > 0).all():
             raise ValueError("what the folds hold out lacks one of the classes; use more rows or other folds")
@@ -235,6 +236,21 @@ class Engine(ABC):
             stand for all. ``None`` (the default) without a sample.
         """
         return None
+
+    def cause(self, error: Exception) -> Exception | None:
+        """What scores failed with, in few lines; ``None`` where no other training could escape it.
+
+        Parameters
+        ----------
+        error : Exception
+            What asking for scores raised.
+
+        Returns
+        -------
+        Exception or None
+            By default a ValueError itself, and ``None`` for all others.
+        """
+        return error if isinstance(error, ValueError) else None
 
     @abstractmethod
     def scores(self, models: Sequence[Any]) -> Scored:
@@ -508,8 +524,10 @@ class EngineTrainer(BatchTrainer):
         trainings = [each for each in trained if not isinstance(each, Exception)]
         try:
             fields, predictions = self._fields([training.model for training in trainings])
-        except ValueError as error:  # scores that are none
-            return self._failed(error, times, raise_errors)
+        except Exception as error:  # scores that are none, or rows that the models refuse
+            if (cause := self.engine.cause(error)) is None:
+                raise
+            return self._failed(cause, times, raise_errors)
         gaps = [training.gap for training in trainings if training.gap is not None]
         fields["duality_gap"] = max(gaps) if len(gaps) == len(trainings) else None
         fields["fit_time"], fields["score_time"] = seconds, time.perf_counter() - start

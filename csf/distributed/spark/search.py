@@ -595,7 +595,10 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             )
         known = self.getOrDefault("numFolds") if fold is None or self.isSet("numFolds") else None
         known = known if self.getOrDefault("trainRatio") is None else 1.0 - self.getOrDefault("trainRatio")
-        return SparkData(dataset, label, self.getWeightCol(), fold, known, self.getSeed(), self.uid)
+        # XGBoost takes NaN, and pipelines make their features.
+        alone = last is self.getOrDefault("estimator") and type(last).__module__.startswith("pyspark.")
+        features = last.getOrDefault("featuresCol") if alone else None
+        return SparkData(dataset, label, self.getWeightCol(), fold, known, self.getSeed(), self.uid, features)
 
 
 def _setting(values: dict[Any, Any]) -> dict[str, Any]:
