@@ -113,7 +113,8 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
         if way is not None:
             kind = f"{type(value).__module__.partition('.')[0]} {type(value).__name__}"
             search = _SEARCHES.get(kind.partition(" ")[0])
-            more = "" if search is None else f", or search costs where the data are with {search}"
+            # Another search helps a fit, which has further arguments, and no report.
+            more = "" if search is None or not others else f", or search costs where the data are with {search}"
             raise TypeError(
                 f"{name} must be in memory, got a {kind}, which can only be read in pieces; give {way}{more}"
             )

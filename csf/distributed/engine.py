@@ -11,6 +11,7 @@ from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from csf._common.messages import warn
 from csf._common.sklearn import clone
@@ -24,6 +25,7 @@ from csf.evaluate.choices import decisions
 from csf.evaluate.trials import known_hull, outcome
 from csf.metrics.profile import ErrorProfile
 from csf.search.config import FAST, SLOW, Model, RaceStep, SearchConfig, SearchEffort, chooser_of, steps_of
+from csf.search.estimator import CostSearch
 from csf.search.loop import Deadline, SearchLoop
 from csf.search.outcome import Outcome, SearchOutcome, conclude, reason_of
 from csf.search.problem import make_studies, open_checkpoint
@@ -697,3 +699,29 @@ class EngineSearch:
         # One fold's solution is as near as another's.
         starts = self._loop.work(winner.setting, winner).starts
         return self.trainer.train_on_everything(winner.setting, winner.costs, starts[0])
+
+
+# ---------------------------------------------------------------- the search in memory
+
+
+class RemoteClassifier(ClassifierMixin, BaseEstimator):
+    """Stands for a classifier that cannot be had in memory.
+
+    Parameters
+    ----------
+    name : str, default=""
+        Its class.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+
+
+def local_search(base: Estimator, found: SearchOutcome, rule: Any, options: dict[str, Any], **known: Any) -> CostSearch:
+    """A fitted search in memory of what an engine found; ``known`` are attributes that no outcome has."""
+    search = CostSearch(base, **options)
+    vars(search).update(known)
+    search._publish(replace(found, config=replace(found.config, base=base, checkpoint=None, callbacks=None)), rule)
+    if rule is not None:
+        search.best_estimator_ = rule.estimator
+    return search

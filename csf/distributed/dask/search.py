@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -27,7 +27,7 @@ from csf.distributed.dask.collections import (
     require_dask,
 )
 from csf.distributed.dask.engine import DaskEngine, base_kind
-from csf.distributed.engine import EngineSearch, check_folds
+from csf.distributed.engine import EngineSearch, check_folds, local_search
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.search.config import BEYOND, MULTIPLES, SearchConfig, has_fast_solver, settings_of
@@ -102,7 +102,8 @@ def _judged(part: RawPart, *, rule: ThresholdRule) -> Array:
 # ---------------------------------------------------------------- DaskCostSearch
 
 
-# What a search in memory takes over from one on Dask, besides its outcome.
+# Parameters that a search in memory does not take over from one on Dask, and attributes that it does.
+_LEFT = ("base", "checkpoint", "callbacks")
 _TAKEN = [
     "classes_",
     "class_count_",
@@ -326,6 +327,12 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             self.best_estimator_, self.refit_time_ = fitted, time.perf_counter() - start
         return self
 
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(CostSearch, name) and not hasattr(type(self), name):
+            raise AttributeError(f"{type(self).__name__} has no {name}; to_local() is a search in memory, which has")
+        # As it is without this method: the error of a property stays what it is.
+        return object.__getattribute__(self, name)
+
     def to_local(self) -> CostSearch:
         """This search as one in memory, which needs no Dask: to predict, to show, to export.
 
@@ -335,16 +342,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             Fitted, with the same results and predictions; its base is the one for data in memory.
         """
         check_is_fitted(self, "trials_")
-        options = self.get_params(deep=False)
-        for name in ("base", "checkpoint", "callbacks"):
-            del options[name]
-        search = CostSearch(base_kind(self.base).in_memory(self.base), **options)
-        for name in filter(vars(self).__contains__, _TAKEN):
-            setattr(search, name, getattr(self, name))
-        search._publish(replace(self._outcome, config=SearchConfig.of(search)), self._rule)
-        if self._rule is not None:
-            search.best_estimator_ = self._rule.estimator
-        return search
+        options = {name: value for name, value in self.get_params(deep=False).items() if name not in _LEFT}
+        known = {name: value for name, value in vars(self).items() if name in _TAKEN}
+        return local_search(base_kind(self.base).in_memory(self.base), self._outcome, self._rule, options, **known)
 
     def predict(self, X: Samples) -> Any:
         """Labels by the winner and its threshold.

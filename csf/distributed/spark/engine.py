@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyspark.ml import Estimator, Model, Pipeline, PipelineModel
-from pyspark.ml.classification import LinearSVC
+from pyspark.ml.classification import LinearSVC, LinearSVCModel, LogisticRegressionModel
 from pyspark.ml.feature import Bucketizer, SQLTransformer, VectorSlicer
 from pyspark.ml.functions import vector_to_array
 from pyspark.ml.linalg import Vectors, VectorUDT
@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, NumericType
 from pyspark.storagelevel import StorageLevel
 from pyspark.util import inheritable_thread_target
+from sklearn import linear_model, svm
 
 from csf._common.typing import Array, IntArray
 from csf.distributed import Bins, Engine, FoldTotals, Job, MemoryScores, PartScores, Scored
@@ -259,7 +260,7 @@ class SparkData:
                 f"held out, got {fold}"
             )
         if features is not None:
-            raise ValueError(f"featuresCol={self.features!r} must hold finite numbers, got {features}. {_INVALID}")
+            raise ValueError(f"featuresCol={self.features!r} must hold finite numbers, got {features}; {_INVALID}")
 
     def totals(self, found: Surveyed, sums: WeightSums) -> FoldTotals:
         """What each fold weighs: its rows, or the weights in a pass."""
@@ -382,6 +383,22 @@ def _by_margin(last: Params) -> bool:
 
 
 # ---------------------------------------------------------------- bases
+
+
+def local_model(model: Model) -> Any:
+    """The same linear model for samples in memory, whose columns are those of the vectors; ``None`` for others."""
+    if isinstance(model, LogisticRegressionModel):
+        # Of one row, or of one for each class.
+        rows, intercept = model.coefficientMatrix.toArray(), model.interceptVector.toArray()
+        local: Any = linear_model.LogisticRegression()
+    elif isinstance(model, LinearSVCModel):
+        rows, intercept = model.coefficients.toArray()[None], np.array([model.intercept])
+        local = svm.LinearSVC()
+    else:
+        return None
+    local.coef_, local.intercept_ = rows[-1:] - rows[:-1].sum(axis=0), intercept[-1:] - intercept[:-1].sum()
+    local.classes_, local.n_features_in_ = np.array([0, 1]), rows.shape[1]
+    return local
 
 
 class SparkBase:
@@ -546,7 +563,7 @@ _CANCELLED = "SPARK_JOB_CANCELLED"
 # What Spark says of rows that a stage refuses, and what helps.
 _ROWS = re.compile("handleInvalid|null|NaN|Unseen")
 _INVALID = (
-    "Fill such values before the search, e.g. with pyspark.ml.feature.Imputer, or drop those rows; "
+    "fill such values before the search, e.g. with pyspark.ml.feature.Imputer, or drop those rows; "
     "StringIndexer(handleInvalid='keep') takes categories that a fold has not seen"
 )
 
@@ -589,6 +606,11 @@ class SparkEngine(Engine):
         """See `csf.distributed.Engine.totals`."""
         return self._totals
 
+    @property
+    def class_count(self) -> Array:
+        """Rows of the negative and the positive class."""
+        return np.array([sum(count for (_, of), count in self.found.rows.items() if of == code) for code in (0, 1)])
+
     @cached_property
     def _known(self) -> tuple[IntArray, PartScores] | None:
         """Keys of the rows in folds and what is known of them, where they are few enough."""
@@ -630,8 +652,8 @@ class SparkEngine(Engine):
         if not type(error).__module__.startswith(("py4j", "pyspark")):
             return error
         # Java tells a cause after what it led to, each with a hundred lines of where it was.
-        text = " ".join(str(error).rpartition("Caused by: ")[2].partition("\n\tat ")[0].split())
-        return ValueError(f"Spark: {text}" + (f". {_INVALID}" if _ROWS.search(text) else ""))
+        text = " ".join(str(error).rpartition("Caused by: ")[2].partition("\n\tat ")[0].split()).rstrip(".")
+        return ValueError(f"Spark: {text}" + (f"; {_INVALID}" if _ROWS.search(text) else ""))
 
     def scores(self, models: Sequence[Any]) -> Scored:
         """See `csf.distributed.Engine.scores`."""

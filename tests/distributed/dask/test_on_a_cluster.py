@@ -173,9 +173,13 @@ def test_a_search_whose_workers_are_paused_ends_with_a_way_out(another_cluster, 
     given = da.from_array(X, chunks=(500, 6)), da.from_array(y, chunks=500)
 
     full = {f"distributed.worker.memory.{what}": False for what in ("target", "spill", "terminate")}
-    with dask.config.set({**full, "distributed.worker.memory.pause": 1e-6}), another_cluster():
-        with pytest.raises(RuntimeError, match=r"all workers of the Dask cluster are paused .*memory_limit="):
-            DaskCostSearch(LinearSVC(), n_trials=1).fit(*given)
+    message = r"all workers of the Dask cluster are paused .*memory_limit="
+    with (
+        dask.config.set({**full, "distributed.worker.memory.pause": 1e-6}),
+        another_cluster(),
+        pytest.raises(RuntimeError, match=message),
+    ):
+        DaskCostSearch(LinearSVC(), n_trials=1).fit(*given)
 
 
 INTERRUPTED = """

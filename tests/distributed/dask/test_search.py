@@ -437,6 +437,19 @@ def test_a_report_asks_for_samples_in_memory(both, tmp_path):
     search, _, X, y = both
     with pytest.raises(TypeError, match=r"X must be in memory, got a dask Array.*give X\.compute\(\)"):
         search.report(tmp_path / "report.html", *pieces(2, X, y))
+    with pytest.raises(TypeError, match=r"^((?!DaskCostSearch).)*$"):
+        search.report(tmp_path / "report.html", *pieces(2, X, y))
+
+
+def test_what_it_lacks_is_to_be_had_in_memory(fitted):
+    for name in ("decide", "predict_log_proba"):
+        with pytest.raises(AttributeError, match=rf"has no {name}; to_local\(\) is a search in memory"):
+            getattr(fitted, name)
+        assert hasattr(fitted.to_local(), name)
+    for search, name in ((fitted, "fitt"), (DaskCostSearch(LinearSVC()), "predict_proba")):
+        with pytest.raises(AttributeError) as raised:
+            getattr(search, name)
+        assert "to_local" not in str(raised.value)
 
 
 @pytest.fixture
