@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, TypeVar
 
@@ -122,7 +122,8 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
     Sparse samples come back in one form, however they are stored. Of ``others``, further arguments of ``fit`` by their
     names, the pandas index alone is looked at.
     """
-    check_in_memory(X=X, y=y)
+    # Another search helps a fit, which has further arguments, and no report.
+    check_in_memory(_SEARCHES if others else None, X=X, y=y)
     columns: Any = getattr(X, "columns", None)
     if not getattr(columns, "is_unique", True):
         twice = columns[columns.duplicated()].unique().tolist()
@@ -132,13 +133,13 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
     return canonical_csr(alike[0]), alike[1]
 
 
-def check_in_memory(**arguments: Any) -> None:
+def check_in_memory(searches: Mapping[str, str] | None = None, /, **arguments: Any) -> None:
     """Check that arguments are known as a whole: no plans, no iterators, nothing masked."""
     for name, value in arguments.items():
         way = _way_into_memory(name, check_unmasked(value, name))
         if way is not None:
             kind = f"{type(value).__module__.partition('.')[0]} {type(value).__name__}"
-            search = _SEARCHES.get(kind.partition(" ")[0])
+            search = (searches or {}).get(kind.partition(" ")[0])
             more = "" if search is None else f", or search costs where the data are with {search}"
             raise TypeError(
                 f"{name} must be in memory, got a {kind}, which can only be read in pieces; give {way}{more}"

@@ -11,6 +11,7 @@ from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from csf._common.messages import warn
 from csf._common.sklearn import clone
@@ -24,6 +25,7 @@ from csf.evaluate.choices import decisions
 from csf.evaluate.trials import known_hull, outcome
 from csf.metrics.profile import ErrorProfile
 from csf.search.config import FAST, SLOW, Model, RaceStep, SearchConfig, SearchEffort, chooser_of, steps_of
+from csf.search.estimator import CostSearch
 from csf.search.loop import Deadline, SearchLoop
 from csf.search.outcome import Outcome, SearchOutcome, conclude, reason_of
 from csf.search.problem import make_studies, open_checkpoint
@@ -106,11 +108,12 @@ class FoldTotals:
                     f"fold {fold} of {self.n_folds} holds out no row; use fewer folds, or a column of fold numbers "
                     f"0, ..., {self.n_folds - 1} that all occur"
                 )
-            for name, left in zip(("negative", "positive"), self.trained_on(fold)):
+            for name, left, total in zip(("negative", "positive"), self.trained_on(fold), self.weight.sum(axis=0)):
                 if not left > 0:
+                    way = "use fewer folds, or give fold numbers that leave both classes in each training part"
+                    way = way if total > 0 else "nor is there any with it: check the labels, and what filtered the rows"
                     raise ValueError(
-                        f"without fold {fold} there is no {name} row of positive weight to train on; use fewer folds, "
-                        "or give fold numbers that leave both classes in each training part"
+                        f"without fold {fold} there is no {name} row of positive weight to train on; {way}"
                     )
         if not (self.weight[:-1].sum(axis=0) > 0).all():
             raise ValueError("what the folds hold out lacks one of the classes; use more rows or other folds")
@@ -235,6 +238,21 @@ class Engine(ABC):
             stand for all. ``None`` (the default) without a sample.
         """
         return None
+
+    def cause(self, error: Exception) -> Exception | None:
+        """What scores failed with, in few lines; ``None`` where no other training could escape it.
+
+        Parameters
+        ----------
+        error : Exception
+            What asking for scores raised.
+
+        Returns
+        -------
+        Exception or None
+            By default a ValueError itself, and ``None`` for all others.
+        """
+        return error if isinstance(error, ValueError) else None
 
     @abstractmethod
     def scores(self, models: Sequence[Any]) -> Scored:
@@ -416,11 +434,9 @@ class _Family(NamedTuple):
 class SampledStore(ScoreStore):
     """Held-out scores of a sample of rows, with the values that trials attain there and not on all rows."""
 
-    sampled = True
-
-    def __init__(self, entries: PartScores, metric: Metric) -> None:
+    def __init__(self, entries: PartScores, metric: Metric, n_rows: int) -> None:
         super().__init__(entries.is_pos, entries.weight)
-        self.metric = metric
+        self.metric, self.share = metric, entries.is_pos.size / n_rows
 
     def put(self, row: ScoreRow) -> None:
         """Keep a row with its value on these rows."""
@@ -455,7 +471,9 @@ class EngineTrainer(BatchTrainer):
         self.store = None if self.entries is None else self._store(self.entries)
 
     def _store(self, entries: PartScores) -> ScoreStore:
-        return SampledStore(entries, self.metric) if self.sampled else ScoreStore(entries.is_pos, entries.weight)
+        if not self.sampled:
+            return ScoreStore(entries.is_pos, entries.weight)
+        return SampledStore(entries, self.metric, int(self.totals.rows[:-1].sum()))
 
     def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
         """As many trials at once as the engine trains in the same passes, but one of each setting."""
@@ -508,8 +526,10 @@ class EngineTrainer(BatchTrainer):
         trainings = [each for each in trained if not isinstance(each, Exception)]
         try:
             fields, predictions = self._fields([training.model for training in trainings])
-        except ValueError as error:  # scores that are none
-            return self._failed(error, times, raise_errors)
+        except Exception as error:  # scores that are none, or rows that the models refuse
+            if (cause := self.engine.cause(error)) is None:
+                raise
+            return self._failed(cause, times, raise_errors)
         gaps = [training.gap for training in trainings if training.gap is not None]
         fields["duality_gap"] = max(gaps) if len(gaps) == len(trainings) else None
         fields["fit_time"], fields["score_time"] = seconds, time.perf_counter() - start
@@ -679,3 +699,29 @@ class EngineSearch:
         # One fold's solution is as near as another's.
         starts = self._loop.work(winner.setting, winner).starts
         return self.trainer.train_on_everything(winner.setting, winner.costs, starts[0])
+
+
+# ---------------------------------------------------------------- the search in memory
+
+
+class RemoteClassifier(ClassifierMixin, BaseEstimator):
+    """Stands for a classifier that cannot be had in memory.
+
+    Parameters
+    ----------
+    name : str, default=""
+        Its class.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+
+
+def local_search(base: Estimator, found: SearchOutcome, rule: Any, options: dict[str, Any], **known: Any) -> CostSearch:
+    """A fitted search in memory of what an engine found; ``known`` are attributes that no outcome has."""
+    search = CostSearch(base, **options)
+    vars(search).update(known)
+    search._publish(replace(found, config=replace(found.config, base=base, checkpoint=None, callbacks=None)), rule)
+    if rule is not None:
+        search.best_estimator_ = rule.estimator
+    return search

@@ -6,7 +6,7 @@ import copy
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypedDict, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypedDict, TypeVar, final
 
 import numpy as np
 
@@ -595,8 +595,8 @@ class ScoreStore(EntryStore[ScoreRow]):
     (1, 3)
     """
 
-    # Whether the entries are a sample of what trials were judged by.
-    sampled: ClassVar[bool] = False
+    # Share of the rows that trials were judged by: below 1 for a sample of them.
+    share: float = 1.0
     # What it was moved from, which has the share of positives of the data and the rows of all trials.
     unmoved: ScoreStore | None = None
 

@@ -122,7 +122,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         if self._rule is None:
             name = type(self).__name__
             raise AttributeError(
-                f"this {name} was fitted with refit=False and has no best_estimator_ to predict with; use refit=True"
+                f"this {name} was fitted with refit=False and has no best_estimator_ to predict with; use refit=True, "
+                "or, after a search on Spark, transform of its model"
             )
         # Who tries another threshold sets best_threshold_.
         return replace(self._rule, threshold=self.best_threshold_) if "best_threshold_" in vars(self) else self._rule

@@ -300,9 +300,18 @@ class SearchOutcome(Outcome):
         # Without splits nothing was trained: the model is the user's own.
         trained = self.n_splits > 0
         found = assess(store, self.metric, self.key, random_state=seed, chooser=self.chooser, trained=trained)
-        # Draws of a sample say what the choice added, and counts of all rows what was attained.
-        more = self.score - self.row.value if store.sampled else 0.0
-        return replace(found, corrected_score=found.corrected_score + more)
+        if store.share == 1.0:
+            return found
+        # Counts of all rows say what was attained, and draws of a sample what the choice added to the best value there:
+        # at the threshold of all rows the sample may miss the constraint. Chance falls with the root of the rows.
+        metric, attained, by_chance = self.metric, self.row.value, store.share**0.5
+        if self.threshold is not None:
+            attained = metric.of(self.curve().best(metric, metric.constraint).profile)
+        return replace(
+            found,
+            corrected_score=self.score - by_chance * (attained - found.corrected_score),
+            monte_carlo_error=by_chance * found.monte_carlo_error,
+        )
 
     def ranked(self) -> Ranked:
         """The held-out entries by their scores."""

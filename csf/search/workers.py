@@ -46,8 +46,34 @@ if TYPE_CHECKING:
 
 # So many times in a row the data are sent again without a single training coming back.
 _SENDINGS = 20
-# Seconds without news before the user is told that there is no worker; those that were killed are back sooner.
-_QUIET = 15
+# Seconds without news before the user is told that no worker is at work; those that were killed are back sooner.
+QUIET = 15
+WAITS = "The search waits for them; Ctrl-C ends it with the trials that are finished"
+
+
+def working(client: Any) -> dict[str, bool]:
+    """Workers of a Dask cluster by their addresses, and whether each takes tasks or has one; none without scheduler."""
+    workers = {}
+    if client.status == "running":
+        with suppress(OSError):
+            workers = client.scheduler_info(n_workers=-1)["workers"]
+    # A worker whose memory is nearly full is paused: it finishes the task that it has, and takes no other.
+    return {
+        address: each["status"] == "running" or each.get("metrics", {}).get("executing", 0) > 0
+        for address, each in workers.items()
+    }
+
+
+def idle_reason(workers: dict[str, bool]) -> str | None:
+    """Why no worker of a cluster is at work; ``None`` where some are."""
+    if any(workers.values()):
+        return None
+    if not workers:
+        return "the Dask cluster has no workers left, or none yet: start workers"
+    return (
+        f"all workers of the Dask cluster are paused ({', '.join(workers)}), as their memory is nearly full: give them "
+        "more (memory_limit=), or smaller partitions"
+    )
 
 
 class _Place(ABC):
@@ -158,19 +184,15 @@ class Cluster(_Place):
         self._sendings += 1
 
     def _next(self, finished: SimpleQueue[Any]) -> Any:
-        """Next future that is done; the user is told once where there is no worker to wait for."""
+        """Next future that is done; the user is told once where no worker is at work."""
         is_warned = False
         while True:
             try:
-                return finished.get(timeout=_QUIET)
+                return finished.get(timeout=QUIET)
             except Empty:
-                if not is_warned and not self._client.ncores():
+                if not is_warned and (reason := idle_reason(working(self._client))):
                     is_warned = True
-                    warn(
-                        "the Dask cluster has no workers left: the search waits for new ones. Ctrl-C ends it with the "
-                        "trials that are finished",
-                        UserWarning,
-                    )
+                    warn(f"{reason}. {WAITS}", UserWarning)
 
 
 class _Parts:

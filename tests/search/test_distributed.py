@@ -147,7 +147,7 @@ def test_workers_come_and_go_and_the_search_goes_on(client, data, base):
 
 def test_without_workers_the_search_waits_and_says_so(client, data, monkeypatch):
     X, y = data
-    monkeypatch.setattr("csf.search.workers._QUIET", 1.0)
+    monkeypatch.setattr("csf.search.workers.QUIET", 1.0)
     search = paper_search(LinearSVC(), strategy="grid", n_trials=3, cv=3, refit=False)
     alone = at_home(search, X, y).trials_
 

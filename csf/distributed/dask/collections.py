@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import zlib
@@ -9,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from math import isclose
+from math import inf, isclose
+from numbers import Number
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,17 +20,24 @@ from scipy import sparse
 from csf._common.typing import Array, IntArray, Label, Samples
 from csf.distributed.engine import FoldTotals, hash_folds
 from csf.distributed.newton import Moments, Part
+from csf.search.workers import QUIET, WAITS, idle_reason, working
 
 # ---------------------------------------------------------------- a cluster that loses its workers
 
 
-# Seconds between looks at the cluster, and those for which a pass waits for the first worker to be back.
-_LOOK, _RETURN = 1.0, 120.0
+# Seconds between looks at the cluster, and those for which a pass waits until a worker takes tasks again; after Ctrl-C,
+# which at a terminal ends the workers of a LocalCluster too.
+_LOOK, _RETURN, HURRY = 1.0, 120.0, 5.0
 _GO_ON = "with checkpoint= the search goes on where it was when it is fitted again"
+_LOGGER = logging.getLogger("csf")
 
 
-def watched_pass(ask: Callable[[], Any], *, first: bool) -> Any:
-    """Result of a pass; a RuntimeError where the cluster loses all of its workers, or the partition ends them.
+class LostWorkers(RuntimeError):
+    """No worker of the cluster was at work for too long."""
+
+
+def watched_pass(ask: Callable[[], Any], *, first: bool, patience: float | None = None) -> Any:
+    """Result of a pass; a RuntimeError where no worker is at work for ``patience`` seconds, or the partition ends them.
 
     Before the ``first`` pass there is as much time for the first workers to come as Dask gives them.
     """
@@ -36,11 +45,11 @@ def watched_pass(ask: Callable[[], Any], *, first: bool) -> Any:
 
     # Other schedulers of Dask are functions, and have no workers to lose.
     client: Any = getattr(get_scheduler(), "__self__", None)
-    if not hasattr(client, "nthreads") or (first and not _workers(client)):
+    if not hasattr(client, "scheduler_info"):
         return ask()
     from distributed import CancelledError, KilledWorker
 
-    with _Watch(client, needs_all=False) as watch:
+    with _Watch(client, patience, waits=first) as watch:
         try:
             return ask()
         except KilledWorker as error:
@@ -50,8 +59,8 @@ def watched_pass(ask: Callable[[], Any], *, first: bool) -> Any:
             ) from error
         except CancelledError as error:
             if client.status == "running" and watch.is_lost():
-                raise RuntimeError(
-                    f"all workers were lost, and none was back after {_RETURN:g} s; start workers; {_GO_ON}. A "
+                raise LostWorkers(
+                    f"no worker was at work for {watch.patience:g} s. {idle_reason(watch.workers)}; {_GO_ON}. A "
                     "LocalCluster gives up workers that take longer to start than "
                     "'distributed.deploy.lost-worker-timeout' of Dask's configuration: raise it where that is so"
                 ) from error
@@ -61,9 +70,9 @@ def watched_pass(ask: Callable[[], Any], *, first: bool) -> Any:
             ) from error
 
 
-def watched_training(client: Any, train: Callable[[], Any]) -> Any | Exception:
+def watched_training(client: Any, train: Callable[[], Any], *, patience: float | None = None) -> Any | Exception:
     """Result of a training that needs all workers until its end, or its error; a RuntimeError where one is lost."""
-    with _Watch(client, needs_all=True) as watch:
+    with _Watch(client, patience, needs_all=True) as watch:
         try:
             return train()
         except Exception as error:
@@ -82,14 +91,17 @@ def watched_training(client: Any, train: Callable[[], Any]) -> Any | Exception:
 class _Watch:
     """Looks at the workers while something runs, and cancels what was asked for since where they are lost.
 
-    They are lost once all of them have been away for a while, or, for a training that ``needs_all``, as soon as one
-    that was there at the start is gone: the client would wait for ever.
+    They are lost once none of them has been at work for a while, or, for a training that ``needs_all``, as soon as one
+    that was there at the start is gone: the client would wait for ever. Where it ``waits`` for the first worker, none
+    is lost before one is there.
     """
 
-    def __init__(self, client: Any, *, needs_all: bool) -> None:
+    def __init__(self, client: Any, patience: float | None, *, needs_all: bool = False, waits: bool = False) -> None:
         self._client, self._needs_all = client, needs_all
-        self._started_with, self._others = _workers(client), set(client.futures)
-        self._last_seen, self._over = time.monotonic(), threading.Event()
+        self.patience = _RETURN if patience is None else patience
+        self.workers, self._others = working(client), set(client.futures)
+        self._started_with, self._over = set(self.workers), threading.Event()
+        self._last_seen = inf if waits and not self.workers else time.monotonic()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
     def __enter__(self) -> Self:
@@ -101,30 +113,27 @@ class _Watch:
 
     def is_lost(self) -> bool:
         """Whether what runs would wait for ever."""
-        workers = _workers(self._client)
-        if self._needs_all:
-            return not self._started_with <= workers
-        if workers:
-            self._last_seen = time.monotonic()
-        return time.monotonic() - self._last_seen >= _RETURN
+        self.workers, now = working(self._client), time.monotonic()
+        if self.workers:
+            self._last_seen = now if any(self.workers.values()) else min(self._last_seen, now)
+        gone = self._needs_all and not self._started_with <= set(self.workers)
+        return gone or now - self._last_seen >= self.patience
 
     def _look(self) -> None:
         from distributed import Future
 
+        idle = 0
         while not self._over.wait(_LOOK):
             # Without a scheduler all is cancelled already. Libraries may be between two requests: look again.
             with suppress(OSError):
                 if self.is_lost() and not self._over.is_set():
                     asked = set(self._client.futures) - self._others
                     self._client.cancel([Future(key, self._client) for key in asked])
-
-
-def _workers(client: Any) -> set[str]:
-    """Addresses of the cluster's workers, none without its scheduler."""
-    if client.status == "running":
-        with suppress(OSError):
-            return set(client.nthreads())
-    return set()
+            reason = idle_reason(self.workers)
+            idle = idle + 1 if reason else 0
+            if idle == QUIET // _LOOK:
+                # No warning: it is another thread, in which one that is an error would be lost.
+                _LOGGER.warning("%s. %s", reason, WAITS)
 
 
 # ---------------------------------------------------------------- partitions
@@ -250,6 +259,8 @@ class DaskData:
     marks: Mapping[int, Mark] = field(default_factory=dict)
     # Parts that are no longer those of the collections.
     thinned: Sequence[Any] | None = None
+    # Seconds for which passes wait until a worker is at work; ``None`` for the usual ones.
+    patience: float | None = None
 
     def __post_init__(self) -> None:
         _check("X", self.X, 2)
@@ -307,7 +318,7 @@ class DaskData:
         while len(results) > 1:
             groups = [results[start : start + FAN_IN] for start in range(0, len(results), FAN_IN)]
             results = [call(merge, group) if len(group) > 1 else group[0] for group in groups]
-        return watched_pass(results[0].compute, first=not self.marks)
+        return watched_pass(results[0].compute, first=not self.marks, patience=self.patience)
 
 
 def _check(name: str, value: Any, ndim: int) -> None:
@@ -422,8 +433,18 @@ class Survey:
 
     @property
     def labels(self) -> Array:
-        """All labels."""
-        return np.unique(np.array(self.table["label"].tolist()))
+        """All labels; a TypeError where some are texts and others numbers, of which numpy would make texts."""
+        labels = self.table["label"].tolist()
+        kinds = {_kind(label): (label, part) for label, part in zip(labels, self.table["part"])}
+        if len(kinds) > 1:
+            met = " and ".join(
+                f"{kind}s in partition {part}, such as {label!r}" for kind, (label, part) in kinds.items()
+            )
+            raise TypeError(
+                f"y holds {' and '.join(met)}: labels must be of one kind in all partitions. Convert them before the "
+                "search, e.g. y.astype(int); of an array y.map_blocks(lambda part: part.astype(int), dtype=int)"
+            )
+        return np.unique(np.array(labels))
 
     @property
     def n_folds(self) -> int:
@@ -451,6 +472,13 @@ class Survey:
 def survey(data: DaskData, moments: Callable[[RawPart], dict[int, Moments]], *, checksum: bool) -> Survey:
     """Make the first pass, with moments of the features; with ``checksum`` other data are recognised by them."""
     return data.reduced(partial(_of_part, moments=moments, checksum=checksum), _merged)
+
+
+def _kind(label: Label) -> str:
+    """Kind of a label: those of one kind can be equal."""
+    if isinstance(label, str):
+        return "text"
+    return "number" if isinstance(label, Number | np.bool_) else type(label).__name__
 
 
 def check_labels_given(part: RawPart) -> None:

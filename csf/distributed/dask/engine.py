@@ -23,6 +23,7 @@ from csf.data.responses import NATURAL_THRESHOLDS, above, positive_score, respon
 from csf.distributed.counts import OfPart, OfResults, PartedScores, PartScores, score_of
 from csf.distributed.dask.collections import (
     FAN_IN,
+    HURRY,
     ChangedRows,
     DaskData,
     RawPart,
@@ -251,7 +252,7 @@ class BoostingBase(DaskBase):
         def train() -> Training:
             return Training(self._fit(clone(job.base), *_collections(job, data, found, labels)))
 
-        trained = watched_training(get_client(), train)
+        trained = watched_training(get_client(), train, patience=data.patience)
         if isinstance(trained, ChangedRows):
             raise trained
         return trained
@@ -421,6 +422,10 @@ class DaskEngine(Engine):
         _, classes = check_labels(self.found.labels)
         positive = check_pos_label(classes, self.found.count(classes), self._positive)
         return Labels(classes, classes[classes != positive][0])
+
+    def hurry(self) -> None:
+        """Wait no longer than it takes to see that all workers are gone."""
+        self._known = replace(self._known, patience=HURRY)
 
     @property
     def identity(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -17,9 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf.data.costs import check_class_weight
-from csf.distributed.dask.collections import DaskData, RawPart, check_labels_given, is_array, is_frame, require_dask
+from csf.distributed.dask.collections import (
+    DaskData,
+    LostWorkers,
+    RawPart,
+    check_labels_given,
+    is_array,
+    is_frame,
+    require_dask,
+)
 from csf.distributed.dask.engine import DaskEngine, base_kind
-from csf.distributed.engine import EngineSearch, check_folds
+from csf.distributed.engine import EngineSearch, check_folds, local_search
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.search.config import BEYOND, MULTIPLES, SearchConfig, has_fast_solver, settings_of
@@ -35,6 +43,7 @@ if TYPE_CHECKING:
     from csf.metrics.registry import MetricLike
     from csf.search.strategies.base import Strategy
     from csf.search.study import Bound
+    from csf.trainers.base import Training
 
 # ---------------------------------------------------------------- lazy predictions
 
@@ -78,9 +87,13 @@ def profile_of(rule: ThresholdRule, data: DaskData) -> ErrorProfile:
 def _judged(part: RawPart, *, rule: ThresholdRule) -> Array:
     """Weights of one partition by truth and prediction."""
     check_labels_given(part)
-    known = np.isin(part.y, rule.names)
-    if not known.all():
-        raise ValueError(f"y holds the label {part.y[~known].tolist()[0]!r}, the search knows {sorted(rule.names)}")
+    import pandas
+
+    # numpy would compare texts and numbers as texts.
+    for label in set(pandas.unique(part.y).tolist()).difference(rule.names.tolist()):
+        raise ValueError(
+            f"y holds the label {label!r} in partition {part.index}, the search knows {sorted(rule.names)}"
+        )
     predicted = _Asked(rule, "predict", rule.names[:0])(part.X)
     cells = 2 * (part.y != rule.null) + (predicted != rule.null)
     return np.bincount(cells, weights=part.weight, minlength=4).reshape(2, 2).astype(np.float64)
@@ -89,7 +102,8 @@ def _judged(part: RawPart, *, rule: ThresholdRule) -> Array:
 # ---------------------------------------------------------------- DaskCostSearch
 
 
-# What a search in memory takes over from one on Dask, besides its outcome.
+# Parameters that a search in memory does not take over from one on Dask, and attributes that it does.
+_LEFT = ("base", "checkpoint", "callbacks")
 _TAKEN = [
     "classes_",
     "class_count_",
@@ -315,6 +329,12 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             self.best_estimator_, self.refit_time_ = fitted, time.perf_counter() - start
         return self
 
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(CostSearch, name) and not hasattr(type(self), name):
+            raise AttributeError(f"{type(self).__name__} has no {name}; to_local() is a search in memory, which has")
+        # As it is without this method: the error of a property stays what it is.
+        return object.__getattribute__(self, name)
+
     def to_local(self) -> CostSearch:
         """This search as one in memory, which needs no Dask: to predict, to show, to export.
 
@@ -324,16 +344,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             Fitted, with the same results and predictions; its base is the one for data in memory.
         """
         check_is_fitted(self, "trials_")
-        options = self.get_params(deep=False)
-        for name in ("base", "checkpoint", "callbacks"):
-            del options[name]
-        search = CostSearch(base_kind(self.base).in_memory(self.base), **options)
-        for name in filter(vars(self).__contains__, _TAKEN):
-            setattr(search, name, getattr(self, name))
-        search._publish(replace(self._outcome, config=SearchConfig.of(search)), self._rule)
-        if self._rule is not None:
-            search.best_estimator_ = self._rule.estimator
-        return search
+        options = {name: value for name, value in self.get_params(deep=False).items() if name not in _LEFT}
+        known = {name: value for name, value in vars(self).items() if name in _TAKEN}
+        return local_search(base_kind(self.base).in_memory(self.base), self._outcome, self._rule, options, **known)
 
     def predict(self, X: Samples) -> Any:
         """Labels by the winner and its threshold.
@@ -422,7 +435,8 @@ def _refitted(search: EngineSearch, engine: DaskEngine, found: SearchOutcome) ->
     """The winner trained on everything, and what predicts with it in memory."""
     kind, labels = engine.kind, engine.labels
     base = search.bases[found.winner.setting]
-    fitted = kind.fitted(base, search.train_on_everything(found).model, engine.data.feature_names, labels)
+    model = _trained_on_everything(search, engine, found).model
+    fitted = kind.fitted(base, model, engine.data.feature_names, labels)
     local = kind.local(fitted)
     learnt = labels.learnt_by(local)
     rule = ThresholdRule.of(
@@ -436,3 +450,22 @@ def _refitted(search: EngineSearch, engine: DaskEngine, found: SearchOutcome) ->
         costs=found.winner.costs,
     )
     return fitted, rule
+
+
+def _trained_on_everything(search: EngineSearch, engine: DaskEngine, found: SearchOutcome) -> Training:
+    """The training of the winner; after Ctrl-C, which may have ended all workers, in this process if need be."""
+    interrupted = found.stop_reason.startswith("interrupted")
+    if interrupted:
+        engine.hurry()
+    try:
+        return search.train_on_everything(found)
+    except LostWorkers as lost:
+        if not interrupted:
+            raise
+        import dask
+
+        try:
+            with dask.config.set(scheduler="threads"):
+                return search.train_on_everything(found)
+        except Exception as error:  # what was persisted was lost with the workers
+            raise lost from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyspark.ml import Estimator, Model, Pipeline, PipelineModel
-from pyspark.ml.classification import LinearSVC
+from pyspark.ml.classification import LinearSVC, LinearSVCModel, LogisticRegressionModel
 from pyspark.ml.feature import Bucketizer, SQLTransformer, VectorSlicer
 from pyspark.ml.functions import vector_to_array
-from pyspark.ml.linalg import Vectors
+from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, NumericType
 from pyspark.storagelevel import StorageLevel
 from pyspark.util import inheritable_thread_target
+from sklearn import linear_model, svm
 
 from csf._common.typing import Array, IntArray
 from csf.distributed import Bins, Engine, FoldTotals, Job, MemoryScores, PartScores, Scored
@@ -114,23 +116,24 @@ class SparkData:
     seed: int
     # Of the names of the columns that are added.
     prefix: str
+    # Vectors of finite numbers; None where a pipeline makes them, or the classifier takes others.
+    features: str | None = None
 
     def __post_init__(self) -> None:
-        self._check("labelCol", self.label, NumericType, "numbers 0 and 1")
+        self._check("labelCol", self.label, NumericType, "numbers 0 and 1, e.g. (F.col(...) == 'a class').cast('int')")
         if self.weight is not None:
             self._check("weightCol", self.weight, NumericType, "numbers >= 0")
         if self.fold is not None:
             self._check("foldCol", self.fold, IntegralType, "integers 0, 1, ..., or -1 for rows that train only")
+        if self.features is not None:
+            self._check("featuresCol", self.features, VectorUDT, "vectors, as VectorAssembler makes them")
 
     def _check(self, parameter: str, name: str, kind: type, accepted: str) -> None:
         types = {field.name: field.dataType for field in self.frame.schema.fields}
         if name not in types:
             raise ValueError(f"{parameter}={name!r} is no column of the frame, which has {', '.join(types)}")
         if not isinstance(types[name], kind):
-            raise TypeError(
-                f"{parameter}={name!r} must hold {accepted}, got a column of {types[name].simpleString()}; convert it, "
-                "e.g. with cast('int') or pyspark.ml.feature.StringIndexer"
-            )
+            raise TypeError(f"{parameter}={name!r} must hold {accepted}; got a column of {types[name].simpleString()}")
 
     # ---------------------------------------------------------------- columns that are added
 
@@ -217,12 +220,15 @@ class SparkData:
         known = fold.isNotNull() & (fold >= -1)
         if self.n_folds is not None:
             known &= fold < self.n_folds
+        features = None if self.features is None else named_column(self.features)
+        values = F.array() if features is None else F.when(features.isNotNull(), vector_to_array(features))
         wrong = [
             F.max(F.when(~accepted, F.coalesce(value.cast("string"), F.lit("null"))))
             for value, accepted in (
                 (named_column(self.label), label.isNotNull() & label.isin(0.0, 1.0)),
                 (weight, fine),
                 (fold, known),
+                (values, F.coalesce(F.forall(values, _is_finite), F.lit(False))),
             )
         ]
         # Two numbers of 24 bits, so that sums over many rows do not overflow.
@@ -233,16 +239,17 @@ class SparkData:
         cells = self.coded.groupBy(self.fold_name, self.positive_name).agg(*columns).collect()
         if not cells:
             raise ValueError("the frame has no rows")
-        self._refuse(*(max((cell[k] for cell in cells if cell[k] is not None), default=None) for k in (2, 3, 4)))
-        rows = {(int(cell[0]), int(cell[1])): int(cell[6]) for cell in cells}
-        number = sum(int(cell[7]) + (int(cell[8]) << 64) for cell in cells) if checksum else 0
-        return Surveyed(rows, max(float(cell[5]) for cell in cells), number)
+        self._refuse(*(max((cell[k] for cell in cells if cell[k] is not None), default=None) for k in (2, 3, 4, 5)))
+        rows = {(int(cell[0]), int(cell[1])): int(cell[7]) for cell in cells}
+        number = sum(int(cell[8]) + (int(cell[9]) << 64) for cell in cells) if checksum else 0
+        return Surveyed(rows, max(float(cell[6]) for cell in cells), number)
 
-    def _refuse(self, label: str | None, weight: str | None, fold: str | None) -> None:
+    def _refuse(self, label: str | None, weight: str | None, fold: str | None, features: str | None) -> None:
         if label is not None:
             raise ValueError(
-                f"labelCol={self.label!r} must hold 1 for the positive class and 0 for the other, got {label}; index "
-                "it before the search, e.g. with pyspark.ml.feature.StringIndexer, and drop rows without a label"
+                f"labelCol={self.label!r} must hold 1 for the positive class and 0 for the other, got {label}; make "
+                f"such a column before the search, e.g. (F.col({self.label!r}) == {label}).cast('int'), and drop rows "
+                "without a label"
             )
         if weight is not None:
             raise ValueError(f"weightCol={self.weight!r} must hold finite numbers >= 0, got {weight}")
@@ -252,6 +259,8 @@ class SparkData:
                 f"foldCol={self.fold!r} must hold fold numbers 0, {limit} (numFolds), or -1 for rows that are never "
                 f"held out, got {fold}"
             )
+        if features is not None:
+            raise ValueError(f"featuresCol={self.features!r} must hold finite numbers, got {features}; {_INVALID}")
 
     def totals(self, found: Surveyed, sums: WeightSums) -> FoldTotals:
         """What each fold weighs: its rows, or the weights in a pass."""
@@ -265,6 +274,10 @@ class SparkData:
             for fold, positive, *totals in self.coded.groupBy(*keys).agg(*digits).collect():
                 weight[fold, int(positive)] = sums.total(totals)
         return FoldTotals(weight, rows)
+
+
+def _is_finite(value: Column) -> Column:
+    return ~F.isnan(value) & (F.abs(value) < F.lit(float("inf")))
 
 
 # ---------------------------------------------------------------- Spark's own models
@@ -370,6 +383,22 @@ def _by_margin(last: Params) -> bool:
 
 
 # ---------------------------------------------------------------- bases
+
+
+def local_model(model: Model) -> Any:
+    """The same linear model for samples in memory, whose columns are those of the vectors; ``None`` for others."""
+    if isinstance(model, LogisticRegressionModel):
+        # Of one row, or of one for each class.
+        rows, intercept = model.coefficientMatrix.toArray(), model.interceptVector.toArray()
+        local: Any = linear_model.LogisticRegression()
+    elif isinstance(model, LinearSVCModel):
+        rows, intercept = model.coefficients.toArray()[None], np.array([model.intercept])
+        local = svm.LinearSVC()
+    else:
+        return None
+    local.coef_, local.intercept_ = rows[-1:] - rows[:-1].sum(axis=0), intercept[-1:] - intercept[:-1].sum()
+    local.classes_, local.n_features_in_ = np.array([0, 1]), rows.shape[1]
+    return local
 
 
 class SparkBase:
@@ -531,6 +560,12 @@ class SparkScores(Scored):
 MOST_COLLECTED = 1 << 18
 # Spark's name of the error that a cancelled job ends with.
 _CANCELLED = "SPARK_JOB_CANCELLED"
+# What Spark says of rows that a stage refuses, and what helps.
+_ROWS = re.compile("handleInvalid|null|NaN|Unseen")
+_INVALID = (
+    "fill such values before the search, e.g. with pyspark.ml.feature.Imputer, or drop those rows; "
+    "StringIndexer(handleInvalid='keep') takes categories that a fold has not seen"
+)
 
 
 class SparkEngine(Engine):
@@ -571,6 +606,11 @@ class SparkEngine(Engine):
         """See `csf.distributed.Engine.totals`."""
         return self._totals
 
+    @property
+    def class_count(self) -> Array:
+        """Rows of the negative and the positive class."""
+        return np.array([sum(count for (_, of), count in self.found.rows.items() if of == code) for code in (0, 1)])
+
     @cached_property
     def _known(self) -> tuple[IntArray, PartScores] | None:
         """Keys of the rows in folds and what is known of them, where they are few enough."""
@@ -600,10 +640,20 @@ class SparkEngine(Engine):
         try:
             return Training(job.base.trained(self.data, job.fold, job.costs))
         except Exception as error:
-            # Whoever cancels Spark's jobs wants the search to end, and not its other trials.
-            if _CANCELLED in str(error):
+            if (cause := self.cause(error)) is None:
                 raise
+            return cause
+
+    def cause(self, error: Exception) -> Exception | None:
+        """See `csf.distributed.Engine.cause`."""
+        # Whoever cancels Spark's jobs wants the search to end, and not its other trials.
+        if _CANCELLED in str(error):
+            return None
+        if not type(error).__module__.startswith(("py4j", "pyspark")):
             return error
+        # Java tells a cause after what it led to, each with a hundred lines of where it was.
+        text = " ".join(str(error).rpartition("Caused by: ")[2].partition("\n\tat ")[0].split()).rstrip(".")
+        return ValueError(f"Spark: {text}" + (f"; {_INVALID}" if _ROWS.search(text) else ""))
 
     def scores(self, models: Sequence[Any]) -> Scored:
         """See `csf.distributed.Engine.scores`."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from inspect import get_annotations, signature
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pyspark import keyword_only
 from pyspark.ml import Estimator, Model
 from pyspark.ml.param import Param, Params, TypeConverters
@@ -14,17 +16,29 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultP
 from pyspark.sql import DataFrame
 
 from csf._common.validation import check_count, check_fraction
-from csf.distributed import EngineSearch
-from csf.distributed.spark.engine import SparkBase, SparkData, SparkEngine, last_stage, stages, with_threshold
+from csf.data.labels import Labels
+from csf.distributed.engine import EngineSearch, RemoteClassifier, local_search
+from csf.distributed.spark.engine import (
+    SparkBase,
+    SparkData,
+    SparkEngine,
+    last_stage,
+    local_model,
+    stages,
+    with_threshold,
+)
 from csf.evaluate.trials import Trial
 from csf.search.config import SearchConfig
+from csf.search.fitted import class_attributes
 from csf.search.outcome import cv_results
+from csf.thresholds.rule import ThresholdRule
 
 if TYPE_CHECKING:
     from pandas import DataFrame as PandasFrame
 
     from csf._common.typing import Costs
     from csf.distributed import CountedCut
+    from csf.search.estimator import CostSearch
     from csf.search.outcome import SearchOutcome
 
 # ---------------------------------------------------------------- files
@@ -272,12 +286,13 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         super().__init__()
         self.bestModel, self.trials = bestModel, list(trials)
         self.countedCuts: list[CountedCut] = []
+        self._local: CostSearch | None = None
         for name, value in attributes.items():
             # Files know lists and no tuples.
             setattr(self, name, tuple(value) if isinstance(value, list) else value)
 
     @classmethod
-    def of(cls, bestModel: Any, bestThreshold: float | None, found: SearchOutcome) -> SparkCostSearchModel:
+    def of(cls, bestModel: Any, bestThreshold: float | None, local: CostSearch) -> SparkCostSearchModel:
         """Model of what a search found.
 
         Parameters
@@ -286,39 +301,43 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
             The winner.
         bestThreshold : float or None
             Its threshold.
-        found : SearchOutcome
-            What the trials gave.
+        local : CostSearch
+            What was found, in memory.
 
         Returns
         -------
         SparkCostSearchModel
             The model.
         """
-        expected = found.assess()
-        attributes = {
-            "bestThreshold": bestThreshold,
-            "bestScore": found.score,
-            "correctedScore": None if expected is None else expected.corrected_score,
-            "scoreInterval": None if expected is None else expected.score_interval,
-            "bestCosts": found.winner.costs,
-            "bestLevel": found.winner.t,
-            "bestParams": found.params,
-            "bestIndex": found.index,
-            "upperBound": found.upper_bound,
-            "gap": found.gap,
-            "boundMargin": found.bound_margin,
-            "stopReason": found.stop_reason,
-            "feasible": found.feasible,
-            "constraintValue": found.constraint_value,
-            "gain": None if found.gain is None else found.gain.gain,
-            "gainByChance": None if found.gain is None else found.gain.chance,
-            "gainError": None if found.gain is None else found.gain.error,
-            "numFolds": found.n_splits,
-            "settings": found.settings,
-        }
+        found = local._outcome
+        attributes = {name: getattr(local, _published(name), None) for name in get_annotations(SparkCostSearchModel)}
+        attributes |= {"bestThreshold": bestThreshold, "numFolds": found.n_splits, "settings": found.settings}
         model = cls(bestModel, attributes, found.trials)
-        model.countedCuts = list(found.counted)
+        model.countedCuts, model._local = list(found.counted), local
         return model
+
+    def to_local(self) -> CostSearch:
+        """What was found as a search in memory, which needs no Spark: to show, to monitor, to move to another share.
+
+        Returns
+        -------
+        CostSearch
+            Fitted, with the same results, and the methods that read held-out scores: ``summary``, ``report``,
+            ``monitor``, ``at_prevalence``. With LogisticRegression and LinearSVC outside of pipelines it predicts, for
+            arrays with a column for each entry of the vectors, and can be exported. Other models are Spark's own: there
+            is no ``best_estimator_`` then, and `transform` predicts.
+
+        Raises
+        ------
+        ValueError
+            If the model was read from files, which keep no held-out scores.
+        """
+        if self._local is None:
+            raise ValueError(
+                "this model was read from files, which keep no held-out scores; save the search that to_local() of the "
+                "fitted model returns beside it, e.g. with pickle"
+            )
+        return self._local
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -447,8 +466,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
     - The folds are not repeated, however few the positives: each repeat would be as many trainings on a cluster again.
     - There are two classes, coded 0 and 1, so no ``pos_label`` or ``null_class``.
     - ``confidence`` is not offered: no rows are set apart that would decide which thresholds pass.
-    - There is no ``report``, which judges predictions in memory, and no ``at_prevalence``: Spark's model does not keep
-      the scores. ``results`` of the model is the table of the trials.
+    - ``summary``, ``report``, ``monitor`` and ``at_prevalence`` are those of `SparkCostSearchModel.to_local`.
 
     Each training and each trial's scores read the frame once for each fold: where it is not persisted, the search keeps
     its rows in memory or on the executors' disks until it ends, however it ends. Scores that are not collected are kept
@@ -562,9 +580,10 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             finally:
                 engine.release()
             model, threshold = search.train_on_everything(found).model, found.threshold
+        local = _local(model, found, engine)
         if threshold is not None:
             model, threshold = with_threshold(model, threshold)
-        return SparkCostSearchModel.of(model, threshold, found)
+        return SparkCostSearchModel.of(model, threshold, local)
 
     def _check(self, dataset: Any) -> None:
         """Raise an error for what no other part checks."""
@@ -595,7 +614,29 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             )
         known = self.getOrDefault("numFolds") if fold is None or self.isSet("numFolds") else None
         known = known if self.getOrDefault("trainRatio") is None else 1.0 - self.getOrDefault("trainRatio")
-        return SparkData(dataset, label, self.getWeightCol(), fold, known, self.getSeed(), self.uid)
+        # XGBoost takes NaN, and pipelines make their features.
+        alone = last is self.getOrDefault("estimator") and type(last).__module__.startswith("pyspark.")
+        features = last.getOrDefault("featuresCol") if alone else None
+        return SparkData(dataset, label, self.getWeightCol(), fold, known, self.getSeed(), self.uid, features)
+
+
+def _published(name: str) -> str:
+    """Attribute of searches in memory for one of the model."""
+    renamed = {"bestCosts": "best_cost_weights", "bestLevel": "best_t"}
+    return renamed.get(name, re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)) + "_"
+
+
+def _local(model: Any, found: SearchOutcome, engine: SparkEngine) -> CostSearch:
+    """What was found as a search in memory, which predicts where the model can be had there."""
+    codes, local, rule = np.array([0, 1]), local_model(model), None
+    base = RemoteClassifier(type(found.config.base).__name__)
+    if local is not None:
+        base, method = type(local)(), ("predict_proba" if hasattr(local, "predict_proba") else "decision_function")
+        options = {"threshold": found.threshold, "tuned": found.config.tunes, "costs": found.winner.costs}
+        rule = ThresholdRule.of(local, known=codes, names=codes, null=0, method=method, **options)
+    options = {name: getattr(found.config, name) for name in SHARED.values() if name not in ("checkpoint", "callbacks")}
+    known = class_attributes(Labels(codes, 0)) | {"class_count_": engine.class_count}
+    return local_search(base, found, rule, {**options, "param_grid": None, "refit": rule is not None}, **known)
 
 
 def _setting(values: dict[Any, Any]) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 
 import dask
@@ -157,12 +159,66 @@ def test_a_linear_search_whose_workers_leave_for_good_ends_and_goes_on_later(cli
     whole = DaskCostSearch(LinearSVC(), **options).fit(*given)
     options["checkpoint"] = tmp_path / "search.json"
     try:
-        with pytest.raises(RuntimeError, match=r"all workers were lost, .* start workers; with checkpoint= the search"):
+        with pytest.raises(RuntimeError, match=r"no worker was at work .* start workers; with checkpoint= the search"):
             DaskCostSearch(LinearSVC(), **options, callbacks=[lambda *_: client.cluster.scale(0)]).fit(*given)
     finally:
         client.cluster.scale(2)
         client.wait_for_workers(2)
     assert DaskCostSearch(LinearSVC(), **options).fit(*given).trials_ == whole.trials_
+
+
+def test_a_search_whose_workers_are_paused_ends_with_a_way_out(another_cluster, data, monkeypatch):
+    monkeypatch.setattr("csf.distributed.dask.collections._RETURN", 2.0)
+    X, y, _ = data
+    given = da.from_array(X, chunks=(500, 6)), da.from_array(y, chunks=500)
+
+    full = {f"distributed.worker.memory.{what}": False for what in ("target", "spill", "terminate")}
+    message = r"all workers of the Dask cluster are paused .*memory_limit="
+    with (
+        dask.config.set({**full, "distributed.worker.memory.pause": 1e-6}),
+        another_cluster(),
+        pytest.raises(RuntimeError, match=message),
+    ):
+        DaskCostSearch(LinearSVC(), n_trials=1).fit(*given)
+
+
+INTERRUPTED = """
+import os, signal, threading, warnings
+import dask, dask.array as da, numpy as np
+from distributed import Client, LocalCluster
+from sklearn.svm import LinearSVC
+from csf.dask import DaskCostSearch
+
+def strike(study, trial):
+    if trial.number == 1:
+        threading.Timer(0.2, os.killpg, (0, signal.SIGINT)).start()
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 6))
+    y = (X[:, 0] + rng.normal(size=20_000) > 1.5).astype(int)
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster, Client(cluster):
+        given = da.from_array(X, chunks=(5000, 6)), da.from_array(y, chunks=5000)
+        given = dask.persist(*given) if PERSISTED else given
+        search = DaskCostSearch(LinearSVC(), strategy="grid", n_trials=50, param_grid=None, callbacks=[strike])
+        try:
+            search.fit(*given)
+            print("fitted", search.stop_reason_, search.predict(X).sum() > 0)
+        except RuntimeError as error:
+            print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("persisted", "message"), [(False, "fitted interrupted True"), (True, "no worker was at work for 5 s")]
+)
+def test_ctrl_c_that_ends_the_workers_too_leaves_a_fitted_search(tmp_path, persisted, message):
+    """As a terminal sends it, to all processes: what is read here is trained here, what the workers held is lost."""
+    script = tmp_path / "script.py"
+    script.write_text(INTERRUPTED.replace("PERSISTED", str(persisted)))
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, start_new_session=True)
+    assert message in run.stdout, run.stderr[-2000:]
 
 
 def test_partitions_that_end_their_workers_are_told_with_a_way_out(client, data):

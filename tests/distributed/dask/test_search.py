@@ -246,6 +246,37 @@ def test_settings_race_on_a_sample(data, sampled, monkeypatch):
     assert search.to_local().at_prevalence(0.3).best_estimator_ is search.best_estimator_
 
 
+def covers(seed, metric, constraint):
+    """Whether the interval of a sample holds what counts of all rows say, and how wide it is beside that of all."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40_000, 3))
+    y = (X @ [1.0, 0.8, 0.4] + rng.normal(size=40_000) > 3.5).astype(int)
+    options = {"constraint": constraint, "n_trials": 2, "param_grid": None, "cv": 3, "random_state": seed}
+    search = DaskCostSearch(LogisticRegression(), metric, **options).fit(*pieces(4, X, y))
+    low, high = search.score_interval_
+    # What the interval of a share says of all rows of the rare class, by whom the metric is known.
+    assert high - low < 12.0 / np.sqrt(y.sum())
+    return low <= search.best_score_ <= high
+
+
+def test_the_interval_of_a_sample_holds_what_is_counted_under_a_constraint(sampled, monkeypatch):
+    monkeypatch.setattr("csf.distributed.dask.engine._SAMPLED", 4096)
+    assert covers(0, "recall", "precision >= 0.5")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("metric", "constraint"),
+    [
+        *(("recall", "precision >= 0.5"), ("recall", "precision >= 0.7"), ("precision", "recall >= 0.4")),
+        *(("f1", None), ("recall", "fpr <= 0.002")),
+    ],
+)
+def test_intervals_of_samples_hold_what_is_counted(sampled, monkeypatch, metric, constraint):
+    monkeypatch.setattr("csf.distributed.dask.engine._SAMPLED", 4096)
+    assert sum(covers(seed, metric, constraint) for seed in range(20)) >= 18
+
+
 def test_the_gain_over_equal_costs_is_drawn_from_a_sample(data, sampled):
     X, y, weight = data
     search = DaskCostSearch(LinearSVC(), cv=3, random_state=0, min_gain=1.5).fit(*pieces(3, X, y, weight))
@@ -406,6 +437,19 @@ def test_a_report_asks_for_samples_in_memory(both, tmp_path):
     search, _, X, y = both
     with pytest.raises(TypeError, match=r"X must be in memory, got a dask Array.*give X\.compute\(\)"):
         search.report(tmp_path / "report.html", *pieces(2, X, y))
+    with pytest.raises(TypeError, match=r"^((?!DaskCostSearch).)*$"):
+        search.report(tmp_path / "report.html", *pieces(2, X, y))
+
+
+def test_what_it_lacks_is_to_be_had_in_memory(fitted):
+    for name in ("decide", "predict_log_proba"):
+        with pytest.raises(AttributeError, match=rf"has no {name}; to_local\(\) is a search in memory"):
+            getattr(fitted, name)
+        assert hasattr(fitted.to_local(), name)
+    for search, name in ((fitted, "fitt"), (DaskCostSearch(LinearSVC()), "predict_proba")):
+        with pytest.raises(AttributeError) as raised:
+            getattr(search, name)
+        assert "to_local" not in str(raised.value)
 
 
 @pytest.fixture
@@ -626,6 +670,68 @@ def test_last_digits_of_features_may_change_from_read_to_read(data):
     found = DaskCostSearch(LinearSVC(), n_trials=1, param_grid=None, cv=2, random_state=0).fit(*read_anew(draw))
     fixed = DaskCostSearch(LinearSVC(), n_trials=1, param_grid=None, cv=2, random_state=0).fit(*pieces(3, X, y))
     assert found.best_score_ == pytest.approx(fixed.best_score_, abs=1e-3)
+
+
+def labelled(y, kinds):
+    """Dask labels with a partition of each kind, whatever Dask believes of them."""
+    parts = [kind(part) for kind, part in zip(kinds, np.array_split(y, len(kinds)))]
+    series = dd.from_delayed([dask.delayed(pd.Series)(part) for part in parts], meta=("y", "int64"), verify_meta=False)
+    arrays = [da.from_delayed(dask.delayed(part), part.shape, np.int64, meta=np.empty(0, np.int64)) for part in parts]
+    return series, da.concatenate(arrays)
+
+
+TEXTS, OBJECTS = (lambda part: part.astype(str)), (lambda part: part.astype(object))
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        (TEXTS, np.int64, np.int64),
+        (np.int64, lambda part: part.astype(str).astype(object), np.float64),
+        (np.bool_, lambda part: part.astype("S"), np.bool_),
+        (np.int64, lambda part: np.where(np.arange(part.size) % 2, part.astype(object), part.astype(str)), np.int64),
+    ],
+)
+@pytest.mark.parametrize("pos_label", [None, 1, "1"])
+def test_labels_of_two_kinds_are_refused_with_their_partitions(data, fitted, kinds, pos_label):
+    X, y, _ = data
+    whole = frames(3, X, y)[0], pieces(3, X)[0]
+    for rows, labels in zip(whole, labelled(y, kinds)):
+        message = r"y holds (\w+s in partition \d, such as .*){2}: labels must be of one kind .*y.astype\(int\)"
+        with pytest.raises(TypeError, match=message):
+            DaskCostSearch(LinearSVC(), n_trials=1, pos_label=pos_label).fit(rows, labels)
+    with pytest.raises(ValueError, match=r"y holds the label b?'.' in partition .*, the search knows"):
+        fitted.score(whole[1], labelled(y, kinds)[1])
+
+
+@pytest.mark.parametrize("labels", range(2), ids=["frames", "arrays"])
+def test_the_advice_for_labels_of_two_kinds_helps(data, labels):
+    X, y, _ = data
+    mixed = labelled(y, (TEXTS, np.int64, OBJECTS))[labels]
+    mended = mixed.map_blocks(lambda part: part.astype(int), dtype=int) if labels else mixed.astype(int)
+    rows = pieces(3, X)[0] if labels else frames(3, X, y)[0]
+    search = DaskCostSearch(LinearSVC(), n_trials=1, param_grid=None, cv=2).fit(rows, mended)
+    assert search.class_count_.tolist() == np.bincount(y).tolist()
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        (np.int64, np.float64, np.int8),
+        (np.bool_, np.int64, np.float32),
+        (OBJECTS, np.bool_, np.uint8),
+        (lambda part: pd.Categorical(part, [1, 0, 2]), np.int64, lambda part: pd.array(part, dtype="Int64")),
+    ],
+)
+def test_equal_labels_of_several_types_are_one_class(data, kinds):
+    X, y, _ = data
+    search, plain = (DaskCostSearch(LinearSVC(), n_trials=1, param_grid=None, cv=2) for _ in range(2))
+    rows, labels = frames(3, X, y)[0], labelled(y, kinds)[0]
+    search.fit(rows, labels)
+    plain.fit(rows, frames(3, X, y)[1])
+    assert search.class_count_.tolist() == np.bincount(y).tolist()
+    assert search.best_score_ == plain.best_score_
+    assert search.score(rows, labels) == plain.score(rows, frames(3, X, y)[1])
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])

@@ -16,10 +16,17 @@ class Cluster:
     status = "running"
 
     def __init__(self):
-        self.workers, self.futures, self.cancelled = {"a": 1, "b": 1}, {"others": None}, threading.Event()
+        self.workers, self.futures, self.cancelled = (
+            {"a": "running", "b": "running"},
+            {"others": None},
+            threading.Event(),
+        )
+        self.executing = 0
 
-    def nthreads(self):
-        return dict(self.workers)
+    def scheduler_info(self, n_workers):
+        assert n_workers == -1
+        metrics = {"metrics": {"executing": self.executing}}
+        return {"workers": {name: {"status": status, **metrics} for name, status in self.workers.items()}}
 
     def cancel(self, futures):
         assert futures == ["own"]
@@ -82,7 +89,9 @@ def test_errors_of_the_training_itself_are_its_result(cluster):
 
 @pytest.mark.parametrize("first", [True, False])
 def test_a_pass_whose_workers_stay_away_ends(cluster, first):
-    with pytest.raises(RuntimeError, match=r"all workers were lost, .* after 0.05 s; start workers; with checkpoint="):
+    with pytest.raises(
+        RuntimeError, match=r"no worker was at work for 0.05 s. .*no workers .*start workers; with checkpoint="
+    ):
         watch.watched_pass(losing(cluster, "ab"), first=first)
 
 
@@ -97,8 +106,64 @@ def test_a_pass_goes_on_with_the_workers_that_are_left(cluster):
 def test_the_first_pass_waits_for_workers_as_dask_does(cluster):
     cluster.workers.clear()
     assert watch.watched_pass(lambda: cluster.cancelled.wait(0.3), first=True) is False
-    with pytest.raises(RuntimeError, match="all workers were lost"):
+    with pytest.raises(RuntimeError, match="no worker was at work"):
         watch.watched_pass(losing(cluster, ""), first=False)
+
+
+def pause(cluster):
+    cluster.workers.update(a="paused", b="paused")
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_pass_whose_workers_are_paused_ends_with_a_way_out(cluster, first):
+    pause(cluster)
+    message = r"no worker was at work .* paused \(a, b\), as their memory is nearly full: .*memory_limit=.*checkpoint="
+    with pytest.raises(RuntimeError, match=message):
+        watch.watched_pass(losing(cluster, ""), first=first)
+
+
+@pytest.mark.parametrize("busy", ["running", "executing"])
+def test_a_pass_goes_on_while_a_worker_is_at_work(cluster, busy):
+    def ask():
+        pause(cluster)
+        if busy == "running":
+            cluster.workers["b"] = "running"
+        cluster.executing = int(busy == "executing")
+        return cluster.cancelled.wait(0.3)
+
+    assert watch.watched_pass(ask, first=False) is False
+
+
+def test_a_training_goes_on_with_workers_that_are_paused(cluster):
+    def train():
+        cluster.workers["a"] = "paused"
+        return cluster.cancelled.wait(0.3)
+
+    assert watch.watched_training(cluster, train) is False
+
+
+def test_a_training_without_any_worker_ends(cluster):
+    cluster.workers.clear()
+    with pytest.raises(RuntimeError, match="a worker was lost during a training"):
+        watch.watched_training(cluster, losing(cluster, ""))
+
+
+@pytest.mark.parametrize("idle", ["none", "paused", "running"])
+def test_an_idle_cluster_is_told_once(cluster, monkeypatch, caplog, idle):
+    monkeypatch.setattr(watch, "QUIET", 0.05)
+    monkeypatch.setattr(watch, "_RETURN", 60.0)
+    if idle == "none":
+        cluster.workers.clear()
+    elif idle == "paused":
+        pause(cluster)
+    assert watch.watched_pass(lambda: cluster.cancelled.wait(0.4), first=True) is False
+    told = {"none": "start workers", "paused": "memory_limit=", "running": None}[idle]
+    if told is None:
+        assert not caplog.messages
+    else:
+        (message,) = caplog.messages
+        assert told in message
+        assert "Ctrl-C" in message
 
 
 @pytest.mark.parametrize("status", ["running", "closed", "connecting"])

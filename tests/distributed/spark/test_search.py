@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -12,11 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builders import paper_search
+from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf.distributed import hash_folds
-from csf.distributed.spark.engine import SparkData
+from csf.distributed.spark.engine import SparkData, SparkEngine
+from csf.export import linear_rule
 from csf.search import CostSearch
 from csf.spark import SparkCostSearch, SparkCostSearchModel
 from csf.thresholding import threshold_curve
@@ -198,6 +201,33 @@ def test_boosting_of_xgboost_gets_stages_that_cut(frame, tmp_path):
     assert all((value > model.bestThreshold) == (label == 1) for value, label in rows)
 
 
+@pytest.mark.parametrize("name", ["logistic", "svc"])
+def test_linear_winners_predict_in_memory(fitted, frame, data, tmp_path, name):
+    model, (X, y, _) = fitted(name), data
+    local = pickle.loads(pickle.dumps(model.to_local()))
+    told = model.transform(frame).orderBy("row").select("prediction").toPandas()["prediction"]
+    assert np.mean(local.predict(X) != told) < 0.002
+    assert (local.best_score_, local.corrected_score_) == (model.bestScore, model.correctedScore)
+    assert (local.best_cost_weights_, local.upper_bound_) == (model.bestCosts, model.upperBound)
+    assert local.class_count_.tolist() == np.bincount(y).tolist()
+    np.testing.assert_array_equal(linear_rule(local).predict(X), local.predict(X))
+    local.report(tmp_path / "report.html", X, y)
+    assert "to expect on new data" in str(local.summary())
+    assert local.at_prevalence(0.3).best_threshold_ != local.best_threshold_
+    assert not local.monitor("f1 >= 0.1").update(y, local.predict(X))
+
+
+@pytest.mark.parametrize("name", ["tree", "pipeline"])
+def test_other_winners_are_shown_in_memory_and_predict_on_spark(fitted, data, tmp_path, name):
+    model = fitted(name)
+    local = pickle.loads(pickle.dumps(model.to_local()))
+    assert local.score_interval_ == model.scoreInterval
+    local.report(tmp_path / "report.html")
+    assert local.at_prevalence(0.3).best_score_ > 0.0
+    with pytest.raises(AttributeError, match="after a search on Spark, transform of its model"):
+        local.predict(data[0])
+
+
 def test_models_and_searches_are_files_too(fitted, frame, tmp_path):
     from pyspark.ml.tuning import ParamGridBuilder
 
@@ -207,6 +237,10 @@ def test_models_and_searches_are_files_too(fitted, frame, tmp_path):
     assert (again.uid, again.attributes, again.trials) == (model.uid, model.attributes, model.trials)
     assert again.scoreInterval[0] < again.correctedScore < again.scoreInterval[1]
     assert again.boundMargin > 0
+    with pytest.raises(
+        ValueError, match="read from files, which keep no held-out scores; save the search that to_local"
+    ):
+        again.to_local()
     assert again.transform(frame).collect() == model.transform(frame).collect()
     assert again.results.shape == model.results.shape
     assert again.copy().bestScore == model.bestScore
@@ -516,14 +550,25 @@ def test_the_search_in_memory_names_this_one(frame, data):
     [
         ("label * 2 as label", {}, "labelCol='label' must hold 1 for the positive class .* got 2"),
         ("if(row = 5, null, label) as label", {}, "labelCol='label' must hold .* got null"),
-        ("label > 0 as label", {}, "labelCol='label' must hold numbers 0 and 1, got a column of boolean"),
+        (
+            "label > 0 as label",
+            {},
+            r"labelCol='label' must hold numbers 0 and 1, .*\.cast\('int'\); got a column of boolean",
+        ),
         ("label", {"labelCol": "y"}, "labelCol='y' is no column of the frame, which has w, fold"),
         ("label, if(row = 5, -1, w) as w", {"weightCol": "w"}, "weightCol='w' must hold finite numbers >= 0, got -1"),
         ("label, double('NaN') as w", {"weightCol": "w"}, "weightCol='w' must hold finite numbers >= 0, got NaN"),
         ("label", {"foldCol": "fold", "numFolds": 2}, r"foldCol='fold' must hold fold numbers 0, \..., 1 .* got 2"),
         ("label", {"foldCol": "features"}, "foldCol='features' must hold integers"),
         ("label, int(row % 2) * 2 as fold", {"foldCol": "fold"}, "fold 1 of 3 holds out no row"),
-        ("label, int(label) as fold", {"foldCol": "fold"}, "without fold 0 there is no negative row"),
+        ("label, int(label) as fold", {"foldCol": "fold"}, "there is no negative row .*use fewer folds"),
+        ("0 as label", {}, "there is no positive row .*: check the labels"),
+        (
+            "label, array(1.0D) as features",
+            {},
+            "featuresCol='features' must hold vectors, as VectorAssembler makes them",
+        ),
+        ("label, 1 as features", {}, "featuresCol='features' must hold vectors"),
         ("label, 1 as prediction", {}, "the frame has columns prediction already, which LogisticRegression adds"),
         ("label", {"numFolds": 1}, "numFolds must be .* >= 2"),
         ("label", {"threshold": "best"}, "threshold must be"),
@@ -540,6 +585,47 @@ def test_what_cannot_be_used(frame, change, options, message):
     rows = frame.withColumn("fold", F.expr("int(fold + label)")).selectExpr(*columns, *split(change))
     with pytest.raises((TypeError, ValueError), match=message):
         SparkCostSearch(estimator=LogisticRegression(), **options).fit(rows)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
+@pytest.mark.parametrize("base", ["LogisticRegression", "DecisionTreeClassifier"])
+def test_features_that_are_no_numbers_are_refused_before_any_training(frame, monkeypatch, value, base):
+    from pyspark.ml import classification
+    from pyspark.ml.functions import array_to_vector, vector_to_array
+    from pyspark.sql import functions as F
+
+    monkeypatch.setattr(SparkEngine, "train", None)
+    given = vector_to_array("features")
+    bad = F.when(F.col("row") != 5, given).otherwise(
+        None if value is None else F.transform(given, lambda _: F.lit(value))
+    )
+    rows = frame.withColumn("features", F.when(bad.isNotNull(), array_to_vector(bad)))
+    with pytest.raises(ValueError, match=r"featuresCol='features' must hold finite numbers, got .*Imputer"):
+        SparkCostSearch(estimator=getattr(classification, base)()).fit(rows)
+    message = "featuresCol='other' is no column of the frame"
+    with pytest.raises(ValueError, match=message):
+        SparkCostSearch(estimator=getattr(classification, base)(featuresCol="other")).fit(frame)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("if(row = 5, 'rare', 'usual') as kind", "1.0D as x"), "Unseen label: rare.*StringIndexer"),
+        (("'usual' as kind", "if(row = 5, null, 1.0D) as x"), "null while assembling a row.*Imputer"),
+    ],
+)
+def test_rows_that_a_stage_refuses_are_told_in_short(frame, change, message):
+    from pyspark.ml import Pipeline
+    from pyspark.ml.classification import LogisticRegression
+    from pyspark.ml.feature import StringIndexer, VectorAssembler
+
+    index = StringIndexer(inputCol="kind", outputCol="index")
+    made = VectorAssembler(inputCols=["index", "x"], outputCol="made")
+    pipeline = Pipeline(stages=[index, made, LogisticRegression(featuresCol="made")])
+    rows = frame.selectExpr("label", "fold", *change)
+    with pytest.raises(ValueError, match=message) as raised, pytest.warns(FitFailedWarning, match="Spark: "):
+        SparkCostSearch(estimator=pipeline, foldCol="fold", nTrials=1).fit(rows)
+    assert len(str(raised.value).splitlines()) < 4
 
 
 def split(change):
