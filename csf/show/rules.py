@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import logit
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -30,6 +31,11 @@ class Winner(NamedTuple):
     known_positive: Label
     known_negative: Label
     method: str
+
+    @property
+    def margin(self) -> float:
+        """Threshold on the margin of a linear model, whose probability may be the score."""
+        return self.threshold if self.method == "decision_function" else float(logit(np.clip(self.threshold, 0.0, 1.0)))
 
 
 def fitted_winner(search: CostSearch) -> None:
@@ -233,7 +239,7 @@ def linear_rule(search: CostSearch) -> LinearRule:
     coef, intercept = linear_part(winner.estimator, winner)
     names = getattr(search, "feature_names_in_", None)
     features = None if names is None else [str(name) for name in names]
-    return LinearRule(coef, intercept, winner.threshold, winner.negative, winner.positive, features)
+    return LinearRule(coef, intercept, winner.margin, winner.negative, winner.positive, features)
 
 
 @dataclass(frozen=True)
@@ -446,7 +452,7 @@ def table_rule(search: CostSearch) -> TableRule:
             parts, shift = _numbers(steps, weights, len(names))
         intercept += shift
         columns |= dict(zip(names, parts))
-    return TableRule(columns, intercept, winner.threshold, winner.negative, winner.positive)
+    return TableRule(columns, intercept, winner.margin, winner.negative, winner.positive)
 
 
 def _numbers(steps: list[Estimator], weights: FloatArray, n_columns: int) -> tuple[list[NumberColumn], float]:

@@ -437,9 +437,7 @@ class Survey:
         labels = self.table["label"].tolist()
         kinds = {_kind(label): (label, part) for label, part in zip(labels, self.table["part"])}
         if len(kinds) > 1:
-            met = " and ".join(
-                f"{kind}s in partition {part}, such as {label!r}" for kind, (label, part) in kinds.items()
-            )
+            met = [f"{kind}s in partition {part}, such as {label!r}" for kind, (label, part) in kinds.items()]
             raise TypeError(
                 f"y holds {' and '.join(met)}: labels must be of one kind in all partitions. Convert them before the "
                 "search, e.g. y.astype(int); of an array y.map_blocks(lambda part: part.astype(int), dtype=int)"

@@ -211,7 +211,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     Weights, labels and fold numbers must have the partitions of the samples; arrays with known chunks are aligned. A
     pass reads each partition again, unless the collections were persisted, and must find the same rows in the same
     order. Data that fit in memory took 10 to 84 times the processor time of `csf.CostSearch` here. Where a worker is
-    lost, Dask computes its part again; where all are lost and none is back after two minutes, it is a RuntimeError. The
+    lost, Dask computes its part again; where none is at work for two minutes, lost or paused, it is a RuntimeError. The
     boosting libraries need all workers until the end of a training: where one leaves, it is a RuntimeError too. A
     search with ``checkpoint`` goes on where it was when it is fitted again.
 
@@ -220,8 +220,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     threshold little. A sample of 2^18 rows does the rest. It has as many rows of both classes, or all of the rarer one,
     with weights by which they stand for all, and stays on the workers. Settings race there with equal costs: those
     that are behind are not trained on all rows, and are not among ``trials_``. ``held_out_``, the corrections,
-    ``min_gain``, ``bound_margin_`` and `at_prevalence` read its scores. Its intervals are wider than those of all rows
-    would be.
+    ``min_gain``, ``bound_margin_`` and `at_prevalence` read its scores. Corrections take the root of its share of the
+    rows of what the choice adds there; its intervals are wider than those of all rows would be. A constraint switches
+    the race off.
 
     What `csf.CostSearch` has and this search has not: ``confidence`` (its stratified calibration part is drawn by
     shuffling rows in memory), ``null_class`` and ``weighting`` (partitions are trained on two classes),
@@ -462,10 +463,10 @@ def _trained_on_everything(search: EngineSearch, engine: DaskEngine, found: Sear
     except LostWorkers as lost:
         if not interrupted:
             raise
-        import dask
+        from dask import config
 
         try:
-            with dask.config.set(scheduler="threads"):
+            with config.set(scheduler="threads"):
                 return search.train_on_everything(found)
         except Exception as error:  # what was persisted was lost with the workers
             raise lost from error

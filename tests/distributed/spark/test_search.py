@@ -205,7 +205,7 @@ def test_boosting_of_xgboost_gets_stages_that_cut(frame, tmp_path):
 def test_linear_winners_predict_in_memory(fitted, frame, data, tmp_path, name):
     model, (X, y, _) = fitted(name), data
     local = pickle.loads(pickle.dumps(model.to_local()))
-    told = model.transform(frame).orderBy("row").select("prediction").toPandas()["prediction"]
+    told = [row["prediction"] for row in model.transform(frame).orderBy("row").select("prediction").collect()]
     assert np.mean(local.predict(X) != told) < 0.002
     assert (local.best_score_, local.corrected_score_) == (model.bestScore, model.correctedScore)
     assert (local.best_cost_weights_, local.upper_bound_) == (model.bestCosts, model.upperBound)
