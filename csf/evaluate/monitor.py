@@ -27,7 +27,7 @@ from sklearn.frozen import FrozenEstimator
 from csf import _common
 from csf._common.files import read_record, write_record
 from csf._common.typing import Array, BoolArray, PathLike, Samples
-from csf._common.validation import check_fraction, check_path, check_share, floats
+from csf._common.validation import check_fraction, check_path, check_share, floats, warn_of_order
 from csf.metrics.constraints import CELLS, MeanCost, gains_of, share_of, terms_of
 
 KIND, VERSION = "csf-monitor", 1
@@ -205,6 +205,7 @@ class Monitor:
             If labels are unknown to the search, lengths differ, or the labels are those of alerts alone while the
             metric counts others.
         """
+        warn_of_order(y=y, y_pred=y_pred, cost=cost)
         top, bottom, cells, weight = self._rows(y, np.asarray(y_pred), cost)
         top, bottom = weight * top, weight * bottom
         sums = np.concatenate(

@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
-from csf._common.validation import check_binary_target, check_choice, check_weights, floats
+from csf._common.validation import check_binary_target, check_choice, check_weights, floats, warn_of_order
 
 MEASURES = ("savings", "cost", "benefit")
 # The four outcomes, as `RowCosts` calls their costs, with what each of them is.
@@ -209,6 +209,7 @@ class RowCosts:
                 f"{' and '.join(OUTCOMES[name.removesuffix('_cost')] for name in missing)} costs. Give an array or a "
                 f"number, or name a column of X, such as RowCosts({missing[0].removesuffix('_cost')}='amount')"
             )
+        warn_of_order(X=X, **given)
         n_rows = num_samples(X)
         table = CostTable(*(self._column(name, given.get(f"{name}_cost"), X, n_rows) for name in OUTCOMES))
         swapped = np.flatnonzero((table.gain < 0.0) & (table.loss < 0.0))
@@ -324,6 +325,7 @@ class RowCosts:
         float
             The value.
         """
+        warn_of_order(y_true=y_true, y_pred=y_pred, X=X, sample_weight=sample_weight, **given)
         labels, is_pos, positive = check_binary_target(y_true, pos_label)
         table = self.table(is_pos[:, None] if X is None else X, **given)
         predicted, known = np.asarray(y_pred), np.unique(labels).tolist()

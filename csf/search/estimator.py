@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
@@ -20,7 +21,7 @@ from csf._common.sklearn import (
     with_parameters,
 )
 from csf._common.typing import Array, Estimator, Samples
-from csf._common.validation import check_samples
+from csf._common.validation import check_samples, warn_of_order
 from csf.data.folds import Task, read_groups
 from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
@@ -422,7 +423,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         ndarray of shape (n_samples,) or (n_samples, n_labels)
             Labels, as in ``classes_``; of several labels a sample 1 for those that are found, else 0.
         """
-        rule = self._with_costs(costs)
+        rule = self._with_costs(costs, X=X)
         return rule.predict(X) if at_most is None else predict_within(rule, X, at_most)
 
     def decide(self, X: Samples, **costs: Any) -> Array:
@@ -458,7 +459,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         0.1 of the samples
         """
         bands = self._banded()
-        return bands.decide(self._with_costs(costs).leaning(X, bands.review, bands.extra_cost))
+        return bands.decide(self._with_costs(costs, X=X).leaning(X, bands.review, bands.extra_cost))
 
     def _banded(self) -> Bands:
         """What gets each of three answers."""
@@ -545,16 +546,17 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         float
             The value of the predictions.
         """
-        rule = self._with_costs(costs)
+        rule = self._with_costs(costs, X=X, y=y, sample_weight=sample_weight)
         if not isinstance(rule, RowRule):
             return super().score(X, y, sample_weight)
         # Before predicting, which can do without costs.
         rule.row_costs.table(X, **costs)
         options = {"sample_weight": sample_weight, "pos_label": self.pos_label_}
-        return rule.row_costs.score(y, rule.predict(X), X, **options, **costs)
+        return rule.row_costs.score(np.asarray(y), rule.predict(X), X, **options, **costs)
 
-    def _with_costs(self, given: Mapping[str, Any]) -> Any:
-        """What predicts, knowing the costs of the rows."""
+    def _with_costs(self, given: Mapping[str, Any], **rows: Any) -> Any:
+        """What predicts, knowing the costs of the rows, which are those of other arguments."""
+        warn_of_order(**rows, **given)
         return self._predicting if self._costs(given) is None else replace(self._predicting, given=given)
 
     @available_if(_has_a_threshold)
@@ -641,7 +643,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             costs), and scaled to sum 1. They estimate how likely each class is; ``predict`` puts its threshold where
             the metric is best, which is not where the most likely class changes.
         """
-        return self._with_costs(costs).predict_proba(X)
+        return self._with_costs(costs, X=X).predict_proba(X)
 
     def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         if predicted.ndim == 2:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, Label
-from csf._common.validation import check_binary_target, check_scores, floats
+from csf._common.validation import check_binary_target, check_scores, floats, warn_of_order
 from csf.evaluate.draws import bootstrap_counts
 from csf.metrics.constraints import ANSWERS
 from csf.show._shared import BLUE, GREY, ORANGE, Display, is_row_search, tidy
@@ -138,6 +138,7 @@ class NetBenefitDisplay(Display):
         NetBenefitDisplay
             The display, drawn.
         """
+        warn_of_order(y_true=y_true, y_proba=y_proba)
         is_pos = check_binary_target(y_true, pos_label)[1]
         p = check_scores(y_proba, is_pos.size)
         check_probabilities(p, "y_proba")

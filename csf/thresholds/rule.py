@@ -14,9 +14,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 
-from csf._common.sklearn import DocLinkMixin, named_models, pass_on_input_tags, routing_enabled
+from csf._common.sklearn import DocLinkMixin, named_models, num_samples, pass_on_input_tags, routing_enabled
 from csf._common.typing import Array, BoolArray, Costs, Estimator, Label, Samples
-from csf._common.validation import check_class_weights, check_labels
+from csf._common.validation import check_class_weights, check_labels, check_weights
 from csf.data.costs import problem_probabilities
 from csf.data.responses import (
     above,
@@ -123,7 +123,8 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
         float
             The value of the predictions.
         """
-        return self._value(y, self.predict(X), sample_weight)
+        weight = check_weights(sample_weight, num_samples(X), X=X, y=y)
+        return self._value(y, self.predict(X), weight)
 
     def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         """Value of predicted labels."""
@@ -304,5 +305,5 @@ class ThresholdRule:
         if not np.isin(classes, self.names).all():
             raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {np.sort(self.names).tolist()}")
         (found, score), is_pos = self.scored(X), labels != self.null
-        weight = check_class_weights(sample_weight, is_pos)
+        weight = check_class_weights(sample_weight, is_pos, X=X, y=y)
         return sweep_several(is_pos, is_pos & (labels != found), score, weight)
