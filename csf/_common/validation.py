@@ -134,22 +134,24 @@ def warn_of_order(**arguments: Any) -> None:
         if hasattr(index, "symmetric_difference"):
             first = next((other for other in before if _is_in_another_order(before[other], index)), None)
             if first is not None:
-                warn_of_moved_rows(name, first, unique=index.is_unique)
+                way = f"give {name}.loc[{first}.index]" if index.is_unique else "sort both by it"
+                warn_of_moved_rows(name, first, way, f"{name}.to_numpy()")
             before[name] = index
 
 
-def warn_of_moved_rows(name: str, first: str, *, unique: bool) -> None:
-    """Warn that an argument is in another order than an earlier one."""
-    aligned = f"{name}.loc[{first}.index]" if unique else f"both the order of {first} (the index has duplicates)"
+def warn_of_moved_rows(name: str, first: str, way: str, other: str) -> None:
+    """Warn that an argument is in another order than an earlier one, with the ways out."""
     warn(
         f"the index of {name} is that of {first} in another order, and rows are taken by position, as scikit-learn "
-        f"does. If the index says what belongs together, give {aligned}, else {name}.to_numpy()"
+        f"does. If the index says what belongs together, {way}, else give {other}"
     )
 
 
 def _is_in_another_order(index: Any, other: Any) -> bool:
     """Whether an index of pandas holds what another one holds, as often, at other places."""
-    if len(index) != len(other) or index.equals(other) or not index.symmetric_difference(other, sort=False).empty:
+    if (len(index), index.nlevels) != (len(other), other.nlevels) or index.equals(other):
+        return False
+    if not index.symmetric_difference(other, sort=False).empty:
         return False
     counts, others = (each.value_counts(sort=False, dropna=False) for each in (index, other))
     return bool((counts == others.reindex(counts.index)).all())

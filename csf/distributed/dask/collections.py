@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from csf._common.typing import Array, IntArray, Label, Samples
+from csf._common.validation import warn_of_moved_rows
 from csf.distributed.engine import FoldTotals, hash_folds
 from csf.distributed.newton import Moments, Part
 
@@ -298,6 +299,7 @@ class DaskData:
 
     def reduced(self, of_part: Callable[[RawPart], Any], of_results: Callable[[Sequence[Any]], Any]) -> Any:
         """Run a function on each part, where that part is, and merge the results in order, a few at a time."""
+        from dask.base import compute
         from dask.delayed import delayed
 
         # What a function brings with it, such as edges and coefficients, is one node of the graph for all parts.
@@ -307,7 +309,35 @@ class DaskData:
         while len(results) > 1:
             groups = [results[start : start + FAN_IN] for start in range(0, len(results), FAN_IN)]
             results = [call(merge, group) if len(group) > 1 else group[0] for group in groups]
-        return watched_pass(results[0].compute, first=not self.marks)
+        names, moves = self._moves()
+        result, *moved = watched_pass(lambda: compute(results[0], *moves), first=not self.marks)
+        for name, (apart, differs) in zip(names[1:], np.sum(moved, axis=0) if moved else ()):
+            if differs and apart % 2**64 == 0:
+                way = f"join {name} to {names[0]} by it before the two are parted"
+                warn_of_moved_rows(name, names[0], way, f"{name}.reset_index(drop=True)")
+        return result
+
+    def _moves(self) -> tuple[list[str], list[Any]]:
+        """Names of the frames, and for each partition its delayed `_moved`; nothing after the first pass."""
+        from dask.delayed import delayed
+
+        given = {"X": self.X, "y": self.y, "sample_weight": self.weight, "folds": self.folds}
+        frames = {name: _delayed(value) for name, value in given.items() if is_frame(value)}
+        pieces = zip(*frames.values()) if not self.marks and self.thinned is None and len(frames) > 1 else ()
+        return list(frames), [delayed(_moved, pure=False)(*each) for each in pieces]
+
+
+def _moved(first: Any, *others: Any) -> Array:
+    """Of each other frame how far its hashed pandas index is from that of the first, and whether its rows are others.
+
+    The sum of the first over all partitions is 0, modulo 2^64, where the rows of both are the same in any order.
+    """
+    from pandas import util
+
+    hash_of: Any = util.hash_pandas_object
+    hashes = [int(hash_of(each.index).sum()) for each in (first, *others)]
+    same = [each.index.equals(first.index) for each in others]
+    return np.array([(number - hashes[0], not alike) for number, alike in zip(hashes[1:], same)], dtype=object)
 
 
 def _check(name: str, value: Any, ndim: int) -> None:
