@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,6 +54,8 @@ def base_has(*methods: str) -> Callable[[Any], bool]:
 class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Base class; a subclass has the parameters ``base``, ``cv`` and ``metric``, and writes what is declared here."""
 
+    # Groups are asked for always, whatever the splitter: they count in folds and intervals.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
     base: Estimator
     cv: Any
     # A name or a metric; subclasses say of which kind.
@@ -70,14 +72,14 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
 
     def _route(self, fit_params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arguments of the base's fit and of the splitter."""
+        groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
         if routing_enabled():
             routed = process_routing(self, "fit", **fit_params)
-            return dict(routed.base.fit), dict(routed.splitter.split)
-        groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
+            return dict(routed.base.fit), dict(routed.splitter.split) | groups
         return {name: value for name, value in fit_params.items() if name != "groups"}, groups
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Routing of ``sample_weight`` to this object, of other arguments to the base and the splitter.
+        """Routing of ``sample_weight`` and ``groups`` to this object, of other arguments to the base and the splitter.
 
         Returns
         -------
