@@ -277,16 +277,19 @@ class DaskData:
 
         if self.thinned is not None:
             return list(self.thinned)
-        rows = self.X if is_frame(self.X) else self.X.rechunk({1: -1})
-        blocks = _delayed(rows)
-        columns = [_aligned(*pair, rows) for pair in (("y", self.y), ("sample_weight", self.weight))]
-        columns.append(_aligned("folds", self.folds, rows))
         expected = list(self.X.columns) if is_frame(self.X) else self.n_features
         make = delayed(_Reader(expected, self.cv, self.seed), pure=False, traverse=False)
         return [
             make(index, X, y, weight, fold, self.marks.get(index))
-            for index, (X, y, weight, fold) in enumerate(zip(blocks, *columns, strict=True))
+            for index, (X, y, weight, fold) in enumerate(self.pieces)
         ]
+
+    @cached_property
+    def pieces(self) -> list[Any]:
+        """Delayed samples, labels, weights and folds of each partition, as the user's collections hold them."""
+        rows = self.X if is_frame(self.X) else self.X.rechunk({1: -1})
+        given = ("y", self.y), ("sample_weight", self.weight), ("folds", self.folds)
+        return list(zip(_delayed(rows), *(_aligned(*pair, rows) for pair in given), strict=True))
 
     def sampled(self, of_part: Callable[[RawPart], RawPart]) -> DaskData:
         """The data with fewer rows in each part, kept where the parts are."""
@@ -309,35 +312,28 @@ class DaskData:
         while len(results) > 1:
             groups = [results[start : start + FAN_IN] for start in range(0, len(results), FAN_IN)]
             results = [call(merge, group) if len(group) > 1 else group[0] for group in groups]
-        names, moves = self._moves()
+        is_first = not self.marks and self.thinned is None
+        moves = [delayed(_moved)(*each) for each in self.pieces] if is_first and is_frame(self.X) else []
         result, *moved = watched_pass(lambda: compute(results[0], *moves), first=not self.marks)
-        for name, (apart, differs) in zip(names[1:], np.sum(moved, axis=0) if moved else ()):
+        sums: Any = np.sum(moved, axis=0) if moved else ()
+        for name, (apart, differs) in zip(("y", "sample_weight", "folds"), sums):
             if differs and apart % 2**64 == 0:
-                way = f"join {name} to {names[0]} by it before the two are parted"
-                warn_of_moved_rows(name, names[0], way, f"{name}.reset_index(drop=True)")
+                way = f"join {name} to X by it before the two are parted"
+                warn_of_moved_rows(name, "X", way, f"{name}.reset_index(drop=True)")
         return result
 
-    def _moves(self) -> tuple[list[str], list[Any]]:
-        """Names of the frames, and for each partition its delayed `_moved`; nothing after the first pass."""
-        from dask.delayed import delayed
 
-        given = {"X": self.X, "y": self.y, "sample_weight": self.weight, "folds": self.folds}
-        frames = {name: _delayed(value) for name, value in given.items() if is_frame(value)}
-        pieces = zip(*frames.values()) if not self.marks and self.thinned is None and len(frames) > 1 else ()
-        return list(frames), [delayed(_moved, pure=False)(*each) for each in pieces]
-
-
-def _moved(first: Any, *others: Any) -> Array:
-    """Of each other frame how far its hashed pandas index is from that of the first, and whether its rows are others.
+def _moved(X: Any, *columns: Any) -> Array:
+    """Of each column how far its hashed pandas index is from that of X, and whether its rows are others.
 
     The sum of the first over all partitions is 0, modulo 2^64, where the rows of both are the same in any order.
     """
     from pandas import util
 
     hash_of: Any = util.hash_pandas_object
-    hashes = [int(hash_of(each.index).sum()) for each in (first, *others)]
-    same = [each.index.equals(first.index) for each in others]
-    return np.array([(number - hashes[0], not alike) for number, alike in zip(hashes[1:], same)], dtype=object)
+    indexes = [getattr(each, "index", X.index) for each in columns]
+    pairs = [(int(hash_of(each).sum()) - int(hash_of(X.index).sum()), not each.equals(X.index)) for each in indexes]
+    return np.array(pairs, dtype=object)
 
 
 def _check(name: str, value: Any, ndim: int) -> None:
