@@ -581,14 +581,17 @@ def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[
     together = hasattr(search, "label_names_") and not is_label_search(search)
     found = [] if together else findings(search, held, mute)
     first = estimates_of(search, held)[0]
-    name = metric_name(search)
-    numbers = [
-        (f"{first.value:.3f}", f"{name} {_WHERE[first.name]}"),
-        (first.interval or "–", "90 % interval of it"),
-    ]
+    low, high = search.score_interval_ if held is None else held.judged[0].interval
+    number, interval, what = f"{first.value:.3f}", first.interval or "–", metric_name(search)
+    if first.interval and what == "savings":
+        number, interval = f"{100.0 * first.value:.1f} %", f"{spread((100.0 * low, 100.0 * high), '.1f')} %"
+        what = "of the costs saved,"
+    elif first.interval and what in ("cost_matrix", "cost"):  # larger is better, so that costs are below 0
+        number, interval, what = f"{-first.value:.3f}", spread((-high, -low)), "mean cost"
+    numbers = [(number, f"{what} {_WHERE[first.name]}"), (interval, "90 % interval of it")]
     third = _third(search, held)
     numbers += [] if third is None else [third]
-    verdict = _verdict(search, held, found)
+    verdict = _verdict(search, held, found, low)
     advice = " ".join([verdict, *(each.text for each in found[:1] if each.code != "CSF010")])
     return Summary(numbers, [winner_of(search), _how_sure(search, held, first), advice], verdict, found)
 
@@ -629,7 +632,9 @@ def _third(search: Any, held: HeldOut | None) -> tuple[str, str] | None:
         answers = answers_to_all(search)
         own = answers.pop("each row by its own costs")
         name, cost = min(answers.items(), key=lambda item: item[1])
-        return f"{cost - own:.4g}", f"saved per row, compared with {name}"
+        n_rows = int(search.class_count_.sum())
+        whole = f"{n_rows * (cost - own):,.4g} on {n_rows} rows, in the units of the costs"
+        return f"{cost - own:.4g} a row", f"saved out-of-fold, compared with {name}: {whole}"
     if hasattr(search, "label_names_"):
         worst = getattr(search, "best_scores_", np.empty(0))
         if not worst.size:
@@ -660,13 +665,13 @@ def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
     return f"{judged}{rarest}{chosen}. The interval is for all data of this kind; a small test set varies more."
 
 
-def _verdict(search: Any, held: HeldOut | None, found: list[Finding]) -> str:
-    """One verdict, which no finding contradicts."""
+def _verdict(search: Any, held: HeldOut | None, found: list[Finding], low: float) -> str:
+    """One verdict, which no finding contradicts; ``low`` is the lower end of the interval of the value."""
     promise = getattr(search, "guarantee_", None)
     missed = {each.code for each in found} & {"CSF007", "CSF012"} or not getattr(search, "feasible_", True)
     if missed or (promise is not None and not promise.holds):
         return "Do not use it as it is."
-    same, low = _same_answer(search, held), (search.score_interval_ if held is None else held.judged[0].interval)[0]
+    same = _same_answer(search, held)
     if low <= same:
         return f"Do not use it yet: one answer for all samples, worth {same:.3f}, may be as good."
     if held is not None and as_good_as(held.judged):
