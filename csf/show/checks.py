@@ -28,7 +28,7 @@ from csf.metrics.registry import aim_of
 from csf.search.config import MODEL
 from csf.search.decide import decide
 from csf.show._shared import is_class_search, is_label_search, is_row_search
-from csf.show.decisions import answers_to_all
+from csf.show.decisions import answers_to_all, paid_on
 from csf.show.held_out import (
     HeldOut,
     Judged,
@@ -620,6 +620,13 @@ def estimates_of(search: CostSearch, held: HeldOut | None) -> list[Estimate]:
 
 def _third(search: Any, held: HeldOut | None) -> tuple[str, str] | None:
     """The number that matters third: a rival, the constraint, what is saved, or what is left."""
+    if is_row_search(search):
+        answers = answers_to_all(search) if held is None else paid_on(search, held)
+        n_rows, where = (search.class_count_.sum(), "out-of-fold") if held is None else (held.y.size, "held-out")
+        _, own = answers.popitem()
+        name, cost = min(answers.items(), key=lambda item: item[1])
+        whole = f"{n_rows * (cost - own):,.4g} on {n_rows} {where} rows, in the units of the costs"
+        return f"{cost - own:.4g} a row", f"saved, compared with {name}: {whole}"
     if held is not None and len(held.judged) > 1:
         rival = max(held.judged[1:], key=lambda each: each.value)
         ends = spread(rival.difference_interval, "+.3f")
@@ -628,13 +635,6 @@ def _third(search: Any, held: HeldOut | None) -> tuple[str, str] | None:
     if constraint is not None and search.constraint_value_ is not None:
         where = "on calibration data" if hasattr(search, "guarantee_") else "out-of-fold"
         return f"{search.constraint_value_:.3f}", f"{constraint.quantity.name} {where}; asked for: {constraint}"
-    if is_row_search(search):
-        answers = answers_to_all(search)
-        own = answers.pop("each row by its own costs")
-        name, cost = min(answers.items(), key=lambda item: item[1])
-        n_rows = int(search.class_count_.sum())
-        whole = f"{n_rows * (cost - own):,.4g} on {n_rows} rows, in the units of the costs"
-        return f"{cost - own:.4g} a row", f"saved out-of-fold, compared with {name}: {whole}"
     if hasattr(search, "label_names_"):
         worst = getattr(search, "best_scores_", np.empty(0))
         if not worst.size:
