@@ -147,21 +147,34 @@ def check_in_memory(searches: Mapping[str, str] | None = None, /, **arguments: A
 
 
 def warn_of_order(**arguments: Any) -> None:
-    """Warn where the pandas index of an argument is that of the first one in another order."""
-    (first, whole), *others = arguments.items()
-    for name, value in others:
-        if _is_in_another_order(getattr(whole, "index", None), getattr(value, "index", None)):
-            warn(
-                f"the index of {name} is that of {first} in another order, and rows are taken by position, as "
-                f"scikit-learn does. If the index says what belongs together, give {name}.loc[{first}.index], else "
-                f"{name}.to_numpy()"
-            )
+    """Warn of each argument whose pandas index is that of an earlier one in another order."""
+    before: dict[str, Any] = {}
+    for name, value in arguments.items():
+        index: Any = getattr(value, "index", None)
+        if hasattr(index, "symmetric_difference"):
+            first = next((other for other in before if _is_in_another_order(before[other], index)), None)
+            if first is not None:
+                way = f"give {name}.loc[{first}.index]" if index.is_unique else "sort both by it"
+                warn_of_moved_rows(name, first, way, f"{name}.to_numpy()")
+            before[name] = index
+
+
+def warn_of_moved_rows(name: str, first: str, way: str, other: str) -> None:
+    """Warn that an argument is in another order than an earlier one, with the ways out."""
+    warn(
+        f"the index of {name} is that of {first} in another order, and rows are taken by position, as scikit-learn "
+        f"does. If the index says what belongs together, {way}, else give {other}"
+    )
 
 
 def _is_in_another_order(index: Any, other: Any) -> bool:
-    """Whether an index of pandas holds what another one holds, at other places."""
-    known = all(hasattr(each, "symmetric_difference") for each in (index, other)) and len(index) == len(other)
-    return known and not index.equals(other) and index.symmetric_difference(other, sort=False).empty
+    """Whether an index of pandas holds what another one holds, as often, at other places."""
+    if (len(index), index.nlevels) != (len(other), other.nlevels) or index.equals(other):
+        return False
+    if not index.symmetric_difference(other, sort=False).empty:
+        return False
+    counts, others = (each.value_counts(sort=False, dropna=False) for each in (index, other))
+    return bool((counts == others.reindex(counts.index)).all())
 
 
 def _way_into_memory(name: str, value: Any) -> str | None:
@@ -177,8 +190,9 @@ def _way_into_memory(name: str, value: Any) -> str | None:
     return None
 
 
-def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
-    """Check sample weights and return them as float64, or ``None`` for no weights."""
+def check_weights(sample_weight: ArrayLike | None, n_samples: int, **rows: Any) -> Array | None:
+    """Check sample weights and return them as float64, or ``None`` for no weights; ``rows`` as for `warn_of_order`."""
+    warn_of_order(**rows, sample_weight=sample_weight)
     if sample_weight is None:
         return None
     if isinstance(sample_weight, numbers.Number):
@@ -215,9 +229,9 @@ def check_class_totals(pos: float, neg: float, owner: str = "sample_weight") -> 
         )
 
 
-def check_class_weights(sample_weight: ArrayLike | None, is_pos: BoolArray) -> Array | None:
+def check_class_weights(sample_weight: ArrayLike | None, is_pos: BoolArray, **rows: Any) -> Array | None:
     """`check_weights`, and a ValueError where one class has no weight at all."""
-    weight = check_weights(sample_weight, is_pos.shape[0])
+    weight = check_weights(sample_weight, is_pos.shape[0], **rows)
     if weight is not None and not (weight[is_pos].any() and weight[~is_pos].any()):
         raise ValueError(
             "sample_weight is zero for every sample of one class; both classes need a sample with positive weight"
@@ -307,8 +321,12 @@ def generator(random_state: Any) -> np.random.Generator:
         raise TypeError(f"random_state must be an int >= 0, a Generator or None, got {random_state!r}") from None
 
 
-def floats(values: Any, name: str) -> FloatArray:
-    """Array of float64 of numbers; a ValueError or TypeError that names the argument for anything else."""
+def floats(values: Any, name: str, **rows: Any) -> FloatArray:
+    """Array of float64 of numbers; a ValueError or TypeError that names the argument for anything else.
+
+    ``rows`` are arguments of the same rows, as for `warn_of_order`.
+    """
+    warn_of_order(**rows, **{name: values})
     values = check_unmasked(values, name)
     try:
         array = np.asarray(values)
@@ -343,9 +361,9 @@ def check_choice(value: Choice, name: str, accepted: Iterable[Any]) -> Choice:
     return value
 
 
-def check_scores(y_score: ArrayLike, n_samples: int) -> FloatArray:
-    """Check scores, one for each sample and none NaN, and return them as float64."""
-    score = floats(y_score, "y_score")
+def check_scores(y_score: ArrayLike, n_samples: int, **rows: Any) -> FloatArray:
+    """Check scores, one for each sample and none NaN, and return them as float64; ``rows`` as for `warn_of_order`."""
+    score = floats(y_score, "y_score", **rows)
     if score.shape != (n_samples,):
         raise ValueError(f"y_score must have shape ({n_samples},), one score for each sample, got {score.shape}")
     if np.isnan(score).any():

@@ -38,7 +38,7 @@ from csf.cli.problem import (
 from csf.cli.tables import CliError, format_number, format_table, is_number, listed, read_table, require
 from csf.metrics import Review
 from csf.search.decide import Decision, decide
-from csf.show.checks import summarise
+from csf.show.checks import summarise, threshold_in_words
 from csf.show.decisions import answers_to_all, reviewed_in_words
 from csf.show.held_out import Judged, held_out, short, spread
 from csf.show.report import check_page, write_report
@@ -236,7 +236,7 @@ def _winner_text(search, problem):
     parameters = "".join(f", {_short(key)} = {value}" for key, value in search.best_params_.items())
     lines = [
         f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
-        f"{search.best_threshold_:.4g}",
+        + threshold_in_words(search),
         *_value_lines(search, problem),
         f"  estimated upper bound for these parameters and folds: {search.upper_bound_:.4f} ({problem.options.bound})",
     ]
@@ -441,7 +441,7 @@ def _winner_record(search, problem):
 
 
 def _threshold_record(search):
-    names = ("threshold_interval", "upper_bound", "gap", "bound_margin", "feasible")
+    names = ("best_threshold_proba", "threshold_interval", "upper_bound", "gap", "bound_margin", "feasible")
     promise = {"guarantee": asdict(search.guarantee_)} if hasattr(search, "guarantee_") else {}
     costs = dict(zip(("c_fn", "c_fp"), search.best_cost_weights_))
     own = {name: getattr(search, f"{name}_") for name in names}

@@ -391,6 +391,13 @@ def resolve_splits(
         cv = _pairs(cv)
     y = np.asarray(y)
     classes, counts = np.unique(y, return_counts=True)
+    groups = (split_params or {}).get("groups")
+    alone = [] if groups is None else [label for label in classes if np.unique(np.asarray(groups)[y == label]).size < 2]
+    if alone:
+        raise ValueError(
+            f"all samples of class {alone[0].item()!r} are in one of the groups, which folds keep together: no model "
+            "can learn that class and be judged on it. Give smaller groups, or leave groups out"
+        )
     if isinstance(cv, bool):
         raise TypeError(f"cv must be an int, a float, a splitter, an iterable of splits or 'prefit', got {cv!r}")
     if isinstance(cv, (float, np.floating)):

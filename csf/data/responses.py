@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.sklearn import DocLinkMixin, num_samples
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
+from csf._common.validation import check_weights
 from csf.data.labels import Labels
 
 
@@ -298,6 +300,25 @@ class TwoClassRule(DocLinkMixin, ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def decision_function(self, X: Samples) -> Array:
         """Score of each sample, above 0 exactly where ``predict`` gives ``classes_[1]``."""
+
+    def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy, as of each classifier of scikit-learn.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+
+        Returns
+        -------
+        float
+            Share of right predictions.
+        """
+        return super().score(X, y, check_weights(sample_weight, num_samples(X), X=X, y=y))
 
     def predict(self, X: Samples) -> Array:
         """Class of each sample."""

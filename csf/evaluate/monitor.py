@@ -31,7 +31,15 @@ from csf import _common
 from csf._common.files import locked, read_record, write_record
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, PathLike, Samples
-from csf._common.validation import check_fraction, check_number, check_path, check_share, check_unmasked, floats
+from csf._common.validation import (
+    check_fraction,
+    check_number,
+    check_path,
+    check_share,
+    check_unmasked,
+    floats,
+    warn_of_order,
+)
 from csf.metrics.constraints import CELLS, MeanCost, gains_of, share_of, terms_of
 
 KIND, VERSION = "csf-monitor", 2
@@ -272,6 +280,7 @@ class Monitor:
         UserWarning
             If the search was fitted with weights, and the samples have none.
         """
+        warn_of_order(y=y, y_pred=y_pred, cost=cost, sample_weight=sample_weight)
         before = copy.deepcopy({name: getattr(self, name) for name in _STATE})
         with nullcontext() if self.path is None else locked(self.path):
             try:

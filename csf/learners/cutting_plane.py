@@ -17,7 +17,7 @@ from csf._common.compiled import njit
 from csf._common.messages import warn
 from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, BoolArray, Label, Samples
-from csf._common.validation import check_binary_target, check_count, check_intercept, check_positive
+from csf._common.validation import check_binary_target, check_count, check_intercept, check_positive, warn_of_order
 from csf.data.responses import LinearClassifier
 from csf.learners.losses import ClassScores, check_moderate, get_loss
 from csf.learners.online import NUMBERS, lengths, power_of_two_above
@@ -350,6 +350,7 @@ class BatchLearner(LinearClassifier):
 
     def _check_data(self, X: Samples, y: Any) -> tuple[Samples, BoolArray]:
         """Checked samples, and which are positive; sets ``classes_`` and ``pos_label_``."""
+        warn_of_order(X=X, y=y)
         X, y = validate_data(self, X, y, **NUMBERS)
         self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
         return X, is_pos

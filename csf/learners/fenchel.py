@@ -24,6 +24,7 @@ from csf._common.validation import (
     check_count,
     check_positive,
     check_weights,
+    warn_of_order,
 )
 from csf.data.costs import cost_channel
 from csf.data.labels import Labels
@@ -133,6 +134,7 @@ class LinearAlternation(LinearClassifier):
         self, X: Samples, y: Any, sample_weight: ArrayLike | None, numbers: Mapping[str, Any]
     ) -> tuple[Samples, BoolArray, Array | None]:
         """Checked data; sets ``classes_`` and ``pos_label_``. ``numbers`` goes to scikit-learn's check of ``X``."""
+        warn_of_order(X=X, y=y, sample_weight=sample_weight)
         X, y = validate_data(self, X, y, **numbers)
         self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
         weight = check_weights(sample_weight, is_pos.shape[0])

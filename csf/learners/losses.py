@@ -23,6 +23,7 @@ from csf._common.validation import (
     check_positive,
     check_scores,
     check_share,
+    floats,
 )
 from csf.metrics import METRICS, FBeta, Metric, get_metric
 from csf.metrics.registry import ALIASES
@@ -352,7 +353,7 @@ def precision_at_k_score(
 def _checked(y_true, y_score, pos_label):
     """Boolean target and scores."""
     _, is_pos, _ = check_binary_target(y_true, pos_label)
-    return is_pos, check_scores(y_score, is_pos.shape[0])
+    return is_pos, check_scores(y_score, is_pos.shape[0], y_true=y_true)
 
 
 # ---------------------------------------------------------------- what a loss must offer
@@ -564,7 +565,7 @@ def whole_count(share: float, n_samples: float) -> int:
 
 
 def _check_scores(score: ArrayLike, is_pos: ArrayLike) -> tuple[FloatArray, BoolArray]:
-    score, is_pos = np.asarray(score, dtype=np.float64), np.asarray(is_pos)
+    score, is_pos = floats(score, "score", is_pos=is_pos), np.asarray(is_pos)
     if is_pos.dtype != bool:
         raise TypeError(f"is_pos must be an array of bool, got dtype {is_pos.dtype}; write y == pos_label")
     if score.ndim != 1 or score.shape != is_pos.shape:

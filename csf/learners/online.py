@@ -28,6 +28,7 @@ from csf._common.validation import (
     check_intercept,
     check_positive,
     check_seed,
+    warn_of_order,
 )
 from csf.data.responses import LinearClassifier, TwoClassRule
 from csf.metrics.profile import ErrorProfile
@@ -321,6 +322,7 @@ class OnlineClassifier(TwoClassRule):
         """Checked samples and labels."""
         known = None if reset or hasattr(self, "feature_names_in_") else self.n_features_in_
         if known is None or not are_ready(X, y, known):
+            warn_of_order(X=X, y=y)
             X, y = validate_data(self, X, y, reset=reset, **NUMBERS)
         return canonical(X), y
 

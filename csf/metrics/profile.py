@@ -15,7 +15,14 @@ from numpy.typing import ArrayLike
 from csf._common.compiled import njit
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, BoolArray, IntArray, Label, Values
-from csf._common.validation import check_binary_target, check_labels, check_unmasked, check_weights, floats
+from csf._common.validation import (
+    check_binary_target,
+    check_labels,
+    check_unmasked,
+    check_weights,
+    floats,
+    warn_of_order,
+)
 
 # Rounding of sums of up to 10^8 weights; anything further outside the box is a caller's mistake.
 _SLACK = 1e-9
@@ -165,6 +172,7 @@ class ErrorProfile:
         ValueError
             If lengths differ, a class is absent, or a predicted label is unknown.
         """
+        warn_of_order(y_true=y_true, y_pred=y_pred, sample_weight=sample_weight)
         classes, is_pos, pos_label = check_binary_target(y_true, pos_label)
         y_pred = np.asarray(check_unmasked(y_pred, "y_pred"))
         if y_pred.shape != is_pos.shape:
@@ -216,6 +224,7 @@ class ErrorProfile:
         >>> ErrorProfile.from_classes(y_true, y_pred, null_class="o")
         ErrorProfile(fn=0.25, fp=0.125, pos=0.5)
         """
+        warn_of_order(y_true=y_true, y_pred=y_pred, sample_weight=sample_weight)
         y_true, classes = check_labels(y_true)
         y_pred = np.asarray(check_unmasked(y_pred, "y_pred"))
         if y_pred.shape != y_true.shape:

@@ -14,7 +14,15 @@ from scipy.sparse import issparse
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
-from csf._common.validation import check_binary_target, check_choice, check_count, check_unmasked, check_weights, floats
+from csf._common.validation import (
+    check_binary_target,
+    check_choice,
+    check_count,
+    check_unmasked,
+    check_weights,
+    floats,
+    warn_of_order,
+)
 from csf.metrics.profile import NOISE
 
 MEASURES = ("savings", "cost", "benefit")
@@ -241,6 +249,7 @@ class RowCosts:
                 f"{' and '.join(OUTCOMES[name.removesuffix('_cost')] for name in missing)} costs. Give an array or a "
                 f"number, or name a column of X, such as RowCosts({missing[0].removesuffix('_cost')}='amount')"
             )
+        warn_of_order(X=X, **given)
         n_rows = num_samples(X) if n_rows is None else n_rows
         table = CostTable(*(self._column(name, given.get(f"{name}_cost"), X, n_rows) for name in OUTCOMES))
         swapped = np.flatnonzero((table.gain < 0.0) & (table.loss < 0.0))
@@ -355,6 +364,7 @@ class RowCosts:
         float
             The value.
         """
+        warn_of_order(y_true=y_true, y_pred=y_pred, X=X, sample_weight=sample_weight, **given)
         labels, is_pos, positive = check_binary_target(y_true, pos_label)
         if X is not None and num_samples(X) != is_pos.size:
             raise ValueError(f"X has {num_samples(X)} rows, and y_true {is_pos.size} labels; give one label a row")

@@ -419,30 +419,33 @@ class SearchOptions:
 
     base: Estimator = field(kw_only=False)
     metric: MetricLike = field(default="f1", kw_only=False)
-    constraint: str | Constraint | None = None
-    confidence: float | None = None
-    cv: Any = None
-    random_state: RandomState_ = None
+    # What most searches need.
     pos_label: Label = None
     null_class: Label = None
     param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = AUTO
-    strategy: str | Strategy | Callable[..., Any] = "ladder"
-    n_trials: int = 10
+    cv: Any = None
+    random_state: RandomState_ = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    time_limit: float | None = None
+    # What decides.
+    constraint: str | Constraint | None = None
+    confidence: float | None = None
+    calibration: float = 0.3
     threshold: Literal["stable", "tune"] | None = "stable"
     min_gain: float | None = None
-    tol: float | None = None
-    time_limit: float | None = None
-    calibration: float = 0.3
     review: Review | None = None
+    refit: bool | Literal["folds"] = True
+    # For experts: how it is searched and trained.
+    strategy: str | Strategy | Callable[..., Any] = "ladder"
+    n_trials: int = 10
+    tol: float | None = None
+    bound: Bound = "support"
+    bound_on: Literal["validation", "train"] = "validation"
     engine: Literal["auto", "generic", "liblinear"] = "auto"
     weighting: Literal["class", "one-vs-rest"] = "class"
     normalize: Literal["none", "mean"] = "mean"
     sample_weight_name: str | None = None
-    refit: bool | Literal["folds"] = True
-    bound: Bound = "support"
-    bound_on: Literal["validation", "train"] = "validation"
-    n_jobs: int | None = None
-    verbose: int = 0
     error_score: str | float = np.nan
     checkpoint: PathLike | None = None
     callbacks: list[Callable[..., Any]] | None = None

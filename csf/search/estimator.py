@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
@@ -20,7 +21,7 @@ from csf._common.sklearn import (
     with_parameters,
 )
 from csf._common.typing import Array, Estimator, Samples
-from csf._common.validation import check_samples
+from csf._common.validation import check_samples, warn_of_order
 from csf.data.folds import Task, read_groups
 from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
@@ -81,6 +82,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     and trains the winner once more on all samples. ``predict_proba`` takes the costs out again; use ``predict`` for
     decisions. The guide has the mathematics.
 
+    The parameters come in three groups. Most searches need those up to ``time_limit``; ``constraint`` to ``refit`` say
+    what is decided and promised; those from ``strategy`` on are for experts.
+
     Parameters
     ----------
     base : estimator, list of estimator or dict of str to estimator
@@ -90,37 +94,49 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         What is maximised, such as ``"f1"``, ``"f2"`` or ``"gmean"`` (`csf.metrics.METRICS`); for several classes or
         labels ``"f1_macro"`` or ``"mcc"`` (`csf.metrics.CONFUSION_METRICS`). A function
         ``f(y_true, y_pred, sample_weight=None)`` or a scorer of one will do. Costs of each row: `csf.metrics.RowCosts`.
-    constraint : str or Constraint, default=None
-        What the classifier must satisfy on held-out predictions, e.g. ``"precision >= 0.8, fpr <= 0.01"``.
-    confidence : float, default=None
-        Probability, in (0, 1), with which the constraint also holds on new data. The promise breaks if you repeat the
-        search until one passes. See `csf.thresholds.certificates`.
-    cv : int, float, splitter, iterable, "prefit" or None, default=None
-        Folds, a held-out share in (0, 1), a splitter or the splits. ``None`` means 5 shuffled folds, repeated where the
-        rarest class has fewer than 500 samples. ``"prefit"`` only tunes the threshold of a fitted base.
-    random_state : int, RandomState or None, default=None
-        Seed of folds, of the ``calibration`` share and of bases without a seed. ``None`` always draws the same folds.
     pos_label, null_class : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}. Class with nothing to find, if ``y`` has several
         others.
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the base to search too; for several models a dict by name. ``"auto"`` searches C of `LinearSVC`
         and `LogisticRegression` and the rounds of boosters; ``None`` keeps the base as it is.
-    strategy : str, Strategy or callable, default="ladder"
-        Which costs to try: a name in `csf.strategies.STRATEGIES`, an object, or ``f(trials, *, metric, pos)``.
-    n_trials : int, default=10
-        Most costs to try for each setting of ``param_grid``. The ladder has at most 6, and 1 for slow bases.
+    cv : int, float, splitter, iterable, "prefit" or None, default=None
+        Folds, a held-out share in (0, 1), a splitter or the splits. ``None`` means 5 shuffled folds, repeated where the
+        rarest class has fewer than 500 samples. ``"prefit"`` only tunes the threshold of a fitted base.
+    random_state : int, RandomState or None, default=None
+        Seed of folds, of the ``calibration`` share and of bases without a seed. ``None`` always draws the same folds.
+    n_jobs : int, default=None
+        Workers (-1: all cores). They do not change the result.
+    verbose : int, default=0
+        1 shows a progress bar.
+    time_limit : float, default=None
+        Stop after so many seconds.
+    constraint : str or Constraint, default=None
+        What the classifier must satisfy on held-out predictions, e.g. ``"precision >= 0.8, fpr <= 0.01"``.
+    confidence : float, default=None
+        Probability, in (0, 1), with which the constraint also holds on new data. The promise breaks if you repeat the
+        search until one passes. See `csf.thresholds.certificates`.
+    calibration : float, default=0.3
+        Share of the samples that tests the constraint when ``confidence`` is given.
     threshold : {"stable", "tune", None}, default="stable"
         ``"stable"`` takes winner and threshold that are best on average over bootstrap resamples, ``"tune"`` the best
         on the samples as they are (so does a constraint), ``None`` the base's own decision.
     min_gain : float, default=None
         Keep equal costs unless others gain this many standard errors more than chance would.
-    tol, time_limit : float, default=None
-        Stop once the bound of a setting is this close to its best value; stop after so many seconds.
-    calibration : float, default=0.3
-        Share of the samples that tests the constraint when ``confidence`` is given.
     review : Review, default=None
         Third answer of `decide`: a person looks at the row, see `csf.metrics.Review`. `predict` keeps two answers.
+    refit : bool or "folds", default=True
+        Train the winner on all samples (needed to predict); ``"folds"`` predicts with the mean of the folds' models.
+    strategy : str, Strategy or callable, default="ladder"
+        Which costs to try: a name in `csf.strategies.STRATEGIES`, an object, or ``f(trials, *, metric, pos)``.
+    n_trials : int, default=10
+        Most costs to try for each setting of ``param_grid``. The ladder has at most 6, and 1 for slow bases.
+    tol : float, default=None
+        Stop once the bound of a setting is this close to its best value.
+    bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
+        How ``upper_bound_`` is computed, see `csf.bounds`.
+    bound_on : {"validation", "train"}, default="validation"
+        Predictions that strategies and bounds read: held-out ones, or those of the training parts as in the papers.
     engine : {"auto", "generic", "liblinear"}, default="auto"
         ``"auto"`` solves linear models from earlier solutions; ``"generic"`` trains a clone each time; ``"liblinear"``
         uses LIBLINEAR's own package. See `csf.trainers`.
@@ -130,16 +146,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         ``"mean"`` keeps the mean weight, and so the regularisation, constant; ``"none"`` takes costs as they are.
     sample_weight_name : str, default=None
         Argument of the base's ``fit`` for weights, such as ``"clf__sample_weight"``, where it is not found.
-    refit : bool or "folds", default=True
-        Train the winner on all samples (needed to predict); ``"folds"`` predicts with the mean of the folds' models.
-    bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
-        How ``upper_bound_`` is computed, see `csf.bounds`.
-    bound_on : {"validation", "train"}, default="validation"
-        Predictions that strategies and bounds read: held-out ones, or those of the training parts as in the papers.
-    n_jobs : int, default=None
-        Workers (-1: all cores). They do not change the result.
-    verbose : int, default=0
-        1 shows a progress bar.
     error_score : "raise" or nan, default=nan
         Raise the error of a failing training, or leave the trial out.
     checkpoint : path-like, default=None
@@ -153,8 +159,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         Value to expect on new data; out-of-fold value of the winner, which is too high.
     score_interval_, threshold_interval_ : tuple of float
         90 % intervals of the returned model's value on new data and of the best threshold.
-    best_threshold_, best_t_ : float
-        Predict positive where `score_samples` is at least this; level that the winner aims at.
+    best_threshold_, best_threshold_proba_, best_t_ : float
+        Predict positive where `score_samples` is at least the first, which may be a raw margin of the base, or where
+        ``predict_proba`` of this search is at least the second (``None`` where no number is); level that the winner
+        aims at.
     best_estimator_, best_params_, best_cost_weights_, best_index_ : estimator, dict, tuple, int
         The fitted winner, its setting, its costs ``(c_fn, c_fp)`` and its place in ``trials_``.
     upper_bound_, gap_, bound_margin_ : float
@@ -426,7 +434,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         ndarray of shape (n_samples,) or (n_samples, n_labels)
             Labels, as in ``classes_``; of several labels a sample 1 for those that are found, else 0.
         """
-        rule = self._with_costs(costs)
+        rule = self._with_costs(costs, X=X)
         return rule.predict(X) if at_most is None else predict_within(rule, X, at_most)
 
     def decide(self, X: Samples, at_most: float | None = None, **costs: Any) -> Array:
@@ -466,7 +474,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         >>> print(f"{reviewed:.1f} of the samples")
         0.1 of the samples
         """
-        bands, rule = self._banded(), self._with_costs(costs)
+        bands, rule = self._banded(), self._with_costs(costs, X=X)
         if at_most is not None:
             return bands.decide_within(rule, X, at_most)
         return bands.decide(rule.leaning(X, bands.review, bands.extra_cost))
@@ -554,16 +562,17 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         float
             The value of the predictions.
         """
-        rule = self._with_costs(costs)
+        rule = self._with_costs(costs, X=X, y=y, sample_weight=sample_weight)
         if not isinstance(rule, RowRule):
             return super().score(X, y, sample_weight)
         # Before predicting, which can do without costs.
         rule.row_costs.table(X, **costs)
         options = {"sample_weight": sample_weight, "pos_label": self.pos_label_}
-        return rule.row_costs.score(y, rule.predict(X), X, **options, **costs)
+        return rule.row_costs.score(np.asarray(y), rule.predict(X), X, **options, **costs)
 
-    def _with_costs(self, given: Mapping[str, Any]) -> Any:
-        """What predicts, knowing the costs of the rows."""
+    def _with_costs(self, given: Mapping[str, Any], **rows: Any) -> Any:
+        """What predicts, knowing the costs of the rows, which are those of other arguments."""
+        warn_of_order(**rows, **given)
         return self._predicting if self._costs(given) is None else replace(self._predicting, given=given)
 
     @available_if(_has_a_threshold)
@@ -651,7 +660,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             costs), and scaled to sum 1. They estimate how likely each class is; ``predict`` puts its threshold where
             the metric is best, which is not where the most likely class changes.
         """
-        return self._with_costs(costs).predict_proba(X)
+        return self._with_costs(costs, X=X).predict_proba(X)
 
     def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         if predicted.ndim == 2:

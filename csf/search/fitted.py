@@ -8,7 +8,9 @@ from dataclasses import replace
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from csf import _common
@@ -22,6 +24,7 @@ from csf.search.outcome import in_order
 from csf.thresholds.capacity import Answered
 from csf.thresholds.linear_rule import RuleOfClasses
 from csf.thresholds.prevalence import Prevalence, estimate_prevalence, prevalence_of_scores
+from csf.thresholds.row_costs import gives_log_odds, log_odds
 
 if TYPE_CHECKING:
     from csf.data.labels import Labels
@@ -127,6 +130,21 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             )
         # Who tries another threshold sets best_threshold_.
         return replace(self._rule, threshold=self.best_threshold_) if "best_threshold_" in vars(self) else self._rule
+
+    @property
+    def best_threshold_proba_(self) -> float | None:
+        """Probability of the positive class, as `predict_proba` gives it, from which on `predict` says positive.
+
+        That is ``best_threshold_`` on another scale. ``None`` where no one number is: with several classes or costs of
+        rows, and for scores that are no log-odds.
+        """
+        rule = self._predicting
+        if rule.threshold is None or hasattr(self, "row_rule_") or np.size(self.classes_) != 2:
+            return None
+        if not gives_log_odds(rule.estimator):
+            return None
+        p, (c_fn, c_fp) = float(expit(log_odds(rule.threshold, rule.method))), rule.costs
+        return p * c_fp / (p * c_fp + (1.0 - p) * c_fn)
 
     def _without_scores(self) -> Self:
         """A copy with the held-out scores of the winner alone, and what those of all trials say."""

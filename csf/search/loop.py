@@ -131,7 +131,7 @@ class Forecast:
         trial, self._last = now - self._last, now
         self._n_trials += 1
         rest = left * trial + LAST * max(fold_seconds, default=0.0)
-        if not self._is_logged and rest > _SHORT and (is_like_first or self._n_trials > 1):
+        if left and not self._is_logged and rest > _SHORT and (is_like_first or self._n_trials > 1):
             self._is_logged = True
             _LOGGER.warning(
                 "the search takes %.0f s more at most: %d trials like the last one of %.0f s, and the last training; "

@@ -319,7 +319,7 @@ class Study(History):
         0.25
         """
         _, is_pos, _ = check_binary_target(y, pos_label)
-        weight = check_weights(sample_weight, is_pos.shape[0])
+        weight = check_weights(sample_weight, is_pos.shape[0], y=y)
         nothing = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=weight)
         return cls(metric, strategy, pos=nothing.pos, **options)
 
@@ -432,7 +432,7 @@ class Study(History):
         curve = is_pos = weight = None
         if y_true is not None:
             _, is_pos, pos_label = check_binary_target(y_true, pos_label)
-            weight = check_weights(sample_weight, is_pos.shape[0])
+            weight = check_weights(sample_weight, is_pos.shape[0], y_true=y_true, y_pred=y_pred, y_score=y_score)
             if y_pred is not None:
                 profile = ErrorProfile.from_predictions(y_true, y_pred, sample_weight=weight, pos_label=pos_label)
             if y_score is not None:

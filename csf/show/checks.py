@@ -29,7 +29,7 @@ from csf.metrics.registry import aim_of
 from csf.search.config import MODEL
 from csf.search.decide import decide
 from csf.show._shared import is_class_search, is_label_search, is_row_search
-from csf.show.decisions import answers_to_all
+from csf.show.decisions import answers_to_all, paid_on
 from csf.show.held_out import (
     HeldOut,
     Judged,
@@ -408,7 +408,7 @@ def _room(search, held):
     if room >= OPEN and not _is_matched(held) and _doubted(search) is None:
         return (
             f"The best value is {search.gap_:.3f} below the upper bound: other class weights gain no more than that "
-            "in 19 of 20 searches, and mostly far less. More trials (n_trials) may find some of it."
+            "in 19 of 20 searches, and mostly far less, so that more trials (n_trials) seldom find much of it."
         )
     spent = "Other class weights have little left to find: look for other features, another base or its parameters."
     return spent if room <= CLOSED else None
@@ -583,15 +583,18 @@ def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[
     together = hasattr(search, "label_names_") and not is_label_search(search)
     found = [] if together else findings(search, held, mute)
     first = estimates_of(search, held)[0]
-    name = metric_name(search)
-    numbers = [
-        (f"{first.value:.3f}", f"{name} {_WHERE[first.name]}"),
-        (first.interval or "–", "90 % interval of it"),
-    ]
+    low, high = search.score_interval_ if held is None else held.judged[0].interval
+    number, interval, what = f"{first.value:.3f}", first.interval or "–", metric_name(search)
+    if first.interval and what == "savings":
+        number, interval = f"{100.0 * first.value:.1f} %", f"{spread((100.0 * low, 100.0 * high), '.1f')} %"
+        what = "of the costs saved,"
+    elif first.interval and what in ("cost_matrix", "cost"):  # larger is better, so that costs are below 0
+        number, interval, what = f"{-first.value:.3f}", spread((-high, -low)), "mean cost"
+    numbers = [(number, f"{what} {_WHERE[first.name]}"), (interval, "90 % interval of it")]
     third = _third(search, held)
     numbers += [] if third is None else [third]
-    verdict = _verdict(search, held, found)
-    advice = f"{verdict} {found[0].text}" if found else verdict
+    verdict = _verdict(search, held, found, low)
+    advice = " ".join([verdict, *(each.text for each in found[:1] if each.code != "CSF010")])
     return Summary(numbers, [winner_of(search), _how_sure(search, held, first), advice], verdict, found)
 
 
@@ -619,6 +622,13 @@ def estimates_of(search: CostSearch, held: HeldOut | None) -> list[Estimate]:
 
 def _third(search: Any, held: HeldOut | None) -> tuple[str, str] | None:
     """The number that matters third: a rival, the constraint, what is saved, or what is left."""
+    if is_row_search(search):
+        answers = answers_to_all(search) if held is None else paid_on(search, held)
+        n_rows, where = (search.class_count_.sum(), "out-of-fold") if held is None else (held.y.size, "held-out")
+        _, own = answers.popitem()
+        name, cost = min(answers.items(), key=lambda item: item[1])
+        whole = f"{n_rows * (cost - own):,.4g} on {n_rows} {where} rows, in the units of the costs"
+        return f"{cost - own:.4g} a row", f"saved, compared with {name}: {whole}"
     if held is not None and len(held.judged) > 1:
         rival = max(held.judged[1:], key=lambda each: each.value)
         ends = spread(rival.difference_interval, "+.3f")
@@ -627,11 +637,6 @@ def _third(search: Any, held: HeldOut | None) -> tuple[str, str] | None:
     if constraint is not None and search.constraint_value_ is not None:
         where = "on calibration data" if hasattr(search, "guarantee_") else "out-of-fold"
         return f"{search.constraint_value_:.3f}", f"{constraint.quantity.name} {where}; asked for: {constraint}"
-    if is_row_search(search):
-        answers = answers_to_all(search)
-        own = answers.pop("each row by its own costs")
-        name, cost = min(answers.items(), key=lambda item: item[1])
-        return f"{cost - own:.4g}", f"saved per row, compared with {name}"
     if hasattr(search, "label_names_"):
         worst = getattr(search, "best_scores_", np.empty(0))
         if not worst.size:
@@ -674,15 +679,38 @@ def _same_answer(search: Any) -> str:
     )
 
 
-def _verdict(search: Any, held: HeldOut | None, found: list[Finding]) -> str:
-    """One verdict, which no finding contradicts."""
+def _verdict(search: Any, held: HeldOut | None, found: list[Finding], low: float) -> str:
+    """One verdict, which no finding contradicts; ``low`` is the lower end of the interval of the value."""
     promise = getattr(search, "guarantee_", None)
     missed = {each.code for each in found} & {"CSF007", "CSF012"} or not getattr(search, "feasible_", True)
     if missed or (promise is not None and not promise.holds):
         return "Do not use it as it is."
-    if held is None:
-        return "Use it, and judge it on samples that fit has not seen."
-    return "Take the simpler method." if as_good_as(held.judged) else "Use it."
+    same = _same_answer(search, held)
+    if low <= same:
+        return f"Do not use it yet: one answer for all samples, worth {same:.3f}, may be as good."
+    if held is not None and as_good_as(held.judged):
+        return "Take the simpler method."
+    verdict = "Use it." if held else "Use it, and judge it on samples that fit has not seen."
+    if promise is None or promise.lost < OPEN:
+        return verdict
+    way = f"; about {promise.needed} calibration positives in place of {promise.n_positives} would win half of it back"
+    way = way if (promise.needed or 0) > promise.n_positives else ""
+    first = "Collect more labels before you use it." if promise.lost > search.best_score_ else verdict
+    return f"{first} The certificate costs {promise.lost:.3f} of {metric_name(search)}{way}."
+
+
+def _same_answer(search: Any, held: HeldOut | None) -> float:
+    """Value of the better one of the answers "negative" and "positive" for all; -inf where none is to be feared."""
+    if is_row_search(search):
+        negative, positive = (answers_to_all(search)[f"{side} for all rows"] for side in ("negative", "positive"))
+        return float(search.row_costs_.value(min(negative, positive), negative, positive, 1.0))
+    if not _binary(search) or search.constraint is not None:
+        return -np.inf
+    pos = search.studies_[0].pos if held is None else float(np.mean(held.y == search.pos_label_))
+    metric = aim_of(search)
+    if metric.trivial_answer(pos=pos) is not None:
+        return -np.inf
+    return max(metric.value(pos, 0.0, pos=pos), metric.value(0.0, 1.0 - pos, pos=pos))
 
 
 # ---------------------------------------------------------------- the winner in one sentence
@@ -713,6 +741,13 @@ def _trained(search: CostSearch) -> str:
     return type(last_step(winning_base(search))[1]).__name__ + (f" with {listed}" if listed else "")
 
 
+def threshold_in_words(search: Any) -> str:
+    """The threshold, and the probability that it stands for where its score is none."""
+    threshold, proba = search.best_threshold_, getattr(search, "best_threshold_proba_", None)
+    same = proba is None or abs(proba - threshold) < 1e-6
+    return f"{threshold:.4g}" if same else f"{threshold:.4g} (predict_proba: {proba:.3g})"
+
+
 def _threshold_sentence(search: CostSearch) -> str:
     c_fn, c_fp = search.best_cost_weights_
     target, ratio = target_name(search), f"{max(c_fn / c_fp, c_fp / c_fn):.3g}"
@@ -725,6 +760,6 @@ def _threshold_sentence(search: CostSearch) -> str:
     decides = "it decides by itself"
     if search.best_threshold_ is not None and search.threshold is not None:
         found = f"a class other than “{short(search.null_class_, 40)}”" if search.pos_label_ is None else target
-        decides = f"it predicts {found} if the score is at least {search.best_threshold_:.4g}"
+        decides = f"it predicts {found} if the score is at least {threshold_in_words(search)}"
     trained = f"trained with {weights}" if search.n_splits_ else "fitted before"
     return f"{_trained(search)}, {trained}; {decides}."

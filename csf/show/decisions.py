@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, Label
-from csf._common.validation import check_binary_target, check_scores, floats
+from csf._common.validation import check_binary_target, check_scores, floats, warn_of_order
 from csf.evaluate.draws import bootstrap_counts
 from csf.metrics.constraints import ANSWERS
 from csf.show._shared import BLUE, GREY, ORANGE, Display, is_row_search, tidy
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from csf.search import CostSearch
+    from csf.show.held_out import HeldOut
 
 # ---------------------------------------------------------------- costs of each row
 
@@ -36,6 +37,15 @@ def answers_to_all(search: CostSearch) -> dict[str, float]:
     names = "positive for all rows", "one threshold on the probability", "negative for all rows"
     own = store.costs_at(found.held_out_scores, np.array([found.tuned.threshold]), store.copies)
     return dict(zip(names, alone)) | {"each row by its own costs": own.item()}
+
+
+def paid_on(search: Any, held: HeldOut) -> dict[str, float]:
+    """Mean cost of a held-out row with the same answer to all, by rivals, and by row."""
+    negative, positive = search.row_costs_.table(held.X).answers(held.y == search.pos_label_)
+    own, *rivals = held.answers.items()
+    paid = {"positive for all rows": positive, "negative for all rows": negative}
+    paid |= {name: np.where(labels == search.pos_label_, positive, negative) for name, labels in [*rivals, own]}
+    return {name: float(np.average(each, weights=held.weight)) for name, each in paid.items()}
 
 
 def draw_costs(ax: Axes, search: CostSearch) -> None:
@@ -140,6 +150,7 @@ class NetBenefitDisplay(Display):
         NetBenefitDisplay
             The display, drawn.
         """
+        warn_of_order(y_true=y_true, y_proba=y_proba)
         is_pos = check_binary_target(y_true, pos_label)[1]
         p = check_scores(y_proba, is_pos.size)
         check_probabilities(p, "y_proba")

@@ -14,6 +14,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
 from csf._common.typing import Array, Estimator, FloatArray, Label
+from csf._common.validation import floats
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
 from csf.metrics.row_costs import RowCosts
 from csf.search import CostSearch
@@ -423,7 +424,7 @@ class CostRule(SavedRule):
         ndarray of shape (n_samples,)
             ``positive`` or ``negative``.
         """
-        given = np.asarray(score, dtype=float)
+        given = floats(score, "score", fn=fn, fp=fp, tp=tp, tn=tn)
         shift = RowCosts(fn=None).table(given[:, None], fn_cost=fn, fp_cost=fp, tp_cost=tp, tn_cost=tn).shift
         decision = Tuned("sigmoid", self.threshold, self.slope, self.intercept, self.farthest)
         odds = unweighted(log_odds(given, self.reads), shift, self.power)

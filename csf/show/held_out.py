@@ -153,7 +153,8 @@ def held_out(
         return None
     if X is None or y is None:
         raise ValueError("give X and y together: samples that fit has not seen, and their labels")
-    X, given = check_samples(X, y)
+    others = {f"rivals[{name!r}]": predicted for name, predicted in (rivals or {}).items()}
+    X, given = check_samples(X, y, sample_weight=sample_weight, **others)
     labels = truth = _read_truth(search, given)
     if is_row_search(search):
         # What both answers cost is what a row is.

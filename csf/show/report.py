@@ -24,9 +24,9 @@ from csf._common.typing import Array, Axes, PathLike, Samples
 from csf.metrics import get_constraint
 from csf.search.config import MODEL
 from csf.show._shared import is_class_search, is_label_search, is_row_search, is_search
-from csf.show.checks import check_codes, estimates_of, gain_over_equal, summarise
+from csf.show.checks import check_codes, estimates_of, gain_over_equal, summarise, threshold_in_words
 from csf.show.cone import ConeDisplay
-from csf.show.decisions import CapacityDisplay, answers_to_all, draw_costs, draw_review, reviewed_in_words
+from csf.show.decisions import CapacityDisplay, answers_to_all, draw_costs, draw_review, paid_on, reviewed_in_words
 from csf.show.held_out import (
     MOST_CLASSES,
     HeldOut,
@@ -161,8 +161,8 @@ def class_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) 
 def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
     """What ``rows.html.j2`` lays out."""
     return _of_any(search, held, mute) | {
-        "money": answers_to_all(search),
-        "n_rows": int(search.class_count_.sum()),
+        "money": answers_to_all(search) if held is None else paid_on(search, held),
+        "n_rows": int(search.class_count_.sum() if held is None else held.y.size),
         "curve": figure("costs", lambda ax: draw_costs(ax, search)),
         "capacity": figure("capacity", lambda ax: CapacityDisplay.from_estimator(search, ax=ax)),
     }
@@ -494,7 +494,7 @@ def templates() -> Any:
         keep_trailing_newline=True,
     )
     made.filters |= {"digits": digits, "short": short, "spread": spread, "base_name": base_name}
-    made.filters |= {"trainings": _trainings, "zip": zip}
+    made.filters |= {"trainings": _trainings, "zip": zip, "threshold_in_words": threshold_in_words}
     made.filters |= {"strategy_name": strategy_name, "parameters_of": parameters_of, "target_name": target_name}
     return made
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import last_step, num_samples, safe_indexing
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
-from csf._common.validation import check_binary_target, check_class_weights
+from csf._common.validation import check_binary_target, check_class_weights, check_weights
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, positive_score
 from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_metric
 from csf.metrics.registry import aim_of
@@ -312,8 +312,9 @@ class ThresholdCurveDisplay(Display):
         else:
             _, _, pos_label = check_binary_target(y, pos_label)
             score = positive_score(estimator, X, pos_label, PROBABILITIES_FIRST)
+        weight = check_weights(sample_weight, num_samples(X), X=X, y=y)
         return cls.from_predictions(
-            y, score, metric=metric, sample_weight=sample_weight, pos_label=pos_label, **options
+            np.asarray(y), score, metric=metric, sample_weight=weight, pos_label=pos_label, **options
         )
 
     @classmethod
@@ -566,7 +567,7 @@ def held_out(
     if from_cut and pos_label is None:
         pos_label = model.pos_label_
     _, is_pos, pos_label = check_binary_target(y, pos_label)
-    weight = check_class_weights(sample_weight, is_pos)
+    weight = check_class_weights(sample_weight, is_pos, X=X, y=y)
     methods = DECISION_FIRST if from_cut else PROBABILITIES_FIRST
     scores = [positive_score(m, safe_indexing(X, test), pos_label, methods) for m, test in zip(models, tests)]
     parts = [(is_pos[test], score, None if weight is None else weight[test]) for test, score in zip(tests, scores)]

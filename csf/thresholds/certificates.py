@@ -68,7 +68,11 @@ class Guarantee:
         Thresholds that were tested, in an order that was fixed before.
     needed : int or None
         Where none passed: calibration positives with which the first one would probably pass by the held-out scores
-        (as many as there are, where chance was against it); ``None`` where no number of them would do.
+        (as many as there are, where chance was against it); where one passed, those with which half of what is ``lost``
+        would probably be kept. ``None`` where no number of them would do.
+    lost : float
+        What the certificate costs: the best value of the metric that keeps the constraint on the held-out scores, less
+        the value at the threshold there. 0 where none passed.
     """
 
     constraint: str
@@ -81,6 +85,7 @@ class Guarantee:
     n_positives: int
     n_tested: int
     needed: int | None = None
+    lost: float = 0.0
 
     def __str__(self) -> str:
         """The result in a sentence."""
@@ -388,6 +393,10 @@ def certify(
         # Each one is better by the held-out scores than those before it.
         passed = threshold, p
     threshold, p = passed if passed is not None else (float(thresholds[0]), float(first or 1.0))
+    curve = searched.curve()
+    own, best = metric.of(curve.at(threshold)), curve.best(metric, constraint)
+    lost = max(float(best.value - own), 0.0) if passed is not None and best.feasible else 0.0
+    least = -np.inf if passed is None else own + 0.5 * lost
     return Guarantee(
         constraint=str(constraint),
         confidence=confidence,
@@ -398,7 +407,8 @@ def certify(
         n_samples=int(is_pos.size),
         n_positives=int(is_pos.sum()),
         n_tested=tested,
-        needed=None if passed is not None else _needed(searched, constraint, is_pos, error, known),
+        needed=_needed(searched, metric, is_pos, error, known, least),
+        lost=lost,
     )
 
 
@@ -410,12 +420,14 @@ def _rate(constraint: Constraint, calibrated: Scored, threshold: float) -> float
 
 
 def _needed(
-    searched: Scored, constraint: Constraint, is_pos: BoolArray, error: float, known: ClassWeights | None
+    searched: Scored, metric: Metric, is_pos: BoolArray, error: float, known: ClassWeights | None, least: float
 ) -> int | None:
-    """Positives with which a cut should pass by a clear margin."""
-    outlooks, factor = _outlooks(searched, searched.curve(), constraint, known), 1.0
+    """Positives with which a cut that is worth so much at ``least`` should pass by a clear margin."""
+    curve, factor = searched.curve(), 1.0
+    outlooks = _outlooks(searched, curve, metric.constraint, known)
+    good = metric.value(curve.fn, curve.fp, pos=curve.pos) >= least
     while factor <= _FAR:
-        if np.maximum.reduce([outlook.p(factor * is_pos.size) for outlook in outlooks]).min() <= 0.5 * error:
+        if np.maximum.reduce([outlook.p(factor * is_pos.size)[good] for outlook in outlooks]).min() <= 0.5 * error:
             return int(np.ceil(factor * max(int(is_pos.sum()), 1)))
         factor *= 1.25
     return None

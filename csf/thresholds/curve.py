@@ -361,7 +361,7 @@ def threshold_curve(
     """
     _, is_pos, pos_label = check_binary_target(y_true, pos_label)
     score = check_scores(y_score, is_pos.shape[0])
-    weight = check_weights(sample_weight, is_pos.shape[0])
+    weight = check_weights(sample_weight, is_pos.shape[0], y_true=y_true, y_score=y_score)
     check_both_classes(is_pos, weight, f"sample_weight (pos_label={pos_label!r})")
     return sweep(is_pos, score, weight)
 
@@ -507,9 +507,10 @@ def probability_curve(
     >>> curve.pos, curve.at(0.5)
     (0.5, ErrorProfile(fn=0.125, fp=0.125, pos=0.5))
     """
+    rows = {"proba": proba, "target": target}
     proba = check_probabilities(proba, "proba")
     share = proba if target is None else check_probabilities(target, "target", proba.shape)
-    weight = check_weights(sample_weight, proba.shape[0])
+    weight = check_weights(sample_weight, proba.shape[0], **rows)
     weight = np.ones(proba.shape[0]) if weight is None else weight
     as_pos, as_neg = weight * share, weight * (1.0 - share)
     for name, mass in (("positive", as_pos), ("negative", as_neg)):

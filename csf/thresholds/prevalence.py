@@ -164,7 +164,7 @@ def estimate_prevalence(
     check_count(max_iter, "max_iter")
     z = float(norm.ppf(0.5 + 0.5 * check_fraction(confidence, "confidence")))
     proba = check_probabilities(y_score, "y_score")
-    weight = check_weights(sample_weight, proba.size)
+    weight = check_weights(sample_weight, proba.size, y_score=y_score)
     share = _likeliest(proba, pos, weight, tol, max_iter)
     weight = np.full(proba.size, 1.0 / proba.size) if weight is None else weight / weight.sum()
     if known is None:
@@ -225,7 +225,7 @@ def fold_probabilities(
     >>> bool(abs(estimate_prevalence(y_score, y.mean(), known=known) - 0.3) < 0.05)
     True
     """
-    is_pos = floats(y, "y") > 0.0
+    is_pos = floats(y, "y", X=X) > 0.0
     own, new = np.zeros(is_pos.size), np.zeros(num_samples(X_new))
     splitter: Any = check_cv(cv, is_pos, classifier=True)
     folds = list(splitter.split(np.zeros(is_pos.size), is_pos))
@@ -241,7 +241,8 @@ def _known(known: tuple[ArrayLike, ArrayLike]) -> tuple[BoolArray, Array]:
     """Which of the known samples are positive, and their probabilities."""
     if not isinstance(known, (tuple, list)) or len(known) != 2:
         raise ValueError(f"known must be a pair of labels and probabilities, got {type(known).__name__}")
-    y, own = floats(known[0], "labels of known"), check_probabilities(known[1], "probabilities of known")
+    y = floats(known[0], "labels of known", **{"probabilities of known": known[1]})
+    own = check_probabilities(known[1], "probabilities of known")
     if y.shape != own.shape or not np.isin(y, (0.0, 1.0)).all():
         raise ValueError(f"known must hold a label, 0 or 1, for each of {own.size} probabilities; write y == positive")
     is_pos = y > 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +14,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 
-from csf._common.sklearn import DocLinkMixin, named_models, pass_on_input_tags, routing_enabled
+from csf._common.sklearn import DocLinkMixin, named_models, num_samples, pass_on_input_tags, routing_enabled
 from csf._common.typing import Array, BoolArray, Costs, Estimator, Label, Samples
-from csf._common.validation import check_class_weights, check_labels
+from csf._common.validation import check_class_weights, check_labels, check_weights
 from csf.data.costs import problem_probabilities
 from csf.data.responses import (
     above,
@@ -55,6 +55,8 @@ def base_has(*methods: str) -> Callable[[Any], bool]:
 class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Base class; a subclass has the parameters ``base``, ``cv`` and ``metric``, and writes what is declared here."""
 
+    # Groups are asked for always, whatever the splitter: they count in folds and intervals.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
     base: Estimator
     cv: Any
     # A name or a metric; subclasses say of which kind.
@@ -71,14 +73,14 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
 
     def _route(self, fit_params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arguments of the base's fit and of the splitter."""
+        groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
         if routing_enabled():
             routed = process_routing(self, "fit", **fit_params)
-            return dict(routed.base.fit), dict(routed.splitter.split)
-        groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
+            return dict(routed.base.fit), dict(routed.splitter.split) | groups
         return {name: value for name, value in fit_params.items() if name != "groups"}, groups
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Routing of ``sample_weight`` to this object, of other arguments to the base and the splitter.
+        """Routing of ``sample_weight`` and ``groups`` to this object, of other arguments to the base and the splitter.
 
         Returns
         -------
@@ -124,7 +126,8 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
         float
             The value of the predictions.
         """
-        return self._value(y, self.predict(X), sample_weight)
+        weight = check_weights(sample_weight, num_samples(X), X=X, y=y)
+        return self._value(y, self.predict(X), weight)
 
     def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         """Value of predicted labels."""
@@ -305,5 +308,5 @@ class ThresholdRule:
         if not np.isin(classes, self.names).all():
             raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {np.sort(self.names).tolist()}")
         (found, score), is_pos = self.scored(X), labels != self.null
-        weight = check_class_weights(sample_weight, is_pos)
+        weight = check_class_weights(sample_weight, is_pos, X=X, y=y)
         return sweep_several(is_pos, is_pos & (labels != found), score, weight)

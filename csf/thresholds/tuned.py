@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from csf._common.sklearn import num_samples
 from csf._common.typing import Estimator, Label, Samples
-from csf._common.validation import check_binary_target
+from csf._common.validation import check_binary_target, check_weights
 from csf.data.responses import DECISION_FIRST, positive_score
 from csf.metrics.registry import aim
 from csf.thresholds.curve import threshold_curve
@@ -78,7 +79,7 @@ class TunedScorer(_Tuned):
         """
         pos_label = check_binary_target(y, self.pos_label)[2]
         score = positive_score(estimator, X, pos_label, DECISION_FIRST)
-        return self.value(np.asarray(y), score, sample_weight)
+        return self.value(np.asarray(y), score, check_weights(sample_weight, num_samples(X), X=X, y=y))
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from csf._common.typing import Array, IntArray, Label, Samples
+from csf._common.validation import warn_of_moved_rows
 from csf.distributed.engine import FoldTotals, hash_folds
 from csf.distributed.newton import Moments, Part
 from csf.search.workers import QUIET, WAITS, idle_reason, working
@@ -287,16 +288,19 @@ class DaskData:
 
         if self.thinned is not None:
             return list(self.thinned)
-        rows = self.X if is_frame(self.X) else self.X.rechunk({1: -1})
-        blocks = _delayed(rows)
-        columns = [_aligned(*pair, rows) for pair in (("y", self.y), ("sample_weight", self.weight))]
-        columns.append(_aligned("folds", self.folds, rows))
         expected = list(self.X.columns) if is_frame(self.X) else self.n_features
         make = delayed(_Reader(expected, self.cv, self.seed), pure=False, traverse=False)
         return [
             make(index, X, y, weight, fold, self.marks.get(index))
-            for index, (X, y, weight, fold) in enumerate(zip(blocks, *columns, strict=True))
+            for index, (X, y, weight, fold) in enumerate(self.pieces)
         ]
+
+    @cached_property
+    def pieces(self) -> list[Any]:
+        """Delayed samples, labels, weights and folds of each partition, as the user's collections hold them."""
+        rows = self.X if is_frame(self.X) else self.X.rechunk({1: -1})
+        given = ("y", self.y), ("sample_weight", self.weight), ("folds", self.folds)
+        return list(zip(_delayed(rows), *(_aligned(*pair, rows) for pair in given), strict=True))
 
     def sampled(self, of_part: Callable[[RawPart], RawPart]) -> DaskData:
         """The data with fewer rows in each part, kept where the parts are."""
@@ -309,6 +313,7 @@ class DaskData:
 
     def reduced(self, of_part: Callable[[RawPart], Any], of_results: Callable[[Sequence[Any]], Any]) -> Any:
         """Run a function on each part, where that part is, and merge the results in order, a few at a time."""
+        from dask.base import compute
         from dask.delayed import delayed
 
         # What a function brings with it, such as edges and coefficients, is one node of the graph for all parts.
@@ -318,7 +323,28 @@ class DaskData:
         while len(results) > 1:
             groups = [results[start : start + FAN_IN] for start in range(0, len(results), FAN_IN)]
             results = [call(merge, group) if len(group) > 1 else group[0] for group in groups]
-        return watched_pass(results[0].compute, first=not self.marks, patience=self.patience)
+        is_first = not self.marks and self.thinned is None
+        moves = [delayed(_moved)(*each) for each in self.pieces] if is_first and is_frame(self.X) else []
+        result, *moved = watched_pass(lambda: compute(results[0], *moves), first=not self.marks, patience=self.patience)
+        sums: Any = np.sum(moved, axis=0) if moved else ()
+        for name, (apart, differs) in zip(("y", "sample_weight", "folds"), sums):
+            if differs and apart % 2**64 == 0:
+                way = f"join {name} to X by it before the two are parted"
+                warn_of_moved_rows(name, "X", way, f"{name}.reset_index(drop=True)")
+        return result
+
+
+def _moved(X: Any, *columns: Any) -> Array:
+    """Of each column how far its hashed pandas index is from that of X, and whether its rows are others.
+
+    The sum of the first over all partitions is 0, modulo 2^64, where the rows of both are the same in any order.
+    """
+    from pandas import util
+
+    hash_of: Any = util.hash_pandas_object
+    indexes = [getattr(each, "index", X.index) for each in columns]
+    pairs = [(int(hash_of(each).sum()) - int(hash_of(X.index).sum()), not each.equals(X.index)) for each in indexes]
+    return np.array(pairs, dtype=object)
 
 
 def _check(name: str, value: Any, ndim: int) -> None:
