@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from argparse import Namespace
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -21,7 +22,9 @@ from csf._common.messages import did_you_mean
 from csf._common.typing import Array, BoolArray, Label, Samples
 from csf.cli.tables import (
     SUFFIXES,
+    USUAL,
     CliError,
+    TableFormat,
     first_line,
     format_suffix,
     is_number,
@@ -32,6 +35,7 @@ from csf.cli.tables import (
     require,
     typed,
     warn_of_columns,
+    way_out,
 )
 from csf.data.labels import Labels
 
@@ -55,6 +59,10 @@ class ReadOptions:
         Columns to leave out.
     several : bool, default=False
         Whether more than two classes stay as they are where none is positive.
+    drop_unlabelled : bool, default=False
+        Whether rows without a label are left out.
+    form : TableFormat
+        How the table is written.
     """
 
     target: str | None = None
@@ -62,6 +70,14 @@ class ReadOptions:
     sample_weight: str | None = None
     drop: tuple[str, ...] = ()
     several: bool = False
+    drop_unlabelled: bool = False
+    form: TableFormat = USUAL
+
+    @classmethod
+    def of(cls, options: Namespace, drop: Sequence[str], *, several: bool = False) -> Self:
+        """What the options of a command say."""
+        columns = options.target, options.positive, options.sample_weight, tuple(drop)
+        return cls(*columns, several, options.drop_unlabelled, TableFormat.of(options))
 
 
 @dataclass(frozen=True)
@@ -125,6 +141,8 @@ class Dataset:
         Weights.
     is_test : ndarray of bool, shape (n_samples,), default=None
         Official test part.
+    n_dropped : int, default=0
+        Number of rows that were left out, because they have no label.
     """
 
     name: str
@@ -134,6 +152,12 @@ class Dataset:
     features: Features
     sample_weight: Array | None = None
     is_test: BoolArray | None = None
+    n_dropped: int = 0
+
+    @property
+    def counted(self) -> str:
+        """How many rows there are, and were."""
+        return f"{self.y.shape[0]} rows" + (f" ({self.n_dropped} without a label dropped)" if self.n_dropped else "")
 
     @property
     def pos(self) -> float:
@@ -190,6 +214,7 @@ def densified(X: Samples, source: str) -> Array:
 
 def refuse_column_options(options: ReadOptions, source: str) -> None:
     """Refuse options that name columns, for a source that has no named columns."""
+    options.form.refuse(source, "none")
     for flag, value in (("target", options.target), ("sample-weight", options.sample_weight), ("drop", options.drop)):
         if value:
             raise CliError(f"--{flag} names a column of a table (CSV, ...); {source} has no named columns")
@@ -271,7 +296,7 @@ def binary_target(values: Array, positive: str | None = None) -> tuple[Array, La
     return np.where(values == match[0], positive, f"not {positive}"), positive
 
 
-def read_labels(path: str, target: str, search: Any) -> Array:
+def read_labels(path: str, target: str, search: Any, form: TableFormat = USUAL) -> Array:
     """Labels of a table as a trained search knows them; ``None`` where one is missing.
 
     Parameters
@@ -282,6 +307,8 @@ def read_labels(path: str, target: str, search: Any) -> Array:
         Its column of labels.
     search : CostSearch
         What was trained. Classes that were joined for it are joined again.
+    form : TableFormat
+        How the table is written.
 
     Returns
     -------
@@ -293,7 +320,7 @@ def read_labels(path: str, target: str, search: Any) -> Array:
     CliError
         If the column is not there, or holds a label that the search does not know.
     """
-    frame, classes = read_table(path, target=target), search.classes_.tolist()
+    frame, classes = read_table(path, target=target, form=form), search.classes_.tolist()
     if target not in frame.columns:
         raise CliError(f"{path} has no column {target!r}; it has {listed(frame.columns)}")
     column, known = plain(frame, [target])[target], {}
@@ -356,27 +383,17 @@ def built_in() -> str:
 
 def _built_in_labelled(source: str, options: ReadOptions) -> Dataset:
     """Built-in set, one class against the rest."""
-    refuse_column_options(options, source)
     name, _, positive = source.partition(":")
     load, default = BUILTIN[name]
     bunch = load()
-    labels = [str(label) for label in bunch.target_names]
+    labels = np.array([str(label) for label in bunch.target_names])
     positive = positive or options.positive or default
-    if positive is None and not options.several:
-        raise CliError(
-            f"{name} has the classes {', '.join(labels)}: say which one is positive, e.g. {name}:1, or search all "
-            "classes by a metric such as --metric f1_macro"
-        )
-    if positive is None:
-        return Dataset(source, bunch.data, np.array(labels)[bunch.target], None, Features.of(bunch.data))
-    if positive not in labels and positive.isdecimal() and int(positive) < len(labels):
-        positive = labels[int(positive)]
-    if positive not in labels:
-        raise CliError(
-            f"{name} has no class {positive!r}; its classes are {', '.join(labels)} (or 0 to {len(labels) - 1})"
-            f"{did_you_mean(positive, labels)}"
-        )
-    y, pos_label = binary_target(np.array(labels)[bunch.target], positive)
+    if positive not in (None, *labels) and positive.isdecimal() and int(positive) < labels.size:
+        positive = str(labels[int(positive)])
+    if positive not in (None, *labels):
+        hint = did_you_mean(positive, labels)
+        raise CliError(f"{name} has no class {positive!r}; its classes are {', '.join(labels)}{hint}")
+    y, pos_label = read_target(labels[bunch.target], positive, several=options.several)
     return Dataset(source, bunch.data, y, pos_label, Features.of(bunch.data))
 
 
@@ -391,7 +408,6 @@ PREFIX = "csf-data:"
 
 def _npz_labelled(source: str, options: ReadOptions) -> Dataset:
     """Set of the folder, with its official split where it has one."""
-    refuse_column_options(options, source)
     name, _, positive = source.removeprefix(PREFIX).partition(":")
     X, arrays = _load_npz(name)
     y = arrays["y"]
@@ -432,7 +448,6 @@ def _is_svmlight(path: str, suffix: str) -> bool:
 
 def _svmlight_labelled(path: str, options: ReadOptions) -> Dataset:
     """LIBSVM file with its labels."""
-    refuse_column_options(options, path)
     X, y = _load_svmlight(path, zero_based=True)
     # Most files count features from 1; one that never uses number 0 is taken for such a file.
     zero_based = bool(X.nnz) and int(X.indices.min()) == 0
@@ -443,7 +458,7 @@ def _svmlight_labelled(path: str, options: ReadOptions) -> Dataset:
     return Dataset(path, X, y, pos_label, Features.of(X, zero_based=zero_based))
 
 
-def _svmlight_samples(path: str, features: Features) -> Samples:
+def _svmlight_samples(path: str, features: Features, form: TableFormat) -> Samples:
     """Samples of a LIBSVM file, for a trained model; the labels do not matter."""
     if features.kind == "frame":
         return matched(None, features, path)
@@ -464,15 +479,18 @@ def _load_svmlight(path, **options):
 
 def _table_labelled(path: str, options: ReadOptions) -> Dataset:
     """Table with a target column; numbers stay numbers, everything else becomes a category."""
-    frame = read_table(path, target=options.target)
+    frame = read_table(path, target=options.target, form=options.form)
     columns = list(frame.columns)
     if options.target is None:
         raise CliError(f"name the column of the labels with --target; {path} has {listed(columns)}")
     for name in (options.target, options.sample_weight, *options.drop):
         if name is not None and name not in columns:
-            raise CliError(f"{path} has no column {name!r}; it has {listed(columns)}{did_you_mean(name, columns)}")
+            separator = "" if len(columns) > 1 else ". If these are several, --sep names what separates them"
+            hint = did_you_mean(name, columns) or separator
+            raise CliError(f"{path} has no column {name!r}; it has {listed(columns)}{hint}")
     kept = (options.target, options.sample_weight)
     frame = plain(frame, [name for name in columns if name in kept or name not in options.drop])
+    frame, n_dropped = _labelled(frame, options)
     y, pos_label = read_target(_target(frame[options.target]), options.positive, several=options.several)
     weight = None if options.sample_weight is None else _weights(frame[options.sample_weight])
     frame = frame[[name for name in frame.columns if name not in kept]]
@@ -482,16 +500,27 @@ def _table_labelled(path: str, options: ReadOptions) -> Dataset:
     categorical = tuple(name for name in frame.columns if name not in numeric)
     warn_of_columns(frame, categorical)
     features = Features("frame", frame.shape[1], numeric, categorical)
-    return Dataset(path, typed(frame, features.numeric, features.categorical, path), y, pos_label, features, weight)
+    X = typed(frame, features.numeric, features.categorical, path)
+    return Dataset(path, X, y, pos_label, features, weight, n_dropped=n_dropped)
 
 
-def _table_samples(path: str, features: Features) -> Any:
+def _labelled(frame, options):
+    """Rows that have a label, and how many have none."""
+    missing = frame[options.target].isna()
+    count = int(missing.sum())
+    if count == missing.size or (count and not options.drop_unlabelled):
+        way = "the labels are needed" if count == missing.size else "--drop-unlabelled leaves these rows out"
+        raise CliError(f"target {options.target!r} is missing in {count} of {missing.size} rows; {way}")
+    return frame[~missing], count
+
+
+def _table_samples(path: str, features: Features, form: TableFormat) -> Any:
     """Columns of a table that a trained model takes, in its order; other columns do not matter."""
     if features.kind != "frame":
         raise CliError(
             f"the model was trained on {features.n_features} features without names, not on a table; {path} is one"
         )
-    frame = read_table(path, text=features.categorical)
+    frame = read_table(path, text=features.categorical, form=form)
     names = [*features.numeric, *features.categorical]
     missing = [name for name in names if name not in frame.columns]
     if missing:
@@ -500,9 +529,6 @@ def _table_samples(path: str, features: Features) -> Any:
 
 
 def _target(column):
-    missing = int(column.isna().sum())
-    if missing:
-        raise CliError(f"target {column.name!r} is missing in {missing} of {column.shape[0]} rows; drop those rows")
     types = require("pandas", "reading tables").api.types
     if types.is_bool_dtype(column):
         return column.to_numpy(dtype=bool)
@@ -513,7 +539,8 @@ def _target(column):
 
 def _weights(column):
     if not is_number(column) or column.isna().any():
-        raise CliError(f"sample weights in column {column.name!r} must be numbers >= 0, none missing")
+        way = way_out(column)
+        raise CliError(f"sample weights in column {column.name!r} must be numbers >= 0, none missing{way}")
     return column.to_numpy(dtype=np.float64)
 
 
@@ -524,12 +551,12 @@ class _Reader(NamedTuple):
     """What reads one kind of source: with its labels, and for a trained model."""
 
     labelled: Callable[[str, ReadOptions], Dataset]
-    samples: Callable[[str, Features], Any]
+    samples: Callable[[str, Features, TableFormat], Any]
 
 
-def _without_labels(load: Callable[[str], Samples]) -> Callable[[str, Features], Samples]:
+def _without_labels(load: Callable[[str], Samples]) -> Callable[[str, Features, TableFormat], Samples]:
     """Samples of a set by its name, for a trained model; which of its classes is named does not matter."""
-    return lambda source, features: matched(load(source.removeprefix(PREFIX).partition(":")[0]), features, source)
+    return lambda source, features, form: matched(load(source.removeprefix(PREFIX).partition(":")[0]), features, source)
 
 
 _BUILT_IN = _Reader(_built_in_labelled, _without_labels(lambda name: BUILTIN[name][0]().data))
@@ -564,10 +591,13 @@ def read_dataset(source: str, options: ReadOptions) -> Dataset:
     >>> read_dataset("digits:8", ReadOptions()).pos
     0.097
     """
-    return _reader(source).labelled(source, options)
+    reader = _reader(source)
+    if reader is not _TABLE:
+        refuse_column_options(options, source)
+    return reader.labelled(source, options)
 
 
-def read_samples(source: str, features: Features) -> Samples:
+def read_samples(source: str, features: Features, form: TableFormat = USUAL) -> Samples:
     """Samples for a trained model.
 
     Parameters
@@ -576,6 +606,8 @@ def read_samples(source: str, features: Features) -> Samples:
         As for `read_dataset`.
     features : Features
         What the model takes.
+    form : TableFormat
+        How a table is written.
 
     Returns
     -------
@@ -587,7 +619,10 @@ def read_samples(source: str, features: Features) -> Samples:
     CliError
         If it cannot be read or has other features.
     """
-    return _reader(source).samples(source, features)
+    reader = _reader(source)
+    if reader is not _TABLE:
+        form.refuse(source, "none")
+    return reader.samples(source, features, form)
 
 
 def _reader(source: str) -> _Reader:
@@ -604,7 +639,7 @@ def _reader(source: str) -> _Reader:
     if path.is_dir():
         raise CliError(f"{source} is a folder; give a file")
     suffix = format_suffix(source)
-    if suffix in SUFFIXES:
+    if suffix in SUFFIXES and not (suffix == ".txt" and _is_svmlight(source, suffix)):
         return _TABLE
     if _is_svmlight(source, suffix):
         return _SVMLIGHT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import os
 import sys
 import textwrap
@@ -16,7 +17,7 @@ from csf._common.messages import did_you_mean
 from csf.cli import VERSION, compare, predict, search
 from csf.cli.data import built_in
 from csf.cli.problem import BASES, base_names
-from csf.cli.tables import SUFFIXES, CliError
+from csf.cli.tables import ENCODING, SUFFIXES, CliError
 from csf.data.costs import NORMALIZATIONS
 from csf.metrics import CONFUSION_METRICS, METRICS
 from csf.metrics.row_costs import OUTCOMES
@@ -232,6 +233,18 @@ def _add_model(command, data):
         metavar="TYPE",
         help="load this type too; only for models whose origin you know (repeatable)",
     )
+    _add_format(command)
+
+
+def _add_format(command):
+    """Options of tables, with pandas' names."""
+    group = command.add_argument_group("how a table is written")
+    group.add_argument("--sep", type=_mark, metavar="MARK", help="separator of a CSV file (by its header)")
+    group.add_argument("--decimal", type=_mark, default=".", metavar="MARK", help="decimal mark of its numbers (.)")
+    group.add_argument("--thousands", type=_mark, metavar="MARK", help="mark between its thousands (none)")
+    group.add_argument("--encoding", type=_encoding, default=ENCODING, metavar="NAME", help="such as cp1252 (utf-8)")
+    text = "another text for a missing entry (repeatable)"
+    group.add_argument("--na-values", action="append", default=[], metavar="TEXT", help=text)
 
 
 def _add_monitor(commands):
@@ -276,6 +289,8 @@ def _add_threshold(commands):
     command.add_argument("data", metavar="TABLE", help=f"file with named columns ({', '.join(SUFFIXES)})")
     command.add_argument("--target", metavar="COL", required=True, help="column of the labels")
     command.add_argument("--score", metavar="COL", required=True, help="column of the scores, larger for positives")
+    command.add_argument("--lower-is-positive", action="store_true", help="scores are smaller for positives")
+    command.add_argument("--drop-unlabelled", **_DROPPED)
     command.add_argument("--positive", "--pos", metavar="VALUE", help="positive class; all others are joined")
     command.add_argument("--sample-weight", metavar="COL", help="column of sample weights")
     command.add_argument("--group", metavar="COL", help="column of what rows belong together by, such as a customer")
@@ -288,6 +303,10 @@ def _add_threshold(commands):
     command.add_argument("--json", metavar="FILE", help="write what was found")
     command.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
+    _add_format(command)
+
+
+_DROPPED = {"action": "store_true", "help": "leave out rows without a label, and say how many"}
 
 
 def _add_problem_options(command):
@@ -306,8 +325,10 @@ def _add_problem_options(command):
         text = f"cost of {what} in each row: a number, or a column"
         group.add_argument(f"--{name}-cost", metavar="COST", help=text)
     group.add_argument("--drop", action="append", default=[], metavar="COL", help="leave out a column (repeatable)")
+    group.add_argument("--drop-unlabelled", **_DROPPED)
     group.add_argument("--test-size", type=_share, default=0.25, metavar="SHARE", help="share held out (0.25)")
     group.add_argument("--seed", type=_count(0), default=0, metavar="N", help="seed of splits and bases (0)")
+    _add_format(command)
     group = command.add_argument_group("what is searched")
     group.add_argument(
         "--metric", default=SearchConfig.metric, metavar="NAME", help="what is maximised (%(default)s), see below"
@@ -404,6 +425,20 @@ def _number(kind: Callable[[str], Any], accept: Callable[[Any], bool], accepted:
         return value
 
     return parse
+
+
+_mark = _number(
+    lambda text: "\t" if text == "\\t" else text, lambda mark: len(mark) == 1, "one character (\\t for a tab)"
+)
+
+
+def _encoding(text):
+    """Name of an encoding of Python; UTF-8 with or without a byte order mark."""
+    try:
+        name = codecs.lookup(text).name
+    except LookupError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no encoding; accepted are utf-8, cp1252, utf-16, ...") from None
+    return ENCODING if name == "utf-8" else name
 
 
 def _count(minimum):

@@ -27,7 +27,7 @@ from csf._common.sklearn import tree_type
 from csf._common.typing import Array, PathLike
 from csf.cli.data import Features, read_labels, read_samples
 from csf.cli.problem import check_figure, check_output
-from csf.cli.tables import CliError, require
+from csf.cli.tables import CliError, TableFormat, require
 from csf.evaluate import Assessment, Chooser
 from csf.evaluate.choices import ModelMargin
 from csf.evaluate.trials import Trial
@@ -249,7 +249,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     """Run the command."""
     check_output(options.output)
     search, features = load_model(options.model, options.trust)
-    X = read_samples(options.data, features)
+    X = read_samples(options.data, features, TableFormat.of(options))
     labels, columns = search.predict(X, at_most=options.at_most), _columns(search, X)
     with _opened(options.output) as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -308,8 +308,8 @@ def run_monitor(options: Namespace, say: Callable[..., Any]) -> int:
     search, features = load_model(options.model, options.trust)
     watched = {"alpha": options.alpha, "audit": options.audit, "path": options.state}
     monitor = search.monitor(options.constraint, **watched)
-    predicted = search.predict(read_samples(options.data, features))
-    y = None if options.target is None else read_labels(options.data, options.target, search)
+    predicted = search.predict(read_samples(options.data, features, TableFormat.of(options)))
+    y = None if options.target is None else read_labels(options.data, options.target, search, TableFormat.of(options))
     monitor.update(y, predicted, name=options.name)
     say(monitor.report())
     if options.plot:

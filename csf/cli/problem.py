@@ -423,7 +423,7 @@ class Problem:
             more = ", ..." if len(named) > _SHOWN else ""
             share = f"{len(named)} classes ({', '.join(named[:_SHOWN])}{more})"
         weighted = ", weighted" if data.sample_weight is not None else ""
-        return f"{data.name}: {data.y.shape[0]} rows, {features.n_features} features{kinds}, {share}{weighted}"
+        return f"{data.name}: {data.counted}, {features.n_features} features{kinds}, {share}{weighted}"
 
 
 def make_search(setup: Setup, options: Namespace, strategy: str, **extra: Any) -> CostSearch:
@@ -451,8 +451,7 @@ def load_problem(options: Namespace) -> Problem:
     costs, constraint = _costs_of(options), get_constraint(options.constraint)
     metric = get_metric(options.metric) if costs is None else costs
     several = costs is None and class_metric(options.metric) is not None
-    columns = ReadOptions(options.target, options.positive, options.sample_weight, tuple(options.drop), several)
-    data = read_dataset(options.data, columns)
+    data = read_dataset(options.data, ReadOptions.of(options, options.drop, several=several))
     names = base_names(options.base)
     if sparse.issparse(data.X) and not all(map(takes_sparse, names)):
         data = replace(data, X=densified(data.X, data.name), features=replace(data.features, kind="dense"))

@@ -35,7 +35,17 @@ from csf.cli.problem import (
     make_search,
     shows_progress,
 )
-from csf.cli.tables import CliError, format_number, format_table, is_number, listed, read_table, require
+from csf.cli.tables import (
+    CliError,
+    TableFormat,
+    format_number,
+    format_table,
+    is_number,
+    listed,
+    read_table,
+    require,
+    way_out,
+)
 from csf.metrics import Review
 from csf.search.decide import Decision, decide
 from csf.show.checks import summarise
@@ -559,42 +569,50 @@ def run_threshold(options: Namespace, say: Callable[..., Any]) -> None:
     for path in (options.json, options.report):
         check_output(path)
     check_page(options.report or "")
-    table = read_table(options.data, target=options.target)
+    table = read_table(options.data, target=options.target, form=TableFormat.of(options))
     known, used = list(table.columns), [options.target, options.score, options.sample_weight]
     for name in filter(None, (*used, options.group)):
         if name not in known:
             raise CliError(f"{options.data} has no column {name!r}; it has {listed(known)}{did_you_mean(name, known)}")
     if not is_number(table[options.score]):
-        raise CliError(f"--score: column {options.score!r} must hold numbers, larger for rows that look positive")
-    if options.group is not None and table[options.group].isna().any():
+        order, way = "smaller" if options.lower_is_positive else "larger", way_out(table[options.score])
+        raise CliError(f"--score: column {options.score!r} must hold numbers, {order} for rows that look positive{way}")
+    data = read_dataset(options.data, ReadOptions.of(options, [name for name in known if name not in used]))
+    groups = None if options.group is None else table[options.group][table[options.target].notna()]
+    if groups is not None and groups.isna().any():
         raise CliError(f"--group: column {options.group!r} has rows without one; fill or drop these")
-    others = tuple(name for name in known if name not in used)
-    data = read_dataset(options.data, ReadOptions(options.target, options.positive, options.sample_weight, others))
+    score = data.X[options.score].to_numpy()
     decision = decide(
         data.y,
-        data.X[options.score].to_numpy(),
+        0.0 - score if options.lower_is_positive else score,
         options.metric,
         constraint=options.constraint,
         confidence=options.confidence,
-        groups=None if options.group is None else table[options.group].to_numpy(),
+        groups=None if groups is None else groups.to_numpy(),
         sample_weight=data.sample_weight,
         pos_label=data.pos_label,
         random_state=options.seed,
     )
-    say(f"{options.data}: {data.y.size} rows, {100 * data.pos:.3g} % of them {data.pos_label}")
+    say(f"{options.data}: {data.counted}, {100 * data.pos:.3g} % of them {data.pos_label}")
     say("\n".join(_threshold_lines(options, decision, data.pos_label)))
     if options.json:
         write_json(options.json, _decision_record(options, decision))
         say(f"results: {options.json}")
     if options.report:
-        decision.report(options.report, title=f"{options.metric} of {options.score}", facts={"Data": options.data})
+        facts = {"Data": options.data}
+        if options.lower_is_positive:
+            facts["Scores"] = (
+                f"{options.score} with its sign changed: all thresholds of this page are those of -{options.score}"
+            )
+        decision.report(options.report, title=f"{options.metric} of {options.score}", facts=facts)
         say(f"report: {options.report}")
 
 
 def _threshold_lines(options: Namespace, decision: Decision, positive: Any) -> list[str]:
     search, (low, high) = decision.search, decision.interval
     lines = [
-        f"predict {positive} where {options.score} >= {decision.threshold:.6g}",
+        f"predict {positive} where {options.score} {'<=' if options.lower_is_positive else '>='} "
+        f"{_cut_of(options, decision):.6g}",
         f"  to expect on new data: {options.metric} {decision.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
         f"  on these rows: {options.metric} {search.best_score_:.4f}",
     ]
@@ -606,11 +624,17 @@ def _threshold_lines(options: Namespace, decision: Decision, positive: Any) -> l
     return lines
 
 
+def _cut_of(options: Namespace, decision: Decision) -> float:
+    """Threshold of the scores as they are given."""
+    return 0.0 - decision.threshold if options.lower_is_positive else decision.threshold
+
+
 def _decision_record(options: Namespace, decision: Decision) -> dict[str, Any]:
     """What was found as plain numbers and texts."""
     return {
         "score": options.score,
-        "threshold": decision.threshold,
+        "lower_is_positive": options.lower_is_positive,
+        "threshold": _cut_of(options, decision),
         "metric": options.metric,
         "value": decision.value,
         "interval": list(decision.interval),
