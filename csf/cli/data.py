@@ -14,8 +14,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 from sklearn import datasets
 from sklearn.datasets import load_svmlight_file
+from sklearn.utils import Bunch
 
 from csf._common.files import read_arrays, reading
 from csf._common.messages import did_you_mean
@@ -172,7 +174,9 @@ class Dataset:
 
 
 def matched(X: Samples, features: Features, source: str) -> Samples:
-    """An array in the form that a model was trained on."""
+    """Samples in the form that a model was trained on."""
+    if features.kind == "frame" and hasattr(X, "columns"):
+        return _columns_of(X, features, source)
     if features.kind == "frame":
         raise CliError(f"the model takes a table with named columns (CSV, ...); {source} has none")
     if X.shape[1] != features.n_features:
@@ -353,7 +357,33 @@ def _listed(classes, counts):
     return f"{shown}{rest}"
 
 
-# ---------------------------------------------------------------- sets that come with scikit-learn
+# ---------------------------------------------------------------- sets of scikit-learn, and one that is drawn
+
+
+def draw_payments(n_rows: int = 12_000) -> Any:
+    """Card payments, about one in twelve of them a fraud.
+
+    Parameters
+    ----------
+    n_rows : int, default=12000
+        How many are drawn.
+
+    Returns
+    -------
+    Bunch
+        A frame ``data``, in the manner of scikit-learn, with ``target`` and ``target_names``.
+    """
+    rng = np.random.default_rng(0)
+    amount = np.minimum(np.exp(rng.normal(3.7, 1.4, n_rows)), 1000.0).round(2)
+    age = rng.gamma(1.0, 3.0, n_rows).round(1)
+    attempts = 1 + rng.poisson(0.6, n_rows)
+    country = rng.choice(["home", "near", "far"], n_rows, p=[0.8, 0.14, 0.06])
+    shop = rng.choice(["food", "travel", "electronics", "games"], n_rows, p=[0.5, 0.15, 0.2, 0.15])
+    odds = -3.2 + 0.9 * (attempts - 1) - 0.2 * age + (country == "near") + 2.0 * (country == "far")
+    fraud = rng.random(n_rows) < expit(odds + 0.8 * (shop == "electronics") + 0.6 * (shop == "games"))
+    columns = {"amount": amount, "attempts": attempts, "customer_years": age, "country": country, "shop": shop}
+    frame = require("pandas", "drawing payments").DataFrame(columns)
+    return Bunch(data=frame, target=fraud.astype(int), target_names=["ok", "fraud"])
 
 
 # name -> loader and the class that is positive when none is named
@@ -361,6 +391,7 @@ BUILTIN = {
     "breast_cancer": (datasets.load_breast_cancer, "malignant"),
     "digits": (datasets.load_digits, None),
     "iris": (datasets.load_iris, None),
+    "payments": (draw_payments, "fraud"),
     "wine": (datasets.load_wine, None),
 }
 
@@ -376,9 +407,9 @@ def built_in() -> str:
     Examples
     --------
     >>> built_in()
-    'breast_cancer, digits:0 to digits:9, iris:0 to iris:2, wine:0 to wine:2'
+    'breast_cancer, digits:0 to digits:9, iris:0 to iris:2, payments, wine:0 to wine:2'
     """
-    return "breast_cancer, digits:0 to digits:9, iris:0 to iris:2, wine:0 to wine:2"
+    return "breast_cancer, digits:0 to digits:9, iris:0 to iris:2, payments, wine:0 to wine:2"
 
 
 def _built_in_labelled(source: str, options: ReadOptions) -> Dataset:
@@ -394,7 +425,9 @@ def _built_in_labelled(source: str, options: ReadOptions) -> Dataset:
         hint = did_you_mean(positive, labels)
         raise CliError(f"{name} has no class {positive!r}; its classes are {', '.join(labels)}{hint}")
     y, pos_label = read_target(labels[bunch.target], positive, several=options.several)
-    return Dataset(source, bunch.data, y, pos_label, Features.of(bunch.data))
+    named = hasattr(bunch.data, "columns")
+    X, features = _features_of(bunch.data, source) if named else (bunch.data, Features.of(bunch.data))
+    return Dataset(source, X, y, pos_label, features)
 
 
 # ---------------------------------------------------------------- sets in the folder of CSF_DATA
@@ -478,7 +511,7 @@ def _load_svmlight(path, **options):
 
 
 def _table_labelled(path: str, options: ReadOptions) -> Dataset:
-    """Table with a target column; numbers stay numbers, everything else becomes a category."""
+    """Table with a target column."""
     frame = read_table(path, target=options.target, form=options.form)
     columns = list(frame.columns)
     if options.target is None:
@@ -496,12 +529,16 @@ def _table_labelled(path: str, options: ReadOptions) -> Dataset:
     frame = frame[[name for name in frame.columns if name not in kept]]
     if frame.shape[1] == 0:
         raise CliError(f"{path} has no column left to learn from beside {listed(columns)}")
+    X, features = _features_of(frame, path)
+    warn_of_columns(frame, features.categorical)
+    return Dataset(path, X, y, pos_label, features, weight, n_dropped=n_dropped)
+
+
+def _features_of(frame, source):
+    """A frame as models take it: numbers stay numbers, everything else becomes a category."""
     numeric = tuple(name for name in frame.columns if is_number(frame[name]))
     categorical = tuple(name for name in frame.columns if name not in numeric)
-    warn_of_columns(frame, categorical)
-    features = Features("frame", frame.shape[1], numeric, categorical)
-    X = typed(frame, features.numeric, features.categorical, path)
-    return Dataset(path, X, y, pos_label, features, weight, n_dropped=n_dropped)
+    return typed(frame, numeric, categorical, source), Features("frame", frame.shape[1], numeric, categorical)
 
 
 def _labelled(frame, options):
@@ -520,7 +557,11 @@ def _table_samples(path: str, features: Features, form: TableFormat) -> Any:
         raise CliError(
             f"the model was trained on {features.n_features} features without names, not on a table; {path} is one"
         )
-    frame = read_table(path, text=features.categorical, form=form)
+    return _columns_of(read_table(path, text=features.categorical, form=form), features, path)
+
+
+def _columns_of(frame, features, path):
+    """Columns that a model takes."""
     names = [*features.numeric, *features.categorical]
     missing = [name for name in names if name not in frame.columns]
     if missing:

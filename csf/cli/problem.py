@@ -18,10 +18,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import ParameterGrid, TunedThresholdClassifierCV
+from sklearn.model_selection import FixedThresholdClassifier, ParameterGrid, TunedThresholdClassifierCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
@@ -35,6 +36,7 @@ from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf.cli.data import Dataset, Features, ReadOptions, densified, read_dataset
 from csf.cli.tables import CliError, require
 from csf.data.folds import resolve_splits
+from csf.data.responses import response_method
 from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import OUTCOMES, RowCosts, row_costs
@@ -45,6 +47,7 @@ from csf.search.row_costs import RowProblem
 from csf.search.strategies import Ladder
 from csf.search.study import ClassStudy
 from csf.show.cone import ConeDisplay
+from csf.show.decisions import draw_costs
 from csf.show.held_out import exact_interval
 from csf.show.report import Comparison, check_page, draw_outcomes
 from csf.thresholds.linear_rule import confusion_of
@@ -151,6 +154,7 @@ def _literal(text):
 PLAIN = "base as it is"
 POOLED = "exact pooled threshold"
 EQUAL = "tuned rule, equal weights"
+ONE = "best single threshold"
 
 
 class NotApplicable(Exception):
@@ -221,12 +225,14 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
         strategy=Ladder(1),
         param_grid=setup.grid or AUTO,
         constraint=setup.constraint,
-        threshold="tune",
+        threshold="stable" if isinstance(setup.metric, RowCosts) else "tune",
         confidence=setup.confidence,
         cv=setup.splits if setup.confidence is None else setup.cv,
         n_jobs=setup.n_jobs,
         random_state=setup.seed,
     )
+    if isinstance(setup.metric, RowCosts):
+        return _one_threshold(search.fit(X, y, sample_weight=weight)).fit(X, y)
     if setup.confidence is None:
         return search.fit(X, y, sample_weight=weight)
     with warnings.catch_warnings():  # the reason says as much
@@ -235,6 +241,13 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
     if not search.guarantee_.holds:
         raise NotApplicable(str(search.guarantee_))
     return search
+
+
+def _one_threshold(search: CostSearch) -> FixedThresholdClassifier:
+    """What decides all rows alike, by the threshold of least cost on the held-out scores."""
+    method = response_method(search.best_estimator_)
+    cut = search._outcome.alone if method == "decision_function" else search.threshold_without_costs_
+    return FixedThresholdClassifier(FrozenEstimator(search.best_estimator_), threshold=cut, response_method=method)
 
 
 def fit_tuned(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
@@ -254,7 +267,8 @@ RIVALS = {
     "TunedThresholdClassifierCV": fit_tuned,
 }
 # Several classes have no threshold: the rule of equal class weights is what is tuned there.
-CLASS_RIVALS = {name: RIVALS[name] for name in (PLAIN, 'base, class_weight="balanced"')} | {EQUAL: fit_pooled}
+_SIMPLE = {name: RIVALS[name] for name in (PLAIN, 'base, class_weight="balanced"')}
+CLASS_RIVALS, ROW_RIVALS = _SIMPLE | {EQUAL: fit_pooled}, _SIMPLE | {ONE: fit_pooled}
 
 
 def _fit_best(setup, bases, X, y, weight):
@@ -322,13 +336,12 @@ class Problem:
     @property
     def rivals(self) -> dict[str, Callable[..., Any]]:
         """What fits simpler methods, by their names."""
-        rivals = CLASS_RIVALS if self.several else RIVALS
-        return {name: rivals[name] for name in list(rivals)[:2]} if self.by_row else rivals
+        return CLASS_RIVALS if self.several else ROW_RIVALS if self.by_row else RIVALS
 
     @property
     def reference(self) -> str:
         """The rival that the search is compared with."""
-        return PLAIN if self.several or self.by_row else POOLED
+        return PLAIN if self.several else ONE if self.by_row else POOLED
 
     @property
     def measured(self) -> list[str]:
@@ -554,9 +567,11 @@ def check_figure(path: str | None) -> None:
 
 
 def draw_search(path: str, search: CostSearch) -> None:
-    """Draw the cones of a fitted search; of several classes the confusion matrix of the held-out samples."""
+    """Draw the cones of a fitted search; for several classes their confusion matrix, for costs of rows the costs."""
     figure, ax = _new_figure(5.4)
-    if hasattr(search, "confusion_"):
+    if hasattr(search, "row_costs_"):
+        draw_costs(ax, search)
+    elif hasattr(search, "confusion_"):
         from sklearn.metrics import ConfusionMatrixDisplay
 
         shares = search.confusion_ / search.confusion_.sum(axis=1, keepdims=True)

@@ -24,6 +24,7 @@ from csf.cli.problem import (
     CLASSIFIER,
     EQUAL,
     LINEAR,
+    ONE,
     POOLED,
     Budget,
     NotApplicable,
@@ -48,7 +49,7 @@ from csf.cli.tables import (
 )
 from csf.metrics import Review
 from csf.search.decide import Decision, decide
-from csf.show.checks import summarise
+from csf.show.checks import SUSPICIONS, summarise
 from csf.show.decisions import answers_to_all, reviewed_in_words
 from csf.show.held_out import Judged, held_out, short, spread
 from csf.show.report import check_page, write_report
@@ -121,7 +122,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
 
 def _in_short(search, problem, summary, held, winner):
     """What was found, in four lines."""
-    name, low_high = problem.metric.name, spread(search.score_interval_)
+    name, low_high, verdict = problem.metric.name, spread(search.score_interval_), summary.verdict
     lines = [f"{name} {search.corrected_score_:.3f} to expect on new data, 90 % interval {low_high}"]
     if search.constraint is not None and search.constraint_value_ is not None:
         lines[0] += f"; {problem.constraint.quantity.name} {search.constraint_value_:.3f}"
@@ -132,10 +133,13 @@ def _in_short(search, problem, summary, held, winner):
         if rival is not None and not _unequal(search, own, rival):
             ends = spread(rival.difference_interval, "+.3f")
             text += f"; {rival.difference:+.3f} compared with the {rival.name} ({ends})"
+            if verdict == "Use it." and rival.difference_interval[0] > 0.0:
+                verdict = f"Use it: {name} is {rival.difference:.3f} above that of the {rival.name}, beyond chance."
         lines.append(text)
     noticed = [f"{found.title} ({found.code})" for found in summary.findings if found.code != "CSF010"][:1]
     noticed = f" Noticed: {', '.join(noticed)}." if noticed else ""
-    return [*lines, winner.splitlines()[0], f"{summary.verdict}{noticed} (details: --verbose)"]
+    lines += [winner.splitlines()[0], *(_wrapped(*each) for each in summary.findings if each.code in SUSPICIONS)]
+    return [*lines, f"{verdict}{noticed} (details: --verbose)"]
 
 
 def _wrapped(code, title, text):
@@ -336,7 +340,7 @@ def _expected_seconds(problem, setup, search, seconds):
     choosing = n_settings * len(setup.splits) if n_settings > 1 else 0
     trial = (seconds - training) / max(search.n_trials_, 1)
     plain = (choosing + 1) * training
-    searched = dict.fromkeys((POOLED, EQUAL), len(search.studies_) * trial + training)
+    searched = dict.fromkeys((POOLED, EQUAL, ONE), len(search.studies_) * trial + training)
     return {name: searched.get(name, plain) for name in _rivals(problem)}
 
 

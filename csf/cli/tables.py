@@ -29,6 +29,7 @@ import numpy as np
 
 from csf._common.files import UNPACKING, reading
 from csf._common.messages import warn
+from csf.show.checks import is_counter
 
 
 class CliError(Exception):
@@ -472,6 +473,12 @@ def warn_of_columns(frame: Any, categorical: Sequence[str]) -> None:
             raise CliError(f"column {name!r} {said} --drop {name!r}")
         if said:
             warn(f"column {name!r} {said} --drop {name!r}")
+    for name in frame.columns.difference(list(categorical)):
+        if is_counter(frame[name].to_numpy(np.float64, na_value=np.nan)):
+            warn(
+                f"column {name!r} has another whole number in each row, as a row number or a key has, which says nothing "
+                f"of new rows; unless it is a time, leave it out with --drop {name!r}"
+            )
     same = [name for name in frame.columns if frame[name].nunique(dropna=False) <= 1] if frame.shape[0] > 1 else []
     if same:
         tell = "holds" if len(same) == 1 else "hold"
