@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -59,6 +59,8 @@ class ReadOptions:
         Column of the sample weights.
     drop : tuple of str, default=()
         Columns to leave out.
+    only : tuple of str, default=()
+        Columns that are no features, but scores and the like; they are taken alone.
     several : bool, default=False
         Whether more than two classes stay as they are where none is positive.
     drop_unlabelled : bool, default=False
@@ -74,12 +76,13 @@ class ReadOptions:
     several: bool = False
     drop_unlabelled: bool = False
     form: TableFormat = USUAL
+    only: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, options: Namespace, drop: Sequence[str], *, several: bool = False) -> Self:
+    def of(cls, options: Namespace, **more: Any) -> Self:
         """What the options of a command say."""
-        columns = options.target, options.positive, options.sample_weight, tuple(drop)
-        return cls(*columns, several, options.drop_unlabelled, TableFormat.of(options))
+        labels = options.target, options.positive, options.sample_weight
+        return cls(*labels, drop_unlabelled=options.drop_unlabelled, form=TableFormat.of(options), **more)
 
 
 @dataclass(frozen=True)
@@ -218,7 +221,6 @@ def densified(X: Samples, source: str) -> Array:
 
 def refuse_column_options(options: ReadOptions, source: str) -> None:
     """Refuse options that name columns, for a source that has no named columns."""
-    options.form.refuse(source, "none")
     for flag, value in (("target", options.target), ("sample-weight", options.sample_weight), ("drop", options.drop)):
         if value:
             raise CliError(f"--{flag} names a column of a table (CSV, ...); {source} has no named columns")
@@ -516,13 +518,13 @@ def _table_labelled(path: str, options: ReadOptions) -> Dataset:
     columns = list(frame.columns)
     if options.target is None:
         raise CliError(f"name the column of the labels with --target; {path} has {listed(columns)}")
-    for name in (options.target, options.sample_weight, *options.drop):
+    for name in (options.target, options.sample_weight, *options.drop, *options.only):
         if name is not None and name not in columns:
-            separator = "" if len(columns) > 1 else ". If these are several, --sep names what separates them"
-            hint = did_you_mean(name, columns) or separator
+            hint = did_you_mean(name, columns) if len(columns) > 1 else ". Name what separates columns with --sep"
             raise CliError(f"{path} has no column {name!r}; it has {listed(columns)}{hint}")
     kept = (options.target, options.sample_weight)
-    frame = plain(frame, [name for name in columns if name in kept or name not in options.drop])
+    taken = options.only or [name for name in columns if name not in options.drop]
+    frame = plain(frame, [name for name in columns if name in kept or name in taken])
     frame, n_dropped = _labelled(frame, options)
     y, pos_label = read_target(_target(frame[options.target]), options.positive, several=options.several)
     weight = None if options.sample_weight is None else _weights(frame[options.sample_weight])
@@ -530,7 +532,8 @@ def _table_labelled(path: str, options: ReadOptions) -> Dataset:
     if frame.shape[1] == 0:
         raise CliError(f"{path} has no column left to learn from beside {listed(columns)}")
     X, features = _features_of(frame, path)
-    warn_of_columns(frame, features.categorical)
+    if not options.only:
+        warn_of_columns(frame, features.categorical)
     return Dataset(path, X, y, pos_label, features, weight, n_dropped=n_dropped)
 
 
@@ -660,10 +663,7 @@ def read_samples(source: str, features: Features, form: TableFormat = USUAL) -> 
     CliError
         If it cannot be read or has other features.
     """
-    reader = _reader(source)
-    if reader is not _TABLE:
-        form.refuse(source, "none")
-    return reader.samples(source, features, form)
+    return _reader(source).samples(source, features, form)
 
 
 def _reader(source: str) -> _Reader:

@@ -464,7 +464,7 @@ def load_problem(options: Namespace) -> Problem:
     costs, constraint = _costs_of(options), get_constraint(options.constraint)
     metric = get_metric(options.metric) if costs is None else costs
     several = costs is None and class_metric(options.metric) is not None
-    data = read_dataset(options.data, ReadOptions.of(options, options.drop, several=several))
+    data = read_dataset(options.data, ReadOptions.of(options, drop=tuple(options.drop), several=several))
     names = base_names(options.base)
     if sparse.issparse(data.X) and not all(map(takes_sparse, names)):
         data = replace(data, X=densified(data.X, data.name), features=replace(data.features, kind="dense"))

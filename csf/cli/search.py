@@ -17,7 +17,6 @@ from tqdm import tqdm
 
 from csf._common import __version__
 from csf._common.files import write_json
-from csf._common.messages import did_you_mean
 from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.predict import check_model_name, required_trust, save_model
 from csf.cli.problem import (
@@ -36,17 +35,7 @@ from csf.cli.problem import (
     make_search,
     shows_progress,
 )
-from csf.cli.tables import (
-    CliError,
-    TableFormat,
-    format_number,
-    format_table,
-    is_number,
-    listed,
-    read_table,
-    require,
-    way_out,
-)
+from csf.cli.tables import CliError, format_number, format_table, in_options, is_number, require, way_out
 from csf.metrics import Review
 from csf.search.decide import Decision, decide
 from csf.show.checks import SUSPICIONS, summarise
@@ -144,7 +133,7 @@ def _in_short(search, problem, summary, held, winner):
 
 def _wrapped(code, title, text):
     """A finding in lines."""
-    return textwrap.fill(f"{code} {title}: {text}", 100, subsequent_indent="  ")
+    return textwrap.fill(f"{code} {title}: {in_options(text)}", 100, subsequent_indent="  ")
 
 
 def _split(problem):
@@ -573,22 +562,21 @@ def run_threshold(options: Namespace, say: Callable[..., Any]) -> None:
     for path in (options.json, options.report):
         check_output(path)
     check_page(options.report or "")
-    table = read_table(options.data, target=options.target, form=TableFormat.of(options))
-    known, used = list(table.columns), [options.target, options.score, options.sample_weight]
-    for name in filter(None, (*used, options.group)):
-        if name not in known:
-            raise CliError(f"{options.data} has no column {name!r}; it has {listed(known)}{did_you_mean(name, known)}")
-    if not is_number(table[options.score]):
-        order, way = "smaller" if options.lower_is_positive else "larger", way_out(table[options.score])
-        raise CliError(f"--score: column {options.score!r} must hold numbers, {order} for rows that look positive{way}")
-    data = read_dataset(options.data, ReadOptions.of(options, [name for name in known if name not in used]))
-    groups = None if options.group is None else table[options.group][table[options.target].notna()]
+    used = tuple(filter(None, (options.score, options.group)))
+    data = read_dataset(options.data, ReadOptions.of(options, only=used))
+    score, groups = data.X[options.score], None if options.group is None else data.X[options.group]
+    if not is_number(score):
+        order = "smaller" if options.lower_is_positive else "larger"
+        hint = way_out(score)
+        raise CliError(
+            f"--score: column {options.score!r} must hold numbers, {order} for rows that look positive{hint}"
+        )
     if groups is not None and groups.isna().any():
         raise CliError(f"--group: column {options.group!r} has rows without one; fill or drop these")
-    score = data.X[options.score].to_numpy()
+    sign = -1.0 if options.lower_is_positive else 1.0
     decision = decide(
         data.y,
-        0.0 - score if options.lower_is_positive else score,
+        sign * score.to_numpy(),
         options.metric,
         constraint=options.constraint,
         confidence=options.confidence,
@@ -598,25 +586,21 @@ def run_threshold(options: Namespace, say: Callable[..., Any]) -> None:
         random_state=options.seed,
     )
     say(f"{options.data}: {data.counted}, {100 * data.pos:.3g} % of them {data.pos_label}")
-    say("\n".join(_threshold_lines(options, decision, data.pos_label)))
+    cut = 0.0 + sign * decision.threshold
+    say("\n".join(_threshold_lines(options, decision, cut, data.pos_label)))
     if options.json:
-        write_json(options.json, _decision_record(options, decision))
+        write_json(options.json, _decision_record(options, decision, cut))
         say(f"results: {options.json}")
     if options.report:
-        facts = {"Data": options.data}
-        if options.lower_is_positive:
-            facts["Scores"] = (
-                f"{options.score} with its sign changed: all thresholds of this page are those of -{options.score}"
-            )
-        decision.report(options.report, title=f"{options.metric} of {options.score}", facts=facts)
+        title = f"{options.metric} of {'-' if options.lower_is_positive else ''}{options.score}"
+        decision.report(options.report, title=title, facts={"Data": options.data})
         say(f"report: {options.report}")
 
 
-def _threshold_lines(options: Namespace, decision: Decision, positive: Any) -> list[str]:
+def _threshold_lines(options: Namespace, decision: Decision, cut: float, positive: Any) -> list[str]:
     search, (low, high) = decision.search, decision.interval
     lines = [
-        f"predict {positive} where {options.score} {'<=' if options.lower_is_positive else '>='} "
-        f"{_cut_of(options, decision):.6g}",
+        f"predict {positive} where {options.score} {'<=' if options.lower_is_positive else '>='} {cut:.6g}",
         f"  to expect on new data: {options.metric} {decision.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
         f"  on these rows: {options.metric} {search.best_score_:.4f}",
     ]
@@ -628,17 +612,12 @@ def _threshold_lines(options: Namespace, decision: Decision, positive: Any) -> l
     return lines
 
 
-def _cut_of(options: Namespace, decision: Decision) -> float:
-    """Threshold of the scores as they are given."""
-    return 0.0 - decision.threshold if options.lower_is_positive else decision.threshold
-
-
-def _decision_record(options: Namespace, decision: Decision) -> dict[str, Any]:
+def _decision_record(options: Namespace, decision: Decision, cut: float) -> dict[str, Any]:
     """What was found as plain numbers and texts."""
     return {
         "score": options.score,
         "lower_is_positive": options.lower_is_positive,
-        "threshold": _cut_of(options, decision),
+        "threshold": cut,
         "metric": options.metric,
         "value": decision.value,
         "interval": list(decision.interval),

@@ -16,7 +16,7 @@ import zipfile
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time
 from decimal import Decimal
 from functools import cached_property
@@ -36,6 +36,22 @@ class CliError(Exception):
     """Something in the command or the data that the user can correct; shown as one line."""
 
 
+# What messages of csf in Python say, and the option.
+_OPTIONS = (
+    ("give -score, or the other pos_label", "give --lower-is-positive, or the other --positive"),
+    *((f"{name}=", f"--{name} ") for name in ("confidence", "constraint")),
+    *(("pos_label=", "--positive "), ("pos_label", "--positive"), ("param_grid", "--param"), ("n_trials", "--trials")),
+    *(("time_limit=", "--time-limit "), ("sample_weight", "--sample-weight")),
+)
+
+
+def in_options(text: str) -> str:
+    """A message of csf in Python, in the words of the command line."""
+    for name, option in _OPTIONS:
+        text = text.replace(name, option)
+    return text
+
+
 def require(module: str, purpose: str) -> ModuleType:
     """Import a package of the extra ``csf-search[cli]``."""
     try:
@@ -52,18 +68,13 @@ def require(module: str, purpose: str) -> ModuleType:
 ENCODING = "utf-8-sig"
 
 
-def _member(archive: zipfile.ZipFile) -> str:
-    """Name of the only file of an archive."""
-    names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
-    if len(names) != 1:
-        raise ValueError(f"{archive.filename} holds {len(names)} files; accepted: one. Unpack it, and give the table")
-    return names[0]
-
-
 def _open_zip(path: str, mode: str, **options: Any) -> IO[Any]:
     """The only file of an archive."""
     with zipfile.ZipFile(path) as archive:  # which stays open as long as its file
-        file = archive.open(_member(archive))
+        names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+        if len(names) != 1:
+            raise ValueError(f"the archive holds {len(names)} files; accepted: one. Unpack it, and give the table")
+        file = archive.open(names[0])
     return file if "b" in mode else io.TextIOWrapper(file, **options)
 
 
@@ -91,10 +102,7 @@ def format_suffix(path: str) -> str:
     name = Path(path)
     if name.suffix.lower() in _COMPRESSED:
         name = name.with_suffix("")
-    if not name.suffix and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            name = Path(_member(archive))
-    return name.suffix.lower()
+    return name.suffix.lower() or (".csv" if Path(path).suffix.lower() == ".zip" else "")
 
 
 def opened(path: str, mode: str, **options: Any) -> IO[Any]:
@@ -122,7 +130,7 @@ def _decoding() -> Iterator[None]:
         yield
     except UnicodeError as error:
         near = error.object[max(error.start - 8, 0) : error.end + 8] if isinstance(error, UnicodeDecodeError) else b""
-        likely = "utf-16" if b"\0" in near else "cp1252"
+        likely = "cp1252" if b"\0" not in near else "utf-16" if near[0] >= 0xFE else "utf-16-le"  # which has no mark
         met = f" (in {likely} it reads {near.decode(likely, 'replace')!r})" if near else ""
         raise ValueError(f"{error}{met}; give the encoding of the file, such as --encoding {likely}") from None
 
@@ -174,12 +182,6 @@ class TableFormat:
             raise CliError(f"--decimal and --thousands must differ, got {options.decimal!r} twice")
         return cls(options.sep, options.decimal, options.thousands, options.encoding, tuple(options.na_values))
 
-    def refuse(self, source: str, kind: str, but: str = "") -> None:
-        """Refuse options that have no meaning for a source, but one."""
-        for name, value in asdict(self).items():
-            if value != getattr(USUAL, name) and name != but:
-                raise CliError(f"--{name.replace('_', '-')} is for CSV files; {source} is {kind}")
-
     @cached_property
     def _number(self) -> re.Pattern[str]:
         """Numbers with these marks."""
@@ -220,6 +222,7 @@ _WRITTEN = {
     "--thousands ' '": TableFormat(thousands=" "),
     "--decimal , --thousands ' '": TableFormat(decimal=",", thousands=" "),
     '--thousands "\'"': TableFormat(thousands="'"),
+    '--decimal , --thousands "\'"': TableFormat(decimal=",", thousands="'"),
 }
 
 
@@ -381,8 +384,8 @@ def read_table(path: str, text: tuple[str, ...] = (), target: str | None = None,
     kind, package, reader = SUFFIXES[format_suffix(path)]
     pandas = require("pandas", f"reading {kind}")
     require(package, f"reading {kind}")
-    if kind != "CSV":
-        form.refuse(path, kind, "encoding" if kind == "JSON Lines" else "")
+    if kind != "CSV" and replace(form, encoding=ENCODING) != USUAL:
+        raise CliError(f"--sep, --decimal, --thousands and --na-values are for CSV files; {path} is {kind}")
     with reading(path, kind, CliError), _decoding():
         frame = reader(pandas, path, text, target, form)
     if frame.shape[0] == 0:
@@ -475,10 +478,8 @@ def warn_of_columns(frame: Any, categorical: Sequence[str]) -> None:
             warn(f"column {name!r} {said} --drop {name!r}")
     for name in frame.columns.difference(list(categorical)):
         if is_counter(frame[name].to_numpy(np.float64, na_value=np.nan)):
-            warn(
-                f"column {name!r} has another whole number in each row, as a row number or a key has, which says nothing "
-                f"of new rows; unless it is a time, leave it out with --drop {name!r}"
-            )
+            way = f"unless it is a time, leave it out with --drop {name!r}"
+            warn(f"column {name!r} has another whole number in each row, as row numbers and keys have; {way}")
     same = [name for name in frame.columns if frame[name].nunique(dropna=False) <= 1] if frame.shape[0] > 1 else []
     if same:
         tell = "holds" if len(same) == 1 else "hold"

@@ -15,12 +15,11 @@ from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.stats import rankdata
 
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import last_step
-from csf._common.typing import Array, BoolArray, Label
+from csf._common.typing import Array, Label
 from csf.data.responses import DECISION_FIRST, positive_score, response_method
 from csf.evaluate.choices import influence, outcomes
 from csf.evaluate.trials import first_line
@@ -61,9 +60,9 @@ DOUBTED, SURE = 1.645, 3.0
 # Relative change of a class's share, and mean error of probabilities, that matter to anyone.
 SHIFTED, MISCALIBRATED = 0.2, 0.05
 N_BINS = 10
-# Errors of each sample of the rarest class that are almost none, samples of it that show it, and the area under the
-# ROC curve of a feature that separates classes alone, of so many samples.
-PERFECT, FEWEST, SEPARATED, _LOOKED_AT = 0.01, 10, 0.999, 2000
+# Errors for each sample of the rarest class that are almost none, samples of it that show it, and how far from a half
+# the area under the ROC curve is of a feature that separates the classes alone.
+PERFECT, FEWEST, SEPARATED = 0.02, 10, 0.499
 
 
 class Check(NamedTuple):
@@ -219,27 +218,25 @@ def is_counter(values: Array) -> bool:
     """Whether numbers are whole and all differ where independent ones would not: row numbers, keys, times."""
     known = np.asarray(values, dtype=np.float64)
     known = known[np.isfinite(known)]
-    # Pairs of independent numbers in so narrow a range agree: all differ with a probability below exp(-10).
-    if known.size < 2 or known.size**2 < 20 * (np.ptp(known) + 1) or (known != np.round(known)).any():
-        return False
-    return np.unique(known).size == known.size
+    # Of independent numbers in so narrow a range two agree, but for a probability below exp(-7).
+    narrow = known.size > 1 and known.size**2 >= 15 * (np.ptp(known) + 1)
+    return narrow and bool((known == np.round(known)).all()) and np.unique(known).size == known.size
 
 
-def _numeric_columns(X: Any) -> Iterator[tuple[Any, Array]]:
-    """Names, or places, of columns of numbers, and these."""
-    named = hasattr(X, "columns")
-    for name in X.columns if named else [] if issparse(X) else range(X.shape[1]):
+def _numbers(X: Any) -> Iterator[tuple[Any, Array]]:
+    """Names, or places, of the columns of numbers of frames and arrays, and these."""
+    named = hasattr(X, "iloc")
+    for name in X.columns if named else range(X.shape[1] if isinstance(X, np.ndarray) else 0):
         values = np.asarray(X[name] if named else X[:, name])
         if values.dtype.kind in "iuf":
             yield name, values
 
 
-def _uses(search: Any, X: Any, name: Any, values: Array) -> bool:
-    """Whether the winner's answers change where a column does; assumed where that cannot be seen."""
-    model, moved = search.best_estimator_, X.copy() if hasattr(X, "copy") else None
-    if moved is None:
-        return True
-    moved[name if hasattr(X, "columns") else (slice(None), name)] = values[::-1]
+def _uses(search: Any, X: Any, name: Any) -> bool:
+    """Whether the winner's answers change with a column."""
+    model, moved = search.best_estimator_, X.copy()
+    column = name if hasattr(X, "iloc") else (slice(None), name)
+    moved[column] = np.asarray(moved[column])[::-1]
     answer = getattr(model, response_method(model) or "predict")
     return not np.array_equal(answer(X), answer(moved))
 
@@ -250,45 +247,43 @@ SUSPICIONS = ("CSF017", "CSF018")
 
 @check("CSF017", "a counter among the features", several=True)
 def _counters(search, held):
-    columns = [] if held is None else [pair for pair in _numeric_columns(held.X) if is_counter(pair[1])]
-    names = [repr(name) for name, values in columns if _uses(search, held.X, name, values)]
+    counters = [] if held is None else [name for name, values in _numbers(held.X) if is_counter(values)]
+    used = ", ".join(repr(name) for name in counters if _uses(search, held.X, name))
     text = (
-        f"The winner uses {', '.join(names)}, where no two samples have the same whole number: a row number or a key. In "
-        "sorted data it tells the class, and on new data nothing. Leave it out, unless it is a time."
+        f"The winner uses {used}, where all samples have different whole numbers: a row number or a key, which tells "
+        "the class in sorted data, and nothing on new data. Leave it out, unless it is a time."
     )
-    return text if names else None
+    return text if used else None
 
 
 @check("CSF018", "a value too good to be true", several=True)
 def _perfect(search, held):
-    chosen = search.trials_[search.best_index_].chosen
-    if held is not None:
-        counts = np.unique(held.y, return_counts=True)[1]
-        wrong = float(np.sum(next(iter(held.answers.values())) != held.y))
-    elif chosen is not None:
-        counts = search.class_count_
+    chosen = getattr(search.trials_[search.best_index_], "chosen", None)
+    if held is None and chosen is None:
+        return None
+    if held is None:
+        counts, leaks = search.class_count_, []
         wrong = (chosen.fn + chosen.fp) * counts.sum()
     else:
-        return None
-    leaks = [] if held is None or not _binary(search) else _leaks(held.X, held.y == search.pos_label_)
+        counts, leaks = np.unique(held.y, return_counts=True)[1], _leaks(search, held)
+        wrong = np.sum(next(iter(held.answers.values())) != held.y)
     if counts.min() < FEWEST or (wrong > PERFECT * counts.min() and not leaks):
         return None
-    alone = f", such as {', '.join(leaks)}, which alone separates the classes" if leaks else ""
+    such = f", such as column {', '.join(leaks)}, which alone separates the classes" if leaks else ""
     return (
-        f"{wrong:.0f} of {counts.sum():g} samples are decided wrongly. Where the task is not that easy, look for a feature that "
-        f"knows the answer{alone}: a row number of sorted data, or what was written down afterwards. Leave it out."
+        f"{wrong:.0f} of {counts.sum():g} samples are decided wrongly. Unless the task is so easy, look for a feature "
+        f"that knows the answer{such}: a row number of sorted data, or what was written down later. Leave it out."
     )
 
 
-def _leaks(X: Any, is_pos: BoolArray) -> list[str]:
-    """Columns that almost separate the classes alone."""
-    rows = slice(None, None, -(-is_pos.size // _LOOKED_AT))
-    n_pos, n = int(is_pos[rows].sum()), is_pos[rows].size
-    if min(n_pos, n - n_pos) < FEWEST:
+def _leaks(search: Any, held: HeldOut) -> list[str]:
+    """Features that almost separate the classes alone."""
+    is_pos = held.y == search.pos_label_
+    n_pos, n_neg = int(is_pos.sum()), int((~is_pos).sum())
+    if not _binary(search) or min(n_pos, n_neg) < FEWEST:
         return []
-    ranks = {name: rankdata(values[rows])[is_pos[rows]].mean() for name, values in _numeric_columns(X)}
-    areas = {name: (rank - 0.5 * (n_pos + 1)) / (n - n_pos) for name, rank in ranks.items()}
-    return [repr(name) for name, area in areas.items() if max(area, 1.0 - area) > SEPARATED]
+    ranks = {name: rankdata(values)[is_pos].mean() for name, values in _numbers(held.X)}
+    return [repr(name) for name, rank in ranks.items() if abs((rank - 0.5 * (n_pos + 1)) / n_neg - 0.5) > SEPARATED]
 
 
 @check("CSF011", "failed trials", several=True)
