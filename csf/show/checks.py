@@ -219,8 +219,9 @@ def is_counter(values: Array) -> bool:
     known = np.asarray(values, dtype=np.float64)
     known = known[np.isfinite(known)]
     # Of independent numbers in so narrow a range two agree, but for a probability below exp(-7).
-    narrow = known.size > 1 and known.size**2 >= 15 * (np.ptp(known) + 1)
-    return narrow and bool((known == np.round(known)).all()) and np.unique(known).size == known.size
+    if known.size < 2 or known.size**2 < 15 * (np.ptp(known) + 1):
+        return False
+    return bool((known == np.round(known)).all()) and np.unique(known).size == known.size
 
 
 def _numbers(X: Any) -> Iterator[tuple[Any, Array]]:
@@ -247,11 +248,11 @@ SUSPICIONS = ("CSF017", "CSF018")
 
 @check("CSF017", "a counter among the features", several=True)
 def _counters(search, held):
-    counters = [] if held is None else [name for name, values in _numbers(held.X) if is_counter(values)]
-    used = ", ".join(repr(name) for name in counters if _uses(search, held.X, name))
+    X = None if held is None else held.X
+    used = ", ".join(repr(name) for name, values in _numbers(X) if is_counter(values) and _uses(search, X, name))
     text = (
-        f"The winner uses {used}, where all samples have different whole numbers: a row number or a key, which tells "
-        "the class in sorted data, and nothing on new data. Leave it out, unless it is a time."
+        f"The winner uses {used}, where all samples have different whole numbers: a row number or a key. It predicts the "
+        "class of sorted data, and nothing of new data. Leave it out, unless it is a time."
     )
     return text if used else None
 
@@ -259,14 +260,14 @@ def _counters(search, held):
 @check("CSF018", "a value too good to be true", several=True)
 def _perfect(search, held):
     chosen = getattr(search.trials_[search.best_index_], "chosen", None)
-    if held is None and chosen is None:
-        return None
-    if held is None:
+    if held is not None:
+        counts, leaks = np.unique(held.y, return_counts=True)[1], _leaks(search, held)
+        wrong = np.sum(next(iter(held.answers.values())) != held.y)
+    elif chosen is not None:
         counts, leaks = search.class_count_, []
         wrong = (chosen.fn + chosen.fp) * counts.sum()
     else:
-        counts, leaks = np.unique(held.y, return_counts=True)[1], _leaks(search, held)
-        wrong = np.sum(next(iter(held.answers.values())) != held.y)
+        return None
     if counts.min() < FEWEST or (wrong > PERFECT * counts.min() and not leaks):
         return None
     such = f", such as column {', '.join(leaks)}, which alone separates the classes" if leaks else ""
