@@ -243,9 +243,9 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
     return search
 
 
-def _one_threshold(search: CostSearch) -> FixedThresholdClassifier:
+def _one_threshold(search: Any) -> FixedThresholdClassifier:
     """What decides all rows alike, by the threshold of least cost on the held-out scores."""
-    method = response_method(search.best_estimator_)
+    method = response_method(search.best_estimator_) or "auto"
     cut = search._outcome.alone if method == "decision_function" else search.threshold_without_costs_
     return FixedThresholdClassifier(FrozenEstimator(search.best_estimator_), threshold=cut, response_method=method)
 

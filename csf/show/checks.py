@@ -251,8 +251,8 @@ def _counters(search, held):
     X = None if held is None else held.X
     used = ", ".join(repr(name) for name, values in _numbers(X) if is_counter(values) and _uses(search, X, name))
     text = (
-        f"The winner uses {used}, where all samples have different whole numbers: a row number or a key. It predicts the "
-        "class of sorted data, and nothing of new data. Leave it out, unless it is a time."
+        f"The winner uses {used}, where all samples have different whole numbers: a row number or a key. It predicts "
+        "the class of sorted data, and nothing of new data. Leave it out, unless it is a time."
     )
     return text if used else None
 
