@@ -9,6 +9,7 @@ import lzma
 import os
 import secrets
 import stat
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -166,7 +167,7 @@ def _distinct(pairs):
 
 
 # What the standard library raises for a damaged or shortened archive.
-UNPACKING = (EOFError, OSError, zlib.error, lzma.LZMAError)
+UNPACKING = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 _UNOPENED = (FileNotFoundError, IsADirectoryError, PermissionError)
 
 

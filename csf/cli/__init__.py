@@ -13,7 +13,7 @@ VERSION = f"csf {__version__}"
 START = """\
 csf finds the class weights, C and the threshold that are best for F1 and other metrics.
 
-  csf search digits:3                                     try it on data of scikit-learn
+  csf search payments --fn-cost amount --fp-cost 5        try it on payments that csf draws
   csf search train.csv --target churn --positive yes      search, and say what to expect
   csf search ... --save model.skops --report report.html  keep the model, and a page about it
   csf predict model.skops new.csv -o scores.csv           labels and scores of new rows

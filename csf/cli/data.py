@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,15 +14,19 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 from sklearn import datasets
 from sklearn.datasets import load_svmlight_file
+from sklearn.utils import Bunch
 
 from csf._common.files import read_arrays, reading
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, BoolArray, Label, Samples
 from csf.cli.tables import (
     SUFFIXES,
+    USUAL,
     CliError,
+    TableFormat,
     first_line,
     format_suffix,
     is_number,
@@ -32,6 +37,7 @@ from csf.cli.tables import (
     require,
     typed,
     warn_of_columns,
+    way_out,
 )
 from csf.data.labels import Labels
 
@@ -53,8 +59,14 @@ class ReadOptions:
         Column of the sample weights.
     drop : tuple of str, default=()
         Columns to leave out.
+    only : tuple of str, default=()
+        Columns that are no features, but scores and the like; they are taken alone.
     several : bool, default=False
         Whether more than two classes stay as they are where none is positive.
+    drop_unlabelled : bool, default=False
+        Whether rows without a label are left out.
+    form : TableFormat
+        How the table is written.
     """
 
     target: str | None = None
@@ -62,6 +74,15 @@ class ReadOptions:
     sample_weight: str | None = None
     drop: tuple[str, ...] = ()
     several: bool = False
+    drop_unlabelled: bool = False
+    form: TableFormat = USUAL
+    only: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, options: Namespace, **more: Any) -> Self:
+        """What the options of a command say."""
+        labels = options.target, options.positive, options.sample_weight
+        return cls(*labels, drop_unlabelled=options.drop_unlabelled, form=TableFormat.of(options), **more)
 
 
 @dataclass(frozen=True)
@@ -125,6 +146,8 @@ class Dataset:
         Weights.
     is_test : ndarray of bool, shape (n_samples,), default=None
         Official test part.
+    n_dropped : int, default=0
+        Number of rows that were left out, because they have no label.
     """
 
     name: str
@@ -134,6 +157,12 @@ class Dataset:
     features: Features
     sample_weight: Array | None = None
     is_test: BoolArray | None = None
+    n_dropped: int = 0
+
+    @property
+    def counted(self) -> str:
+        """How many rows there are, and were."""
+        return f"{self.y.shape[0]} rows" + (f" ({self.n_dropped} without a label dropped)" if self.n_dropped else "")
 
     @property
     def pos(self) -> float:
@@ -148,7 +177,9 @@ class Dataset:
 
 
 def matched(X: Samples, features: Features, source: str) -> Samples:
-    """An array in the form that a model was trained on."""
+    """Samples in the form that a model was trained on."""
+    if features.kind == "frame" and hasattr(X, "columns"):
+        return _columns_of(X, features, source)
     if features.kind == "frame":
         raise CliError(f"the model takes a table with named columns (CSV, ...); {source} has none")
     if X.shape[1] != features.n_features:
@@ -271,15 +302,15 @@ def binary_target(values: Array, positive: str | None = None) -> tuple[Array, La
     return np.where(values == match[0], positive, f"not {positive}"), positive
 
 
-def read_weights(path: str, column: str) -> Array:
+def read_weights(path: str, column: str, form: TableFormat = USUAL) -> Array:
     """Sample weights in a column of a table."""
-    frame = read_table(path)
+    frame = read_table(path, form)
     if column not in frame.columns:
         raise CliError(f"{path} has no column {column!r}; it has {listed(frame.columns)}")
     return _weights(frame[column])
 
 
-def read_labels(path: str, target: str, search: Any) -> Array:
+def read_labels(path: str, target: str, search: Any, form: TableFormat = USUAL) -> Array:
     """Labels of a table as a trained search knows them; ``None`` where one is missing.
 
     Parameters
@@ -290,6 +321,8 @@ def read_labels(path: str, target: str, search: Any) -> Array:
         Its column of labels.
     search : CostSearch
         What was trained. Classes that were joined for it are joined again.
+    form : TableFormat
+        How the table is written.
 
     Returns
     -------
@@ -301,7 +334,7 @@ def read_labels(path: str, target: str, search: Any) -> Array:
     CliError
         If the column is not there, or holds a label that the search does not know.
     """
-    frame, classes = read_table(path, target=target), search.classes_.tolist()
+    frame, classes = read_table(path, target=target, form=form), search.classes_.tolist()
     if target not in frame.columns:
         raise CliError(f"{path} has no column {target!r}; it has {listed(frame.columns)}")
     column, known = plain(frame, [target])[target], {}
@@ -335,7 +368,33 @@ def _listed(classes, counts):
     return f"{shown}{rest}"
 
 
-# ---------------------------------------------------------------- sets that come with scikit-learn
+# ---------------------------------------------------------------- sets of scikit-learn, and one that is drawn
+
+
+def draw_payments(n_rows: int = 12_000) -> Any:
+    """Card payments, about one in twelve of them a fraud.
+
+    Parameters
+    ----------
+    n_rows : int, default=12000
+        How many are drawn.
+
+    Returns
+    -------
+    Bunch
+        A frame ``data``, in the manner of scikit-learn, with ``target`` and ``target_names``.
+    """
+    rng = np.random.default_rng(0)
+    amount = np.minimum(np.exp(rng.normal(3.7, 1.4, n_rows)), 1000.0).round(2)
+    age = rng.gamma(1.0, 3.0, n_rows).round(1)
+    attempts = 1 + rng.poisson(0.6, n_rows)
+    country = rng.choice(["home", "near", "far"], n_rows, p=[0.8, 0.14, 0.06])
+    shop = rng.choice(["food", "travel", "electronics", "games"], n_rows, p=[0.5, 0.15, 0.2, 0.15])
+    odds = -3.2 + 0.9 * (attempts - 1) - 0.2 * age + (country == "near") + 2.0 * (country == "far")
+    fraud = rng.random(n_rows) < expit(odds + 0.8 * (shop == "electronics") + 0.6 * (shop == "games"))
+    columns = {"amount": amount, "attempts": attempts, "customer_years": age, "country": country, "shop": shop}
+    frame = require("pandas", "drawing payments").DataFrame(columns)
+    return Bunch(data=frame, target=fraud.astype(int), target_names=["ok", "fraud"])
 
 
 # name -> loader and the class that is positive when none is named
@@ -343,6 +402,7 @@ BUILTIN = {
     "breast_cancer": (datasets.load_breast_cancer, "malignant"),
     "digits": (datasets.load_digits, None),
     "iris": (datasets.load_iris, None),
+    "payments": (draw_payments, "fraud"),
     "wine": (datasets.load_wine, None),
 }
 
@@ -358,35 +418,27 @@ def built_in() -> str:
     Examples
     --------
     >>> built_in()
-    'breast_cancer, digits:0 to digits:9, iris:0 to iris:2, wine:0 to wine:2'
+    'breast_cancer, digits:0 to digits:9, iris:0 to iris:2, payments, wine:0 to wine:2'
     """
-    return "breast_cancer, digits:0 to digits:9, iris:0 to iris:2, wine:0 to wine:2"
+    return "breast_cancer, digits:0 to digits:9, iris:0 to iris:2, payments, wine:0 to wine:2"
 
 
 def _built_in_labelled(source: str, options: ReadOptions) -> Dataset:
     """Built-in set, one class against the rest."""
-    refuse_column_options(options, source)
     name, _, positive = source.partition(":")
     load, default = BUILTIN[name]
     bunch = load()
-    labels = [str(label) for label in bunch.target_names]
+    labels = np.array([str(label) for label in bunch.target_names])
     positive = positive or options.positive or default
-    if positive is None and not options.several:
-        raise CliError(
-            f"{name} has the classes {', '.join(labels)}: say which one is positive, e.g. {name}:1, or search all "
-            "classes by a metric such as --metric f1_macro"
-        )
-    if positive is None:
-        return Dataset(source, bunch.data, np.array(labels)[bunch.target], None, Features.of(bunch.data))
-    if positive not in labels and positive.isdecimal() and int(positive) < len(labels):
-        positive = labels[int(positive)]
-    if positive not in labels:
-        raise CliError(
-            f"{name} has no class {positive!r}; its classes are {', '.join(labels)} (or 0 to {len(labels) - 1})"
-            f"{did_you_mean(positive, labels)}"
-        )
-    y, pos_label = binary_target(np.array(labels)[bunch.target], positive)
-    return Dataset(source, bunch.data, y, pos_label, Features.of(bunch.data))
+    if positive not in (None, *labels) and positive.isdecimal() and int(positive) < labels.size:
+        positive = str(labels[int(positive)])
+    if positive not in (None, *labels):
+        hint = did_you_mean(positive, labels)
+        raise CliError(f"{name} has no class {positive!r}; its classes are {', '.join(labels)}{hint}")
+    y, pos_label = read_target(labels[bunch.target], positive, several=options.several)
+    named = hasattr(bunch.data, "columns")
+    X, features = _features_of(bunch.data, source) if named else (bunch.data, Features.of(bunch.data))
+    return Dataset(source, X, y, pos_label, features)
 
 
 # ---------------------------------------------------------------- sets in the folder of CSF_DATA
@@ -400,7 +452,6 @@ PREFIX = "csf-data:"
 
 def _npz_labelled(source: str, options: ReadOptions) -> Dataset:
     """Set of the folder, with its official split where it has one."""
-    refuse_column_options(options, source)
     name, _, positive = source.removeprefix(PREFIX).partition(":")
     X, arrays = _load_npz(name)
     y = arrays["y"]
@@ -441,7 +492,6 @@ def _is_svmlight(path: str, suffix: str) -> bool:
 
 def _svmlight_labelled(path: str, options: ReadOptions) -> Dataset:
     """LIBSVM file with its labels."""
-    refuse_column_options(options, path)
     X, y = _load_svmlight(path, zero_based=True)
     # Most files count features from 1; one that never uses number 0 is taken for such a file.
     zero_based = bool(X.nnz) and int(X.indices.min()) == 0
@@ -452,7 +502,7 @@ def _svmlight_labelled(path: str, options: ReadOptions) -> Dataset:
     return Dataset(path, X, y, pos_label, Features.of(X, zero_based=zero_based))
 
 
-def _svmlight_samples(path: str, features: Features) -> Samples:
+def _svmlight_samples(path: str, features: Features, form: TableFormat) -> Samples:
     """Samples of a LIBSVM file, for a trained model; the labels do not matter."""
     if features.kind == "frame":
         return matched(None, features, path)
@@ -472,35 +522,58 @@ def _load_svmlight(path, **options):
 
 
 def _table_labelled(path: str, options: ReadOptions) -> Dataset:
-    """Table with a target column; numbers stay numbers, everything else becomes a category."""
-    frame = read_table(path, target=options.target)
+    """Table with a target column."""
+    frame = read_table(path, target=options.target, form=options.form)
     columns = list(frame.columns)
     if options.target is None:
         raise CliError(f"name the column of the labels with --target; {path} has {listed(columns)}")
-    for name in (options.target, options.sample_weight, *options.drop):
+    for name in (options.target, options.sample_weight, *options.drop, *options.only):
         if name is not None and name not in columns:
-            raise CliError(f"{path} has no column {name!r}; it has {listed(columns)}{did_you_mean(name, columns)}")
+            hint = did_you_mean(name, columns) if len(columns) > 1 else ". Name what separates columns with --sep"
+            raise CliError(f"{path} has no column {name!r}; it has {listed(columns)}{hint}")
     kept = (options.target, options.sample_weight)
-    frame = plain(frame, [name for name in columns if name in kept or name not in options.drop])
+    taken = options.only or [name for name in columns if name not in options.drop]
+    frame = plain(frame, [name for name in columns if name in kept or name in taken])
+    frame, n_dropped = _labelled(frame, options)
     y, pos_label = read_target(_target(frame[options.target]), options.positive, several=options.several)
     weight = None if options.sample_weight is None else _weights(frame[options.sample_weight])
     frame = frame[[name for name in frame.columns if name not in kept]]
     if frame.shape[1] == 0:
         raise CliError(f"{path} has no column left to learn from beside {listed(columns)}")
+    X, features = _features_of(frame, path)
+    if not options.only:
+        warn_of_columns(frame, features.categorical)
+    return Dataset(path, X, y, pos_label, features, weight, n_dropped=n_dropped)
+
+
+def _features_of(frame, source):
+    """A frame as models take it: numbers stay numbers, everything else becomes a category."""
     numeric = tuple(name for name in frame.columns if is_number(frame[name]))
     categorical = tuple(name for name in frame.columns if name not in numeric)
-    warn_of_columns(frame, categorical)
-    features = Features("frame", frame.shape[1], numeric, categorical)
-    return Dataset(path, typed(frame, features.numeric, features.categorical, path), y, pos_label, features, weight)
+    return typed(frame, numeric, categorical, source), Features("frame", frame.shape[1], numeric, categorical)
 
 
-def _table_samples(path: str, features: Features) -> Any:
+def _labelled(frame, options):
+    """Rows that have a label, and how many have none."""
+    missing = frame[options.target].isna()
+    count = int(missing.sum())
+    if count == missing.size or (count and not options.drop_unlabelled):
+        way = "the labels are needed" if count == missing.size else "--drop-unlabelled leaves these rows out"
+        raise CliError(f"target {options.target!r} is missing in {count} of {missing.size} rows; {way}")
+    return frame[~missing], count
+
+
+def _table_samples(path: str, features: Features, form: TableFormat) -> Any:
     """Columns of a table that a trained model takes, in its order; other columns do not matter."""
     if features.kind != "frame":
         raise CliError(
             f"the model was trained on {features.n_features} features without names, not on a table; {path} is one"
         )
-    frame = read_table(path, text=features.categorical)
+    return _columns_of(read_table(path, text=features.categorical, form=form), features, path)
+
+
+def _columns_of(frame, features, path):
+    """Columns that a model takes."""
     names = [*features.numeric, *features.categorical]
     missing = [name for name in names if name not in frame.columns]
     if missing:
@@ -509,9 +582,6 @@ def _table_samples(path: str, features: Features) -> Any:
 
 
 def _target(column):
-    missing = int(column.isna().sum())
-    if missing:
-        raise CliError(f"target {column.name!r} is missing in {missing} of {column.shape[0]} rows; drop those rows")
     types = require("pandas", "reading tables").api.types
     if types.is_bool_dtype(column):
         return column.to_numpy(dtype=bool)
@@ -522,7 +592,8 @@ def _target(column):
 
 def _weights(column):
     if not is_number(column) or column.isna().any():
-        raise CliError(f"sample weights in column {column.name!r} must be numbers >= 0, none missing")
+        way = way_out(column)
+        raise CliError(f"sample weights in column {column.name!r} must be numbers >= 0, none missing{way}")
     return column.to_numpy(dtype=np.float64)
 
 
@@ -533,12 +604,12 @@ class _Reader(NamedTuple):
     """What reads one kind of source: with its labels, and for a trained model."""
 
     labelled: Callable[[str, ReadOptions], Dataset]
-    samples: Callable[[str, Features], Any]
+    samples: Callable[[str, Features, TableFormat], Any]
 
 
-def _without_labels(load: Callable[[str], Samples]) -> Callable[[str, Features], Samples]:
+def _without_labels(load: Callable[[str], Samples]) -> Callable[[str, Features, TableFormat], Samples]:
     """Samples of a set by its name, for a trained model; which of its classes is named does not matter."""
-    return lambda source, features: matched(load(source.removeprefix(PREFIX).partition(":")[0]), features, source)
+    return lambda source, features, form: matched(load(source.removeprefix(PREFIX).partition(":")[0]), features, source)
 
 
 _BUILT_IN = _Reader(_built_in_labelled, _without_labels(lambda name: BUILTIN[name][0]().data))
@@ -573,10 +644,13 @@ def read_dataset(source: str, options: ReadOptions) -> Dataset:
     >>> read_dataset("digits:8", ReadOptions()).pos
     0.097
     """
-    return _reader(source).labelled(source, options)
+    reader = _reader(source)
+    if reader is not _TABLE:
+        refuse_column_options(options, source)
+    return reader.labelled(source, options)
 
 
-def read_samples(source: str, features: Features) -> Samples:
+def read_samples(source: str, features: Features, form: TableFormat = USUAL) -> Samples:
     """Samples for a trained model.
 
     Parameters
@@ -585,6 +659,8 @@ def read_samples(source: str, features: Features) -> Samples:
         As for `read_dataset`.
     features : Features
         What the model takes.
+    form : TableFormat
+        How a table is written.
 
     Returns
     -------
@@ -596,7 +672,7 @@ def read_samples(source: str, features: Features) -> Samples:
     CliError
         If it cannot be read or has other features.
     """
-    return _reader(source).samples(source, features)
+    return _reader(source).samples(source, features, form)
 
 
 def _reader(source: str) -> _Reader:
@@ -613,7 +689,7 @@ def _reader(source: str) -> _Reader:
     if path.is_dir():
         raise CliError(f"{source} is a folder; give a file")
     suffix = format_suffix(source)
-    if suffix in SUFFIXES:
+    if suffix in SUFFIXES and not (suffix == ".txt" and _is_svmlight(source, suffix)):
         return _TABLE
     if _is_svmlight(source, suffix):
         return _SVMLIGHT

@@ -16,7 +16,7 @@ from csf._common.messages import did_you_mean
 from csf.cli import VERSION, compare, predict, search
 from csf.cli.data import built_in
 from csf.cli.problem import BASES, base_names
-from csf.cli.tables import SUFFIXES, CliError
+from csf.cli.tables import ENCODING, SUFFIXES, CliError, in_options
 from csf.data.costs import NORMALIZATIONS
 from csf.metrics import CONFUSION_METRICS, METRICS
 from csf.metrics.row_costs import OUTCOMES
@@ -88,7 +88,8 @@ def _silent(*values: object, **options: Any) -> None:
 
 def _one_line(error: object) -> str:
     """First line of a message, and the last one where it says more: what went wrong, where a traceback is quoted."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = str(error) if isinstance(error, CliError) else in_options(str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " ".join([*lines[:1], *(line for line in lines[-1:] if line not in lines[0])])
 
 
@@ -102,7 +103,8 @@ def _wrapped(title, names):
 
 _EXAMPLES = """\
 examples:
-  csf search digits:8
+  csf search payments --fn-cost amount --fp-cost 5
+  csf search train.csv --target churn --positive yes --decimal , --drop-unlabelled
   csf search train.csv --target churn --positive yes --plot cones.png --save model.skops
   csf search train.csv --target churn --positive yes --metric gmean --base logistic --time-limit 60
   csf search train.csv --target fraud --metric recall --constraint "precision >= 0.8"
@@ -127,7 +129,8 @@ DATA is one of
                             with --target COLUMN; text columns become categories, missing values
                             (also "?") are imputed
   a LIBSVM file             "label index:value ...", also .gz or .bz2
-  a built-in set            {built_in()}
+  a built-in set, one of
+    {built_in()}
   csf-data:NAME[:LABEL]     a set NAME.npz in the folder of the environment variable CSF_DATA
 
 what --verbose prints
@@ -236,6 +239,18 @@ def _add_model(command, data):
         metavar="TYPE",
         help="load this type too; only for models whose origin you know (repeatable)",
     )
+    _add_format(command)
+
+
+def _add_format(command):
+    """Options of tables, with pandas' names."""
+    group = command.add_argument_group("how a table is written")
+    group.add_argument("--sep", type=_mark, metavar="MARK", help="separator of a CSV file (by its header)")
+    group.add_argument("--decimal", type=_mark, default=".", metavar="MARK", help="decimal mark of its numbers (.)")
+    group.add_argument("--thousands", type=_mark, metavar="MARK", help="mark between its thousands (none)")
+    group.add_argument("--encoding", default=ENCODING, metavar="NAME", help="such as cp1252 (utf-8)")
+    text = "another text for a missing entry (repeatable)"
+    group.add_argument("--na-values", action="append", default=[], metavar="TEXT", help=text)
 
 
 def _add_monitor(commands):
@@ -284,10 +299,9 @@ def _add_threshold(commands):
     epilog = "The scores are those of rows that their model has not been fitted to."
     command = add_command(commands, "threshold", text, search.run_threshold, operands="TABLE", epilog=epilog)
     command.add_argument("data", metavar="TABLE", help=f"file with named columns ({', '.join(SUFFIXES)})")
-    command.add_argument("--target", metavar="COL", required=True, help="column of the labels")
+    _add_labels(command, required=True)
     command.add_argument("--score", metavar="COL", required=True, help="column of the scores, larger for positives")
-    command.add_argument("--positive", "--pos", metavar="VALUE", help="positive class; all others are joined")
-    command.add_argument("--sample-weight", metavar="COL", help="column of sample weights")
+    command.add_argument("--lower-is-positive", action="store_true", help="scores are smaller for positives")
     command.add_argument("--group", metavar="COL", help="column of what rows belong together by, such as a customer")
     command.add_argument(
         "--metric", default=SearchConfig.metric, metavar="NAME", help="what is maximised (%(default)s)"
@@ -298,26 +312,31 @@ def _add_threshold(commands):
     command.add_argument("--json", metavar="FILE", help="write what was found")
     command.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
+    _add_format(command)
+
+
+def _add_labels(group, *, required):
+    """Options about labels and weights."""
+    group.add_argument("--target", metavar="COL", required=required, help="column of the labels")
+    text = "positive class; all others are joined; without it metrics of several classes take all"
+    group.add_argument("--positive", "--pos", metavar="VALUE", help=text)
+    group.add_argument("--sample-weight", metavar="COL", help="column of sample weights")
+    text = "leave out rows without a label, and say how many"
+    group.add_argument("--drop-unlabelled", action="store_true", help=text)
 
 
 def _add_problem_options(command):
     """Options that search and compare share."""
     command.add_argument("data", metavar="DATA", help="file or name of a data set, see below")
     group = command.add_argument_group("data")
-    group.add_argument("--target", metavar="COL", help="column of the labels")
-    group.add_argument(
-        "--positive",
-        "--pos",
-        metavar="VALUE",
-        help="positive class; all others are joined; without it metrics of several classes take all",
-    )
-    group.add_argument("--sample-weight", metavar="COL", help="column of sample weights")
+    _add_labels(group, required=False)
     for name, what in OUTCOMES.items():
         text = f"cost of {what} in each row: a number, or a column"
         group.add_argument(f"--{name}-cost", metavar="COST", help=text)
     group.add_argument("--drop", action="append", default=[], metavar="COL", help="leave out a column (repeatable)")
     group.add_argument("--test-size", type=_share, default=0.25, metavar="SHARE", help="share held out (0.25)")
     group.add_argument("--seed", type=_count(0), default=0, metavar="N", help="seed of splits and bases (0)")
+    _add_format(command)
     group = command.add_argument_group("what is searched")
     group.add_argument(
         "--metric", default=SearchConfig.metric, metavar="NAME", help="what is maximised (%(default)s), see below"
@@ -414,6 +433,11 @@ def _number(kind: Callable[[str], Any], accept: Callable[[Any], bool], accepted:
         return value
 
     return parse
+
+
+_mark = _number(
+    lambda text: "\t" if text == "\\t" else text, lambda mark: len(mark) == 1, "one character (\\t for a tab)"
+)
 
 
 def _count(minimum):

@@ -27,7 +27,7 @@ from csf._common.sklearn import safe_indexing, tree_type
 from csf._common.typing import Array, PathLike
 from csf.cli.data import Features, read_labels, read_samples, read_weights
 from csf.cli.problem import check_figure, check_output
-from csf.cli.tables import CliError, require
+from csf.cli.tables import CliError, TableFormat, require
 from csf.evaluate.monitor import retuned
 from csf.search import CostSearch
 
@@ -297,7 +297,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     check_output(options.output)
     check_model_name(options.save)
     search, features = load_model(options.model, options.trust)
-    X = read_samples(options.data, features)
+    X = read_samples(options.data, features, TableFormat.of(options))
     if options.prevalence is not None:
         share = search.prevalence(X) if options.prevalence == ESTIMATE else options.prevalence
         to = sys.stdout if options.output else sys.stderr
@@ -364,9 +364,10 @@ def run_monitor(options: Namespace, say: Callable[..., Any]) -> int:
     check_figure(options.plot)
     check_model_name(options.retune)
     search, features = load_model(options.model, options.trust)
-    X = read_samples(options.data, features)
-    y = None if options.target is None else read_labels(options.data, options.target, search)
-    weight = None if options.weight is None else read_weights(options.data, options.weight)
+    form = TableFormat.of(options)
+    X = read_samples(options.data, features, form)
+    y = None if options.target is None else read_labels(options.data, options.target, search, form)
+    weight = None if options.weight is None else read_weights(options.data, options.weight, form)
     if options.retune is not None:
         return _retune(options, search, features, X, y, weight, say)
     if options.state is None:

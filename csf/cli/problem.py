@@ -18,10 +18,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import ParameterGrid, TunedThresholdClassifierCV
+from sklearn.model_selection import FixedThresholdClassifier, ParameterGrid, TunedThresholdClassifierCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
@@ -35,6 +36,7 @@ from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf.cli.data import Dataset, Features, ReadOptions, densified, read_dataset
 from csf.cli.tables import CliError, require
 from csf.data.folds import resolve_splits
+from csf.data.responses import response_method
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.predictions import Predictions
 from csf.metrics import ConfusionMetric, get_constraint, get_metric
@@ -47,6 +49,7 @@ from csf.search.row_costs import RowProblem
 from csf.search.strategies import Ladder
 from csf.search.study import ClassStudy
 from csf.show.cone import ConeDisplay
+from csf.show.decisions import draw_costs
 from csf.show.report import Comparison, check_page, draw_outcomes
 from csf.thresholds.linear_rule import confusion_of
 from csf.trainers import seeded
@@ -152,6 +155,7 @@ def _literal(text):
 PLAIN = "base as it is"
 POOLED = "exact pooled threshold"
 EQUAL = "tuned rule, equal weights"
+ONE = "best single threshold"
 
 
 class NotApplicable(Exception):
@@ -222,12 +226,14 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
         strategy=Ladder(1),
         param_grid=setup.grid or AUTO,
         constraint=setup.constraint,
-        threshold="tune",
+        threshold="stable" if isinstance(setup.metric, RowCosts) else "tune",
         confidence=setup.confidence,
         cv=setup.splits if setup.confidence is None else setup.cv,
         n_jobs=setup.n_jobs,
         random_state=setup.seed,
     )
+    if isinstance(setup.metric, RowCosts):
+        return _one_threshold(search.fit(X, y, sample_weight=weight)).fit(X, y)
     if setup.confidence is None:
         return search.fit(X, y, sample_weight=weight)
     with warnings.catch_warnings():  # the reason says as much
@@ -236,6 +242,13 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
     if not search.guarantee_.holds:
         raise NotApplicable(str(search.guarantee_))
     return search
+
+
+def _one_threshold(search: Any) -> FixedThresholdClassifier:
+    """What decides all rows alike, by the threshold of least cost on the held-out scores."""
+    method = response_method(search.best_estimator_) or "auto"
+    cut = search._outcome.alone if method == "decision_function" else search.threshold_without_costs_
+    return FixedThresholdClassifier(FrozenEstimator(search.best_estimator_), threshold=cut, response_method=method)
 
 
 def fit_tuned(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
@@ -255,7 +268,8 @@ RIVALS = {
     "TunedThresholdClassifierCV": fit_tuned,
 }
 # Several classes have no threshold: the rule of equal class weights is what is tuned there.
-CLASS_RIVALS = {name: RIVALS[name] for name in (PLAIN, 'base, class_weight="balanced"')} | {EQUAL: fit_pooled}
+_SIMPLE = {name: RIVALS[name] for name in (PLAIN, 'base, class_weight="balanced"')}
+CLASS_RIVALS, ROW_RIVALS = _SIMPLE | {EQUAL: fit_pooled}, _SIMPLE | {ONE: fit_pooled}
 
 
 def _fit_best(setup, bases, X, y, weight):
@@ -323,13 +337,12 @@ class Problem:
     @property
     def rivals(self) -> dict[str, Callable[..., Any]]:
         """What fits simpler methods, by their names."""
-        rivals = CLASS_RIVALS if self.several else RIVALS
-        return {name: rivals[name] for name in list(rivals)[:2]} if self.by_row else rivals
+        return CLASS_RIVALS if self.several else ROW_RIVALS if self.by_row else RIVALS
 
     @property
     def reference(self) -> str:
         """The rival that the search is compared with."""
-        return PLAIN if self.several or self.by_row else POOLED
+        return PLAIN if self.several else ONE if self.by_row else POOLED
 
     @property
     def measured(self) -> list[str]:
@@ -428,7 +441,7 @@ class Problem:
             more = ", ..." if len(named) > _SHOWN else ""
             share = f"{len(named)} classes ({', '.join(named[:_SHOWN])}{more})"
         weighted = ", weighted" if data.sample_weight is not None else ""
-        return f"{data.name}: {data.y.shape[0]} rows, {features.n_features} features{kinds}, {share}{weighted}"
+        return f"{data.name}: {data.counted}, {features.n_features} features{kinds}, {share}{weighted}"
 
 
 def make_search(setup: Setup, options: Namespace, strategy: str, **extra: Any) -> CostSearch:
@@ -456,8 +469,7 @@ def load_problem(options: Namespace) -> Problem:
     costs, constraint = _costs_of(options), get_constraint(options.constraint)
     metric = get_metric(options.metric) if costs is None else costs
     several = costs is None and class_metric(options.metric) is not None
-    columns = ReadOptions(options.target, options.positive, options.sample_weight, tuple(options.drop), several)
-    data = read_dataset(options.data, columns)
+    data = read_dataset(options.data, ReadOptions.of(options, drop=tuple(options.drop), several=several))
     names = base_names(options.base)
     if sparse.issparse(data.X) and not all(map(takes_sparse, names)):
         data = replace(data, X=densified(data.X, data.name), features=replace(data.features, kind="dense"))
@@ -560,9 +572,11 @@ def check_figure(path: str | None) -> None:
 
 
 def draw_search(path: str, search: CostSearch) -> None:
-    """Draw the cones of a fitted search; of several classes the confusion matrix of the held-out samples."""
+    """Draw the cones of a fitted search; for several classes their confusion matrix, for costs of rows the costs."""
     figure, ax = _new_figure(5.4)
-    if hasattr(search, "confusion_"):
+    if hasattr(search, "row_costs_"):
+        draw_costs(ax, search)
+    elif hasattr(search, "confusion_"):
         from sklearn.metrics import ConfusionMatrixDisplay
 
         shares = search.confusion_ / search.confusion_.sum(axis=1, keepdims=True)

@@ -17,13 +17,13 @@ from tqdm import tqdm
 
 from csf._common import __version__
 from csf._common.files import write_json
-from csf._common.messages import did_you_mean
 from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.predict import check_model_name, required_trust, save_model
 from csf.cli.problem import (
     CLASSIFIER,
     EQUAL,
     LINEAR,
+    ONE,
     POOLED,
     Budget,
     NotApplicable,
@@ -35,10 +35,10 @@ from csf.cli.problem import (
     make_search,
     shows_progress,
 )
-from csf.cli.tables import CliError, format_number, format_table, is_number, listed, read_table, require
+from csf.cli.tables import CliError, format_number, format_table, in_options, is_number, require, way_out
 from csf.metrics import Review
 from csf.search.decide import Decision, decide
-from csf.show.checks import summarise, threshold_in_words
+from csf.show.checks import SUSPICIONS, summarise, threshold_in_words
 from csf.show.decisions import answers_to_all, reviewed_in_words
 from csf.show.held_out import Judged, held_out, short, spread
 from csf.show.report import check_page, write_report
@@ -111,7 +111,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
 
 def _in_short(search, problem, summary, held, winner):
     """What was found, in four lines."""
-    name, low_high = problem.metric.name, spread(search.score_interval_)
+    name, low_high, verdict = problem.metric.name, spread(search.score_interval_), summary.verdict
     lines = [f"{name} {search.corrected_score_:.3f} to expect on new data, 90 % interval {low_high}"]
     if search.constraint is not None and search.constraint_value_ is not None:
         lines[0] += f"; {problem.constraint.quantity.name} {search.constraint_value_:.3f}"
@@ -122,15 +122,18 @@ def _in_short(search, problem, summary, held, winner):
         if rival is not None and not _unequal(search, own, rival):
             ends = spread(rival.difference_interval, "+.3f")
             text += f"; {rival.difference:+.3f} compared with the {rival.name} ({ends})"
+            if verdict == "Use it." and rival.difference_interval[0] > 0.0:
+                verdict = f"Use it: {name} is {rival.difference:.3f} above that of the {rival.name}, beyond chance."
         lines.append(text)
     noticed = [f"{found.title} ({found.code})" for found in summary.findings if found.code != "CSF010"][:1]
     noticed = f" Noticed: {', '.join(noticed)}." if noticed else ""
-    return [*lines, winner.splitlines()[0], f"{summary.verdict}{noticed} (details: --verbose)"]
+    lines += [winner.splitlines()[0], *(_wrapped(*each) for each in summary.findings if each.code in SUSPICIONS)]
+    return [*lines, f"{verdict}{noticed} (details: --verbose)"]
 
 
 def _wrapped(code, title, text):
     """A finding in lines."""
-    return textwrap.fill(f"{code} {title}: {text}", 100, subsequent_indent="  ")
+    return textwrap.fill(f"{code} {title}: {in_options(text)}", 100, subsequent_indent="  ")
 
 
 def _split(problem):
@@ -326,7 +329,7 @@ def _expected_seconds(problem, setup, search, seconds):
     choosing = n_settings * len(setup.splits) if n_settings > 1 else 0
     trial = (seconds - training) / max(search.n_trials_, 1)
     plain = (choosing + 1) * training
-    searched = dict.fromkeys((POOLED, EQUAL), len(search.studies_) * trial + training)
+    searched = dict.fromkeys((POOLED, EQUAL, ONE), len(search.studies_) * trial + training)
     return {name: searched.get(name, plain) for name in _rivals(problem)}
 
 
@@ -558,42 +561,45 @@ def run_threshold(options: Namespace, say: Callable[..., Any]) -> None:
     for path in (options.json, options.report):
         check_output(path)
     check_page(options.report or "")
-    table = read_table(options.data, target=options.target)
-    known, used = list(table.columns), [options.target, options.score, options.sample_weight]
-    for name in filter(None, (*used, options.group)):
-        if name not in known:
-            raise CliError(f"{options.data} has no column {name!r}; it has {listed(known)}{did_you_mean(name, known)}")
-    if not is_number(table[options.score]):
-        raise CliError(f"--score: column {options.score!r} must hold numbers, larger for rows that look positive")
-    if options.group is not None and table[options.group].isna().any():
+    used = tuple(filter(None, (options.score, options.group)))
+    data = read_dataset(options.data, ReadOptions.of(options, only=used))
+    score, groups = data.X[options.score], None if options.group is None else data.X[options.group]
+    if not is_number(score):
+        order = "smaller" if options.lower_is_positive else "larger"
+        hint = way_out(score)
+        raise CliError(
+            f"--score: column {options.score!r} must hold numbers, {order} for rows that look positive{hint}"
+        )
+    if groups is not None and groups.isna().any():
         raise CliError(f"--group: column {options.group!r} has rows without one; fill or drop these")
-    others = tuple(name for name in known if name not in used)
-    data = read_dataset(options.data, ReadOptions(options.target, options.positive, options.sample_weight, others))
+    sign = -1.0 if options.lower_is_positive else 1.0
     decision = decide(
         data.y,
-        data.X[options.score].to_numpy(),
+        sign * score.to_numpy(),
         options.metric,
         constraint=options.constraint,
         confidence=options.confidence,
-        groups=None if options.group is None else table[options.group].to_numpy(),
+        groups=None if groups is None else groups.to_numpy(),
         sample_weight=data.sample_weight,
         pos_label=data.pos_label,
         random_state=options.seed,
     )
-    say(f"{options.data}: {data.y.size} rows, {100 * data.pos:.3g} % of them {data.pos_label}")
-    say("\n".join(_threshold_lines(options, decision, data.pos_label)))
+    say(f"{options.data}: {data.counted}, {100 * data.pos:.3g} % of them {data.pos_label}")
+    cut = 0.0 + sign * decision.threshold
+    say("\n".join(_threshold_lines(options, decision, cut, data.pos_label)))
     if options.json:
-        write_json(options.json, _valid(_decision_record(options, decision)))
+        write_json(options.json, _valid(_decision_record(options, decision, cut)))
         say(f"results: {options.json}")
     if options.report:
-        decision.report(options.report, title=f"{options.metric} of {options.score}", facts={"Data": options.data})
+        title = f"{options.metric} of {'-' if options.lower_is_positive else ''}{options.score}"
+        decision.report(options.report, title=title, facts={"Data": options.data})
         say(f"report: {options.report}")
 
 
-def _threshold_lines(options: Namespace, decision: Decision, positive: Any) -> list[str]:
+def _threshold_lines(options: Namespace, decision: Decision, cut: float, positive: Any) -> list[str]:
     search, (low, high) = decision.search, decision.interval
     lines = [
-        f"predict {positive} where {options.score} >= {decision.threshold:.6g}",
+        f"predict {positive} where {options.score} {'<=' if options.lower_is_positive else '>='} {cut:.6g}",
         f"  to expect on new data: {options.metric} {decision.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
         f"  on these rows: {options.metric} {search.best_score_:.4f}",
     ]
@@ -605,11 +611,12 @@ def _threshold_lines(options: Namespace, decision: Decision, positive: Any) -> l
     return lines
 
 
-def _decision_record(options: Namespace, decision: Decision) -> dict[str, Any]:
+def _decision_record(options: Namespace, decision: Decision, cut: float) -> dict[str, Any]:
     """What was found as plain numbers and texts."""
     return {
         "score": options.score,
-        "threshold": decision.threshold,
+        "lower_is_positive": options.lower_is_positive,
+        "threshold": cut,
         "metric": options.metric,
         "value": decision.value,
         "interval": list(decision.interval),

@@ -5,27 +5,51 @@ from __future__ import annotations
 import bz2
 import csv
 import gzip
+import io
 import json
 import lzma
 import math
 import numbers
 import re
-from collections.abc import Callable, Sequence
+import shlex
+import zipfile
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import date, time
 from decimal import Decimal
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 
 from csf._common.files import UNPACKING, reading
 from csf._common.messages import warn
+from csf.show.checks import is_counter
 
 
 class CliError(Exception):
     """Something in the command or the data that the user can correct; shown as one line."""
+
+
+# What messages of csf in Python say, and the option.
+_OPTIONS = (
+    ("give -score, or the other pos_label", "give --lower-is-positive, or the other --positive"),
+    *((f"{name}=", f"--{name} ") for name in ("confidence", "constraint")),
+    *(("pos_label=", "--positive "), ("pos_label", "--positive"), ("param_grid", "--param"), ("n_trials", "--trials")),
+    *(("time_limit=", "--time-limit "), ("sample_weight", "--sample-weight")),
+)
+
+
+def in_options(text: str) -> str:
+    """A message of csf in Python, in the words of the command line."""
+    for name, option in _OPTIONS:
+        text = text.replace(name, option)
+    return text
 
 
 def require(module: str, purpose: str) -> ModuleType:
@@ -40,7 +64,21 @@ def require(module: str, purpose: str) -> ModuleType:
 # ---------------------------------------------------------------- tables from files
 
 
-_COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+# UTF-8, with a byte order mark or without.
+ENCODING = "utf-8-sig"
+
+
+def _open_zip(path: str, mode: str, **options: Any) -> IO[Any]:
+    """The only file of an archive."""
+    with zipfile.ZipFile(path) as archive:  # which stays open as long as its file
+        names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+        if len(names) != 1:
+            raise ValueError(f"the archive holds {len(names)} files; accepted: one. Unpack it, and give the table")
+        file = archive.open(names[0])
+    return file if "b" in mode else io.TextIOWrapper(file, **options)
+
+
+_COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zip": _open_zip}
 
 
 def format_suffix(path: str) -> str:
@@ -64,7 +102,7 @@ def format_suffix(path: str) -> str:
     name = Path(path)
     if name.suffix.lower() in _COMPRESSED:
         name = name.with_suffix("")
-    return name.suffix.lower()
+    return name.suffix.lower() or (".csv" if Path(path).suffix.lower() == ".zip" else "")
 
 
 def opened(path: str, mode: str, **options: Any) -> IO[Any]:
@@ -72,17 +110,29 @@ def opened(path: str, mode: str, **options: Any) -> IO[Any]:
     return _COMPRESSED.get(Path(path).suffix.lower(), open)(path, mode, **options)
 
 
-def first_line(path: str) -> str:
+def first_line(path: str, encoding: str = ENCODING) -> str:
     """First line with content, without comments that take a line."""
     try:
-        with opened(path, "rt", encoding="utf-8-sig") as file:
+        with opened(path, "rt", encoding=encoding) as file:
             return next((line.strip() for line in file if line.strip() and not line.startswith("#")), "")
-    except UnicodeDecodeError:
+    except UnicodeError:
         return ""
     except UNPACKING as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         return ""
+
+
+@contextmanager
+def _decoding() -> Iterator[None]:
+    """Context that reads texts: an error names the bytes that are none, and the option."""
+    try:
+        yield
+    except UnicodeError as error:
+        near = error.object[max(error.start - 8, 0) : error.end + 8] if isinstance(error, UnicodeDecodeError) else b""
+        likely = "cp1252" if b"\0" not in near else "utf-16" if near[0] >= 0xFE else "utf-16-le"  # which has no mark
+        met = f" (in {likely} it reads {near.decode(likely, 'replace')!r})" if near else ""
+        raise ValueError(f"{error}{met}; give the encoding of the file, such as --encoding {likely}") from None
 
 
 # What a cell of a feature, a label or a weight may be.
@@ -93,52 +143,140 @@ _CELLS = (str, bool, numbers.Number, np.bool_)
 
 
 _SEPARATORS = ",;\t|"
-_ENCODING = "utf-8-sig"
 _EMPTY = ("", "?")
 # What spreadsheets, databases and languages write for an entry that is missing. A class may be called so, too.
 _ABSENT = (
     *("NA", "N/A", "n/a", "<NA>", "#N/A", "#N/A N/A", "#NA", "NULL", "null", "None", "NaN", "nan", "-NaN", "-nan"),
     *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
+# Spaces that separate thousands.
+_SPACES = " \u00a0\u2009\u202f"
 
 
-def read_csv(pandas: Any, path: str, text: tuple[str, ...] = (), target: str | None = None) -> Any:
+@dataclass(frozen=True)
+class TableFormat:
+    """How a table is written, by the options that have pandas' names.
+
+    Parameters
+    ----------
+    sep : str, default=None
+        Separator of fields; the most frequent one of the header by default.
+    decimal, thousands : str, default="." and None
+        Marks in numbers.
+    encoding : str, default="utf-8-sig"
+        Of the texts.
+    na_values : tuple of str, default=()
+        Further texts that mean a missing entry.
+    """
+
+    sep: str | None = None
+    decimal: str = "."
+    thousands: str | None = None
+    encoding: str = ENCODING
+    na_values: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, options: Namespace) -> Self:
+        """Format that the options of a command say."""
+        if options.decimal == options.thousands:
+            raise CliError(f"--decimal and --thousands must differ, got {options.decimal!r} twice")
+        return cls(options.sep, options.decimal, options.thousands, options.encoding, tuple(options.na_values))
+
+    @cached_property
+    def _number(self) -> re.Pattern[str]:
+        """Numbers with these marks."""
+        point, mark = re.escape(self.decimal), f"[{re.escape(self._marks)}]"
+        whole = rf"\d{{1,3}}(?:{mark}\d{{2,3}})*{mark}\d{{3}}|\d+" if self.thousands else r"\d+"
+        return re.compile(rf"[+-]?(?:(?:{whole})(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?")
+
+    @property
+    def _marks(self) -> str:
+        """Characters that separate thousands: a space means each kind of it."""
+        return _SPACES if self.thousands == " " else self.thousands or ""
+
+    def numeral(self, text: str) -> str | None:
+        """A number as Python writes it, without a percent sign; ``None`` where the text is none."""
+        text = text.strip().removesuffix("%").rstrip()
+        if not self._number.fullmatch(text):
+            return None
+        return text.translate(dict.fromkeys(map(ord, self._marks))).replace(self.decimal, ".")
+
+    def numbers(self, pandas: Any, column: Any) -> Any:
+        """Numbers of a column of texts, all of them with a percent sign or none; a ValueError where one is none."""
+        known = column.dropna()
+        signed = known.str.endswith("%")
+        if not signed.any() and (self.decimal, self.thousands) == (USUAL.decimal, USUAL.thousands):
+            return pandas.to_numeric(column)
+        read = known.map(self.numeral)
+        if signed.nunique() > 1 or read.isna().any():
+            raise ValueError("some entries are no numbers")
+        return pandas.to_numeric(read.reindex(column.index))
+
+
+USUAL = TableFormat()
+# How else people write numbers, by the options that say so.
+_WRITTEN = {
+    "--decimal ,": TableFormat(decimal=","),
+    "--thousands ,": TableFormat(thousands=","),
+    "--decimal , --thousands .": TableFormat(decimal=",", thousands="."),
+    "--thousands ' '": TableFormat(thousands=" "),
+    "--decimal , --thousands ' '": TableFormat(decimal=",", thousands=" "),
+    '--thousands "\'"': TableFormat(thousands="'"),
+    '--decimal , --thousands "\'"': TableFormat(decimal=",", thousands="'"),
+}
+
+
+def number_options(texts: Sequence[str]) -> str:
+    """Options by which all texts are numbers, with what they make of one; empty for none."""
+    odd, ways = [text for text in texts if USUAL.numeral(text) is None], {}
+    for options, form in _WRITTEN.items():
+        if odd and all(map(form.numeral, texts)):
+            ways.setdefault(form.numeral(odd[0]), options)
+    return " or ".join(f"{options} ({odd[0]} is {number})" for number, options in ways.items())
+
+
+def read_csv(
+    pandas: Any, path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL
+) -> Any:
     """Frame of a file; columns hold numbers where every entry is one, unless named in ``text``.
 
     Texts such as ``NA`` mean that an entry is missing, except in a ``target`` of texts, where they are classes.
     """
-    separator = max(_SEPARATORS, key=first_line(path).count)
-    names = _checked_names(path, separator)
-    frame = pandas.read_csv(
-        path,
-        sep=separator,
-        header=0,
-        names=names,
-        # pandas would take the first column for the names of the rows wherever these are longer than the header.
-        index_col=False,
-        dtype=str,
-        keep_default_na=False,
-        na_values={name: _EMPTY if name == target else (*_EMPTY, *_ABSENT) for name in names},
-        skipinitialspace=True,
-        encoding=_ENCODING,
-    )
+    separator = form.sep or max(_SEPARATORS, key=first_line(path, form.encoding).count)
+    names = _checked_names(path, separator, form.encoding)
+    empty = (*_EMPTY, *form.na_values)
+    with opened(path, "rt", encoding=form.encoding, newline="") as file:
+        frame = pandas.read_csv(
+            file,
+            sep=separator,
+            header=0,
+            names=names,
+            # pandas would take the first column for the names of the rows wherever these are longer than the header.
+            index_col=False,
+            dtype=str,
+            keep_default_na=False,
+            na_values={name: empty if name == target else (*empty, *_ABSENT) for name in names},
+            skipinitialspace=True,
+        )
     for name in frame.columns.difference(text):
         column = frame[name]
         try:
-            frame[name] = pandas.to_numeric(column.mask(column.isin(_ABSENT)) if name == target else column)
+            frame[name] = form.numbers(pandas, column.mask(column.isin(_ABSENT)) if name == target else column)
         except (ValueError, TypeError):
             if name == target:
                 _warn_of_classes(column)
     return frame
 
 
-def _checked_names(path: str, separator: str) -> list[str]:
+def _checked_names(path: str, separator: str, encoding: str) -> list[str]:
     """Names of the columns, after a check that they differ and that every row has as many fields."""
-    with opened(path, "rt", encoding=_ENCODING, newline="") as file:
+    with opened(path, "rt", encoding=encoding, newline="") as file:
         rows = csv.reader(file, delimiter=separator, skipinitialspace=True)
         names = next((row for row in rows if not _is_blank(row)), None)
         if names is None:
             raise ValueError("No columns to parse from file")
+        if any("\0" in name for name in names):
+            raise ValueError("its texts hold zero bytes; give the encoding of the file, such as --encoding utf-16-le")
         names = [name or f"Unnamed: {at}" for at, name in enumerate(names)]
         twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
         if twice is not None:
@@ -147,8 +285,8 @@ def _checked_names(path: str, separator: str) -> list[str]:
             if len(row) != len(names) and not _is_blank(row):
                 raise ValueError(
                     f"line {rows.line_num} has {_fields(len(row))}, the header has {len(names)} (separated by "
-                    f"{separator!r}). Give each row as many fields as the header, without a separator at the end of a "
-                    "line that the header lacks; quote texts that hold the separator"
+                    f"{separator!r}; --sep names another one). Give each row as many fields as the header, without a "
+                    "separator at the end of a line that the header lacks; quote texts that hold the separator"
                 )
     return names
 
@@ -167,15 +305,20 @@ def _warn_of_classes(column: Any) -> None:
     odd = [name for name in counts.index if name in _ABSENT]
     if odd and len(counts) - len(odd) >= 2:
         listed = ", ".join(f"{name!r} ({counts[name]} rows)" for name in odd)
-        warn(f"target {column.name!r}: {listed} is taken for a class; if it means a missing label, drop those rows")
+        warn(
+            f"target {column.name!r}: {listed} is taken for a class; if it means a missing label, give --na-values "
+            f"{shlex.quote(odd[0])} --drop-unlabelled"
+        )
 
 
 # ---------------------------------------------------------------- JSON Lines
 
 
-def read_json_lines(pandas: Any, path: str, text: tuple[str, ...] = (), target: str | None = None) -> Any:
+def read_json_lines(
+    pandas: Any, path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL
+) -> Any:
     """Frame of a file of one object a line, whose keys are the columns."""
-    with opened(path, "rt", encoding="utf-8-sig") as file:
+    with opened(path, "rt", encoding=form.encoding) as file:
         rows = [_row(line, number) for number, line in enumerate(file, start=1) if line.strip()]
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
@@ -222,27 +365,29 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # ---------------------------------------------------------------- frames
 
 
-def _read_parquet(pandas: Any, path: str, text: tuple[str, ...], target: str | None) -> Any:
+def _read_parquet(pandas: Any, path: str, text: tuple[str, ...], target: str | None, form: TableFormat) -> Any:
     return pandas.read_parquet(path)
 
 
 # Name of each format, the package it needs, its suffixes, and what reads it into a frame, with the columns that models
 # take as texts and the column of the labels.
-_FORMATS: tuple[tuple[str, str, tuple[str, ...], Callable[[Any, str, tuple[str, ...], str | None], Any]], ...] = (
-    ("CSV", "pandas", (".csv", ".tsv"), read_csv),
+_FORMATS: tuple[tuple[str, str, tuple[str, ...], Callable[..., Any]], ...] = (
+    ("CSV", "pandas", (".csv", ".tsv", ".txt"), read_csv),
     ("Parquet", "pyarrow", (".parquet", ".pq"), _read_parquet),
     ("JSON Lines", "pandas", (".jsonl", ".ndjson"), read_json_lines),
 )
 SUFFIXES = {suffix: (kind, package, reader) for kind, package, suffixes, reader in _FORMATS for suffix in suffixes}
 
 
-def read_table(path: str, text: tuple[str, ...] = (), target: str | None = None) -> Any:
+def read_table(path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL) -> Any:
     """File as a frame with rows, its columns named by texts."""
     kind, package, reader = SUFFIXES[format_suffix(path)]
     pandas = require("pandas", f"reading {kind}")
     require(package, f"reading {kind}")
-    with reading(path, kind, CliError):
-        frame = reader(pandas, path, text, target)
+    if kind != "CSV" and replace(form, encoding=ENCODING) != USUAL:
+        raise CliError(f"--sep, --decimal, --thousands and --na-values are for CSV files; {path} is {kind}")
+    with reading(path, kind, CliError), _decoding():
+        frame = reader(pandas, path, text, target, form)
     if frame.shape[0] == 0:
         raise CliError(f"{path} has no rows")
     frame.columns = pandas.Index([str(name) for name in frame.columns])
@@ -283,6 +428,12 @@ def is_number(column: Any) -> bool:
     return types.is_numeric_dtype(column) and not types.is_bool_dtype(column)
 
 
+def way_out(column: Any) -> str:
+    """Options that make numbers of a column, for the end of a message; empty for none."""
+    options = number_options(column.dropna().astype(str).unique().tolist())
+    return options and f"; give {options}"
+
+
 def typed(frame: Any, numeric: Sequence[str], categorical: Sequence[str], path: str) -> Any:
     """Numbers as float64, categories as strings, missing entries as NaN, columns numeric ones first."""
     columns = {}
@@ -290,7 +441,9 @@ def typed(frame: Any, numeric: Sequence[str], categorical: Sequence[str], path: 
         if not is_number(frame[name]):
             known = frame[name].dropna()
             bad = next((value for value in known if not is_numeral(value)), *known[:1])
-            raise CliError(f"column {name!r} of {path} must hold numbers, as in training; it has {bad!r}")
+            raise CliError(
+                f"column {name!r} of {path} must hold numbers, as in training; it has {bad!r}{way_out(known)}"
+            )
         columns[name] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
     for name in categorical:
         missing = frame[name].isna().to_numpy()
@@ -311,15 +464,22 @@ _NAMED = r"\d{1,2}[ -]?[a-z]{3,9}\.?[ ,-]*\d{4}|[a-z]{3,9}\.? \d{1,2},? \d{4}"
 _DAY = rf"(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})|{_NAMED})"
 _TIME = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?( ?(z|utc|[+-]\d{2}:?\d{2}))?"
 _DATE = re.compile(rf"{_DAY}([t ]{_TIME})?|{_TIME}", re.IGNORECASE)
-_NUMBER = re.compile(r"[+-]?[$€£]? ?[+-]?(\d[\d,.' ]*|\.\d+)(e[+-]?\d+)? ?[%$€£]?", re.IGNORECASE)
+_NUMBER = re.compile(rf"[+-]?[$€£]? ?[+-]?(\d[\d,.'{_SPACES}]*|[.,]\d+)(e[+-]?\d+)? ?[%$€£]?", re.IGNORECASE)
 
 
 def warn_of_columns(frame: Any, categorical: Sequence[str]) -> None:
     """Warn of dates and numbers that are texts, of names and keys, and of columns without information."""
     for name in categorical:
-        said = _suspicion(frame[name].dropna().astype(str), frame.shape[0])
+        texts = frame[name].dropna().astype(str)
+        said = _suspicion(texts, frame.shape[0])
+        if said and texts.nunique() > _MANY and way_out(texts):
+            raise CliError(f"column {name!r} {said} --drop {name!r}")
         if said:
             warn(f"column {name!r} {said} --drop {name!r}")
+    for name in frame.columns.difference(list(categorical)):
+        if is_counter(frame[name].to_numpy(np.float64, na_value=np.nan)):
+            way = f"unless it is a time, leave it out with --drop {name!r}"
+            warn(f"column {name!r} has another whole number in each row, as row numbers and keys have; {way}")
     same = [name for name in frame.columns if frame[name].nunique(dropna=False) <= 1] if frame.shape[0] > 1 else []
     if same:
         tell = "holds" if len(same) == 1 else "hold"
@@ -337,11 +497,13 @@ def _suspicion(texts, n_rows):
             "into numbers (days since one day, the month, ...), or leave it out with"
         )
     numbers = [text for text in known if _NUMBER.fullmatch(text.strip())]
-    if len(known) > _MANY and len(numbers) >= 0.5 * len(known):
-        odd = next(text for text in known if not is_numeral(text))
+    options = number_options(numbers)
+    if len(numbers) >= 0.5 * len(known) and (len(known) > _MANY or (options and len(numbers) == len(known))):
+        odd = next((text for text in known if not is_numeral(text)), known[0])
+        correct = "correct such entries (missing ones: --na-values, marks: --decimal and --thousands)"
         return (
-            f"looks like numbers, but {odd!r} is none, and each of the {len(known)} texts becomes a category; correct "
-            "such entries (missing ones are empty or ?, points are decimal), or leave it out with"
+            f"looks like numbers, but {odd!r} is none, and each of the {len(known)} texts becomes a category; "
+            f"{f'give {options}' if options else correct}, or leave it out with"
         )
     if len(known) > max(_MANY, n_rows / 2):
         return f"has {len(known)} distinct texts in {n_rows} rows; if it is a name or a key, leave it out with"

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import last_step
-from csf._common.typing import Label
-from csf.data.responses import DECISION_FIRST, positive_score
+from csf._common.typing import Array, Label
+from csf.data.responses import DECISION_FIRST, positive_score, response_method
 from csf.evaluate.choices import influence, outcomes
 from csf.evaluate.trials import first_line
 from csf.metrics import get_constraint, get_metric
@@ -60,6 +61,9 @@ DOUBTED, SURE = 1.645, 3.0
 # Relative change of a class's share, and mean error of probabilities, that matter to anyone.
 SHIFTED, MISCALIBRATED = 0.2, 0.05
 N_BINS = 10
+# Errors for each sample of the rarest class that are almost none, samples of it that show it, and how far from a half
+# the area under the ROC curve is of a feature that separates the classes alone.
+PERFECT, FEWEST, SEPARATED = 0.02, 10, 0.499
 
 
 class Check(NamedTuple):
@@ -209,6 +213,79 @@ def _missed(search, held):
     missed = 0.0 if held is None else held.judged[0].misses
     text = f"{get_constraint(search.constraint)} does not hold on the held-out data: it is missed by {missed:.3f}."
     return f"{text} Ask for confidence=0.9, or for a stricter level." if missed > 0.0 else None
+
+
+def is_counter(values: Array) -> bool:
+    """Whether numbers are whole and all differ where independent ones would not: row numbers, keys, times."""
+    known = np.asarray(values, dtype=np.float64)
+    known = known[np.isfinite(known)]
+    # Of independent numbers in so narrow a range two agree, but for a probability below exp(-7).
+    if known.size < 2 or known.size**2 < 15 * (np.ptp(known) + 1):
+        return False
+    return bool((known == np.round(known)).all()) and np.unique(known).size == known.size
+
+
+def _numbers(X: Any) -> Iterator[tuple[Any, Array]]:
+    """Names, or places, of the columns of numbers of frames and arrays, and these."""
+    named = hasattr(X, "iloc")
+    for name in X.columns if named else range(X.shape[1] if isinstance(X, np.ndarray) else 0):
+        values = np.asarray(X[name] if named else X[:, name])
+        if values.dtype.kind in "iuf":
+            yield name, values
+
+
+def _uses(search: Any, X: Any, name: Any) -> bool:
+    """Whether the winner's answers change with a column."""
+    model, moved = search.best_estimator_, X.copy()
+    column = name if hasattr(X, "iloc") else (slice(None), name)
+    moved[column] = np.asarray(moved[column])[::-1]
+    answer = getattr(model, response_method(model) or "predict")
+    return not np.array_equal(answer(X), answer(moved))
+
+
+# Findings that put the value itself in doubt.
+SUSPICIONS = ("CSF017", "CSF018")
+
+
+@check("CSF017", "a counter among the features", several=True)
+def _counters(search, held):
+    X = None if held is None else held.X
+    used = ", ".join(repr(name) for name, values in _numbers(X) if is_counter(values) and _uses(search, X, name))
+    text = (
+        f"The winner uses {used}, where all samples have different whole numbers: a row number or a key. It predicts "
+        "the class of sorted data, and nothing of new data. Leave it out, unless it is a time."
+    )
+    return text if used else None
+
+
+@check("CSF018", "a value too good to be true", several=True)
+def _perfect(search, held):
+    chosen = getattr(search.trials_[search.best_index_], "chosen", None)
+    if held is not None:
+        counts, leaks = np.unique(held.y, return_counts=True)[1], _leaks(search, held)
+        wrong = np.sum(next(iter(held.answers.values())) != held.y)
+    elif chosen is not None:
+        counts, leaks = search.class_count_, []
+        wrong = (chosen.fn + chosen.fp) * counts.sum()
+    else:
+        return None
+    if counts.min() < FEWEST or (wrong > PERFECT * counts.min() and not leaks):
+        return None
+    such = f", such as column {', '.join(leaks)}, which alone separates the classes" if leaks else ""
+    return (
+        f"{wrong:.0f} of {counts.sum():g} samples are decided wrongly. Unless the task is so easy, look for a feature "
+        f"that knows the answer{such}: a row number of sorted data, or what was written down later. Leave it out."
+    )
+
+
+def _leaks(search: Any, held: HeldOut) -> list[str]:
+    """Features that almost separate the classes alone."""
+    is_pos = held.y == search.pos_label_
+    n_pos, n_neg = int(is_pos.sum()), int((~is_pos).sum())
+    if not _binary(search) or min(n_pos, n_neg) < FEWEST:
+        return []
+    ranks = {name: rankdata(values)[is_pos].mean() for name, values in _numbers(held.X)}
+    return [repr(name) for name, rank in ranks.items() if abs((rank - 0.5 * (n_pos + 1)) / n_neg - 0.5) > SEPARATED]
 
 
 @check("CSF011", "failed trials", several=True)
@@ -685,6 +762,8 @@ def _verdict(search: Any, held: HeldOut | None, found: list[Finding], low: float
     missed = {each.code for each in found} & {"CSF007", "CSF012"} or not getattr(search, "feasible_", True)
     if missed or (promise is not None and not promise.holds):
         return "Do not use it as it is."
+    if any(each.code in SUSPICIONS for each in found):
+        return "Look at its features before you use it."
     same = _same_answer(search, held)
     if low <= same:
         return f"Do not use it yet: one answer for all samples, worth {same:.3f}, may be as good."

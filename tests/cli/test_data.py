@@ -83,7 +83,7 @@ def test_the_list_of_names_is_complete():
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
-        ("iris", ReadOptions(), "iris has the classes setosa, versicolor, virginica: say which one is positive"),
+        ("iris", ReadOptions(), "with --positive; the target has setosa .50., versicolor .50., virginica .50."),
         ("iris:3", ReadOptions(), "iris has no class '3'"),
         ("iris:1", ReadOptions(target="y"), "--target names a column"),
         ("foo", ReadOptions(), "there is no file 'foo', and built-in sets are breast_cancer, digits:0 to"),

@@ -69,7 +69,7 @@ def test_help_shows_examples_names_and_exit_codes(capsys):
         return capsys.readouterr().out
 
     text = help_of()
-    assert "csf search digits:8" in text
+    assert "csf search payments" in text
     codes = text.partition("exit codes:\n")[2].splitlines()
     assert [line.split()[0] for line in codes] == ["0", "1", "2", "3", "130"]
     names = ("breast_cancer", "digits:0 to digits:9", "csf-data:NAME", "gmean", "xgboost")

@@ -52,10 +52,10 @@ LINEAR = (None, "logistic")
 REFUSED = {
     "no C": ({"--base": "hist-gradient-boosting", "--param": "C=0.5,2"}, "--param: the base has no parameter 'C'"),
     "no rule": ({"--base": "hist-gradient-boosting", "--rule": "rule.json"}, "--rule needs a linear base"),
-    "no demand": ({"--confidence": "0.6"}, "confidence=0.6 needs a constraint"),
+    "no demand": ({"--confidence": "0.6"}, "--confidence 0.6 needs a constraint"),
     "no cut": (
         {"--confidence": "0.6", "--constraint": "fpr <= 0.4", "--threshold": "none"},
-        "confidence=0.6 needs a threshold, 'stable' or 'tune'",
+        "--confidence 0.6 needs a threshold, 'stable' or 'tune'",
     ),
     "a bound for another metric": ({"--metric": "mcc", "--bound": "diagonal"}, "bound='support'"),
     "a bound under a constraint": ({"--constraint": "fpr <= 0.4", "--bound": "envelope"}, "bound='support'"),

@@ -4,7 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.model_selection import cross_val_predict, train_test_split
 
+from csf.cli.data import BUILTIN, ReadOptions, read_dataset
+from csf.cli.problem import make_base
 from tests.search.test_row_costs import frame
 
 pytest.importorskip("skops")
@@ -69,4 +72,39 @@ def test_errors(error_of, loans):
     flags = ("search", loans, "--target", "target", "--fp-cost", 5)
     assert "fn_cost must be given" in error_of(*flags)
     assert "fn='amuont' of the metric is no column of X" in error_of(*flags, "--fn-cost", "amuont")
-    assert "constraint=" in error_of(*flags, "--fn-cost", "amount", "--constraint", "precision >= 0.8")
+    assert "--constraint " in error_of(*flags, "--fn-cost", "amount", "--constraint", "precision >= 0.8")
+
+
+def test_payments_are_compared_with_the_best_single_threshold(ok, tmp_path):
+    """The literal threshold: the cut of least cost on out-of-fold log-odds decides all held-out rows alike."""
+    files = {name: tmp_path / name for name in ("all.json", "costs.png", "m.skops")}
+    flags = ("--plot", files["costs.png"], "--save", files["m.skops"], "--json", files["all.json"])
+    quick = ("--base", "logistic", "--param", "C=1", "--cv", 3, "--trials", 1)
+    said = ok("search", "payments", *quick, "--fn-cost", "amount", "--fp-cost", 5, *flags)
+    told = json.loads(files["all.json"].read_text(encoding="utf-8"))
+    values = {each["method"]: each["value"] for each in told["held_out"]}
+    gain = values["csf, ladder"] - values["best single threshold"]
+    assert gain > 0.1
+    assert f"Use it: savings is {gain:.3f} above that of the best single threshold, beyond chance." in said
+    assert values["best single threshold"] > values["base as it is"]
+    assert files["costs.png"].stat().st_size > 0
+    drawn = BUILTIN["payments"][0]()
+    assert ok("predict", files["m.skops"], "payments").count("\n") == drawn.target.size + 1
+    assert 0.05 < drawn.target.mean() < 0.15
+
+    frame, y = drawn.data, drawn.target
+    assert drawn.data.equals(BUILTIN["payments"][0]().data)
+    train, test = train_test_split(
+        np.arange(y.size), test_size=0.25, stratify=np.where(y, "fraud", "ok"), random_state=0
+    )
+    base = make_base("logistic", read_dataset("payments", ReadOptions()).features)
+    odds = cross_val_predict(base, frame.iloc[train], y[train], cv=3, method="decision_function")
+    amount = frame["amount"].to_numpy()
+
+    def paid(rows, flagged):
+        return np.where(y[rows] == 1, np.where(flagged, 0.0, amount[rows]), 5.0 * flagged).sum()
+
+    cut = min(np.quantile(odds, np.linspace(0.0, 1.0, 300)), key=lambda cut: paid(train, odds >= cut))
+    flagged = base.fit(frame.iloc[train], y[train]).decision_function(frame.iloc[test]) >= cut
+    best = min(paid(test, np.zeros(test.size)), paid(test, np.ones(test.size)))
+    assert values["best single threshold"] == pytest.approx(1.0 - paid(test, flagged) / best, abs=0.08)

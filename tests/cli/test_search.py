@@ -267,7 +267,7 @@ def test_the_plot(ok, tmp_path, metric):
 
 def test_searches_that_cannot_be_made_are_one_line(error_of, run, tmp_path):
     path = tmp_path / "few.csv"
-    path.write_text("a,y\n" + "".join(f"{i},{int(i < 3)}\n" for i in range(40)), encoding="utf-8")
+    path.write_text("a,y\n" + "".join(f"{i % 9},{int(i < 3)}\n" for i in range(40)), encoding="utf-8")
     assert error_of("search", path, "--target", "y", "--cv", 5).startswith(
         "cv=5 needs at least 5 samples of each class"
     )
@@ -661,3 +661,20 @@ def test_what_several_bases_cannot_have(run, verb, options, message):
     code, _, err = run(verb, "iris:1", *options)
     assert code == 2
     assert message in err
+
+
+def test_a_file_sorted_by_class_with_its_row_number(run, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.random(400) < 0.3).astype(int)
+    path = tmp_path / "sorted.csv"
+    pandas.DataFrame({"x": rng.normal(size=400) + y, "y": y}).to_csv(path)  # with the index, which has no name
+    flags = ("search", path, "--target", "y", "--base", "random-forest", "--trials", 1, "--cv", 3, "--no-rivals")
+    page = tmp_path / "page.html"
+    _, out, err = run(*flags, "--report", page)
+    assert "unless it is a time, leave it out with --drop 'Unnamed: 0'" in err
+    assert "\nLook at its features before you use it. Noticed: a counter among the features (CSF017)." in out
+    assert "The winner uses 'Unnamed: 0'" in out
+    assert "Look at its features before you use it." in page.read_text(encoding="utf-8")
+    _, out, err = run(*flags, "--drop", "Unnamed: 0")
+    assert err == ""
+    assert "Use it." in out

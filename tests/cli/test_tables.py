@@ -5,15 +5,27 @@ import json
 import math
 import sys
 import warnings
+import zipfile
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from csf.cli.data import Features, ReadOptions, read_dataset, read_samples
-from csf.cli.tables import CliError, format_mean, format_number, format_table, require, warn_of_columns
+from csf.cli.tables import (
+    CliError,
+    TableFormat,
+    format_mean,
+    format_number,
+    format_table,
+    number_options,
+    require,
+    warn_of_columns,
+)
 
 pandas = pytest.importorskip("pandas")
 
@@ -109,7 +121,7 @@ def test_target_weights_and_dropped_columns_are_no_features(tmp_path):
 
 
 def test_a_text_column_of_names_is_pointed_out(tmp_path):
-    rows = "".join(f"{i},name{i},{i % 2}\n" for i in range(30))
+    rows = "".join(f"{i % 9},name{i},{i % 2}\n" for i in range(30))
     path = write(tmp_path, f"a,name,y\n{rows}")
     with pytest.warns(UserWarning, match="column 'name' has 30 distinct texts in 30 rows.*--drop 'name'"):
         read_dataset(path, ReadOptions("y"))
@@ -143,7 +155,7 @@ def test_columns_of_new_data_are_found_by_name(tmp_path):
             "has no column 'aged'; it has .*'age', 'y'. Did you mean 'age'?",
         ),
         ("age,y\n1,yes\n2,no\n", ReadOptions("y", sample_weight="w"), "has no column 'w'"),
-        ("a,y\n1,yes\n2,\n", OPTIONS, "target 'y' is missing in 1 of 2 rows; drop those rows"),
+        ("a,y\n1,yes\n2,\n", OPTIONS, "target 'y' is missing in 1 of 2 rows; --drop-unlabelled leaves these rows out"),
         ("y\nyes\nno\n", OPTIONS, "has no column left to learn from beside the column 'y'"),
         ("a,y\n", OPTIONS, "has no rows"),
         ("", OPTIONS, "cannot read .* as CSV: No columns to parse"),
@@ -192,7 +204,7 @@ def test_a_class_may_be_called_like_a_missing_entry(tmp_path, name):
 
 @pytest.mark.parametrize("gap", ["NA", "None", "", "?", "nan"])
 def test_among_numbers_it_is_a_missing_label(tmp_path, gap):
-    with pytest.raises(CliError, match="target 'y' is missing in 1 of 3 rows; drop those rows"):
+    with pytest.raises(CliError, match="target 'y' is missing in 1 of 3 rows; --drop-unlabelled leaves these rows out"):
         read_dataset(write(tmp_path, f"a,y\n1,0\n2,1\n3,{gap}\n"), ReadOptions("y", "1"))
 
 
@@ -372,7 +384,7 @@ def test_dates_are_pointed_out(form):
     ("texts", "odd"),
     [
         ([*(f"{x:.2f}" for x in np.linspace(0, 1, 90)), *["unknown"] * 10], "'unknown'"),
-        ([f"{x:.2f}".replace(".", ",") for x in np.linspace(0, 1, N)], "'0,00'"),
+        ([f"{x:.2f}".replace(".", ",") for x in np.linspace(0, 1, 15)], "'0,00'"),
         ([f"${1000 * x:,}" for x in range(1, N)], r"'$1,000'"),
         ([f"{x} %" for x in range(N)], "'0 %'"),
     ],
@@ -428,3 +440,142 @@ def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(CliError, match=r"^saving a model needs skops: pip install 'csf-search\[cli\]'$"):
         require("skops.io", "saving a model")
+
+
+# ---------------------------------------------------------------- files as people have them
+
+
+VALUES = [0.5, -1234.25, 12.0, 1234567.75, 999.125]
+MARKS = [(",", None), (".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"), (".", None)]
+
+
+def written(value, decimal, thousands, space=" "):
+    """A number with these marks, by Python's own format."""
+    text = f"{value:,.3f}".translate({ord(","): "T", ord("."): decimal})
+    return text.replace("T", (space if thousands == " " else thousands) if thousands else "")
+
+
+@pytest.mark.parametrize(("decimal", "thousands"), MARKS)
+@pytest.mark.parametrize("space", [" ", "\u00a0", "\u202f"])
+def test_numbers_with_other_marks_are_the_same_numbers(tmp_path, decimal, thousands, space):
+    rows = "".join(f"{written(value, decimal, thousands, space)};{at % 2}\n" for at, value in enumerate(VALUES))
+    path = write(tmp_path, f"a;y\n{rows}")
+    form = TableFormat(decimal=decimal, thousands=thousands)
+    assert read_dataset(path, ReadOptions("y", "1", form=form)).X["a"].tolist() == VALUES
+    assert read_samples(path, Features("frame", 1, ("a",)), form)["a"].tolist() == VALUES
+
+
+@given(st.lists(st.floats(-1e9, 1e9).map(lambda x: round(x, 3)), min_size=1, max_size=5), st.sampled_from(MARKS))
+def test_an_option_that_is_named_reads_all_of_them(values, marks):
+    """Whatever options are named give the numbers that they say; no option is named for numbers as Python has them."""
+    texts, form = [written(value, *marks) for value in values], TableFormat(decimal=marks[0], thousands=marks[1])
+    assert [float(form.numeral(text)) for text in texts] == pytest.approx(values)
+    readable = all(TableFormat().numeral(text) is not None for text in texts)
+    assert bool(number_options(texts)) == (not readable)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("1.5", TableFormat(decimal=",")),
+        ("1,5", TableFormat()),
+        ("1,2,3", TableFormat(thousands=",")),
+        ("12,34", TableFormat(thousands=",")),
+        ("1.234", TableFormat(decimal=",")),
+        ("", TableFormat(decimal=",")),
+        ("%", TableFormat()),
+        ("x", TableFormat()),
+    ],
+)
+def test_what_is_no_number_with_these_marks(text, form):
+    assert form.numeral(text) is None
+
+
+def test_marks_that_two_options_explain_are_named_with_what_each_makes_of_them():
+    assert number_options(["1,234", "5,678"]) == "--decimal , (1,234 is 1.234) or --thousands , (1,234 is 1234)"
+    assert number_options(["0,64"]) == "--decimal , (0,64 is 0.64)"
+    assert number_options(["a", "0,64"]) == number_options(["1.5", "2"]) == number_options([]) == ""
+
+
+def test_other_marks_are_an_error_that_names_the_option(tmp_path):
+    rows = "".join(f"{at},{at % 7};{at % 2}\n" for at in range(40))
+    path = write(tmp_path, f"a;y\n{rows}")
+    with pytest.raises(CliError, match=r"column 'a' looks like numbers, but '0,0' is none.*give --decimal , \(0,0 is"):
+        read_dataset(path, ReadOptions("y"))
+    with pytest.raises(CliError, match="must hold numbers, as in training; it has '0,0'; give --decimal ,"):
+        read_samples(path, Features("frame", 1, ("a",)))
+    with pytest.raises(CliError, match=r"sample weights.*give --decimal ,"):
+        read_dataset(path, ReadOptions("y", sample_weight="a"))
+
+
+def test_percent_signs(tmp_path):
+    rows = "".join(f"{at}%,{at % 2}\n" for at in range(5))
+    assert read_dataset(write(tmp_path, f"a,y\n{rows}"), ReadOptions("y")).X["a"].tolist() == [0, 1, 2, 3, 4]
+    mixed = "".join(f"{at}{'%' * (at % 3 > 0)},{at % 2}\n" for at in range(30))
+    with pytest.warns(UserWarning, match="looks like numbers, but '1%' is none"):
+        read_dataset(write(tmp_path, f"a,y\n{mixed}"), ReadOptions("y"))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "named"),
+    [("latin-1", "cp1252"), ("cp1252", "cp1252"), ("utf-16", "utf-16"), ("utf-16-le", "utf-16-le")],
+)
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_another_encoding_is_named_and_read(tmp_path, encoding, named, suffix):
+    path = tmp_path / f"data.{suffix}"
+    rows = [{"größe": 1, "y": 0}, {"größe": 2, "y": 1}]
+    lines = ["größe,y", "1,0", "2,1"] if suffix == "csv" else [json.dumps(row, ensure_ascii=False) for row in rows]
+    path.write_bytes("\n".join(lines).encode(encoding))
+    if (suffix, encoding) != ("jsonl", "utf-16-le"):  # no JSON, as its zero bytes are valid UTF-8
+        with pytest.raises(CliError, match=f"--encoding {named}"):
+            read_dataset(str(path), ReadOptions("y"))
+    form = TableFormat(encoding=encoding)
+    assert read_dataset(str(path), ReadOptions("y", form=form)).X["größe"].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["data.csv.zip", "data.zip"])
+def test_a_packed_table(tmp_path, name):
+    path = tmp_path / name
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("__MACOSX/other", "")
+        archive.writestr("inner.csv", "a,y\n1,0\n2,1\n")
+    assert read_dataset(str(path), ReadOptions("y")).X["a"].tolist() == [1.0, 2.0]
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("second.csv", "a,y\n")
+    with pytest.raises(CliError, match="the archive holds 2 files; accepted: one"):
+        read_dataset(str(path), ReadOptions("y"))
+
+
+def test_texts_with_tabs_spaces_or_libsvm_lines(tmp_path):
+    assert read_dataset(write(tmp_path, "a\ty\n1\t0\n2\t1\n", "t.txt"), ReadOptions("y")).X["a"].tolist() == [1, 2]
+    path = write(tmp_path, "a y\n1 0\n2 1\n", "s.txt")
+    with pytest.raises(CliError, match=r"it has the column 'a y'\. Name what separates columns with --sep"):
+        read_dataset(path, ReadOptions("y"))
+    assert read_dataset(path, ReadOptions("y", form=TableFormat(sep=" "))).X["a"].tolist() == [1, 2]
+    assert read_dataset(write(tmp_path, "1 1:2 2:3\n0 1:4 2:5\n", "l.txt"), ReadOptions()).features.kind == "sparse"
+
+
+def test_rows_without_a_label(tmp_path):
+    path = write(tmp_path, "a,y,w\n1,0,1\n2,,5\n3,1,2\n4,NA,-1\n")
+    data = read_dataset(path, ReadOptions("y", sample_weight="w", drop_unlabelled=True))
+    assert (data.X["a"].tolist(), data.y.tolist(), data.sample_weight.tolist()) == ([1, 3], [0, 1], [1, 2])
+    assert data.counted == "2 rows (2 without a label dropped)"
+    with pytest.raises(CliError, match="missing in 2 of 2 rows; the labels are needed"):
+        read_dataset(write(tmp_path, "a,y\n1,\n2,\n"), ReadOptions("y", drop_unlabelled=True))
+    path = write(tmp_path, "a,y\n-999,no\n2,yes\n3,-999\n")
+    data = read_dataset(path, ReadOptions("y", "yes", drop_unlabelled=True, form=TableFormat(na_values=("-999",))))
+    np.testing.assert_array_equal(data.X["a"], [np.nan, 2.0])
+
+
+def test_options_of_csv_files_are_refused_for_others(tmp_path):
+    path = write(tmp_path, '{"a": 1, "y": 0}\n', "data.jsonl")
+    with pytest.raises(CliError, match=r"--decimal, --thousands and --na-values are for CSV files; .* is JSON Lines"):
+        read_dataset(path, ReadOptions("y", form=TableFormat(decimal=",")))
+
+
+def test_counters_are_pointed_out(tmp_path):
+    rows = "".join(f"{at},{at % 9},{at % 2}\n" for at in range(60))
+    with pytest.warns(
+        UserWarning, match="column 'Unnamed: 0' has another whole number in each row.*--drop 'Unnamed: 0'"
+    ):
+        read_dataset(write(tmp_path, f",a,y\n{rows}"), ReadOptions("y"))

@@ -67,3 +67,37 @@ def test_groups_weights_certificates_and_a_page(scores, ok, tmp_path):
 )
 def test_errors_are_one_line(scores, error_of, options, what):
     assert re.search(what, error_of("threshold", scores[0], *options))
+
+
+def test_lower_scores_may_be_positive(scores, ok, run, tmp_path):
+    """The same rows as with the sign changed, and the threshold of the scores as they are given."""
+    _, frame = scores
+    out, lower = tmp_path / "found.json", tmp_path / "lower.csv"
+    frame.assign(judge=5.0 - frame["judge"]).to_csv(lower, index=False)
+    common = ("--target", "label", "--score", "judge", "--pos", "bad")
+    said = ok("threshold", lower, *common, "--lower-is-positive", "--json", out, "--report", tmp_path / "page.html")
+    decision = csf.decide(frame["label"], frame["judge"], pos_label="bad", random_state=0)
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert found["threshold"] == pytest.approx(5.0 - decision.threshold)
+    assert found["value"] == pytest.approx(decision.value)
+    assert f"predict bad where judge <= {found['threshold']:.6g}" in said
+    assert "f1 of -judge" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    code, _, err = run("threshold", lower, *common)
+    assert code == 0
+    assert "give --lower-is-positive, or the other --positive" in err
+    assert "pos_label" not in err
+
+
+def test_rows_without_a_label_and_their_groups(scores, ok, error_of, tmp_path):
+    _, frame = scores
+    gaps, common = (
+        tmp_path / "gaps.csv",
+        ("--target", "label", "--score", "judge", "--pos", "bad", "--group", "customer"),
+    )
+    frame["label"] = frame["label"].where(np.arange(400) % 10 > 0)
+    frame["customer"] = frame["customer"].where(frame["label"].notna())  # groups of dropped rows do not matter
+    frame.to_csv(gaps, index=False, sep=";", decimal=",")
+    assert "give --decimal ," in error_of("threshold", gaps, *common, "--drop-unlabelled")
+    assert "missing in 40 of 400 rows; --drop-unlabelled" in error_of("threshold", gaps, *common, "--decimal", ",")
+    said = ok("threshold", gaps, *common, "--drop-unlabelled", "--decimal", ",")
+    assert "360 rows (40 without a label dropped), 20 % of them bad" in said

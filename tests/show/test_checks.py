@@ -7,18 +7,23 @@ from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 from builders_of_reports import EVIL, KINDS, data, fitted, page_of
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.report import CHECKS, ThresholdCheck, findings, summarise
-from csf.show.checks import gain_over_equal
+from csf.show.checks import gain_over_equal, is_counter
 from csf.show.held_out import Judged, held_out
 from csf.thresholds.certificates import Guarantee
 
@@ -137,6 +142,69 @@ def test_another_share_of_positives_is_told_with_what_moves_to_it():
     text = look("CSF005", held=held_out(search, X[rows], y[rows], None, None))
     assert "“1” is" in text
     assert f"at_prevalence({share:.3g})" in text
+
+
+@pytest.mark.parametrize(
+    ("values", "answer"),
+    [
+        (np.arange(100), True),
+        (np.arange(100)[::-1] + 7.0, True),
+        (np.random.default_rng(0).permutation(1000)[:250] - 500, True),
+        (np.array([*range(100), np.nan]), True),
+        (np.arange(100) * 1000, False),  # far between: all differ by chance too
+        (np.arange(100) / 8, False),
+        (np.repeat(np.arange(50), 2), False),
+        (np.arange(10), False),
+        (np.array([]), False),
+        (np.full(30, np.nan), False),
+    ],
+)
+def test_counters_are_whole_numbers_that_differ_where_independent_ones_would_not(values, answer):
+    assert is_counter(values) == answer
+
+
+def test_independent_numbers_are_no_counters():
+    rng = np.random.default_rng(0)
+    drawn = [
+        rng.integers(0, span, n) for n in (30, 100, 300) for span in (n, n**2 // 20, n**2 // 8) for _ in range(300)
+    ]
+    assert sum(map(is_counter, drawn)) <= 2
+
+
+@pytest.fixture(scope="module")
+def sorted_rows():
+    """Rows in the order of their class, with their number: a frame, labels, and which are held out."""
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.random(800) < 0.3).astype(int)
+    X = pd.DataFrame({"id": np.arange(800), "x": rng.normal(size=800) + y})
+    return X, y, rng.random(800) < 0.4
+
+
+def held_out_findings(base, X, y, unseen, as_array=False):
+    X = X.to_numpy() if as_array else X
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)  # as by default, or sorted rows are not mixed
+    search = CostSearch(base, cv=folds).fit(X[~unseen], y[~unseen])
+    held = held_out(search, X[unseen], y[unseen], None, None)
+    return {found.code: found.text for found in findings(search, held)}, summarise(search, held), summarise(search)
+
+
+@pytest.mark.parametrize("as_array", [False, True])
+def test_a_counter_of_sorted_rows_is_said_in_the_verdict(sorted_rows, as_array):
+    said, summary, unjudged = held_out_findings(DecisionTreeClassifier(max_depth=3), *sorted_rows, as_array)
+    name = "0" if as_array else "'id'"
+    assert f"The winner uses {name}, where all samples have different whole numbers" in said["CSF017"]
+    assert f"such as column {name}, which alone separates the classes" in said["CSF018"]
+    assert summary.verdict == "Look at its features before you use it."
+    assert unjudged.verdict == "Look at its features before you use it."
+    assert [found.code for found in unjudged.findings][:1] == ["CSF018"]
+
+
+def test_a_counter_that_the_model_leaves_out_is_none(sorted_rows):
+    base = make_pipeline(ColumnTransformer([("kept", "passthrough", ["x"])]), LogisticRegression())
+    X, y, unseen = sorted_rows
+    said, summary, _ = held_out_findings(base, X.assign(id=np.random.default_rng(0).permutation(800)), y, unseen)
+    assert not said.keys() & {"CSF017", "CSF018"}
+    assert summary.verdict.startswith("Use it")
 
 
 def test_probabilities_that_are_off():
