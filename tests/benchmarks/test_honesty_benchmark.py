@@ -7,7 +7,9 @@ import pytest
 from tests.benchmarks import honesty, refits
 
 
-@pytest.mark.parametrize(("topic", "columns"), [("score", 6), ("constraints", 9), ("gain", 5), ("intervals", 6), ("corners", 7)])
+@pytest.mark.parametrize(
+    ("topic", "columns"), [("score", 6), ("constraints", 9), ("gain", 5), ("intervals", 6), ("corners", 7)]
+)
 def test_topics_give_rows(topic, columns):
     row = next(honesty.TOPICS[topic](4))
     assert len(row) == columns
