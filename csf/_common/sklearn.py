@@ -48,10 +48,8 @@ def clone(estimator: Any, *, safe: bool = True) -> Any:
     try:
         return _clone(estimator, safe=safe)
     except RuntimeError as error:
-        raise TypeError(
-            f"{error}. If it copies lists or dicts, as CatBoostClassifier does, give tuples, such as "
-            "cat_features=('town',) or class_weights=(1, 5), or arguments of fit: fit(X, y, cat_features=['town'])"
-        ) from None
+        way = "Give tuples for lists, cat_features=('town',), or arguments of fit: fit(X, y, cat_features=['town'])"
+        raise TypeError(f"{error}. {way}") from None
 
 
 class DocLinkMixin:

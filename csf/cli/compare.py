@@ -133,9 +133,7 @@ def _run_one(problem, setup, method, train, test):
     start = time.perf_counter()
     model = method(setup, train.X, train.codes, train.weight)
     seconds = time.perf_counter() - start
-    decided = model.predict(test.X)
-    value, rate = problem.value_and_rate(test, decided)
-    return value, *problem.interval(test, decided), np.nan if rate is None else rate, seconds
+    return *problem.judged(test, model.predict(test.X)), seconds
 
 
 def _compared(records, test_size, reference):

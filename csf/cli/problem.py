@@ -356,25 +356,19 @@ class Problem:
         weight = None if data.sample_weight is None else data.sample_weight[rows]
         return Part(safe_indexing(data.X, rows), y, data.labels.encode(y), weight)
 
-    def value_and_rate(self, part: Part, decided: IntArray) -> tuple[float, float | None]:
-        """Metric and constrained rate (None without a constraint) of decisions."""
-        if self.by_row:
-            return self.metric.score(part.codes, decided, part.X, sample_weight=part.weight), None
-        value = value_of(self.metric, part.codes, decided, self.data.labels.classes.size, part.weight)
-        if self.constraint is None:
-            return value, None
-        profile = ErrorProfile.from_masks(part.codes == 1, decided == 1, sample_weight=part.weight)
-        return value, self.constraint.quantity.of(profile)
-
-    def interval(self, part: Part, decided: IntArray) -> tuple[float, float]:
-        """90 % interval of the metric."""
+    def judged(self, part: Part, decided: IntArray) -> tuple[float, float, float, float]:
+        """Metric of decisions, both ends of its 90 % interval, and the constrained rate; NaN without a constraint."""
         if self.by_row:
             costs = self.metric.table(part.X).answers(part.codes == 1)
             predicted = Predictions.of_rows(self.metric, *costs, decided == 1, weight=part.weight)
         else:
             known = np.ones(self.data.labels.classes.size, dtype=bool)
             predicted = Predictions.of_classes(self.metric, known, part.codes, decided, weight=part.weight)
-        return predicted.interval(LEVEL)
+        rate = np.nan
+        if self.constraint is not None:
+            profile = ErrorProfile.from_masks(part.codes == 1, decided == 1, sample_weight=part.weight)
+            rate = self.constraint.quantity.of(profile)
+        return float(predicted.value[0]), *predicted.interval(LEVEL), rate
 
     def setup(self, train: Part) -> Setup:
         """What all methods share that are trained on a part; the inner splits are made once."""

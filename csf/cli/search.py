@@ -334,7 +334,8 @@ def _expected_seconds(problem, setup, search, seconds):
 
 
 def _record(problem, method, test, decided, seconds, model):
-    value, rate = problem.value_and_rate(test, decided)
+    value, *_, rate = problem.judged(test, decided)
+    rate = None if problem.constraint is None else rate
     record = {"method": method, "value": value, "rate": rate, "seconds": seconds}
     if problem.options.confidence is not None:
         # Beside what promises the constraint, what does not may find more.

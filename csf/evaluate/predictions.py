@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -151,7 +151,8 @@ def difference(
     Difference(value=0.197, low=0.057, high=0.323)
     """
     read, codes = _read(y, {"pred_a": pred_a, "pred_b": pred_b}, metric, groups, sample_weight, pos_label)
-    return difference_of(read, *codes, check_fraction(level, "level"))
+    pred_a, pred_b = codes
+    return difference_of(read, pred_a, pred_b, check_fraction(level, "level"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +177,7 @@ class Predictions:
     """
 
     values: Callable[[Array], Array]
-    sums: csr_array
+    sums: Any
     copies: IntArray
     besides: Array
     n_groups: int | None = None
@@ -245,28 +246,25 @@ class Predictions:
         cells = _sums(units, cell.reshape(at.size, n_tables))
         row, *predicted = np.unravel_index(met, (n_tables * n_classes, *[n_classes] * n_methods))
         kind = row * 2**n_methods + sum((each != row % n_classes) << at for at, each in enumerate(predicted))
-        weights, n_groups = _sample_weights(cells, units.copies, row, n_tables * n_classes)
+        weights, n_groups = _sample_weights(cells, units.copies, row, n_tables * n_classes, groups is not None)
         met_kinds = np.bincount(kind, units.copies @ cells, weights.size << n_methods) > 0.0
         besides = np.where(met_kinds, *_BESIDES) * 2.0 ** (2 - n_methods) / weights.size
         shape = (n_methods, weights.size, n_classes)
-        sums, is_plain = cells @ _indicator(shape, row, predicted), groups is None and units.weight is None
-        return cls._with(
-            lambda sums: values(sums.reshape(-1, n_methods, n_tables, n_classes, n_classes)),
-            sums,
-            units.copies,
-            _outcomes(shape, weights),
-            besides,
-            None if groups is None else n_groups,
-            None
-            if share is None or not is_plain
-            else _interval_of_share(share, (units.copies @ sums).reshape(shape)[0]),
-        )
+        sums = cells @ _indicator(shape, row, predicted)
+        if share is not None:
+            is_plain = groups is None and units.weight is None
+            share = _interval_of_share(share, (units.copies @ sums).reshape(shape)[0]) if is_plain else None
+        tables = (-1, n_methods, n_tables, n_classes, n_classes)
+        known = units.copies, _outcomes(shape, weights), besides, None if groups is None else n_groups, share
+        return cls._with(lambda sums: values(sums.reshape(tables)), sums, *known)
 
     @classmethod
-    def _with(cls, values, sums, copies, outcomes, besides, *others) -> Self:
-        zeros = np.zeros(besides.size, dtype=copies.dtype), np.zeros(copies.size)
-        sums = vstack([sums, csr_array(outcomes)], format="csr")
-        return cls(values, sums, np.append(copies, zeros[0]), np.append(zeros[1], besides), *others)
+    def _with(cls, values, sums, copies, outcomes, besides, n_groups, share=None) -> Self:
+        every: Any = vstack([sums, csr_array(outcomes)], format="csr")
+        copies, besides = (
+            np.concatenate(pair) for pair in ((copies, 0 * besides.astype(int)), (0.0 * copies, besides))
+        )
+        return cls(values, every, copies, besides, n_groups, share)
 
     @property
     def value(self) -> Array:
@@ -284,7 +282,7 @@ class Predictions:
         """Metric of each method in random sums, (n_draws, n_methods); of few groups these vary more."""
         wider = 1.0 if self.n_groups is None else _widening(self.n_groups, level) ** 2
         numbers, scale = self.copies / wider + self.besides, np.where(self.besides > 0.0, 1.0, wider)
-        size, rng = max(1, _BLOCK // sum(self.sums.shape)), np.random.default_rng(0)
+        size, rng = max(1, _BLOCK // (numbers.size + self.sums.shape[1])), np.random.default_rng(0)
         blocks = (min(size, N_DRAWS - start) for start in range(0, N_DRAWS, size))
         drawn = (rng.standard_gamma(numbers, (n, numbers.size)) * scale for n in blocks)
         return np.concatenate([self.values(draws @ self.sums) for draws in drawn])
@@ -317,22 +315,29 @@ def _sums(units: Units, columns: IntArray, values: Array | float = 1.0) -> csr_a
     return csr_array((entries.ravel(), places), (units.copies.size, int(columns.max()) + 1))
 
 
-def _sample_weights(cells: csr_array, copies: IntArray, row: IntArray, n_rows: int) -> tuple[Array, int]:
-    """Weight of a sample of each row of tables such that independent ones vary as much; and units of the rarest row."""
+def _sample_weights(
+    cells: csr_array, copies: IntArray, row: IntArray, n_rows: int, in_groups: bool
+) -> tuple[Array, int]:
+    """Weight of a sample of each row of tables such that independent ones vary as much; and units of the rarest row.
+
+    What a group has of a row varies as a whole only where all of it has the same outcome.
+    """
     at, totals = cells.tocoo(), copies @ cells
     of_rows = np.zeros((copies.size, n_rows))
     np.add.at(of_rows, (at.row, row[at.col]), at.data)
     sizes, squares = copies @ of_rows, copies @ of_rows**2
+    weights = np.divide(squares, sizes, out=np.zeros(n_rows), where=sizes > 0.0)
+    n_units = int((copies @ (of_rows > 0.0))[sizes > 0.0].min())
+    if not in_groups:
+        return weights, n_units
     part = np.divide(totals, sizes[row], out=np.zeros(row.size), where=sizes[row] > 0.0)
     together = np.bincount(at.col, copies[at.row] * at.data * of_rows[at.row, row[at.col]], row.size)
     spread = copies @ cells.power(2) - 2.0 * part * together + part**2 * squares[row]
     spread, alone = (np.bincount(row, each, n_rows) for each in (spread, totals * (1.0 - part)))
-    weights = np.divide(squares, sizes, out=np.zeros(n_rows), where=sizes > 0.0)
-    np.divide(spread, alone, out=weights, where=alone > 0.0)
-    return weights, int((copies @ (of_rows > 0.0))[sizes > 0.0].min())
+    return np.divide(spread, alone, out=weights, where=alone > 0.0), n_units
 
 
-def _indicator(shape: tuple[int, ...], row: IntArray, predicted: list[IntArray]) -> csr_array:
+def _indicator(shape: tuple[int, ...], row: IntArray, predicted: Sequence[Array]) -> csr_array:
     """Places of cells in the tables of each method."""
     places = [np.ravel_multi_index((np.full(row.size, at), row, each), shape) for at, each in enumerate(predicted)]
     cells = np.tile(np.arange(row.size), len(places))

@@ -627,16 +627,13 @@ def _names(costs: Any) -> tuple[list[Any], list[Any]] | None:
     """Names of the rows and the columns of a frame, ``None`` where it only counts them."""
     given = [getattr(costs, axis, None) for axis in ("index", "columns")]
     rows, columns = ([] if axis is None or callable(axis) else list(axis) for axis in given)
-    known = [names for names in (rows, columns) if names not in ([*range(len(names))], _counted(len(names)))]
+    # What pandas and polars call rows and columns that have no names.
+    counted = [*range(len(columns))], [f"column_{at}" for at in range(len(columns))], []
+    known = [names for names in (rows, columns) if names not in counted]
     if not known:
         return None
     # Numbers beside names only count, unless they are the same names.
     return (rows, columns) if set(rows) == set(columns) or len(known) == 2 else (known[0], known[0])
-
-
-def _counted(n_columns: int) -> list[str]:
-    """Names that polars gives columns without any."""
-    return [f"column_{at}" for at in range(n_columns)]
 
 
 def _places(names: Sequence[Any], wanted: Sequence[Any]) -> list[int]:

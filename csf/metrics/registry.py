@@ -226,11 +226,12 @@ def _check_direction(metric: Metric | ConfusionMetric) -> None:
     if isinstance(metric, Metric):
         errors = [((fn, fp), {"pos": pos}) for pos in (0.1, 0.5, 0.9) for fn, fp in ((0.0, 0.0), (pos, 1.0 - pos))]
     else:
-        right = np.eye(len(metric.costs) if isinstance(metric, CostMatrix) else 3)
+        right = np.eye(len(np.asarray(metric.costs)) if isinstance(metric, CostMatrix) else 3)
         errors = [((table / len(table),), {}) for table in (right, np.roll(right, 1, axis=1))]
     pairs: list[tuple[float, float]] = []
     with suppress(Exception):  # what has no value here is told on use
-        values = [float(metric.value(*at, **options)) for at, options in errors]
+        value: Any = metric.value
+        values = [float(value(*at, **options)) for at, options in errors]
         pairs = list(zip(values[::2], values[1::2]))
     for best, worst in pairs:
         if best <= worst:

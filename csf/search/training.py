@@ -242,18 +242,11 @@ def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: b
     found = np.asarray(answer.found if fold.n_alike is None else answer.decided)
     if found.shape not in ((), (n_samples,)):
         raise ValueError(f"the base gave labels of shape {found.shape} for {n_samples} samples")
-    if not _are_among(found, fold.codes_train):
-        learnt = np.isin(found, fold.codes_train)
+    learnt = np.isin(found, fold.codes_train)
+    if not learnt.all():
         known, unknown = fold.codes_train.tolist(), np.unique(found[~learnt]).tolist()
         raise ValueError(f"the base predicted the classes {unknown}, but it was trained on the codes {known} alone")
     return answer
-
-
-def _are_among(found: Array, codes: IntArray) -> bool:
-    """Whether all labels are among the codes; where these have no gaps, their ends say so."""
-    if found.dtype.kind in "biu" and codes[0] == 0 and codes[-1] == codes.size - 1:
-        return bool(found.min(initial=0) >= 0 and found.max(initial=0) < codes.size)
-    return bool(np.isin(found, codes).all())
 
 
 def lost_samples(y: IntArray, found: Any) -> BoolArray:

@@ -271,7 +271,7 @@ class LinearSVCsTrainer(OneVsRestTrainer):
     ) -> None:
         super().__init__(base, fold, make, normalize)
         # In each problem LIBLINEAR weighs the class to be found, and the rest by 1.
-        own = own_class_weights(base.class_weight, self._y, fold.labels, self._weight)
+        own = own_class_weights(base.class_weight, self._y, fold.labels, self._weight).tolist()
         for code, part in zip(self.problems.tolist(), self.parts):
             part.own = own[code], 1.0
 

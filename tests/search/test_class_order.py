@@ -269,9 +269,7 @@ class Copying(LogisticRegression):
 
 def test_a_constructor_that_copies_lists_is_told_of_tuples():
     y = IS_LAST.astype(int)
-    with pytest.raises(
-        TypeError, match=r"modifies parameter features\. If it copies lists .* give tuples, such as cat_"
-    ):
+    with pytest.raises(TypeError, match=r"modifies parameter features\. Give tuples for lists, cat_features"):
         CostSearch(Copying(["a"]), **QUICK).fit(X, y)
     assert CostSearch(Copying(("a",)), **QUICK).fit(X, y).best_estimator_.features == ("a",)
 
