@@ -300,9 +300,8 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     X = read_samples(options.data, features, TableFormat.of(options))
     if options.prevalence is not None:
         share = search.prevalence(X) if options.prevalence == ESTIMATE else options.prevalence
-        to = sys.stdout if options.output else sys.stderr
+        search, to = search.at_prevalence(share), sys.stdout if options.output else sys.stderr
         print(f"the threshold is the one for a share of positives of {share:.4g}", file=to)
-        search = search.at_prevalence(share)
     if options.save is not None:
         save_model(options.save, search, features)
     labels, columns = search.predict(X, at_most=options.at_most), _columns(search, X, options.at_most)

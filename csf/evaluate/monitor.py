@@ -120,9 +120,8 @@ class Monitor:
         self.search, self.metric, self.side, self.level = search, metric, side, float(level)
         self.alpha, self.audit, self.path = check_fraction(alpha, "alpha"), _check_audit(audit), path
         check_path(path, "path")
-        known = getattr(search, "_max_weight", None)
-        if max_weight is None and known is not None:
-            max_weight = _HEAVIER * known
+        if max_weight is None and search._max_weight is not None:
+            max_weight = _HEAVIER * search._max_weight
         # A bet on weighted samples is one on bounded terms if their bound is fixed before they are seen.
         self.max_weight = None if max_weight is None else check_number(max_weight, "max_weight", positive=True)
         self._terms = _terms(metric, search)
@@ -262,7 +261,7 @@ class Monitor:
             stands. The level is then one of the weighted metric. ``None`` counts each sample once.
         name : str, default=None
             Name of the batch, such as its date; ``None`` counts the batches. A batch of the same name with the same
-            labels and predictions is refused, see `csf monitor`, among the last 256 with a name.
+            labels, predictions, costs and weights as one of the last 256 with a name is refused.
 
         Returns
         -------
@@ -351,7 +350,7 @@ class Monitor:
 
     def _weights(self, sample_weight: ArrayLike | None, known: BoolArray) -> tuple[Array, BoolArray]:
         """Weights of the samples that count, and which ones do: a weight of 0 leaves one out."""
-        if sample_weight is None and getattr(self.search, "_max_weight", None) is not None:
+        if sample_weight is None and self.search._max_weight is not None:
             warn(
                 f"the search was fitted with sample weights, and {self.demand} is a level of the weighted metric, but "
                 "these samples have none: each one counts once. Give sample_weight= (csf monitor --weight COLUMN), of "

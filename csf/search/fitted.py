@@ -22,8 +22,8 @@ from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.registry import get_label_metric, metric_of
 from csf.search.outcome import in_order
 from csf.thresholds.capacity import Answered
-from csf.thresholds.linear_rule import RuleOfClasses
-from csf.thresholds.prevalence import Prevalence, estimate_prevalence, prevalence_of_scores
+from csf.thresholds.linear_rule import RuleOfClasses, Sigmoid
+from csf.thresholds.prevalence import Prevalence, estimate_prevalence
 from csf.thresholds.row_costs import gives_log_odds, log_odds
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     confusion_: Array
     n_features_in_: int
     feature_names_in_: Array
+    # The largest sample weight of `fit`; ``None`` where it was given none.
+    _max_weight: float | None = None
 
     def _forget(self) -> None:
         """Drop all that an earlier fit found: a fit that fails leaves a search that is not fitted."""
@@ -343,12 +345,15 @@ class FittedSearch(AssessedMixin, SummaryMixin):
                 "predict_proba, such as LogisticRegression, or calibrate it (CalibratedClassifierCV)"
             )
         at = self.classes_.tolist().index(self.pos_label_)
-        pos, scored = float(self.class_count_[at] / self.class_count_.sum()), self._outcome.scored
-        if known is None and scored is not None:
-            share = prevalence_of_scores(self.score_samples(X), *scored, confidence=confidence)  # pyright: ignore[reportAttributeAccessIssue]
+        learnt = pos = float(self.class_count_[at] / self.class_count_.sum())
+        if known is None and self._outcome.scored is not None:
+            truth, score = self._outcome.scored
+            # Which map makes probabilities of scores decides how close the estimate is, and not whether it is right.
+            sigmoid, learnt = Sigmoid().fit(score, truth, None), float(truth.mean())
+            known, proba = (truth, sigmoid.predict(score)), sigmoid.predict(self.score_samples(X))  # pyright: ignore[reportAttributeAccessIssue]
         else:
             proba = self.predict_proba(X)[:, at]  # pyright: ignore[reportAttributeAccessIssue]
-            share = estimate_prevalence(proba, pos, known=known, confidence=confidence)
+        share = estimate_prevalence(proba, learnt, known=known, confidence=confidence)
         low, high = share.interval
         if not low <= pos <= high:
             way = f"at_prevalence({share:.3g}) moves the threshold to it (csf predict --prevalence {share:.3g})"

@@ -16,7 +16,6 @@ from csf._common.sklearn import clone, num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, Estimator, RandomState_, Samples
 from csf._common.validation import check_class_totals, check_count, check_fraction, check_number, check_weights, floats
 from csf.thresholds.curve import ThresholdCurve, check_probabilities
-from csf.thresholds.linear_rule import Sigmoid
 
 # Closest distance of an estimate to 0 and 1.
 _EDGE = 1e-12
@@ -173,18 +172,6 @@ def estimate_prevalence(
     _warn_of_calibration(is_pos, own)
     new, ones, zeros = (_posterior(each, pos, share) for each in (proba, own[is_pos], own[~is_pos]))
     value, interval = _between(new, ones, zeros, weight, z)
-    return Prevalence(value, interval, confidence)
-
-
-def prevalence_of_scores(score: ArrayLike, is_pos: BoolArray, known: Array, *, confidence: float) -> Prevalence:
-    """Share of positives in samples by their scores and those of known samples, as `estimate_prevalence` has it."""
-    z = float(norm.ppf(0.5 + 0.5 * check_fraction(confidence, "confidence")))
-    # Which map makes probabilities of scores decides how close an estimate is, and not whether it is right.
-    sigmoid, pos = Sigmoid().fit(known, is_pos, None), float(is_pos.mean())
-    proba = sigmoid.predict(floats(score, "scores"))
-    share, weight = _likeliest(proba, pos, None, 1e-8, 10_000), np.full(proba.size, 1.0 / proba.size)
-    own = _posterior(sigmoid.predict(known), pos, share)
-    value, interval = _between(_posterior(proba, pos, share), own[is_pos], own[~is_pos], weight, z)
     return Prevalence(value, interval, confidence)
 
 

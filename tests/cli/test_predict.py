@@ -491,8 +491,8 @@ def test_each_step_after_an_alarm_works(ok, run, model, customers, tmp_path):
 
 
 def test_rows_without_a_label_are_not_tuned_on(ok, model, customers, tmp_path):
-    customers["outcome"] = customers["outcome"].where(customers.index % 3 > 0, None)
-    customers.to_csv(tmp_path / "some.csv", index=False)
+    some = customers["outcome"].where(customers.index % 3 > 0, None)
+    customers.assign(outcome=some).to_csv(tmp_path / "some.csv", index=False)
     text = ok("monitor", model, tmp_path / "some.csv", "--target", "outcome", "--retune", tmp_path / "r.skops")
     assert "tuned on 160 labelled rows" in text
 
