@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.distributed import EngineSearch, MemoryEngine, hash_folds
+from csf.distributed import EngineSearch, FoldTotals, MemoryEngine, hash_folds
 from csf.distributed.engine import EngineTrainer, check_folds
 from csf.evaluate.trials import best_trial
 from csf.metrics import Constrained, FBeta, get_constraint, get_metric
@@ -399,3 +399,31 @@ def test_folds_are_even_and_independent():
 def test_what_is_no_number_of_folds(cv):
     with pytest.raises((TypeError, ValueError), match=r"cv must be"):
         check_folds(cv)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([[3.0, 0.0], [3.0, 0.0], [0.0, 0.0]], "no positive row .* nor is there any with it: check the labels"),
+        ([[0.0, 2.0], [0.0, 2.0], [0.0, 0.0]], "no negative row .* nor is there any with it: check the labels"),
+        ([[3.0, 2.0], [3.0, 0.0], [0.0, 0.0]], "without fold 0 there is no positive row .*; use fewer folds"),
+    ],
+)
+def test_fewer_folds_are_advised_where_they_can_help(weight, message):
+    with pytest.raises(ValueError, match=message):
+        FoldTotals(np.array(weight), np.array([5, 5, 0])).check()
+
+
+def test_errors_that_an_engine_knows_fail_the_trial_alone(engine, monkeypatch):
+    def broken(models):
+        raise OSError("a hundred lines")
+
+    monkeypatch.setattr(engine, "scores", broken)
+    with pytest.raises(OSError, match="a hundred lines"):
+        searched(engine, TREE)
+    monkeypatch.setattr(engine, "cause", lambda error: ValueError("short"))
+    with (
+        pytest.warns(FitFailedWarning, match="short"),
+        pytest.raises(ValueError, match="failed: ValueError: short"),
+    ):
+        searched(engine, TREE)
