@@ -421,7 +421,7 @@ def test_nan_scores_are_refused(weight):
         ({"y_score": [0.1, np.nan, 0.3, 0.4]}, "NaN"),
         ({"y_score": [0.1, 0.2, 0.3]}, "shape"),
         ({"y_score": [[0.1, 0.9]] * 4}, "shape"),
-        ({"y_score": ["a", "b", "c", "d"]}, "could not convert"),
+        ({"y_score": ["a", "b", "c", "d"]}, "got texts"),
         ({"y_true": ["a", "b", "a", "b"]}, "pos_label"),
         ({"sample_weight": [1, 1, 1]}, "expected"),
         ({"sample_weight": [1, 0, 1, 0]}, "no positive sample of positive weight"),
