@@ -284,8 +284,8 @@ class SearchOutcome(Outcome):
         more = self.score - self.row.value if store.sampled else 0.0
         return replace(found, corrected_score=found.corrected_score + more)
 
-    def ranked(self) -> Ranked:
-        """The held-out entries by their scores."""
+    def ranked(self, *, tuned_apart: bool = False) -> Ranked:
+        """The held-out entries by their scores, on which nothing is tuned but thresholds."""
         row, store = self.row, self.store
         if store is None or row.score is None or self.threshold is None:
             raise ValueError(
