@@ -494,7 +494,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         except ValueError as error:  # what lists attributes passes over those that are not there
             raise AttributeError(str(error)) from error
         if "_reviewed" not in vars(self):
-            found, ranked = self._outcome, self._ranked()
+            found, ranked = self._outcome, self._ranked(tuned_apart=True)
             answers = bands.decide(found.leaning(bands.review, bands.extra_cost))
             self._reviewed = reviewed(bands, answers, ranked, self.assess())
         return self._reviewed

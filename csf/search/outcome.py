@@ -313,8 +313,8 @@ class SearchOutcome(Outcome):
             monte_carlo_error=by_chance * found.monte_carlo_error,
         )
 
-    def ranked(self) -> Ranked:
-        """The held-out entries by their scores."""
+    def ranked(self, *, tuned_apart: bool = False) -> Ranked:
+        """The held-out entries by their scores, on which nothing is tuned but thresholds."""
         row, store = self.row, self.store
         if store is None or row.score is None or self.threshold is None:
             raise ValueError(

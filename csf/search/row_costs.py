@@ -280,15 +280,18 @@ class RowOutcome(CandidateOutcome):
         store = self.store
         return cost_curve(self.held_out_scores, store.truth, store.table, store.weight)
 
-    def ranked(self, *, by_gain: bool = True) -> Ranked:
-        """The held-out entries by what acting on each saves on average, or by their probabilities alone."""
+    def ranked(self, *, by_gain: bool = True, tuned_apart: bool = False) -> Ranked:
+        """The held-out entries by what acting on each saves on average, or by their probabilities alone.
+
+        One rule ranks all, that of predictions, for ranks by several are those of none, or what was tuned on other rows
+        than it decides.
+        """
         if self.store is None:
             raise ValueError("the held-out scores of this search were not kept")
         if not by_gain:
-            return rank_by_costs(self.store, self.held_out_odds, self.alone)
-        # One rule for all rows, that of predictions: ranks by several of them are not those of any.
+            return rank_by_costs(self.store, self.held_out_odds, self.held_out_odds, self.alone)
         odds = self.tuned.log_odds(RowChoice(self.store).score(self.key)) - self.tuned.threshold
-        return rank_by_costs(self.store, self.store.table.expected_gain(expit(odds)), 0.0)
+        return rank_by_costs(self.store, self._log_odds if tuned_apart else odds)
 
     def leaning(self, review: Review, extra_cost: float) -> Leaning:
         """Which of three answers to the held-out entries cost least on average."""

@@ -127,7 +127,7 @@ class Ranked:
     totals: Array
     value: Callable[[Array, Array], Array]
     in_costs: bool = False
-    answers: Callable[[Review, Array], Array] | None = None
+    answers: Any = None
     again: Callable[[int], tuple[Ranked, Callable[[Array, int], Iterable[Ranked]]]] | None = None
 
     @cached_property
@@ -231,17 +231,22 @@ def rank_by_score(store: Any, score: Array, threshold: float, metric: Metric, **
     return Ranked(store=store, rank=score, least=threshold, adds=counted, totals=counted, value=value, **more)
 
 
-def rank_by_costs(store: RowStore, rank: Array, least: float, **more: Any) -> Ranked:
-    """By what acting on a row is worth: what counts is what it saves."""
+def rank_by_costs(store: RowStore, odds: Array, rank: Array | None = None, least: float = 0.0) -> Ranked:
+    """By what acting on rows with these log-odds is worth, or by another rank: what counts is what it saves."""
 
     def value(sums: Array, totals: Array) -> Array:
         negative, positive, n_rows = totals
         return store.costs.value(negative - sums[0], negative, positive, n_rows)
 
-    table, ones = store.table, np.ones(rank.size)
+    def answers(review: Review, weight: Array) -> Array:
+        bands = bands_of_costs(review, expit(odds), table, weight)
+        return bands.decide_on(Answered(leaning_of(odds, table, review, bands.extra_cost), store.truth, weight))
+
+    table, ones = store.table, np.ones(odds.size)
     adds = np.stack([-table.loss, table.gain])[:, None]
     totals = np.array([[table.tn, table.fp, ones], [table.fn, table.tp, ones]])
-    more = {"again": partial(choices_by_costs, store), "in_costs": True} | more
+    rank = table.expected_gain(expit(odds)) if rank is None else rank
+    more: Any = {"in_costs": True, "answers": answers, "again": partial(choices_by_costs, store, odds)}
     return Ranked(store=store, rank=rank, least=least, adds=adds, totals=totals, value=value, **more)
 
 
@@ -319,27 +324,18 @@ def choices_by_score(
     return ranked(place, cuts[0] if cuts.size else 0), on_parts
 
 
-def choices_by_costs(store: RowStore, seed: int) -> Any:
+def choices_by_costs(store: RowStore, odds: Array, seed: int) -> Any:
     """Trainings and what decides with them, where errors have costs in each row; see `Ranked`."""
-    choice, table = RowChoice(store), store.table
-
-    def ranked(odds: Array) -> Ranked:
-        def answers(review: Review, weight: Array) -> Array:
-            bands = bands_of_costs(review, expit(odds), table, weight)
-            rows = leaning_of(odds, table, review, bands.extra_cost)
-            return bands.decide_on(Answered(rows, store.truth, weight))
-
-        return rank_by_costs(store, table.expected_gain(expit(odds)), 0.0, answers=answers)
+    choice = RowChoice(store)
 
     def on_parts(counts: Array, first: int) -> Iterable[Ranked]:
         for held in counts.T.astype(np.int64):
             key, kind = choice.choose(held)
             score = choice.score(key)
             rule = store.tuned(score, kind, held)
-            yield ranked(rule.log_odds(score) - rule.threshold)
+            yield rank_by_costs(store, rule.log_odds(score) - rule.threshold)
 
-    (winner,) = on_parts(store.copies[:, None], 0)
-    return winner, on_parts
+    return rank_by_costs(store, odds), on_parts
 
 
 def expected(
@@ -364,12 +360,10 @@ def expected(
     # The share that is captured has no unit.
     at = int(winner.in_costs)
     left_out = judge_left_out(units, judge, lambda sums: winner.values(sums)[at, -1], assessment.random_state)
-    values, acted = winner.values(left_out.sums.sum(axis=(0, 1))), acting(ranked, None)
-    if not ranked.in_costs:
-        # Trials are judged again on some of their thresholds: what these miss is the same for the winner.
-        values -= winner.values(winner.summed(acting(winner, winner.weight), winner.weight))
-        values += ranked.values(ranked.summed(acted, ranked.weight))
-    values, captured = values
+    added = winner.values(winner.summed(acting(winner, winner.weight), winner.weight))
+    added -= winner.values(left_out.sums.sum(axis=(0, 1)))
+    acted = acting(ranked, None)
+    values, captured = ranked.values(ranked.summed(acted, ranked.weight)) - added
     values = np.clip(values, *assessment.value_range).tolist()
     errors = assessment.spread * ranked.errors(acted, limits, assessment.random_state)
     return [replace(assessment, corrected_score=value, errors=each) for value, each in zip(values, errors)], captured
