@@ -165,6 +165,11 @@ def decide(
     ValueError
         If labels or scores cannot be used.
 
+    Notes
+    -----
+    With few groups the 90 % interval is somewhat too narrow (it holds in 85 % of draws with 40 groups of 15 rows), and
+    groups of unequal size are seldom certified, as one row of each counts.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from builders_of_reports import data
 from builders_of_reports import fitted as reported
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
@@ -25,6 +26,7 @@ from sklearn.svm import LinearSVC
 from csf import CostSearch
 from csf.data.folds import group_folds, read_groups
 from csf.export import class_rule
+from csf.strategies import Ladder
 
 QUICK = {"cv": 3, "random_state": 0}
 X, Y = make_classification(300, 6, n_informative=4, weights=[0.8], flip_y=0.1, random_state=1)
@@ -349,3 +351,50 @@ def test_groups_that_cannot_be_used():
         read_groups(["a"] * 5, 5)
     with pytest.raises(ValueError, match="5 folds need at least 5 groups, got 3"):
         group_folds(5, np.arange(9) % 2, np.arange(9) // 3, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        LogisticRegression(),
+        GaussianNB(),
+        HistGradientBoostingClassifier(max_iter=5),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+    ],
+    ids=lambda base: type(base).__name__,
+)
+@pytest.mark.parametrize("pos_label", ["bad", "good"])
+@pytest.mark.parametrize("strategy", ["ladder", Ladder(3, race=False)], ids=["equal", "weighed"])
+def test_the_threshold_as_a_probability_decides_as_predict_does(base, pos_label, strategy):
+    X, y, *_ = data()
+    labels = np.array(["bad", "good"])[y]
+    search = CostSearch(base, param_grid=None, strategy=strategy, cv=3, pos_label=pos_label).fit(X, labels)
+    proba = search.predict_proba(X)[:, search.classes_.tolist().index(pos_label)]
+    clear = abs(proba - search.best_threshold_proba_) > 1e-9
+    assert ((proba >= search.best_threshold_proba_) == (search.predict(X) == pos_label))[clear].all()
+
+
+def test_margins_of_other_bases_are_no_probabilities():
+    X, y, *_ = data()
+    assert CostSearch(LinearSVC(), param_grid=None, n_trials=1, cv=3).fit(X, y).best_threshold_proba_ is None
+    three = CostSearch(LogisticRegression(), "f1_macro", param_grid=None, n_trials=1, cv=3).fit(*data(3)[:2])
+    assert three.best_threshold_proba_ is None
+    rows = CostSearch(LogisticRegression(), "savings", param_grid=None, cv=3).fit(X, y, fn_cost=2.0, fp_cost=1.0)
+    assert rows.best_threshold_proba_ is None
+
+
+@pytest.mark.parametrize("cv", [None, 5, 0.3, GroupKFold(3)], ids=str)
+def test_groups_are_taken_whatever_metadata_routing_says(cv):
+    groups = np.arange(300) // 3
+    search = CostSearch(LogisticRegression(), param_grid=None, n_trials=1, cv=cv, random_state=0)
+    plain = clone(search).fit(X, Y, groups=groups)
+    with config_context(enable_metadata_routing=True):
+        routed = clone(search).set_fit_request(groups=True).fit(X, Y, groups=groups)
+    assert (routed.best_threshold_, routed.score_interval_) == (plain.best_threshold_, plain.score_interval_)
+
+
+@pytest.mark.parametrize("cv", [None, 5, 0.3, GroupKFold(3)], ids=str)
+def test_a_class_in_one_group_is_named_as_the_cause(cv):
+    groups = np.where(Y == 1, 100, np.arange(300) // 10)
+    with pytest.raises(ValueError, match=r"all samples of class 1 are in one of the groups.*Give smaller groups"):
+        CostSearch(LogisticRegression(), param_grid=None, cv=cv).fit(X, Y, groups=groups)

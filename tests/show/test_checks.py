@@ -2,6 +2,8 @@
 
 import re
 from copy import copy
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +19,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -371,3 +374,64 @@ def test_names_are_no_markup():
     names = np.array(["no", EVIL])
     named = CostSearch(search.base, param_grid=None, n_trials=1, cv=3, pos_label=EVIL).fit(X, names[y])
     assert not re.search("<script|<img", named.summary()._repr_html_())
+
+
+def verdict_of(kind="plain", held=None, **attributes):
+    search = copy(fitted(kind)[0])
+    vars(search).update(attributes)
+    return summarise(search, held)
+
+
+@pytest.mark.parametrize("low", [0.0, 0.9])
+def test_the_verdict_reads_the_interval(low):
+    """Of F1 the answer "positive" to all is worth 2 pos / (1 + pos)."""
+    search, X, y = fitted("plain")
+    own = OWN._replace(value=0.95, interval=(low, 1.0))
+    held = held_out(search, X, y, None, None)._replace(judged=[own])
+    pos = (y == search.pos_label_).mean()
+    said = summarise(search, held).verdict
+    assert said.startswith("Use it") == (low > 0.5)
+    assert (f"worth {2 * pos / (1 + pos):.3f}, may be as good" in said) == (low < 0.5)
+
+
+def test_the_verdict_says_what_a_certificate_costs():
+    options = {"constraint": "precision >= 0.9"}
+    dear = replace(PROMISE, lost=0.2, needed=40)
+    said = verdict_of(guarantee_=dear, **options).verdict
+    assert said.startswith("Use it")
+    assert "costs 0.200 of f1; about 40 calibration positives in place of 5 would win half of it back" in said
+    assert "calibration positives" not in verdict_of(guarantee_=replace(dear, needed=5), **options).verdict
+    assert "certificate" not in verdict_of(guarantee_=PROMISE, **options).verdict
+    said = verdict_of(guarantee_=replace(dear, lost=0.9), **options).verdict
+    assert said.startswith("Collect more labels before you use it.")
+
+
+@cache
+def of_rows():
+    X, y, *_ = data()
+    return CostSearch(LogisticRegression(), "savings", param_grid=None, cv=3).fit(X, y, fn_cost=X[:, 0] ** 2, fp_cost=1)
+
+
+def test_advice_says_nothing_twice():
+    search = summarise(of_rows(), mute=[code for code in CHECKS if code != "CSF010"])
+    assert str(search).count("fit has not seen") == 1
+
+
+def test_numbers_with_costs_are_in_words_of_money():
+    search = of_rows()
+    summary = summarise(search)
+    (number, what), (ends, _), (saved, whole) = summary.numbers
+    assert number == f"{100 * search.corrected_score_:.1f} %"
+    assert what.startswith("of the costs saved")
+    assert ends.endswith(" %")
+    assert saved.endswith(" a row")
+    assert f"{search.class_count_.sum()} out-of-fold rows, in the units of the costs" in whole
+
+
+def test_thresholds_are_told_as_probabilities_too():
+    X, y, *_ = data()
+    search = CostSearch(LogisticRegression(), param_grid=None, n_trials=1, cv=3).fit(X, y)
+    assert f"{search.best_threshold_:.4g} (predict_proba: {search.best_threshold_proba_:.3g})" in str(summarise(search))
+    search = CostSearch(GaussianNB(), param_grid=None, n_trials=1, cv=3).fit(X, y)
+    assert search.best_threshold_proba_ == pytest.approx(search.best_threshold_)
+    assert "predict_proba" not in str(summarise(search))

@@ -329,7 +329,7 @@ class DaskData:
         sums: Any = np.sum(moved, axis=0) if moved else ()
         for name, (apart, differs) in zip(("y", "sample_weight", "folds"), sums):
             if differs and apart % 2**64 == 0:
-                way = f"join {name} to X by it before the two are parted"
+                way = f"join {name} to X by it before the two are separated"
                 warn_of_moved_rows(name, "X", way, f"{name}.reset_index(drop=True)")
         return result
 

@@ -885,3 +885,28 @@ def test_a_monitor_knows_the_weights_and_tunes_in_memory(data):
         assert monitor.update(y, search.to_local().predict(X), sample_weight=weight) == "1"
         again = monitor.retune(X, y, sample_weight=weight)
         np.testing.assert_array_equal(again.score_samples(X), search.to_local().score_samples(X))
+
+
+@pytest.mark.parametrize("how", ["in each partition", "across partitions"])
+@pytest.mark.parametrize("name", ["y", "sample_weight"])
+def test_an_index_in_another_order_is_warned_of(how, name):
+    X, y = make_classification(300, 4, weights=[0.7], random_state=0)
+    frame, given = pd.DataFrame(X, columns=list("abcd")), {"y": pd.Series(y), "sample_weight": pd.Series(np.ones(300))}
+    collections = {key: dd.from_pandas(value, npartitions=3) for key, value in given.items()}
+    mixed = given[name].sample(frac=1, random_state=0)
+    moved = {
+        "in each partition": collections[name].sample(frac=1, random_state=0),
+        "across partitions": dd.from_pandas(mixed, npartitions=3, sort=False),
+    }
+    whole = dd.from_pandas(frame, npartitions=3)
+    search = DaskCostSearch(LogisticRegression(), param_grid=None, n_trials=1, cv=3)
+    with pytest.warns(UserWarning, match=f"the index of {name} is that of X in another order"):
+        search.fit(whole, **(collections | {name: moved[how]}))
+    with pytest.warns(UserWarning, match=f"the index of {name} is that of X in another order"):
+        search.score(whole, **(collections | {name: moved[how]}))
+    # Of other rows, and of none.
+    shifted = dd.from_pandas(given[name].set_axis(np.arange(300) + 7), npartitions=3)
+    search.score(whole, **(collections | {name: shifted}))
+    search.score(
+        whole.to_dask_array(lengths=True), **{key: da.from_array(v.to_numpy(), 100) for key, v in given.items()}
+    )
