@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -227,30 +227,24 @@ class Predictions:
         """Numbers that each sample adds, and those of samples at the ends of what they can be."""
         units, at = _units(list(numbers.T), weight, groups)
         columns = np.column_stack([numbers[at], np.ones(at.size)])
-        sums = _sums(units, np.tile(np.arange(columns.shape[1]), (at.size, 1)), columns)
-        size = sums[:, [-1]].toarray().ravel()
-        typical = (units.copies @ size**2) / (units.copies @ size)
-        outcomes = np.column_stack([ends, np.ones(len(ends))]) * typical
-        n_groups = None if groups is None else int(np.count_nonzero(units.copies))
-        return cls._with(values, sums, units.copies, outcomes, np.full(len(ends), 1.0 / max(len(ends), 1)), n_groups)
+        sums = _sums(units, np.tile(np.arange(columns.shape[1]), (at.size, 1)), columns.shape[1], columns)
+        (weight,), n_groups = _sample_weights(sums[:, [-1]], units.copies)
+        outcomes, besides = np.column_stack([ends, np.ones(len(ends))]) * weight, np.ones(len(ends)) / len(ends)
+        return cls._with(values, sums, units.copies, outcomes, besides, None if groups is None else n_groups)
 
     @classmethod
     def _of_tables(cls, values, n_classes, truth, *answers, share=None, weight=None, groups=None) -> Self:
         """Codes of shape (n_samples, n_tables): each column has a confusion matrix of its own."""
-        n_tables, n_methods = truth.shape[1], len(answers)
-        code = np.arange(n_tables) * n_classes + truth
-        for predicted in answers:
-            code = code * n_classes + predicted
-        units, at = _units(list(code.T), weight, groups)
-        met, cell = np.unique(code[at], return_inverse=True)
-        cells = _sums(units, cell.reshape(at.size, n_tables))
-        row, *predicted = np.unravel_index(met, (n_tables * n_classes, *[n_classes] * n_methods))
-        kind = row * 2**n_methods + sum((each != row % n_classes) << at for at, each in enumerate(predicted))
-        weights, n_groups = _sample_weights(cells, units.copies, row, n_tables * n_classes, groups is not None)
-        met_kinds = np.bincount(kind, units.copies @ cells, weights.size << n_methods) > 0.0
-        besides = np.where(met_kinds, *_BESIDES) * 2.0 ** (2 - n_methods) / weights.size
-        shape = (n_methods, weights.size, n_classes)
-        sums = cells @ _indicator(shape, row, predicted)
+        (n_tables, n_methods), kinds = (truth.shape[1], len(answers)), 2 ** len(answers)
+        n_rows, row = n_tables * n_classes, np.arange(truth.shape[1]) * n_classes + truth
+        kind = row * kinds + sum((predicted != truth) << at for at, predicted in enumerate(answers))
+        place = np.hstack([(at * n_rows + row) * n_classes + predicted for at, predicted in enumerate(answers)])
+        units, at = _units([column for codes in (row, *answers) for column in codes.T], weight, groups)
+        rows, met = _sums(units, row[at], n_rows), _sums(units, kind[at], n_rows * kinds)
+        weights, n_groups = _sample_weights(rows, units.copies, None if groups is None else met)
+        besides = np.where(units.copies @ met > 0.0, *_BESIDES) * 4.0 / (kinds * n_rows)
+        shape = (n_methods, n_rows, n_classes)
+        sums = _sums(units, place[at], n_methods * n_rows * n_classes)
         if share is not None:
             is_plain = groups is None and units.weight is None
             share = _interval_of_share(share, (units.copies @ sums).reshape(shape)[0]) if is_plain else None
@@ -307,41 +301,28 @@ def _units(columns: list[Array], weight: Array | None, groups: IntArray | None) 
     return grouped(store, columns)
 
 
-def _sums(units: Units, columns: IntArray, values: Array | float = 1.0) -> csr_array:
+def _sums(units: Units, columns: IntArray, n_columns: int, values: Array | float = 1.0) -> Any:
     """Weight in each of some columns, of samples that are in several of them, by units."""
     weight = np.ones(columns.shape[0]) if units.weight is None else units.weight
     entries = np.broadcast_to(weight[:, None] * values, columns.shape)
     places = np.repeat(units.samples, columns.shape[1]), columns.ravel()
-    return csr_array((entries.ravel(), places), (units.copies.size, int(columns.max()) + 1))
+    return csr_array((entries.ravel(), places), (units.copies.size, n_columns))
 
 
-def _sample_weights(
-    cells: csr_array, copies: IntArray, row: IntArray, n_rows: int, in_groups: bool
-) -> tuple[Array, int]:
+def _sample_weights(rows: Any, copies: IntArray, met: Any = None) -> tuple[Array, int]:
     """Weight of a sample of each row of tables such that independent ones vary as much; and units of the rarest row.
 
-    What a group has of a row varies as a whole only where all of it has the same outcome.
+    What a group has of a row varies as a whole only where all of it has the same outcome of those that are ``met``.
     """
-    at, totals = cells.tocoo(), copies @ cells
-    of_rows = np.zeros((copies.size, n_rows))
-    np.add.at(of_rows, (at.row, row[at.col]), at.data)
-    sizes, squares = copies @ of_rows, copies @ of_rows**2
-    weights = np.divide(squares, sizes, out=np.zeros(n_rows), where=sizes > 0.0)
-    n_units = int((copies @ (of_rows > 0.0))[sizes > 0.0].min())
-    if not in_groups:
-        return weights, n_units
-    part = np.divide(totals, sizes[row], out=np.zeros(row.size), where=sizes[row] > 0.0)
-    together = np.bincount(at.col, copies[at.row] * at.data * of_rows[at.row, row[at.col]], row.size)
-    spread = copies @ cells.power(2) - 2.0 * part * together + part**2 * squares[row]
-    spread, alone = (np.bincount(row, each, n_rows) for each in (spread, totals * (1.0 - part)))
-    return np.divide(spread, alone, out=weights, where=alone > 0.0), n_units
-
-
-def _indicator(shape: tuple[int, ...], row: IntArray, predicted: Sequence[Array]) -> csr_array:
-    """Places of cells in the tables of each method."""
-    places = [np.ravel_multi_index((np.full(row.size, at), row, each), shape) for at, each in enumerate(predicted)]
-    cells = np.tile(np.arange(row.size), len(places))
-    return csr_array((np.ones(cells.size), (cells, np.concatenate(places))), (row.size, int(np.prod(shape))))
+    sizes, squares = copies @ rows, copies @ rows.power(2)
+    weights = np.divide(squares, sizes, out=np.zeros(sizes.size), where=sizes > 0.0)
+    if met is not None:
+        outcomes, whole = met.toarray().reshape(copies.size, sizes.size, -1), rows.toarray()[:, :, None]
+        totals = np.tensordot(copies, outcomes, 1)
+        part = np.divide(totals, sizes[:, None], out=np.zeros(totals.shape), where=sizes[:, None] > 0.0)
+        spread, alone = copies @ ((outcomes - part * whole) ** 2).sum(axis=2), (totals * (1.0 - part)).sum(axis=1)
+        np.divide(spread, alone, out=weights, where=alone > 0.0)
+    return weights, int((copies @ (rows > 0.0))[sizes > 0.0].min())
 
 
 def _outcomes(shape: tuple[int, ...], weights: Array) -> csr_array:

@@ -292,7 +292,7 @@ def intervals(n_draws):
                 yield {**together, "draws": len(told), "covers": f"{held:.1%}", "width": f"{width:.3f}"}
 
 
-# Of the positives and of 950 negatives, what a method finds and what another one finds; how much both have in common.
+# Rates at which a method finds positives and 950 negatives, those of another one, and how much both have in common.
 CORNERS = [((tpr, fp / 950), (tpr, fp / 950), 0.5) for tpr in (0.02, 0.06, 0.1) for fp in (1, 5, 50)]
 CORNERS += [((0.98, 5 / 950), (0.98, 5 / 950), 0.5), ((0.6, 0.03), (0.6, 0.03), 0.9), ((0.8, 0.05), (0.5, 0.02), 0.6)]
 

@@ -125,12 +125,12 @@ def test_searches_share_the_time_that_is_left(ok, monkeypatch):
     assert seen[-1] > 2 * seen[0]
 
 
-def test_one_split_has_exact_intervals_and_no_spread(few, ok):
+def test_one_split_has_intervals_and_no_spread(few, ok):
     options = ("--splits", 1, "--trials", 2, "--cv", 3, "--param", "C=1")
-    text = ok("compare", "iris:1", *options)
-    assert "In brackets: 90 % interval" in text
-    assert all("±" not in cell for row in methods_of(text).values() for cell in row)
-    values = re.findall(r"\| (0\.\d{4}|1\.0000) \[(\d\.\d{4}), (\d\.\d{4})\]", text)
-    assert values
-    assert all(float(low) <= float(value) <= float(high) for value, low, high in values)
-    assert not re.search(r"\[\d\.\d{4}, ", ok("compare", "iris:1", *options, "--metric", "gmean"))
+    for metric in ("f1", "gmean"):
+        text = ok("compare", "iris:1", *options, "--metric", metric)
+        assert "In brackets: 90 % interval" in text
+        assert all("±" not in cell for row in methods_of(text).values() for cell in row)
+        values = re.findall(r"\| (0\.\d{4}|1\.0000) \[(\d\.\d{4}), (\d\.\d{4})\]", text)
+        assert values
+        assert all(float(low) <= float(value) <= float(high) for value, low, high in values)
