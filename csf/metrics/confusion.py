@@ -206,7 +206,7 @@ class WeightedF(MacroF):
     Examples
     --------
     >>> WeightedF().value(np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.05, 0.05, 0.1]]))
-    0.613
+    0.618
     """
 
     @property
