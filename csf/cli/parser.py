@@ -216,7 +216,7 @@ def _add_predict(commands):
         "--at-most",
         type=_capacity,
         metavar="K",
-        help="predict no more rows positive than K, the best ones; a number of rows, or a share in (0, 1)",
+        help="predict no more rows positive than K, the best ones, with reviews too; a number, or a share in (0, 1)",
     )
     command.set_defaults(quiet=False)
 
