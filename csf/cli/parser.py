@@ -220,7 +220,7 @@ def _add_predict(commands):
         "--at-most",
         type=_capacity,
         metavar="K",
-        help="predict no more rows positive than K, the best ones; a number of rows, or a share in (0, 1)",
+        help="predict no more rows positive than K, the best ones, with reviews too; a number, or a share in (0, 1)",
     )
     text = f"move the threshold to this share of positives, or to the one of these rows ({predict.ESTIMATE!r})"
     command.add_argument("--prevalence", type=_prevalence, metavar="SHARE", help=text)

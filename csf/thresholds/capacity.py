@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import expit
+from scipy.special import expit, ndtri, stdtrit
 
 from csf._common.messages import warn
 from csf._common.sklearn import num_samples, safe_indexing
@@ -20,7 +20,7 @@ from csf._common.typing import Array, BoolArray, IntArray, Samples
 from csf._common.validation import check_fraction
 from csf.data.responses import TIE, midpoint
 from csf.evaluate import Assessment
-from csf.evaluate.assessment import SPREAD, Resampling, n_draws_of
+from csf.evaluate.assessment import LEVEL, SPREAD, Resampling, n_draws_of
 from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
 from csf.metrics.registry import aim
@@ -204,7 +204,10 @@ class Ranked:
             kept = np.minimum(limits * (weight.sum() + more.sum()) / number, 1.0)
             sums = kept * (sums[:-1] + np.tensordot(more[0], means, 1))
             values.append(self.value(sums, self.total(weight) + more.sum(axis=0) @ totals))
-        return np.stack(values, axis=1) - np.nanmean(values, axis=0)[:, None]
+        # Amounts of a few rows say little of larger ones, as with Student's t.
+        number = acting(one, self.weight, self.weight)[0] / self.weight.sum() * store.copies.sum()
+        wider = stdtrit(number + 1.0, _UPPER) / ndtri(_UPPER) if self.in_costs else np.ones(number.size)
+        return wider[:, None] * (np.stack(values, axis=1) - np.nanmean(values, axis=0)[:, None])
 
     def take(self, columns: Sequence[Array] = ()) -> tuple[Ranked, IntArray]:
         """One sample of each kind, in an order that ranks, ``columns`` and costs decide, and which entries those are.
@@ -297,6 +300,8 @@ class Capacity:
 Acting = Callable[[Array, Array, Array], Array]
 # Samples that each kind of outcome is taken to have been met besides, as for `JudgedDecisions`.
 _UNMET = 0.5
+# Share of the draws below the upper end of an interval.
+_UPPER = 0.5 * (1.0 + LEVEL)
 
 
 def choices_by_score(

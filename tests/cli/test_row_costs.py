@@ -46,6 +46,11 @@ def test_search(ok, loans, tmp_path):
     labels = np.array([line.split(",")[0] for line in found.splitlines()[1:]])
     assert 0.3 < np.mean(labels == y.astype(str)) < 1.0
     assert X.shape[0] == labels.size
+    limited = [line.split(",") for line in ok("predict", files["model.skops"], loans, "--at-most", 20).splitlines()[1:]]
+    assert sum(line[0] == "1" for line in limited) == sum(line[-1] == "positive" for line in limited) == 20
+    # A fifth of these rows, or as many as without a limit on the alerts.
+    before = found.count("review")
+    assert 0 < sum(line[-1] == "review" for line in limited) <= max(100, before)
     for limit, k in (("40", 40), ("0.1", 50)):
         limited = ok("predict", files["model.skops"], loans, "--at-most", limit)
         assert sum(line.startswith("1,") for line in limited.splitlines()) == k
