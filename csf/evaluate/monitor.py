@@ -467,7 +467,8 @@ class Monitor:
         -------
         CostSearch
             A search with the same ``best_estimator_`` and the threshold that is best there; its ``score_interval_``
-            and ``threshold_interval_`` are those of these samples, and its ``monitor`` starts again.
+            and ``threshold_interval_`` are those of these samples, and its ``monitor`` starts again. Of several classes
+            its ``predict_proba`` is that of the model, in which the class weights of its training still are.
         """
         return retuned(self.search, X, y, **fit_params)
 
