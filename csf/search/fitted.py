@@ -137,9 +137,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         That is ``best_threshold_`` on another scale. ``None`` where no one number is: with several classes or costs of
         rows, and for scores that are no log-odds.
         """
-        rule = self._predicting
         if np.size(self.classes_) != 2 or hasattr(self, "row_rule_") or hasattr(self, "label_names_"):
             return None
+        rule = self._predicting
         if rule.threshold is None or not gives_log_odds(rule.estimator):
             return None
         p, (c_fn, c_fp) = float(expit(log_odds(rule.threshold, rule.method))), rule.costs

@@ -135,8 +135,8 @@ class Forecast:
             self._is_logged = True
             trials = f"{left} trials like the last one of {trial:.0f} s, and " if left else ""
             _LOGGER.warning(
-                "the search takes %.0f s more at most: %sthe last training; time_limit= ends it in time, n_jobs= shares "
-                "it among processors, a smaller n_trials= shortens it, and verbose=1 shows its progress",
+                "the search takes %.0f s more at most: %sthe last training; time_limit= ends it in time, n_jobs= "
+                "shares it among processors, a smaller n_trials= shortens it, and verbose=1 shows its progress",
                 *(rest, trials),
             )
 
