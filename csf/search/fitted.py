@@ -140,10 +140,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         That is ``best_threshold_`` on another scale. ``None`` where no one number is: with several classes or costs of
         rows, and for scores that are no log-odds.
         """
-        rule = self._predicting
-        if rule.threshold is None or hasattr(self, "row_rule_") or np.size(self.classes_) != 2:
+        if np.size(self.classes_) != 2 or hasattr(self, "row_rule_") or hasattr(self, "label_names_"):
             return None
-        if not gives_log_odds(rule.estimator):
+        rule = self._predicting
+        if rule.threshold is None or not gives_log_odds(rule.estimator):
             return None
         p, (c_fn, c_fp) = float(expit(log_odds(rule.threshold, rule.method))), rule.costs
         return p * c_fp / (p * c_fp + (1.0 - p) * c_fn)

@@ -131,13 +131,13 @@ class Forecast:
         trial, self._last = now - self._last, now
         self._n_trials += 1
         rest = left * trial + LAST * max(fold_seconds, default=0.0)
-        if left and not self._is_logged and rest > _SHORT and (is_like_first or self._n_trials > 1):
+        if not self._is_logged and rest > _SHORT and (is_like_first or self._n_trials > 1):
             self._is_logged = True
+            trials = f"{left} trials like the last one of {trial:.0f} s, and " if left else ""
             _LOGGER.warning(
-                "the search takes %.0f s more at most: %d trials like the last one of %.0f s, and the last training; "
-                "time_limit= ends it in time, n_jobs= shares it among processors, a smaller n_trials= shortens it, and "
-                "verbose=1 shows its progress",
-                *(rest, left, trial),
+                "the search takes %.0f s more at most: %sthe last training; time_limit= ends it in time, n_jobs= "
+                "shares it among processors, a smaller n_trials= shortens it, and verbose=1 shows its progress",
+                *(rest, trials),
             )
 
 

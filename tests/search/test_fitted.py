@@ -379,6 +379,8 @@ def test_margins_of_other_bases_are_no_probabilities():
     assert CostSearch(LinearSVC(), param_grid=None, n_trials=1, cv=3).fit(X, y).best_threshold_proba_ is None
     three = CostSearch(LogisticRegression(), "f1_macro", param_grid=None, n_trials=1, cv=3).fit(*data(3)[:2])
     assert three.best_threshold_proba_ is None
+    labels = CostSearch(LogisticRegression(), "f1_macro", param_grid=None, n_trials=1, cv=3).fit(X, np.c_[y, 1 - y])
+    assert labels.best_threshold_proba_ is None
     rows = CostSearch(LogisticRegression(), "savings", param_grid=None, cv=3).fit(X, y, fn_cost=2.0, fp_cost=1.0)
     assert rows.best_threshold_proba_ is None
 

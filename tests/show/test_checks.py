@@ -386,7 +386,7 @@ def verdict_of(kind="plain", held=None, **attributes):
 def test_the_verdict_reads_the_interval(low):
     """Of F1 the answer "positive" to all is worth 2 pos / (1 + pos)."""
     search, X, y = fitted("plain")
-    own = OWN._replace(value=0.95, interval=(low, 1.0))
+    own = replace(OWN, value=0.95, interval=(low, 1.0))
     held = held_out(search, X, y, None, None)._replace(judged=[own])
     pos = (y == search.pos_label_).mean()
     said = summarise(search, held).verdict

@@ -904,9 +904,6 @@ def test_an_index_in_another_order_is_warned_of(how, name):
         search.fit(whole, **(collections | {name: moved[how]}))
     with pytest.warns(UserWarning, match=f"the index of {name} is that of X in another order"):
         search.score(whole, **(collections | {name: moved[how]}))
-    # Of other rows, and of none.
+    # That of other rows is none of an order.
     shifted = dd.from_pandas(given[name].set_axis(np.arange(300) + 7), npartitions=3)
     search.score(whole, **(collections | {name: shifted}))
-    search.score(
-        whole.to_dask_array(lengths=True), **{key: da.from_array(v.to_numpy(), 100) for key, v in given.items()}
-    )
