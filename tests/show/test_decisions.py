@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from csf import CostSearch
 from csf.export import cost_rule, fixed_threshold
 from csf.plots import CapacityDisplay, ConeDisplay, NetBenefitDisplay
-from csf.show.decisions import answers_to_all, draw_costs
+from csf.report import summarise
+from csf.show.decisions import answers_to_all, draw_costs, paid_on
 from csf.show.held_out import held_out
 from tests.oracles import row_costs as oracle
 from tests.search.test_row_costs import COST, frame, table_of
@@ -28,10 +29,23 @@ def test_answers_to_all(search):
     least = min(known["negative for all rows"], known["positive for all rows"])
     by_row = known["each row by its own costs"]
     best = min(cost for name, cost in known.items() if name != "each row by its own costs")
-    assert search.summary().numbers[2][0] == f"{best - by_row:.4g}"
+    assert search.summary().numbers[2][0] == f"{best - by_row:.4g} a row"
     assert by_row < known["one threshold on the probability"] < least
     if search.row_rule_ == "plain":
         assert 1 - by_row / least == pytest.approx(search.best_score_)
+
+
+def test_what_is_paid_on_held_out_rows(search):
+    X, y = frame()
+    held = held_out(search, X[:200], y[:200], None, {"all": np.ones(200, dtype=int)})
+    known, found = paid_on(search, held), search.predict(X[:200]) == 1
+    assert list(known) == ["positive for all rows", "negative for all rows", "all", "this search"]
+    assert known["this search"] == pytest.approx(oracle.paid(table_of(X[:200]), y[:200], found) / 200)
+    assert known["all"] == known["positive for all rows"]
+    saved, whole = summarise(search, held).numbers[2]
+    least = min(known["positive for all rows"], known["negative for all rows"])
+    assert saved == f"{least - known['this search']:.4g} a row"
+    assert "on 200 held-out rows" in whole
 
 
 def test_costs_are_drawn_at_each_threshold(search):
