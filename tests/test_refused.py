@@ -39,7 +39,7 @@ REFUSED = {
     "a scorer of estimators": (lambda: search(lambda estimator, X, y: 0.0), "sample_weight=None"),
     "a scorer with a label": (lambda: search(make_scorer(f1_score, pos_label=1)), "give it to the search"),
     "a scorer without an average": (lambda: search(make_scorer(f1_score, average=None)), "give it an average"),
-    "a name of a scorer": (lambda: search("f1_weighted"), "'f1_macro' counts all classes alike"),
+    "a name of a scorer": (lambda: search("precision_weighted"), "average='weighted'"),
     "labels for scores": (lambda: csf.decide(Y, PRED), "give scores or probabilities"),
     "probabilities of two classes": (lambda: csf.decide(Y, PROBA), "such as score[:, 1]"),
     "a constant score": (lambda: csf.decide(Y, np.zeros(300)), "no threshold separates any"),

@@ -304,7 +304,7 @@ def binary_target(values: Array, positive: str | None = None) -> tuple[Array, La
 
 def read_weights(path: str, column: str, form: TableFormat = USUAL) -> Array:
     """Sample weights in a column of a table."""
-    frame = read_table(path, form)
+    frame = read_table(path, form=form)
     if column not in frame.columns:
         raise CliError(f"{path} has no column {column!r}; it has {listed(frame.columns)}")
     return _weights(frame[column])

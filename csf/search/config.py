@@ -618,8 +618,8 @@ class SearchConfig(SearchOptions):
         for what, absent in missing.items():
             if absent:
                 raise ValueError(f"confidence={self.confidence!r} needs {what}; give it, or leave out confidence")
-        if self.constraint is not None:
-            check_rates(get_constraint(self.constraint))
+        if (constraint := get_constraint(self.constraint)) is not None:
+            check_rates(constraint)
         if self.splits_are_given:
             raise ValueError(
                 "confidence= holds out calibration samples before it makes the folds, so cv cannot be a fixed list "

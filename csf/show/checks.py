@@ -741,14 +741,13 @@ def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
     several = hasattr(search, "label_names_") or is_class_search(search)
     rarest = "" if several else f", with {search.class_count_.min():g} samples of the rarer class"
     chosen = "" if search.n_trials_ == 1 else f"; corrected for the choice among {search.n_trials_} trials"
-    same = _same_answer(search) if is_row_search(search) else ""
+    same = _note_of_same_answer(search) if is_row_search(search) else ""
     return f"{judged}{rarest}{chosen}. The interval is for all data of this kind; a small test set varies more.{same}"
 
 
-def _same_answer(search: Any) -> str:
-    """What the same answer to all is worth, where the interval of costs of rows is not above that."""
-    positive, _, negative, _ = answers_to_all(search).values()
-    worth = search.row_costs_.value(min(negative, positive), negative, positive, 1.0)
+def _note_of_same_answer(search: Any) -> str:
+    """Say what the same answer to all is worth, where the interval of costs of rows is not above that."""
+    worth = _same_answer(search, None)
     if worth < search.score_interval_[0]:
         return ""
     return (

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from csf._common.sklearn import named_models
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
-from csf._common.validation import check_labels, check_samples, check_weights
+from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights
 from csf.data.labels import read_codes
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.predictions import Predictions, difference_of, label_answers
@@ -154,6 +154,7 @@ def held_out(
     if X is None or y is None:
         raise ValueError("give X and y together: samples that fit has not seen, and their labels")
     others = {f"rivals[{name!r}]": predicted for name, predicted in (rivals or {}).items()}
+    check_in_memory(X=X, y=y)
     X, given = check_samples(X, y, sample_weight=sample_weight, **others)
     labels = truth = _read_truth(search, given)
     if is_row_search(search):

@@ -677,4 +677,4 @@ def test_a_file_sorted_by_class_with_its_row_number(run, tmp_path):
     assert "Look at its features before you use it." in page.read_text(encoding="utf-8")
     _, out, err = run(*flags, "--drop", "Unnamed: 0")
     assert err == ""
-    assert "Use it." in out
+    assert "Look at its features" not in out

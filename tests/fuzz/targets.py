@@ -51,7 +51,7 @@ REASONS = {
     "writes a page; its own tests give it hostile names": "csf.report.write_comparison csf.report.write_report",
     "takes a report of skore, and hands its scores to csf.decide": "csf.report.ThresholdCheck",
     "its own tests give it bad values, costs and columns": """
-        csf.metrics.ConfusionFunction csf.metrics.Review csf.metrics.RowCosts
+        csf.metrics.ConfusionFunction csf.metrics.Review csf.metrics.RowCosts csf.metrics.WeightedF
     """,
     "checked as those of Grid and of WeightedAccuracy": "csf.strategies.Ladder csf.metrics.MeanCost",
     "abstract": """
@@ -66,7 +66,7 @@ REASONS = {
         csf.bounds.bound_with_margin csf.thresholding.curve_at_prevalence
     """,
     "the unchecked core of threshold_curve": "csf.thresholding.sweep csf.thresholding.sweep_several",
-    "reads or writes files": "csf.streams.save_stream csf.streams.load_stream",
+    "reads or writes files": "csf.streams.save_stream csf.streams.load_stream csf.load",
     "needs river": "csf.online.RiverClassifier",
 }
 EXEMPT = {name: reason for reason, names in REASONS.items() for name in names.split()}

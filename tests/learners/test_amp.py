@@ -165,7 +165,7 @@ def test_metrics_that_reward_errors_are_refused():
     from csf.metrics import FalsePositiveRate
 
     model, (X, y) = AMP(FalsePositiveRate()), draw(0)
-    with pytest.raises(ValueError, match="falls with both errors"):
+    with pytest.raises(ValueError, match="larger must be better"):
         model.fit(X, y)
 
 

@@ -52,7 +52,6 @@ def search(**options):
         ({"pos_label": "yes"}, ValueError, r"pos_label='yes' is not a label of y, which holds \[0, 1\]"),
         ({"param_grid": {"gamma": [1.0]}}, ValueError, "Invalid parameter 'gamma'"),
         ({"sample_weight_name": 3}, TypeError, "sample_weight_name must be a str or None, got 3"),
-        ({"base": LinearSVC(class_weight={"yes": 2})}, ValueError, "names labels that the base does not see"),
         (
             {"strategy": lambda trials, *, metric, pos: 2.0},
             ValueError,
@@ -229,3 +228,10 @@ def test_the_same_index_and_others_are_not_warned_of(index):
     target = pd.Series(y, index=index)
     search(n_trials=1, refit=False).fit(pd.DataFrame(X, index=np.arange(40) + 7), target)
     search(n_trials=1, refit=False).fit(X, target)
+
+
+@pytest.mark.filterwarnings("ignore:the base has class_weight")
+def test_class_weights_of_unknown_labels():
+    y = np.arange(60) % 2
+    with pytest.raises(ValueError, match="not in class_weight"):
+        CostSearch(LinearSVC(class_weight={"yes": 2})).fit(y[:, None] + np.linspace(0, 2, 60)[:, None], y)

@@ -83,7 +83,8 @@ def test_labels_and_weights_reach_the_curve():
     y, weight = np.where(Y == 1, "a", "b"), RNG.random(400)
     named = clone(SEARCH).set_params(pos_label="a").fit(X, y, sample_weight=weight)
     curve = named.threshold_curve(X, y, weight)
-    expected = threshold_curve(Y, named.best_estimator_.decision_function(X), sample_weight=weight)
+    # The base knows the user's labels, of which "b" is the last one.
+    expected = threshold_curve(Y, -named.best_estimator_.decision_function(X), sample_weight=weight)
     np.testing.assert_allclose(curve.fn, expected.fn)
     np.testing.assert_allclose(curve.fp, expected.fp)
     assert ThresholdCurveDisplay.from_estimator(named, X, y).threshold == named.best_threshold_

@@ -217,7 +217,7 @@ class Tilted(Metric):
     """Constant in exact arithmetic, torn apart by rounding."""
 
     def value(self, fn, fp, *, pos):
-        return (0.1 + fn + fp) - (fn + fp)
+        return np.where(fn + fp > 0.0, (0.1 + fn + fp) - (fn + fp), 0.1 + 1e-15)
 
 
 def test_rounding_does_not_break_ties():
@@ -372,7 +372,7 @@ class Never:
     """A constraint that nothing satisfies and that rounding tears apart."""
 
     def violation(self, fn, fp, *, pos):
-        return (0.1 + fn + fp) - (fn + fp)
+        return np.where(fn + fp > 0.0, (0.1 + fn + fp) - (fn + fp), 0.1 + 1e-15)
 
 
 def test_equal_violations_are_decided_by_the_metric():
