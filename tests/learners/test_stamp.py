@@ -252,7 +252,7 @@ class Rising(LinearFractional):
 
 def test_metrics_that_rise_with_an_error_are_refused():
     model = STAMP(Rising())
-    with pytest.raises(ValueError, match="'rising' is worth .*; larger must be better"):
+    with pytest.raises(ValueError, match=r"'rising' is worth .*; larger must be better"):
         model.fit([[0.0], [1.0]], [0, 1])
 
 
