@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from csf import CostSearch, ErrorProfile, Trial
-from csf.evaluate.trials import outcome
 from csf.metrics import FBeta
 from csf.metrics.profile import Hull
+from csf.metrics.trials import outcome
 
 # What the papers do, without the defaults that make the plain call good; quick, and the same from version to version.
 PAPER = {"strategy": "cone", "param_grid": None, "cv": 5, "threshold": "tune", "normalize": "none"}

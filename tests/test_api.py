@@ -127,7 +127,7 @@ def test_the_names_people_start_with():
     for package, names in {
         "csf.metrics": {"METRICS", "Metric", "LinearFractional", "FBeta", "get_metric"},
         "csf.strategies": {"STRATEGIES", "Strategy", "Proposal", "Cone", "get_strategy"},
-        "csf.search.bounds": {"BOUNDS", "Bound", "ConeBound", "DiagonalBound", "SupportLineBound"},
+        "csf.bounds": {"BOUNDS", "Bound", "ConeBound", "DiagonalBound", "SupportLineBound"},
         "csf.thresholding": {"ThresholdCurve", "threshold_curve"},
         "csf.testing": {"check_metric", "check_online", "check_strategy", "check_trainer"},
     }.items():
@@ -141,7 +141,7 @@ import sys
 import joblib, numba, sklearn.base, sklearn.model_selection, tqdm.auto
 before = set(sys.modules)
 import csf
-import csf.search.bounds, csf.metrics, csf.strategies, csf.testing, csf.thresholding
+import csf.bounds, csf.metrics, csf.strategies, csf.testing, csf.thresholding
 print(sorted({name.split('.')[0] for name in set(sys.modules) - before}))
 """
     out = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)

@@ -7,12 +7,12 @@ from sklearn.utils import estimator_html_repr
 
 from csf.fenchel import FenchelSVM
 from csf.online import FOFO
+from csf.plugin import PlugInClassifier
 from csf.structural import TwoPassMiniBatch
-from csf.thresholding import PlugInClassifier
 
 PAGES = {
     "csf.CostSearch": paper_search(LinearSVC()),
-    "csf.thresholding.PlugInClassifier": PlugInClassifier(LinearSVC()),
+    "csf.plugin.PlugInClassifier": PlugInClassifier(LinearSVC()),
     "csf.fenchel.FenchelSVM": FenchelSVM(),
     "csf.online.FOFO": FOFO(),
     "csf.structural.TwoPassMiniBatch": TwoPassMiniBatch("pauc"),

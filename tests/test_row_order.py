@@ -46,11 +46,11 @@ EXEMPT = {
     "csf.thresholding.sweep_several": CORE,
     "csf.thresholding.CatBoostMetric.evaluate": "CatBoost calls it, with arrays of its own",
     "csf.online.RiverClassifier.score": "needs river",
-    "csf.distributed.dask.DaskCostSearch.fit": "see tests/distributed/dask/test_search.py",
-    "csf.distributed.dask.DaskCostSearch.score": "see tests/distributed/dask/test_search.py",
+    "csf.dask.DaskCostSearch.fit": "see tests/dask/test_search.py",
+    "csf.dask.DaskCostSearch.score": "see tests/dask/test_search.py",
     # Inherited, and walked as those of CostSearch.
-    "csf.distributed.dask.DaskCostSearch.prevalence": "csf.search.CostSearch.prevalence",
-    "csf.distributed.dask.DaskCostSearch.report": "csf.search.CostSearch.report",
+    "csf.dask.DaskCostSearch.prevalence": "csf.search.CostSearch.prevalence",
+    "csf.dask.DaskCostSearch.report": "csf.search.CostSearch.report",
     # Abstract, and walked as those of other classes.
     "csf.online.LinearOnlineClassifier.score": "csf.online.OFO.score",
     "csf.online.OnlineClassifier.score": "csf.online.OFO.score",
@@ -157,11 +157,11 @@ CALLS = {
     "csf.metrics.RowCosts.score": [(RowCosts(fn=None).score, LABELS | {"X": X} | COSTS)],
     "csf.Study.from_target": [(Study.from_target, {"y": Y, "sample_weight": ONES})],
     "csf.Study.tell": [(lambda **rows: told(**rows), LABELS | {"y_score": SCORE, "sample_weight": np.ones(N)})],
-    "csf.evaluate.Monitor.update": [
+    "csf.monitoring.Monitor.update": [
         (watched, {"y": Y, "y_pred": PRED}),
         (partial(watched, Constraint(MeanCost(5.0), "<=", 1.5)), {"y": Y, "y_pred": PRED, "cost": COST}),
     ],
-    "csf.evaluate.Monitor.retune": [(lambda **rows: search().monitor("f1 >= 0.1").retune(**rows), WEIGHTED)],
+    "csf.monitoring.Monitor.retune": [(lambda **rows: search().monitor("f1 >= 0.1").retune(**rows), WEIGHTED)],
     "csf.export.CostRule.predict": [
         (lambda **rows: export.cost_rule(costly()).predict(**rows), {"score": PROBA, "fn": COST, "fp": COST})
     ],
@@ -199,7 +199,7 @@ CALLS = {
     ],
 }
 LEARNERS = {
-    "csf.thresholding": ("BisectionPlugIn", "FrankWolfePlugIn", "PlugInClassifier", "RandomizedFrankWolfePlugIn"),
+    "csf.plugin": ("BisectionPlugIn", "FrankWolfePlugIn", "PlugInClassifier", "RandomizedFrankWolfePlugIn"),
     "csf.fenchel": ("AMP", "FenchelSVM"),
     "csf.structural": ("CuttingPlane", "FTRL", "OnePassMiniBatch", "ProjectedSubgradient", "TwoPassMiniBatch"),
     "csf.online": ("FOFO", "OFO", "OMCSL", "SPADE", "STAMP", "OnlineLogistic"),

@@ -22,8 +22,8 @@ import csf.structural
 from csf import CostSearch
 from csf.fenchel import AMP, FenchelSVM
 from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP, OnlineLogistic, RiverClassifier
+from csf.plugin import BisectionPlugIn, FrankWolfePlugIn, PlugInClassifier, RandomizedFrankWolfePlugIn
 from csf.structural import FTRL, CuttingPlane, OnePassMiniBatch, ProjectedSubgradient, TableLoss, TwoPassMiniBatch
-from csf.thresholding import BisectionPlugIn, FrankWolfePlugIn, PlugInClassifier, RandomizedFrankWolfePlugIn
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -27,9 +27,9 @@ from csf.cli.problem import (
 )
 from csf.cli.tables import CliError, format_mean, format_number, format_table
 from csf.metrics.registry import aim_of
-from csf.search.strategies import STRATEGIES, get_strategy
+from csf.report.page import Comparison, write_comparison
 from csf.search.study import powers_of
-from csf.show.report import Comparison, write_comparison
+from csf.strategies import STRATEGIES, get_strategy
 
 
 def run(options: Namespace, say: Callable[..., Any]) -> None:

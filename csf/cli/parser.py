@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from csf._common.messages import did_you_mean
+from csf.bounds import BOUNDS
 from csf.cli import VERSION, compare, predict, search
 from csf.cli.data import built_in
 from csf.cli.problem import BASES, base_names
@@ -20,10 +21,9 @@ from csf.cli.tables import ENCODING, SUFFIXES, CliError, in_options
 from csf.data.costs import NORMALIZATIONS
 from csf.metrics import CONFUSION_METRICS, METRICS
 from csf.metrics.row_costs import OUTCOMES
-from csf.search.bounds import BOUNDS
+from csf.report.checks import CHECKS
 from csf.search.config import SearchConfig
-from csf.search.strategies import STRATEGIES
-from csf.show.checks import CHECKS
+from csf.strategies import STRATEGIES
 
 # What a user can mend, as against a fault of the program.
 _EXPECTED = (CliError, ValueError, TypeError, OSError, MemoryError)

@@ -42,16 +42,16 @@ from csf.evaluate.predictions import Predictions
 from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import OUTCOMES, RowCosts, row_costs
+from csf.plots.cone import ConeDisplay
+from csf.plots.decisions import draw_costs
+from csf.report.page import Comparison, check_page, draw_outcomes
 from csf.search import CostSearch
 from csf.search.config import AUTO, SearchConfig, shared_effort, steps_of, strategy_of
 from csf.search.problem import ClassProblem, ThresholdProblem, class_metric, planned_models
 from csf.search.row_costs import RowProblem
-from csf.search.strategies import Ladder
 from csf.search.study import ClassStudy
-from csf.show.cone import ConeDisplay
-from csf.show.decisions import draw_costs
-from csf.show.report import Comparison, check_page, draw_outcomes
-from csf.thresholds.linear_rule import confusion_of
+from csf.strategies import Ladder
+from csf.thresholding.linear_rule import confusion_of
 from csf.trainers import seeded
 
 if TYPE_CHECKING:

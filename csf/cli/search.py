@@ -36,14 +36,15 @@ from csf.cli.problem import (
     shows_progress,
 )
 from csf.cli.tables import CliError, format_number, format_table, in_options, is_number, require, way_out
+from csf.export.rules import linear_rule, table_rule
 from csf.metrics import Review
+from csf.plots.decisions import answers_to_all, reviewed_in_words
+from csf.plots.words import short, spread
+from csf.report.checks import SUSPICIONS, summarise, threshold_in_words
+from csf.report.held_out import Judged, held_out
+from csf.report.page import check_page, write_report
 from csf.search.decide import Decision, decide
-from csf.show.checks import SUSPICIONS, summarise, threshold_in_words
-from csf.show.decisions import answers_to_all, reviewed_in_words
-from csf.show.held_out import Judged, held_out, short, spread
-from csf.show.report import check_page, write_report
-from csf.show.rules import linear_rule, table_rule
-from csf.thresholds.linear_rule import counts_of
+from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:
     from csf._common.typing import Array

@@ -29,7 +29,7 @@ import numpy as np
 
 from csf._common.files import UNPACKING, reading
 from csf._common.messages import warn
-from csf.show.checks import is_counter
+from csf.report.checks import is_counter
 
 
 class CliError(Exception):

@@ -326,7 +326,7 @@ def cost_channel(base: Estimator, *, sample_weight_name: str | None = None, weig
             f"{type(last).__name__} takes no weights: its fit has no sample_weight and it has no class_weight "
             "parameter, so costs cannot reach it. Use a base that has one of them (LinearSVC, LogisticRegression, "
             "RandomForestClassifier, ...), name the fit argument with sample_weight_name=, or tune only a "
-            "threshold with csf.thresholding.PlugInClassifier"
+            "threshold with csf.plugin.PlugInClassifier"
         )
     if weighted and not found.carries_samples:
         raise ValueError(

@@ -15,7 +15,7 @@ from csf._common.typing import Array, BoolArray, FloatArray, IntArray
 from csf._common.validation import check_class_totals
 from csf.data.responses import TIE, midpoint
 from csf.metrics.profile import ErrorProfile
-from csf.thresholds.curve import Cut, ThresholdCurve, sweep
+from csf.thresholding.curve import Cut, ThresholdCurve, sweep
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric

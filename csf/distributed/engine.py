@@ -22,8 +22,8 @@ from csf.data.responses import above, natural_threshold, positive_score
 from csf.distributed.counts import CountedCut, MemoryScores, PartScores, Scored, counted_cut, own_decision
 from csf.evaluate import ScoreRow, ScoreStore
 from csf.evaluate.choices import decisions
-from csf.evaluate.trials import known_hull, outcome
 from csf.metrics.profile import ErrorProfile
+from csf.metrics.trials import known_hull, outcome
 from csf.search.config import FAST, SLOW, Model, RaceStep, SearchConfig, SearchEffort, chooser_of, steps_of
 from csf.search.estimator import CostSearch
 from csf.search.loop import Deadline, SearchLoop
@@ -34,8 +34,8 @@ from csf.search.training import BatchTrainer, HeldOutPredictions, TrainedTrial, 
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
-    from csf.evaluate.trials import CompleteFields, Trial
     from csf.metrics.base import Metric
+    from csf.metrics.trials import CompleteFields, Trial
     from csf.search.study import Study
 
 # ---------------------------------------------------------------- the contract

@@ -10,9 +10,8 @@ from csf.evaluate.assessment import (
 )
 from csf.evaluate.choices import Chooser, differences, standard_error
 from csf.evaluate.draws import CodedRow, Retuned, retune
-from csf.evaluate.monitor import Monitor
 from csf.evaluate.predictions import Difference, difference, interval
-from csf.evaluate.trials import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow
+from csf.evaluate.stores import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow
 
 __all__ = [
     "AssessedMixin",
@@ -22,7 +21,6 @@ __all__ = [
     "Difference",
     "EntryStore",
     "MAX_BYTES",
-    "Monitor",
     "Resampling",
     "Retuned",
     "ScoreRow",

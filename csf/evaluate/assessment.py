@@ -33,7 +33,7 @@ from csf.metrics import get_metric
 if TYPE_CHECKING:
     from csf._common.typing import BoolArray
     from csf.evaluate.choices import Chosen
-    from csf.evaluate.trials import ScoreRow, ScoreStore, TrialKey
+    from csf.evaluate.stores import ScoreRow, ScoreStore, TrialKey
     from csf.metrics.base import Metric
 
 # ---------------------------------------------------------------- the resampler

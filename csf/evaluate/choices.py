@@ -24,7 +24,7 @@ from csf.evaluate.draws import (
 
 if TYPE_CHECKING:
     from csf.evaluate.draws import CodedRow, Units
-    from csf.evaluate.trials import ScoreRow, ScoreStore
+    from csf.evaluate.stores import ScoreRow, ScoreStore
     from csf.metrics.base import Metric
 
 # ---------------------------------------------------------------- decisions and the error of their value

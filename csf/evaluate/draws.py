@@ -24,7 +24,7 @@ from csf.metrics.base import LinearFractional
 
 if TYPE_CHECKING:
     from csf._common.typing import Values
-    from csf.evaluate.trials import EntryStore, ScoreRow, ScoreStore
+    from csf.evaluate.stores import EntryStore, ScoreRow, ScoreStore
     from csf.metrics.base import Metric
 
 # ---------------------------------------------------------------- sums of weights as shares

@@ -24,7 +24,7 @@ from csf.data.folds import read_groups
 from csf.data.labels import Labels, has_several_columns, read_codes, read_labels
 from csf.evaluate.assessment import interval as percentiles
 from csf.evaluate.draws import grouped
-from csf.evaluate.trials import EntryStore
+from csf.evaluate.stores import EntryStore
 from csf.metrics import ConfusionMetric, get_confusion_metric
 from csf.metrics.constraints import CELLS, share_of
 from csf.metrics.registry import LabelMetric, for_classes, get_label_metric, get_quantity, values_of_tables

@@ -32,9 +32,9 @@ from csf.data.responses import response_method
 from csf.evaluate.choices import Chooser, Margins, ModelMargin
 from csf.metrics.constraints import Review, get_constraint
 from csf.metrics.registry import aim
-from csf.search.strategies import Ladder, Strategy, get_strategy
-from csf.search.strategies.named import OnlyEqualCosts
-from csf.thresholds.certificates import check_rates
+from csf.strategies import Ladder, Strategy, get_strategy
+from csf.strategies.named import OnlyEqualCosts
+from csf.thresholding.certificates import check_rates
 from csf.trainers import ENGINES
 from csf.trainers.boosters import rounds_of
 from csf.trainers.linear import linear_kind

@@ -20,9 +20,9 @@ from csf.search.estimator import CostSearch
 if TYPE_CHECKING:
     from csf.metrics.constraints import Constraint
     from csf.metrics.registry import MetricLike
-    from csf.thresholds.certificates import Guarantee
-    from csf.thresholds.curve import ThresholdCurve
-    from csf.thresholds.linear_rule import LinearRule
+    from csf.thresholding.certificates import Guarantee
+    from csf.thresholding.curve import ThresholdCurve
+    from csf.thresholding.linear_rule import LinearRule
 
 # Rows of probabilities sum to 1 up to the rounding of single precision and of printed digits.
 _SUM = 1e-3

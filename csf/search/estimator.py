@@ -48,14 +48,14 @@ from csf.search.problem import (
 )
 from csf.search.row_costs import RowProblem
 from csf.search.workers import LocalTrainer, threads_for
-from csf.thresholds.capacity import Answered, Bands, Capacity, Ranked, Reviewed, capacity_of, predict_within, reviewed
-from csf.thresholds.linear_rule import no_threshold
-from csf.thresholds.row_costs import RowRule
-from csf.thresholds.rule import ThresholdClassifier, base_has
+from csf.thresholding.capacity import Answered, Bands, Capacity, Ranked, Reviewed, capacity_of, predict_within, reviewed
+from csf.thresholding.linear_rule import no_threshold
+from csf.thresholding.row_costs import RowRule
+from csf.thresholding.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
-    from csf.thresholds.curve import ThresholdCurve
+    from csf.thresholding.curve import ThresholdCurve
 
 _base_has_scores = base_has("decision_function", "predict_proba")
 
@@ -115,7 +115,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         What the classifier must satisfy on held-out predictions, e.g. ``"precision >= 0.8, fpr <= 0.01"``.
     confidence : float, default=None
         Probability, in (0, 1), with which the constraint also holds on new data. The promise breaks if you repeat the
-        search until one passes. Unequal groups or weights seldom pass. See `csf.thresholds.certificates`.
+        search until one passes. Unequal groups or weights seldom pass. See `csf.thresholding.certificates`.
     calibration : float, default=0.3
         Share of the samples that tests the constraint when ``confidence`` is given.
     threshold : {"stable", "tune", None}, default="stable"

@@ -13,25 +13,25 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from csf import _common
 from csf._common.messages import warn
 from csf._common.sklearn import SummaryMixin, pass_on_features
 from csf._common.typing import Array, PathLike, Samples
-from csf.evaluate import AssessedMixin, Monitor
+from csf.evaluate import AssessedMixin
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.registry import get_label_metric, metric_of
+from csf.monitoring import Monitor
 from csf.search.outcome import in_order
-from csf.thresholds.capacity import Answered
-from csf.thresholds.linear_rule import RuleOfClasses, Sigmoid
-from csf.thresholds.prevalence import Prevalence, estimate_prevalence
-from csf.thresholds.row_costs import gives_log_odds, log_odds
+from csf.thresholding.capacity import Answered
+from csf.thresholding.linear_rule import RuleOfClasses, Sigmoid
+from csf.thresholding.prevalence import Prevalence, estimate_prevalence
+from csf.thresholding.row_costs import gives_log_odds, log_odds
 
 if TYPE_CHECKING:
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
     from csf.metrics import Constraint
-    from csf.thresholds.curve import ThresholdCurve
-    from csf.thresholds.linear_rule import LinearRule
+    from csf.thresholding.curve import ThresholdCurve
+    from csf.thresholding.linear_rule import LinearRule
 
 
 def class_attributes(labels: Labels) -> dict[str, Any]:
@@ -250,7 +250,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             the lower end of ``score_interval_``.
         alpha : float, default=0.05
             Probability of an alarm at any time while the level is kept, however often one looks: at most so large,
-            where whether a label is there does not depend on the class (see `csf.evaluate.Monitor`).
+            where whether a label is there does not depend on the class (see `csf.monitoring.Monitor`).
         audit : float, default=1
             Share of the samples not predicted positive that have labels, drawn at random: 1 for all, 0 for none, where
             precision alone can be watched. Those that are predicted positive all have labels.
@@ -262,7 +262,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
         Returns
         -------
-        csf.evaluate.Monitor
+        csf.monitoring.Monitor
             Takes labels in batches of any size: ``update(y, y_pred)``. Where labels of one class come later than those
             of the other, give it a batch when all its labels are in.
 
@@ -440,7 +440,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         (True, 'f1 to expect on new data')
         """
         check_is_fitted(self, "best_score_")
-        return _common.summarise(self)
+        # What plots and pages import lies below them, so that searches import neither before they are asked for one.
+        from csf.report import summarise
+
+        return summarise(self)
 
     def report(
         self,
@@ -484,6 +487,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             another format, or the search is one of several labels that share a threshold.
         """
         check_is_fitted(self, "best_score_")
-        fitted: Any = self
+        from csf.report import write_report
+
         options: dict[str, Any] = {"sample_weight": sample_weight, "rivals": rivals, "title": title, "facts": facts}
-        _common.write_report(fitted, path, X, y, mute=mute, **options)
+        write_report(self, path, X, y, mute=mute, **options)

@@ -21,15 +21,15 @@ from csf.data.labels import LabelMatrix, label_strata, read_codes
 from csf.evaluate import MAX_BYTES, mean_assessment
 from csf.evaluate.assessment import LabelledSamples, SampleDraws, assess_sample_means
 from csf.evaluate.choices import decisions
-from csf.evaluate.trials import nothing_worked
 from csf.metrics.registry import LabelMetric, get_label_metric
+from csf.metrics.trials import nothing_worked
 from csf.search.config import chooser_of, cv_of, effort_of, shared_effort, split_seed
 from csf.search.outcome import Outcome, SearchOutcome
 from csf.search.problem import Plan, ThresholdProblem, is_prefit
 from csf.search.selection import N_DRAWS, averaged_cut
-from csf.search.strategies import Ladder
-from csf.thresholds.curve import sweep
-from csf.thresholds.rule import ThresholdRule
+from csf.strategies import Ladder
+from csf.thresholding.curve import sweep
+from csf.thresholding.rule import ThresholdRule
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment, ScoreRow, ScoreStore
     from csf.search.config import SearchConfig
     from csf.search.loop import Deadline
-    from csf.thresholds.curve import ThresholdCurve
+    from csf.thresholding.curve import ThresholdCurve
     from csf.trainers.base import Trainer, Training
 
 # ---------------------------------------------------------------- fitted classifiers with their thresholds

@@ -21,7 +21,7 @@ from csf._common.identity import fingerprint
 from csf._common.messages import warn
 from csf._common.sklearn import NoCallbackContext
 from csf._common.typing import Costs, PathLike
-from csf.evaluate.trials import Trial, first_line, nothing_worked
+from csf.metrics.trials import Trial, first_line, nothing_worked
 from csf.search.training import BatchTrainer, TrainedTrial, Work
 from csf.solvers import HingeSolution, Solution
 from csf.trainers.base import Known, WarmStarts

@@ -17,16 +17,16 @@ from csf._common.typing import Array
 from csf._common.validation import check_fraction, check_labels, check_weights, floats
 from csf.evaluate import Chooser, ScoreRow, ScoreStore, TrialKey, assess, seed_of
 from csf.evaluate.choices import BEST
-from csf.evaluate.trials import Trial, gap, nothing_worked, outcome
 from csf.metrics.base import rank
 from csf.metrics.profile import ErrorProfile, Hull
-from csf.search.bounds import bound_with_margin
+from csf.metrics.trials import Trial, gap, nothing_worked, outcome
+from csf.search.margin import bound_with_margin
 from csf.search.selection import choose
-from csf.search.strategies.base import level_of_costs
-from csf.thresholds.capacity import Bands, Ranked, bands_of_score, choices_by_score, rank_by_score
-from csf.thresholds.class_choice import Candidate, assess_class, choose_class
-from csf.thresholds.curve import Cut, ThresholdCurve, sweep_several
-from csf.thresholds.linear_rule import (
+from csf.strategies.base import level_of_costs
+from csf.thresholding.capacity import Bands, Ranked, bands_of_score, choices_by_score, rank_by_score
+from csf.thresholding.class_choice import Candidate, assess_class, choose_class
+from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
+from csf.thresholding.linear_rule import (
     LinearRule,
     RuleOfClasses,
     confusion_of,
@@ -34,8 +34,8 @@ from csf.thresholds.linear_rule import (
     no_threshold,
     tune_rule,
 )
-from csf.thresholds.prevalence import curve_at_prevalence
-from csf.thresholds.rule import Leaning
+from csf.thresholding.prevalence import curve_at_prevalence
+from csf.thresholding.rule import Leaning
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from csf.metrics.constraints import Review
     from csf.search.config import SearchConfig
     from csf.search.selection import Choice
-    from csf.thresholds.certificates import Guarantee
-    from csf.thresholds.class_choice import ClassStore
+    from csf.thresholding.certificates import Guarantee
+    from csf.thresholding.class_choice import ClassStore
 
 # ---------------------------------------------------------------- tables of trials
 

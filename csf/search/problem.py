@@ -27,11 +27,11 @@ from csf.data.labels import places_of, read_classes, read_labels
 from csf.data.responses import PROBABILITIES_FIRST, respond, response_method
 from csf.evaluate import MAX_BYTES, ScoreStore, seed_of
 from csf.evaluate.choices import decisions
-from csf.evaluate.trials import Trial
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import for_classes
 from csf.metrics.row_costs import row_costs
+from csf.metrics.trials import Trial
 from csf.search.config import (
     AUTO,
     BEYOND,
@@ -53,12 +53,12 @@ from csf.search.config import (
 from csf.search.loop import Checkpoint
 from csf.search.outcome import ClassOutcome, Outcome, SearchOutcome, conclude, conclude_classes, curve_of, reason_of
 from csf.search.selection import Race, races, stable_choice
-from csf.search.strategies import EqualCostsFirst, ImbalanceRatio, Ladder, get_strategy
 from csf.search.study import ClassStudy, Study
 from csf.search.training import ClassJudge, FoldResult, ThresholdJudge, warn_of_one_side
-from csf.thresholds.certificates import Scored, certify
-from csf.thresholds.linear_rule import RuleOfClasses, aligned_scores
-from csf.thresholds.rule import ThresholdRule
+from csf.strategies import EqualCostsFirst, ImbalanceRatio, Ladder, get_strategy
+from csf.thresholding.certificates import Scored, certify
+from csf.thresholding.linear_rule import RuleOfClasses, aligned_scores
+from csf.thresholding.rule import ThresholdRule
 from csf.trainers import Prepared, make_trainers, seeded
 from csf.trainers.base import unset_seeds
 
@@ -70,8 +70,8 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
     from csf.search.config import SearchConfig, SearchEffort
-    from csf.search.strategies import Strategy
     from csf.search.training import Judge
+    from csf.strategies import Strategy
     from csf.trainers.base import Trainer, Training
 
 # ---------------------------------------------------------------- studies as a search begins them

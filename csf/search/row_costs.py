@@ -14,16 +14,16 @@ from csf._common.typing import Array, Estimator, IntArray
 from csf.data.folds import Fold
 from csf.data.labels import read_labels
 from csf.data.responses import PROBABILITIES_FIRST, respond, response_method
-from csf.evaluate.trials import nothing_worked
 from csf.metrics.constraints import Review
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts
+from csf.metrics.trials import nothing_worked
 from csf.search.config import FAST, MANY, settings_of
 from csf.search.outcome import CandidateOutcome, Outcome, trial_table, warn_of_open_gap
 from csf.search.problem import FittedBase, ThresholdProblem, judge_fitted
 from csf.search.study import ClassStudy, powers_of
 from csf.search.training import FoldResult, HeldOutPredictions, Judge, pooled
-from csf.thresholds.capacity import Bands, Ranked, bands_of_costs, rank_by_costs
-from csf.thresholds.row_costs import (
+from csf.thresholding.capacity import Bands, Ranked, bands_of_costs, rank_by_costs
+from csf.thresholding.row_costs import (
     RowChoice,
     RowRule,
     RowStore,
@@ -35,7 +35,7 @@ from csf.thresholds.row_costs import (
     log_odds,
     unweighted,
 )
-from csf.thresholds.rule import Leaning
+from csf.thresholding.rule import Leaning
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from csf._common.typing import Samples
     from csf.data.folds import Task
     from csf.evaluate import Assessment
-    from csf.evaluate.trials import Trial
+    from csf.metrics.trials import Trial
     from csf.search.config import Model, SearchConfig, SearchEffort
     from csf.search.problem import Plan
-    from csf.thresholds.curve import ThresholdCurve
+    from csf.thresholding.curve import ThresholdCurve
 
 # What a search for costs of rows has no use for, and why.
 _REFUSED = {

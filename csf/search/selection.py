@@ -12,19 +12,19 @@ import numpy as np
 from csf._common.validation import check_count
 from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, differences
 from csf.evaluate.choices import BEST, Margins, averaged, decide_gain
-from csf.evaluate.trials import best_trial, nothing_worked
-from csf.search.strategies import EqualCostsFirst, Ladder, get_strategy
-from csf.thresholds.curve import sweep_several
+from csf.metrics.trials import best_trial, nothing_worked
+from csf.strategies import EqualCostsFirst, Ladder, get_strategy
+from csf.thresholding.curve import sweep_several
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
     from csf.evaluate import TrialKey
-    from csf.evaluate.trials import Trial
     from csf.metrics.base import Metric
     from csf.metrics.profile import ErrorProfile
+    from csf.metrics.trials import Trial
     from csf.search.config import RaceStep, SearchConfig
     from csf.search.study import Study
-    from csf.thresholds.curve import ThresholdCurve
+    from csf.thresholding.curve import ThresholdCurve
 
 # ---------------------------------------------------------------- the gain over equal costs
 

@@ -24,20 +24,20 @@ from csf._common.validation import (
     check_scores,
     check_weights,
 )
+from csf.bounds import upper_bound
 from csf.evaluate import Assessment, ScoreStore, assess
-from csf.evaluate.trials import Matrix, Trial, best_trial, check_share, gap, known_hull, outcome, same_costs
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.search.bounds import upper_bound
-from csf.search.strategies import Grid, Ladder, Proposal, get_strategy
-from csf.search.strategies.base import has_one_ratio
-from csf.thresholds.curve import sweep
+from csf.metrics.trials import Matrix, Trial, best_trial, check_share, gap, known_hull, outcome, same_costs
+from csf.strategies import Grid, Ladder, Proposal, get_strategy
+from csf.strategies.base import has_one_ratio
+from csf.thresholding.curve import sweep
 
 if TYPE_CHECKING:
-    from csf.evaluate.trials import CompleteFields
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
-    from csf.search.strategies.base import Strategy
+    from csf.metrics.trials import CompleteFields
+    from csf.strategies.base import Strategy
 
 # ---------------------------------------------------------------- histories of trials
 

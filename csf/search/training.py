@@ -18,19 +18,19 @@ from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Costs, IntArray
 from csf.data.folds import pool_held_out
 from csf.evaluate import ScoreStore
-from csf.evaluate.trials import known_hull, outcome
 from csf.metrics.profile import ErrorProfile, Hull
+from csf.metrics.trials import known_hull, outcome
 from csf.search.study import judged_fields
-from csf.thresholds.class_choice import ClassStore
-from csf.thresholds.curve import sweep_several
-from csf.thresholds.linear_rule import confusion_of, cross_fitted, tune_rule
+from csf.thresholding.class_choice import ClassStore
+from csf.thresholding.curve import sweep_several
+from csf.thresholding.linear_rule import confusion_of, cross_fitted, tune_rule
 
 if TYPE_CHECKING:
     from csf.data.folds import Fold
     from csf.data.responses import Response
-    from csf.evaluate.trials import CompleteFields, FailedFields, OutcomeFields, Trial
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
+    from csf.metrics.trials import CompleteFields, FailedFields, OutcomeFields, Trial
     from csf.trainers.base import Trainer, Training
 
 # ---------------------------------------------------------------- what a search asks of a trainer

@@ -23,7 +23,7 @@ from csf._common.messages import warn
 from csf._common.threads import Threads
 from csf.data.folds import pool_held_out
 from csf.evaluate import MAX_BYTES
-from csf.evaluate.trials import first_line
+from csf.metrics.trials import first_line
 from csf.search.training import (
     BatchTrainer,
     FailedEverywhere,
@@ -37,7 +37,7 @@ from csf.search.training import (
 if TYPE_CHECKING:
     from csf._common.typing import IntArray
     from csf.data.folds import Fold
-    from csf.evaluate.trials import Trial
+    from csf.metrics.trials import Trial
     from csf.search.training import Judge
     from csf.trainers.base import Trainer
 

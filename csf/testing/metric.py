@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from csf._common.validation import generator
-from csf.evaluate.trials import Trial
 from csf.metrics import LinearFractional, Metric, get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.search.strategies import Strategy
-from csf.search.strategies.base import has_one_ratio
+from csf.metrics.trials import Trial
 from csf.search.study import Study
+from csf.strategies import Strategy
+from csf.strategies.base import has_one_ratio
 
 
 def require(holds: object, message: str) -> None:

@@ -16,7 +16,7 @@ import csf
 FOLDER = "api"
 # Parts by the task that brings a reader to them; the others come last.
 TASKS = {
-    "Search and decide": ["csf", "csf.metrics", "csf.thresholding", "csf.cli"],
+    "Search and decide": ["csf", "csf.metrics", "csf.thresholding", "csf.plugin", "csf.monitoring", "csf.cli"],
     "Show and take along": ["csf.plots", "csf.report", "csf.export"],
     "Large data": ["csf.dask", "csf.spark"],
     "Streams, rankings and other learners": ["csf.online", "csf.streams", "csf.structural", "csf.fenchel"],

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from csf._common.typing import Array
 from csf.bounds import get_bound, known_profiles
 from csf.metrics import LinearFractional
-from csf.show._shared import (
+from csf.plots.drawing import (
     GREY,
     INK,
     Bounded,
@@ -28,8 +28,8 @@ from csf.show._shared import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from csf.plots.drawing import Told
     from csf.search import CostSearch
-    from csf.show._shared import Told
 
 
 __all__ = ["BoundEpsilonDisplay"]
@@ -113,7 +113,7 @@ class BoundEpsilonDisplay(Display):
             Excesses >= 0, as shares of all samples (not in samples). ``None`` means 41 of them, up to the largest
             excess that the trials show, and at least a twentieth of the positives.
         bounds : sequence of str or type, default=None
-            Names in `csf.search.bounds.BOUNDS`. ``None`` means all that serve the metric.
+            Names in `csf.bounds.BOUNDS`. ``None`` means all that serve the metric.
         n_samples : int, default=None
             Number of samples that the trials are evaluated on; with it the axis counts samples.
         ax : matplotlib Axes, default=None

@@ -34,7 +34,7 @@ from notebooks.experiments.training_cache import Base
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.thresholds.curve import Cut
+    from csf.thresholding.curve import Cut
     from csf.trainers.base import Trainer
     from notebooks.experiments.datasets import DataSet
     from notebooks.experiments.training_cache import SplitContext
@@ -150,7 +150,7 @@ def best_exact_threshold(
     metric: Metric,
     constraint: Any = None,
 ) -> _Best:
-    """What `csf.thresholding.PlugInClassifier` does for each of several bases, by the fast trainers of searches."""
+    """What `csf.plugin.PlugInClassifier` does for each of several bases, by the fast trainers of searches."""
     folds, prepared, channel = make_folds(Task(X, y), splits), Prepared(), cost_channel(bases[0])
     is_pos = np.concatenate([fold.y_test for fold in folds]) == 1
     states: dict[tuple[str, int], Any] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf.show._shared import BLUE, GREY, INK, Display, styled
+from csf.plots.drawing import BLUE, GREY, INK, Display, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -108,7 +108,7 @@ def progress_rows(
 
 def draw_progress(rows: list[dict[str, Any]], name: str, metric: str, folder: PathLike) -> Path:
     """Figure 6 of one data set."""
-    from csf.show._shared import BLUE, ORANGE
+    from csf.plots.drawing import BLUE, ORANGE
 
     ax, top = new_figure(5.4, 4.2).subplots(), max(row["bound"] for row in rows if row["approach"] == "cone")
     for approach, color in (("grid", ORANGE), ("cone", BLUE)):
@@ -137,7 +137,7 @@ def budget_methods(budgets: Sequence[int] = BUDGETS) -> dict[str, Any]:
 
 def draw_budgets(rows: list[dict[str, Any]], name: str, metric: str, folder: PathLike) -> Path:
     """Figure 7 of one data set: test values against the number of models."""
-    from csf.show._shared import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, right_labels
+    from csf.plots.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, right_labels
 
     values = {}
     for row in rows:
@@ -167,7 +167,7 @@ def draw_budgets(rows: list[dict[str, Any]], name: str, metric: str, folder: Pat
 def _finish(ax):
     from matplotlib.ticker import MaxNLocator
 
-    from csf.show._shared import tidy
+    from csf.plots.drawing import tidy
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     tidy(ax)

@@ -13,8 +13,8 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
 from csf.evaluate import ScoreStore
-from csf.evaluate.trials import best_trial
 from csf.metrics.profile import ErrorProfile
+from csf.metrics.trials import best_trial
 from csf.search.selection import GainRule
 from csf.search.study import Study
 from csf.search.training import lost_samples
@@ -24,9 +24,9 @@ from notebooks.experiments.cost_account import CostAccount
 from notebooks.experiments.training_cache import BASES
 
 if TYPE_CHECKING:
-    from csf.evaluate.trials import Trial
     from csf.metrics.base import LinearFractional, Metric
-    from csf.thresholds.curve import Cut
+    from csf.metrics.trials import Trial
+    from csf.thresholding.curve import Cut
     from notebooks.experiments.training_cache import Base, SplitContext, TrainingCache
 
 

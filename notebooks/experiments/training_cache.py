@@ -19,7 +19,7 @@ from csf._common.typing import Array, BoolArray, Costs, Estimator
 from csf.data.costs import WEIGHTINGS
 from csf.data.folds import Fold, Task, bound_share, make_folds
 from csf.data.responses import natural_threshold, respond
-from csf.evaluate.trials import Trial
+from csf.metrics.trials import Trial
 from csf.search.training import FoldResult, ThresholdJudge, lost_samples, run_fold
 from csf.trainers import make_trainers
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from csf import ErrorProfile, Study, Trial
 from csf.bounds import BOUNDS
-from csf.evaluate.trials import outcome
 from csf.metrics import Constrained, LinearFractional, get_constraint, get_metric
 from csf.metrics.profile import Hull
+from csf.metrics.trials import outcome
 from csf.strategies import STRATEGIES, get_strategy
 from tests.benchmarks.tables import print_table
 

@@ -108,7 +108,7 @@ class _Passes:
         from distributed.protocol import serialize
         from distributed.utils import nbytes
 
-        from csf.distributed.dask.collections import DaskData
+        from csf.dask.collections import DaskData
 
         self._own = DaskData.reduced, DaskData.sampled
         reduced, sampled = self._own
@@ -128,7 +128,7 @@ class _Passes:
         return self
 
     def __exit__(self, *error):
-        from csf.distributed.dask.collections import DaskData
+        from csf.dask.collections import DaskData
 
         DaskData.reduced, DaskData.sampled = self._own
 

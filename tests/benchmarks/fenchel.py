@@ -16,10 +16,9 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 from sklearn.svm import LinearSVC
 
-from csf.fenchel import AMP, FenchelSVM
-from csf.learners.fenchel import RewardProblem
+from csf.fenchel import AMP, FenchelSVM, RewardProblem
 from csf.metrics import get_metric
-from csf.thresholding import PlugInClassifier
+from csf.plugin import PlugInClassifier
 from tests.benchmarks.bases import paper_search
 from tests.benchmarks.data import BINARY_SETS, load_binary
 from tests.benchmarks.tables import markdown

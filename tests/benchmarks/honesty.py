@@ -33,7 +33,7 @@ from csf.evaluate import ScoreStore, assess
 from csf.metrics import METRICS, Constrained, FBeta, get_constraint, get_metric
 from csf.search.selection import GainRule
 from csf.thresholding import sweep
-from csf.thresholds.certificates import Scored, certify
+from csf.thresholding.certificates import Scored, certify
 from notebooks.experiments.choices import family
 from tests.benchmarks.bases import paper_search
 from tests.benchmarks.data import all_sets, load_binary

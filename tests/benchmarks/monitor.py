@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import binom
 
-from csf.evaluate.monitor import _MORE_STAKES, _STAKES, _UNIT
 from csf.metrics import MeanCost, Precision, Recall, get_metric
 from csf.metrics.constraints import CELLS, gains_of, share_of, terms_of
+from csf.monitoring import _MORE_STAKES, _STAKES, _UNIT
 from tests.benchmarks.tables import print_table
 
 WEEKS, CHANGE, ALPHA, POS = 52, 13, 0.05, 0.05
@@ -78,7 +78,7 @@ def draw(watched, rng, n_streams, per_week, drop=0.0, change=0):
 
 
 def evidence(watched, counts):
-    """Logarithm of the capital after each week, as `csf.evaluate.Monitor` has it, of all streams at once."""
+    """Logarithm of the capital after each week, as `csf.monitoring.Monitor` has it, of all streams at once."""
     gains = gains_of(terms_of(watched.metric), watched.side, watched.level)
     gains = gains * np.where([False, True, False, True], 1.0 / watched.audit, 1.0)
     stakes = _STAKES if share_of(watched.metric) is not None and watched.audit == 1.0 else _MORE_STAKES

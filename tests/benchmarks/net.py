@@ -32,8 +32,8 @@ from csf.cli import main as command_line
 from csf.fenchel import AMP, FenchelSVM
 from csf.metrics import CostMatrix, FBeta, Review, RowCosts
 from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP
+from csf.plugin import BisectionPlugIn, FrankWolfePlugIn, PlugInClassifier
 from csf.structural import FTRL, CuttingPlane, OnePassMiniBatch, ProjectedSubgradient, TwoPassMiniBatch
-from csf.thresholding import BisectionPlugIn, FrankWolfePlugIn, PlugInClassifier
 
 __all__ = ["differences", "main", "measure", "searches"]
 

@@ -16,7 +16,8 @@ from sklearn.metrics import average_precision_score, f1_score
 from sklearn.model_selection import GridSearchCV, train_test_split
 
 from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP, OnlineLogistic, RiverClassifier
-from csf.thresholding import PlugInClassifier, threshold_curve
+from csf.plugin import PlugInClassifier
+from csf.thresholding import threshold_curve
 from notebooks.experiments import load_set
 from tests.benchmarks.data import data_folder
 

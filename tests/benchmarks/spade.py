@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from csf.metrics import get_metric
 from csf.online import SPADE
-from csf.thresholding import PlugInClassifier
+from csf.plugin import PlugInClassifier
 from tests.benchmarks.data import load_arrays, load_binary
 from tests.benchmarks.online import cell
 from tests.benchmarks.tables import print_table

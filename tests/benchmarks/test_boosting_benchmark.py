@@ -8,8 +8,8 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier
 
 from csf import CostSearch
+from csf.plugin import PlugInClassifier
 from csf.search.config import BY_ROUNDS, open_cv
-from csf.thresholding import PlugInClassifier
 from tests.benchmarks.boosting import METHODS, RIVAL, compare, gains, measured, rival, rows
 
 pytest.importorskip("lightgbm")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from learners.structural_streams import stream
+from structural_streams import stream
 
 from tests.benchmarks import structural
 from tests.benchmarks.tables import markdown

@@ -580,8 +580,8 @@ def test_every_kind_of_search_is_loaded_without_trust(name, tmp_path):
     "name",
     [
         *("csf._common.files.write_json", "csf.evaluate.assessment.assess", "csf.cli.main", "csf.data.folds.np"),
-        *("csf.search.no_such.Thing", "csf.search.CostSearch", "csf.show.report.Comparison", "csfx.search.Study"),
-        *("csf.search.study.Study.save", "csf.evaluate.monitor.os", "builtins.eval", "csf"),
+        *("csf.search.no_such.Thing", "csf.search.CostSearch", "csf.report.page.Comparison", "csfx.search.Study"),
+        *("csf.search.study.Study.save", "csf.monitoring.os", "builtins.eval", "csf"),
     ],
 )
 def test_functions_and_what_is_no_class_of_results_need_trust(name):

@@ -20,11 +20,11 @@ from csf.cli.predict import load_model, required_trust
 from csf.cli.problem import BASES, POOLED, RIVALS, Budget, base_names, make_base
 from csf.cli.search import _SLOW, _valid, compared
 from csf.metrics import METRICS
+from csf.plugin import PlugInClassifier
+from csf.report.held_out import Judged
 from csf.search.workers import LocalTrainer
-from csf.show.held_out import Judged
 from csf.strategies import STRATEGIES, Ladder
-from csf.thresholding import PlugInClassifier
-from csf.thresholds.certificates import Guarantee
+from csf.thresholding.certificates import Guarantee
 
 pytest.importorskip("skops")
 pandas = pytest.importorskip("pandas")

@@ -21,9 +21,9 @@ from csf._common.validation import check_choice
 from csf.bounds import get_bound
 from csf.cli.data import ReadOptions, read_dataset
 from csf.metrics import METRICS, get_metric
+from csf.plugin import PlugInClassifier
 from csf.strategies import get_strategy
 from csf.structural import FTRL, OnePassMiniBatch, PrecisionAtK, get_loss
-from csf.thresholding import PlugInClassifier
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 Y = np.arange(40) % 4 == 0

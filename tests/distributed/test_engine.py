@@ -16,8 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 from csf import CostSearch
 from csf.distributed import EngineSearch, FoldTotals, MemoryEngine, hash_folds
 from csf.distributed.engine import EngineTrainer, check_folds
-from csf.evaluate.trials import best_trial
 from csf.metrics import Constrained, FBeta, get_constraint, get_metric
+from csf.metrics.trials import best_trial
 from csf.search.config import BEYOND, MULTIPLES, SearchConfig
 
 PAPERS = {"strategy": "cone", "threshold": "tune", "normalize": "none"}

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.metrics import get_constraint, get_metric
-from csf.thresholding import PlugInClassifier
+from csf.plugin import PlugInClassifier
 from notebooks.experiments import Plan, read_cells, run_cells
 from notebooks.experiments.choices import (
     CHOICE_BASES,

@@ -13,10 +13,10 @@ from sklearn.svm import LinearSVC
 
 from csf.evaluate import ScoreStore
 from csf.metrics import get_metric
+from csf.plugin import BisectionPlugIn, PlugInClassifier
 from csf.search.selection import GainRule
 from csf.strategies import Cone, Grid
 from csf.testing import check_strategy
-from csf.thresholding import BisectionPlugIn, PlugInClassifier
 from notebooks.experiments import DataSet
 from notebooks.experiments.methods import DEFAULT, METHODS, REFERENCE, EqualCostsFirst, Neutral, Search
 from notebooks.experiments.training_cache import BASES, SplitContext, TrainingCache

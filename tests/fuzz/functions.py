@@ -11,7 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import LinearSVC
 
 import csf
-from csf import ErrorProfile, Study, metrics, strategies, streams, structural, testing, thresholding
+from csf import ErrorProfile, Study, bounds, metrics, strategies, streams, structural, testing, thresholding
 from csf.bounds import BOUNDS
 from csf.data.folds import resolve_splits
 from csf.data.labels import read_classes, read_labels
@@ -19,7 +19,6 @@ from csf.evaluate import ScoreStore
 from csf.metrics import METRICS, Concave, LinearFractional, get_metric
 from csf.metrics.profile import Hull
 from csf.online import OFO, OnlineLogistic
-from csf.search import bounds
 from csf.search.selection import GainRule
 from csf.trainers import make_trainers
 

@@ -11,7 +11,7 @@ from fuzz.target import BASES, BESIDE
 from sklearn.svm import LinearSVC
 
 import csf
-from csf import CostSearch, fenchel, online, structural, thresholding
+from csf import CostSearch, fenchel, online, plugin, structural
 
 __all__ = ["EXEMPT", "TARGETS", "public_names"]
 
@@ -23,7 +23,7 @@ LOOSE += ("csf.search.selection.Choice", "csf.search.selection.GainRule")
 # Why names need no target.
 REASONS = {
     "holds what csf computed": """
-        csf.Trial csf.bounds.BoundWithMargin csf.bounds.Cone csf.metrics.Coefficients csf.metrics.Column
+        csf.Trial csf.bounds.Cone csf.metrics.Coefficients csf.metrics.Column
         csf.metrics.LabelMetric csf.search.selection.Choice csf.spark.SparkCostSearchModel csf.strategies.Proposal
         csf.data.CostChannel csf.data.Features csf.data.Fold csf.data.Labels csf.data.OneVsRestChannel csf.data.Task
         csf.distributed.Bins csf.distributed.CountedCut csf.distributed.FoldTotals csf.distributed.Job
@@ -63,7 +63,7 @@ REASONS = {
         csf.thresholding.catboost_metric csf.thresholding.tuned_scorer csf.thresholding.xgboost_metric
     """,
     "a part of searches, which check what comes in": """
-        csf.bounds.bound_with_margin csf.thresholding.curve_at_prevalence
+        csf.thresholding.curve_at_prevalence
     """,
     "the unchecked core of threshold_curve": "csf.thresholding.sweep csf.thresholding.sweep_several",
     "reads or writes files": "csf.streams.save_stream csf.streams.load_stream csf.load",
@@ -109,7 +109,7 @@ TARGETS = [
     estimator(CostSearch, base=_base, null_class=0, n_classes=3, **SMALL),
     estimator(fenchel.AMP),
     estimator(fenchel.FenchelSVM),
-    *(estimator(getattr(thresholding, name), base=_base, cv=3) for name in PLUG_INS),
+    *(estimator(getattr(plugin, name), base=_base, cv=3) for name in PLUG_INS),
     *(estimator(getattr(structural, name), **good) for name, good in STRUCTURAL.items()),
     *(
         estimator(getattr(online, name), partial=part, **good)

@@ -28,8 +28,9 @@ from csf.metrics import (
     get_metric,
 )
 from csf.metrics.registry import get_quantity, values_of_tables
+from csf.plugin import PlugInClassifier
 from csf.testing import check_metric
-from csf.thresholding import PlugInClassifier, sweep, tuned_scorer
+from csf.thresholding import sweep, tuned_scorer
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -3,9 +3,9 @@
 import math
 from dataclasses import replace
 
-from csf.learners._ascent import dual_projection
-from csf.learners.spade import MEASURES
 from csf.metrics import GMean, QMean
+from csf.online._ascent import dual_projection
+from csf.online.spade import MEASURES
 
 
 def dot(w, x):

@@ -18,7 +18,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.thresholding import PlugInClassifier
+from csf.plugin import PlugInClassifier
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore:{text}")

@@ -18,9 +18,9 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
+from csf.plugin import PlugInClassifier
 from csf.search.config import FAST, PLAIN, SLOW, effort_of, has_fast_solver, open_cv, settings_of, steps_of
 from csf.strategies import Ladder
-from csf.thresholding import PlugInClassifier
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 4))

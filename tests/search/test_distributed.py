@@ -18,7 +18,9 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
+
 distributed = pytest.importorskip("distributed")
 TCP = pytest.importorskip("distributed.comm.tcp").TCP
 pytestmark = pytest.mark.slow

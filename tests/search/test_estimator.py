@@ -31,8 +31,9 @@ from sklearn.tree import DecisionTreeClassifier
 from csf import CostSearch, Study
 from csf.bounds import BOUNDS
 from csf.metrics import Metric
+from csf.plugin import PlugInClassifier
 from csf.search import loop as checkpoint
-from csf.thresholding import PlugInClassifier, sweep
+from csf.thresholding import sweep
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.metrics import BalancedAccuracy, Constrained, Constraint, MeanCost, Precision, Rate, get_constraint, get_metric
-from csf.thresholds.certificates import ClassWeights, Scored, certify, ordered_tests, violation_probability
+from csf.thresholding.certificates import ClassWeights, Scored, certify, ordered_tests, violation_probability
 
 IS_POS = np.arange(100) < 40
 

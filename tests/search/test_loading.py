@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import csf
 from csf import CostSearch
-from csf.thresholding import PlugInClassifier
+from csf.plugin import PlugInClassifier
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))

@@ -30,9 +30,9 @@ from csf._common.files import write_record
 from csf.data.folds import Task, make_folds
 from csf.data.responses import Response
 from csf.evaluate import ScoreStore
-from csf.evaluate.trials import Trial, outcome
 from csf.metrics import FBeta
 from csf.metrics.profile import Hull
+from csf.metrics.trials import Trial, outcome
 from csf.search import loop as forecast
 from csf.search import loop as module
 from csf.search.config import SearchConfig

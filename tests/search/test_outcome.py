@@ -24,17 +24,17 @@ from sklearn.svm import LinearSVC
 from csf import CostSearch, Trial
 from csf.data.labels import read_classes
 from csf.evaluate import ScoreStore
-from csf.evaluate.trials import best_trial
 from csf.metrics import FBeta, Metric, get_confusion_metric, get_metric
+from csf.metrics.trials import best_trial
 from csf.search.config import SearchConfig
 from csf.search.outcome import Outcome, _moved_trial, conclude_classes, cv_results, moved_to
 from csf.search.selection import choose
 from csf.search.study import ClassStudy, judged_fields
 from csf.search.workers import LocalTrainer
 from csf.thresholding import curve_at_prevalence
-from csf.thresholds.class_choice import ClassStore
-from csf.thresholds.linear_rule import confusion_of, cross_fitted, tune_rule
-from csf.thresholds.rule import ThresholdRule
+from csf.thresholding.class_choice import ClassStore
+from csf.thresholding.linear_rule import confusion_of, cross_fitted, tune_rule
+from csf.thresholding.rule import ThresholdRule
 
 X, Y = make_classification(600, 6, n_informative=4, weights=[0.8], flip_y=0.1, random_state=0)
 SEARCHES = {

@@ -24,9 +24,9 @@ from csf import CostSearch
 from csf.evaluate.choices import Margins
 from csf.export import cost_rule
 from csf.metrics import Column, Review, RowCosts
-from csf.search.strategies import Ladder
-from csf.thresholds import row_costs
-from csf.thresholds.row_costs import Tuned
+from csf.strategies import Ladder
+from csf.thresholding import row_costs
+from csf.thresholding.row_costs import Tuned
 from tests.oracles import row_costs as oracle
 
 COST = RowCosts(fn="amount", fp=5.0, tp=1.0)

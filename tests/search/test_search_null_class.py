@@ -19,8 +19,8 @@ from sklearn.svm import SVC, LinearSVC
 
 from csf import ErrorProfile, Study
 from csf.bounds import BOUNDS, ConeBound, get_bound
-from csf.evaluate.trials import outcome
 from csf.metrics import FBeta
+from csf.metrics.trials import outcome
 from csf.strategies import STRATEGIES
 
 NAMES = np.array(["none", "bird", "tree", "stone"])

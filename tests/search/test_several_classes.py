@@ -22,8 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 from csf import CostSearch
 from csf.metrics import ConfusionMetric, CostMatrix, get_confusion_metric
 from csf.search import outcome as class_outcome
-from csf.thresholds.class_choice import Candidate
-from csf.thresholds.linear_rule import confusion_of
+from csf.thresholding.class_choice import Candidate
+from csf.thresholding.linear_rule import confusion_of
 from csf.trainers import Prepared
 
 NAMES = np.array(["bird", "stone", "tree"])

@@ -15,7 +15,6 @@ from csf import ErrorProfile, Study
 from csf._common.files import write_record
 from csf._common.identity import fingerprint
 from csf.bounds import BOUNDS, Bound
-from csf.evaluate.trials import Trial, best_trial
 from csf.metrics import (
     METRICS,
     Constrained,
@@ -27,6 +26,7 @@ from csf.metrics import (
     get_constraint,
     get_metric,
 )
+from csf.metrics.trials import Trial, best_trial
 from csf.search.study import ClassStudy, judged_fields
 from csf.strategies import Cone, Grid, Ladder, Proposal, Strategy
 

@@ -1,0 +1,87 @@
+"""Upper bounds on what a search can still find, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from csf._common.messages import look_up
+from csf.bounds.cone import Cone, ConeBound, DiagonalBound, ParambathBound
+from csf.bounds.support_line import Bound, SupportLineBound, known_profiles
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.metrics.trials import Trial
+
+__all__ = [
+    "BOUNDS",
+    "Bound",
+    "Cone",
+    "ConeBound",
+    "DiagonalBound",
+    "ParambathBound",
+    "SupportLineBound",
+    "get_bound",
+    "known_profiles",
+    "upper_bound",
+]
+
+
+BOUNDS: dict[str, type[Bound]] = {
+    "support": SupportLineBound,
+    "diagonal": DiagonalBound,
+    "envelope": ConeBound,
+    "parambath": ParambathBound,
+}
+
+
+def get_bound(name: str | type[Bound]) -> type[Bound]:
+    """Class of a bound.
+
+    Parameters
+    ----------
+    name : str or type
+        A name in ``BOUNDS``, or a subclass of `Bound`.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+
+    Examples
+    --------
+    >>> get_bound("diagonal").__name__
+    'DiagonalBound'
+    """
+    if isinstance(name, type) and issubclass(name, Bound):
+        return name
+    return look_up(name, BOUNDS, "bound", "or a subclass of csf.bounds.Bound")
+
+
+def upper_bound(trials: Sequence[Trial], metric: Metric, *, pos: float, bound: str | type[Bound]) -> float:
+    """Best value still possible after some trials.
+
+    Parameters
+    ----------
+    trials : list of Trial
+        What was tried; trials without a profile do not count.
+    metric : Metric
+        What is maximised.
+    pos : float
+        Share of positives in the data of the trials' profiles, in (0, 1).
+    bound : str or type
+        As for `get_bound`.
+
+    Returns
+    -------
+    float
+        In units of the metric, at least what the trials attained; the end of its range without a trial.
+    """
+    possible = float(get_bound(bound)(trials, metric, pos=pos).best_possible())
+    # Cones of inexact learners know nothing of a better one at costs of no level: what was observed is possible.
+    return max([possible, *(each.attained for each in trials if each.attained is not None and each.feasible)])

@@ -1,0 +1,539 @@
+"""Dask collections as an engine of cost searches, and the bases that it trains."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from csf._common.sklearn import clone, last_step, named_models
+from csf._common.typing import Array, Estimator, Label, Samples
+from csf._common.validation import check_labels, check_pos_label
+from csf.dask.collections import (
+    FAN_IN,
+    HURRY,
+    ChangedRows,
+    DaskData,
+    RawPart,
+    Survey,
+    is_frame,
+    matrix,
+    survey,
+    watched_training,
+)
+from csf.data.costs import own_class_weights
+from csf.data.labels import Labels
+from csf.data.responses import NATURAL_THRESHOLDS, above, positive_score, response_method
+from csf.distributed.counts import OfPart, OfResults, PartedScores, PartScores, score_of
+from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job, hash_folds
+from csf.distributed.newton import (
+    Answer,
+    LinearModel,
+    LinearProblem,
+    Moments,
+    Question,
+    Scaling,
+    add_answers,
+    answers,
+    scalers_of,
+    solve_together,
+)
+from csf.solvers.base import DIRECT
+from csf.trainers.base import Training
+
+# ---------------------------------------------------------------- kinds of base
+
+
+# Scores of rows in memory; it can be pickled, and travels to the partitions.
+Scorer: TypeAlias = Callable[[Samples], Array]
+
+
+class DaskBase(ABC):
+    """How one kind of base is trained on Dask collections; ``method`` of its models gives the scores."""
+
+    method: str
+
+    @property
+    def own_cut(self) -> float:
+        """See `csf.distributed.Scored`."""
+        return above(NATURAL_THRESHOLDS[self.method])
+
+    def most_jobs(self, n_folds: int, n_features: int) -> int:
+        """See `csf.distributed.Engine.most_jobs`."""
+        return n_folds
+
+    @abstractmethod
+    def check(self, base: Estimator) -> None:
+        """Raise a ValueError where the base has parameters that cannot be served."""
+
+    def moments(self, part: RawPart) -> dict[int, Moments]:
+        """What scalers learn of each fold of a partition; a TypeError or ValueError where it cannot be trained on."""
+        return {}
+
+    @abstractmethod
+    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, labels: Labels) -> list[Training | Exception]:
+        """Train, see `csf.distributed.Engine.train`."""
+
+    @abstractmethod
+    def scorer(self, model: Any, labels: Labels) -> Scorer:
+        """Scores of a model for rows in memory."""
+
+    @abstractmethod
+    def fitted(self, base: Estimator, model: Any, names: Array | None, labels: Labels) -> Estimator:
+        """What the user gets of a model: an object of the base's class, see `Labels.learnt_by`."""
+
+    @abstractmethod
+    def in_memory(self, base: Estimator) -> Estimator:
+        """Unfitted classifier with the base's parameters for data in memory."""
+
+    @abstractmethod
+    def local(self, fitted: Estimator) -> Estimator:
+        """Classifier in memory that predicts what a fitted base does."""
+
+
+# ---------------------------------------------------------------- linear models
+
+
+# Second derivatives of all jobs in the answer of one partition: some of them are merged at a time, 64 MB together.
+_MOST_BYTES = (1 << 26) // FAN_IN
+
+
+class LinearBase(DaskBase):
+    """Trains scikit-learn's linear models on sums over partitions, all folds in the same passes.
+
+    They may be the last steps of pipelines of scalers (``scaled``), which learn their columns in the first pass.
+    """
+
+    method = "decision_function"
+
+    def __init__(self, scaled: bool = False) -> None:
+        self.scaled = scaled
+
+    def most_jobs(self, n_folds: int, n_features: int) -> int:
+        """See `csf.distributed.Engine.most_jobs`."""
+        size = n_features + 1
+        numbers = size**2 if size <= DIRECT else size
+        return max(n_folds, _MOST_BYTES // (8 * numbers))
+
+    def check(self, base: Estimator) -> None:
+        """See `DaskBase.check`."""
+        LinearProblem.of(last_step(base)[1])
+
+    def moments(self, part: RawPart) -> dict[int, Moments]:
+        """See `DaskBase.moments`."""
+        try:
+            X = matrix(part.X)
+        except TypeError as error:
+            raise TypeError(f"in partition {part.index} {error}") from None
+        if np.isfinite(X.data if sparse.issparse(X) else X).all():
+            folds = np.unique(part.fold) if self.scaled else ()
+            return {int(fold): Moments.of(X[np.flatnonzero(part.fold == fold)]) for fold in folds}
+        X = sparse.coo_array(X)
+        at = np.argmin(np.isfinite(X.data))
+        column = int(X.col[at])
+        name = repr(part.X.columns[column]) if hasattr(part.X, "columns") else column
+        raise ValueError(
+            f"X holds {X.data[at]} in partition {part.index}, row {X.row[at]} of it, column {name}: linear models need "
+            "finite numbers; fill missing values in the collection before the search, e.g. with fillna, or drop those "
+            "rows"
+        )
+
+    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, labels: Labels) -> list[Training | Exception]:
+        """See `DaskBase.train`."""
+
+        def ask(questions: list[Question]) -> list[Answer]:
+            return data.reduced(partial(_answers, questions=questions, pos_label=labels.positive), add_answers)
+
+        scalings = [self._scaling(job, data, found) for job in jobs] if self.scaled else None
+        jobs = [replace(job, base=_coded(job.base, labels)) for job in jobs]
+        try:
+            models = solve_together(jobs, data.n_features, ask, scalings)
+        except ValueError as error:
+            # Features or weights that are too large, for one job or for all.
+            return [error for _ in jobs]
+        return [Training(model, state=model.w, gap=model.relative_gap) for model in models]
+
+    def _scaling(self, job: Job, data: DaskData, found: Survey) -> Scaling:
+        known = Moments.merged([part for fold, part in found.moments.items() if fold != job.fold])
+        constant = LinearProblem.of(job.base[-1]).constant
+        return Scaling.of(scalers_of(job.base) or [], known, constant, data.feature_names)
+
+    def scorer(self, model: LinearModel, labels: Labels) -> Scorer:
+        """See `DaskBase.scorer`."""
+        return partial(_scores, model)
+
+    def fitted(self, base: Estimator, model: LinearModel, names: Array | None, labels: Labels) -> Estimator:
+        """See `DaskBase.fitted`."""
+        fitted = clone(base)
+        if model.scaling is not None:
+            steps = [*model.scaling.scalers, self.fitted(base[-1], replace(model, scaling=None), None, labels)]
+            fitted.steps = [(name, step) for (name, _), step in zip(base.steps, steps)]
+            return fitted
+        sign = -1.0 if labels.positive_is_first else 1.0
+        fitted.coef_ = sign * model.w[None, :-1]
+        fitted.intercept_ = np.array([sign * model.w[-1] * model.constant])
+        fitted.classes_ = labels.classes
+        fitted.n_features_in_ = model.w.shape[0] - 1
+        problem = LinearProblem.of(base)
+        fitted.n_iter_ = np.array([model.n_iter], dtype=np.int32) if problem.logistic else model.n_iter
+        if names is not None:
+            fitted.feature_names_in_ = names
+        return fitted
+
+    def in_memory(self, base: Estimator) -> Estimator:
+        """See `DaskBase.in_memory`."""
+        return clone(base)
+
+    def local(self, fitted: Estimator) -> Estimator:
+        """See `DaskBase.local`."""
+        return fitted
+
+
+def _scores(model: LinearModel, X: Samples) -> Array:
+    return model.scores(matrix(X))
+
+
+def _coded(base: Estimator, labels: Labels) -> Estimator:
+    """The base with its class weights by codes, on which sums are made."""
+    prefix, last = last_step(base)
+    weights = own_class_weights(last.class_weight, np.arange(2), labels).tolist()
+    return clone(base).set_params(**{f"{prefix}class_weight": dict(enumerate(weights))})
+
+
+def _answers(part: RawPart, *, questions: list[Question], pos_label: Label) -> list[Answer]:
+    return answers(part.coded(pos_label), questions)
+
+
+# ---------------------------------------------------------------- boosters
+
+
+class BoostingBase(DaskBase):
+    """What both libraries share: they take collections and a cluster, and train one model after the other.
+
+    Scores are those of a search in memory, which asks a classifier for decisions first: LightGBM has some from 4.7 on.
+    """
+
+    def __init__(self, base: Estimator) -> None:
+        # All boosters have probabilities.
+        self.method = response_method(self.in_memory(base)) or "predict_proba"
+
+    def check(self, base: Estimator) -> None:
+        """See `DaskBase.check`."""
+        from distributed import get_client
+
+        if base.get_params().get("client") is not None:
+            raise ValueError(
+                f"{type(base).__name__}(client=...) cannot be cloned; make the client the default one, Client(...), "
+                "and leave client=None"
+            )
+        try:
+            get_client()
+        except ValueError:
+            raise ValueError(
+                f"{type(base).__name__} trains on a cluster, and there is none; start one, e.g. "
+                "distributed.Client(), before the search"
+            ) from None
+
+    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, labels: Labels) -> list[Training | Exception]:
+        """See `DaskBase.train`."""
+        return [self._trained(job, data, found, labels) for job in jobs]
+
+    def _trained(self, job: Job, data: DaskData, found: Survey, labels: Labels) -> Training | Exception:
+        from distributed import get_client
+
+        def train() -> Training:
+            return Training(self._fit(clone(job.base), *_collections(job, data, found, labels)))
+
+        trained = watched_training(get_client(), train, patience=data.patience)
+        if isinstance(trained, ChangedRows):
+            raise trained
+        return trained
+
+    @abstractmethod
+    def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
+        """The base, fitted."""
+
+    def scorer(self, model: Estimator, labels: Labels) -> Scorer:
+        """See `DaskBase.scorer`."""
+        positive = int(not labels.positive_is_first)
+        return partial(positive_score, self.local(model), pos_label=positive, methods=(self.method,))
+
+    def fitted(self, base: Estimator, model: Estimator, names: Array | None, labels: Labels) -> Estimator:
+        """See `DaskBase.fitted`."""
+        return model
+
+
+class XGBoostBase(BoostingBase):
+    """Trains `xgboost.dask.DaskXGBClassifier`."""
+
+    def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
+        return base.fit(X, y, sample_weight=weight)
+
+    def in_memory(self, base: Estimator) -> Estimator:
+        """See `DaskBase.in_memory`."""
+        from xgboost import XGBClassifier
+
+        return XGBClassifier(**base.get_params())
+
+    def local(self, fitted: Estimator) -> Estimator:
+        """See `DaskBase.local`."""
+        local = self.in_memory(fitted)
+        local.load_model(fitted.get_booster().save_raw())
+        return local
+
+
+class LightGBMBase(BoostingBase):
+    """Trains `lightgbm.DaskLGBMClassifier`."""
+
+    def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
+        from dask.base import persist
+        from distributed import wait
+
+        # It asks for the pieces of samples and labels one after the other, and mixes them up where they are made anew.
+        kept = [persist(each)[0] for each in (X, y, weight)]  # frames and arrays do not go together
+        wait(kept)
+        return base.fit(*kept[:2], sample_weight=kept[2])
+
+    def in_memory(self, base: Estimator) -> Estimator:
+        """See `DaskBase.in_memory`."""
+        from lightgbm import LGBMClassifier
+
+        return LGBMClassifier(**{name: value for name, value in base.get_params().items() if name != "client"})
+
+    def local(self, fitted: Estimator) -> Estimator:
+        """See `DaskBase.local`."""
+        return fitted.to_local()
+
+
+def _collections(job: Job, data: DaskData, found: Survey, labels: Labels) -> tuple[Any, Any, Any]:
+    """Samples, places of labels and weights of the training part, with equal partitions and none of them empty."""
+    from dask.delayed import delayed
+
+    pieces, lengths = [], []
+    cut = delayed(_training_rows, nout=3, pure=False)
+    for part, length in zip(data.parts, found.n_training(job.fold, len(data.parts)), strict=True):
+        if length:
+            pieces.append(cut(part, job.fold, job.costs, labels))
+            lengths.append(length)
+    import dask.array as da
+
+    def stacked(parts: Sequence[Any], dtype: Any, *more: int) -> Any:
+        return da.concatenate([da.from_delayed(part, (n, *more), dtype) for part, n in zip(parts, lengths)])
+
+    samples, places, weights = zip(*pieces)
+    if is_frame(data.X):
+        import dask.dataframe as dd
+
+        X = dd.from_delayed(list(samples), meta=data.X._meta, verify_meta=False)
+    else:
+        X = stacked(samples, data.X.dtype, data.n_features)
+    # Labels and weights of frames are arrays too: of a series, XGBoost would look for the classes by a shuffle.
+    return X, stacked(places, np.int64), stacked(weights, np.float64)
+
+
+def _training_rows(
+    part: RawPart, fold: int | None, costs: tuple[float, float], labels: Labels
+) -> tuple[Samples, Array, Array]:
+    """Samples, places among the sorted labels, and weights of the rows that a fold trains on."""
+    kept = np.flatnonzero(part.fold != fold) if fold is not None else np.arange(part.fold.shape[0])
+    is_pos = part.y[kept] == labels.positive
+    weight = np.where(is_pos, *costs) * (1.0 if part.weight is None else part.weight[kept])
+    return part.rows(kept), (is_pos != labels.positive_is_first).astype(np.int64), weight
+
+
+# ---------------------------------------------------------------- the engine
+
+
+# Rows, about, of a sample.
+_SAMPLED = 1 << 18
+
+
+def base_kind(base: Estimator) -> DaskBase:
+    """How a base is trained on Dask collections; a TypeError where it cannot be."""
+    if named_models(base) is not None:
+        raise TypeError(
+            f"base must be one classifier on Dask collections, got {base!r}; fit a search of each model with the same "
+            "cv and compare their corrected_score_, or load the data and use csf.CostSearch"
+        )
+    scaled = scalers_of(base) is not None
+    if isinstance(base[-1] if scaled else base, LinearSVC | LogisticRegression):
+        return LinearBase(scaled)
+    kinds = (("xgboost.dask", "DaskXGBClassifier", XGBoostBase), ("lightgbm", "DaskLGBMClassifier", LightGBMBase))
+    for module, name, kind in kinds:
+        # Whoever made such an object has imported its library.
+        if module in sys.modules and isinstance(base, getattr(sys.modules[module], name)):
+            return kind(base)
+    raise TypeError(
+        "base must be LinearSVC, LogisticRegression, a pipeline of StandardScaler, MinMaxScaler or MaxAbsScaler that "
+        "ends in one of them, xgboost.dask.DaskXGBClassifier or lightgbm.DaskLGBMClassifier, got "
+        f"{base!r}; other classifiers need their data in memory: csf.CostSearch"
+    )
+
+
+class DaskEngine(Engine):
+    """Trains and counts on Dask collections, by whatever scheduler Dask is set to.
+
+    Parameters
+    ----------
+    data : DaskData
+        The collections.
+    kind : DaskBase
+        How bases are trained.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    checksum : bool, default=False
+        Whether the data are to be distinguished from others, see ``identity`` of `Engine`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X, y = np.arange(40.0).reshape(20, 2), np.arange(20) > 12
+    >>> X, y, folds = (da.from_array(each, chunks=7) for each in (X, y, np.arange(20) % 2))
+    >>> engine = DaskEngine(DaskData(X, y, None, folds, 2, 0), LinearBase())
+    >>> engine.totals().weight.tolist()
+    [[7.0, 3.0], [6.0, 4.0], [0.0, 0.0]]
+    """
+
+    def __init__(self, data: DaskData, kind: DaskBase, *, pos_label: Label = None, checksum: bool = False) -> None:
+        self.data, self.kind, self._positive, self._checksum = data, kind, pos_label, checksum
+
+    # The first pass is made when something is asked for: it counts in the time of the search.
+    @cached_property
+    def found(self) -> Survey:
+        """What the first pass says."""
+        return survey(self.data, self.kind.moments, checksum=self._checksum)
+
+    @cached_property
+    def _known(self) -> DaskData:
+        """The collections, which must be at each read what they were in the first pass."""
+        return replace(self.data, marks=self.found.marks)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The classes."""
+        _, classes = check_labels(self.found.labels)
+        positive = check_pos_label(classes, self.found.count(classes), self._positive)
+        return Labels(classes, classes[classes != positive][0])
+
+    def hurry(self) -> None:
+        """Wait no longer than it takes to see that all workers are gone."""
+        self._known = replace(self._known, patience=HURRY)
+
+    @property
+    def identity(self) -> Any:
+        """See `Engine`."""
+        return self.found.checksum, self.labels.positive, self.data.n_features
+
+    def totals(self) -> FoldTotals:
+        """See `Engine.totals`."""
+        return self.found.fold_totals(self.labels.positive)
+
+    @cached_property
+    def _sampled(self) -> DaskData | None:
+        """A sample of the rows, kept by the workers, where they are too many for all scores to be collected."""
+        if self.data.thinned is not None or self.totals().rows[:-1].sum() <= MOST_COLLECTED:
+            return None
+        counts = self.found.count(np.array([self.labels.null, self.labels.positive]))
+        # As many of both, or all of a rare class.
+        shares = np.minimum(np.maximum(_SAMPLED / 2, _SAMPLED - counts[::-1]) / counts, 1.0)
+        sample = _Sample(self.labels.positive, shares.tolist(), self.data.seed + 1)
+        return self._known.sampled(sample)
+
+    def sample(self) -> DaskEngine | None:
+        """See `Engine.sample`."""
+        return None if self._sampled is None else DaskEngine(self._sampled, self.kind, pos_label=self._positive)
+
+    def entries(self) -> PartScores:
+        """See `Engine.entries`."""
+        return self._scores([]).few.reduced(PartScores._make, _joined)
+
+    def most_jobs(self, n_folds: int) -> int:
+        """See `Engine.most_jobs`."""
+        return self.kind.most_jobs(n_folds, self.data.n_features)
+
+    def train(self, jobs: Sequence[Job]) -> list[Training | Exception]:
+        """See `Engine.train`."""
+        return self.kind.train(jobs, self._known, self.found, self.labels)
+
+    def scores(self, models: Sequence[Any]) -> PartedScores:
+        """See `Engine.scores`."""
+        return self._scores([self.kind.scorer(model, self.labels) for model in models])
+
+    def _scores(self, scorers: list[Scorer]) -> _DaskScores:
+        held = _Held(scorers, self.labels.positive)
+        return _DaskScores(self._known, held, self.found.n_folds, self.kind.own_cut, self._sampled)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Part of a partition: shares of the negatives and positives, with weights by which they stand for all."""
+
+    pos_label: Label
+    shares: list[float]
+    seed: int
+
+    def __call__(self, part: RawPart) -> RawPart:
+        is_pos = part.y == self.pos_label
+        kept = [hash_folds(part.index, is_pos.size, share, self.seed) == 0 for share in self.shares]
+        at, share = np.flatnonzero(np.where(is_pos, *kept[::-1])), np.where(is_pos, *self.shares[::-1])
+        weight = (1.0 if part.weight is None else part.weight[at]) / share[at]
+        return RawPart(part.index, part.rows(at), part.y[at], weight, part.fold[at])
+
+
+def _joined(parts: Sequence[PartScores]) -> PartScores:
+    """Entries of several parts, in their order."""
+    columns = zip(PartScores._fields, zip(*parts))
+    joined: dict[str, Any] = {name: None if of[0] is None else np.concatenate(of) for name, of in columns}
+    return PartScores(**joined)
+
+
+class _DaskScores(PartedScores):
+    """Scores that are computed in each pass; ``few`` are those that are collected."""
+
+    def __init__(self, data: DaskData, held: _Held, n_folds: int, own_cut: float, sample: DaskData | None) -> None:
+        super().__init__(n_folds, own_cut)
+        self._data, self._held = data, held
+        self.few = self if sample is None else _DaskScores(sample, held, n_folds, own_cut, None)
+
+    def reduced(self, of_part: OfPart, of_results: OfResults) -> Any:
+        """See `PartedScores.reduced`."""
+        return self._data.reduced(partial(_asked, held=self._held, of_part=of_part), of_results)
+
+    def quantiles(self, size: int) -> Array:
+        """See `Scored.quantiles`."""
+        return super().quantiles(size) if self.few is self else self.few.quantiles(size)
+
+    def collected(self) -> Array:
+        """See `Scored.collected`."""
+        return self.few.reduced(score_of, np.concatenate)
+
+
+def _asked(part: RawPart, *, held: _Held, of_part: OfPart) -> Any:
+    """Something that is asked of the scores of a partition."""
+    return of_part(held(part))
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """Held-out scores of a partition: each row scored by the model of its fold, 0 without models."""
+
+    scorers: list[Scorer]
+    pos_label: Label
+
+    def __call__(self, part: RawPart) -> PartScores:
+        held = np.flatnonzero(part.fold >= 0)
+        score = np.zeros(part.fold.shape[0])
+        for fold, scorer in enumerate(self.scorers):
+            at = np.flatnonzero(part.fold == fold)
+            if at.size:
+                score[at] = scorer(part.rows(at))
+        weight = None if part.weight is None else part.weight[held]
+        return PartScores(score[held], part.y[held] == self.pos_label, weight, part.fold[held])

@@ -1,0 +1,349 @@
+"""Held-out scores of all trials of a search, kept within a memory limit."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+import numpy as np
+
+from csf._common.messages import warn
+from csf._common.typing import Array, BoolArray, IntArray
+from csf.metrics.base import rank
+
+if TYPE_CHECKING:
+    from csf.metrics.trials import Trial
+
+
+# Setting and number of a trial.
+TrialKey = tuple[int, int]
+# Bytes of all scores together.
+MAX_BYTES = 1 << 25
+# How many scores are looked at to find out whether float32 keeps them apart.
+_LOOKED_AT = 10_000
+# Whole weights count rows while these are no more than so many; each draw takes as long as so many rows would.
+_MOST_COPIES = 1 << 20
+# So many samples of a class with the same weight above 1 are not so often there by chance.
+_CONSTANT = 20
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrialRow:
+    """What one trial predicts for the held-out entries, of two classes or of several."""
+
+    key: TrialKey
+    score: Array | None
+    decided: Array | None
+    value: float
+    violation: float = 0.0
+    equal_costs: bool = False
+
+    @property
+    def arrays(self) -> tuple[Array | None, ...]:
+        """What the trial does not say itself."""
+        raise NotImplementedError
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of its arrays."""
+        return sum(array.nbytes for array in self.arrays if array is not None)
+
+    @property
+    def rank(self) -> tuple[float, float, int, int]:
+        """Smaller is better, see `csf.metrics.base.rank`."""
+        setting, number = self.key
+        return rank(self.violation, self.value, number, setting)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreRow(TrialRow):
+    """What one trial predicts where a score has a threshold.
+
+    Parameters
+    ----------
+    key : tuple of int
+        Setting and number of the trial.
+    score : ndarray of shape (n_entries,) or None
+        Scores, larger for the positive class, float32 where that keeps them apart; ``None`` for own decisions.
+    decided : ndarray of bool, shape (n_entries,), or None
+        Own decisions, where there are no scores.
+    value : float
+        Metric at the threshold.
+    violation : float, default=0.0
+        By how much the constraint is missed there.
+    equal_costs : bool, default=False
+        Whether both classes cost the same.
+    lost : ndarray of bool, shape (n_entries,), default=None
+        Entries of several classes that are taken for the wrong one at every threshold; ``None`` for no entry.
+    threshold : float, default=None
+        The threshold that the trial chose.
+    """
+
+    lost: BoolArray | None = None
+    threshold: float | None = None
+
+    @property
+    def arrays(self) -> tuple[Array | None, ...]:
+        """What the trial does not say itself."""
+        return self.score, self.decided, self.lost
+
+
+R = TypeVar("R", bound=TrialRow)
+
+
+class EntryStore(Generic[R]):
+    """What the trials of one search say about the same held-out entries, in no more than so many bytes.
+
+    Beyond these the worst trials are dropped, but never the best one and the best one with equal costs.
+    """
+
+    def __init__(
+        self,
+        truth: Array,
+        weight: Array | None = None,
+        *,
+        samples: IntArray | None = None,
+        copies: IntArray | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        self.truth, self.weight, self.max_bytes = truth, weight, max_bytes
+        at = np.arange(truth.size) if samples is None else _ranks(samples)
+        self.samples = at.astype(np.int32)
+        self.n_samples = int(at.max()) + 1
+        self.copies = _copies(self) if copies is None else copies
+        # Mean number of entries of a row: of folds that are repeated it has several.
+        self.repeats = float(self.copies[self.samples].sum() / self.copies.sum())
+        self.has_groups = False
+        self.n_dropped = 0
+        self._rows: dict[TrialKey, R] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Formats such as that of skops know no keys but texts and numbers.
+        return vars(self) | {"_rows": list(self._rows.values())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state | {"_rows": {row.key: row for row in state["_rows"]}})
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def only(self, key: TrialKey) -> Self:
+        """A copy with the row of one trial."""
+        lean = copy.copy(self)
+        lean._rows = {key: self._rows[key]}
+        if (unmoved := getattr(self, "unmoved", None)) is not None:
+            vars(lean)["unmoved"] = unmoved.only(key)
+        return lean
+
+    @property
+    def importance(self) -> Array | None:
+        """Weight of one copy of each entry up to a factor; ``None`` where all weigh the same."""
+        if self.weight is None:
+            return None
+        each = self.copies[self.samples]
+        weight = np.divide(self.weight, each, out=np.zeros(each.size), where=each > 0)
+        if (weight[each > 0] == weight[each > 0][:1]).all():
+            return None
+        # A power of two: nothing is rounded, and squares of it stay numbers.
+        return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
+
+    def weights_in(self, counts: Array) -> Array:
+        """Weight of each entry where each sample is there so often."""
+        return counts[self.samples] * (1.0 if self.importance is None else self.importance)
+
+    def draw_together(self, groups: IntArray | None) -> None:
+        """Take the entries of each group for one sample; ``None`` leaves the rows alone.
+
+        A group is drawn or left out whole, and weights say how much each of its entries matters.
+        """
+        if groups is None:
+            return
+        self.samples, self.has_groups = _ranks(groups).astype(np.int32), True
+        self.n_samples = int(self.samples.max()) + 1
+        self.copies = (np.bincount(self.samples, self.weight) > 0.0).astype(np.int64)
+
+    def __iter__(self) -> Iterator[R]:
+        """The rows that are kept, by number and then setting of their trials: of equals the first one wins."""
+        return iter(sorted(self._rows.values(), key=lambda row: row.key[::-1]))
+
+    def __getitem__(self, key: TrialKey) -> R:
+        return self._rows[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
+    def put(self, row: R) -> None:
+        """Keep a row as it is."""
+        self._rows[row.key] = row
+        self._drop()
+
+    def discard(self, key: TrialKey) -> None:
+        """Forget the row of a trial, if it is kept."""
+        self._rows.pop(key, None)
+
+    def _drop(self) -> None:
+        """Drop the worst rows while all of them are too large."""
+        while len(self._rows) > 1 and sum(row.n_bytes for row in self._rows.values()) > self.max_bytes:
+            ranked = sorted(self._rows.values(), key=lambda row: row.rank)
+            kept = {ranked[0].key, *[row.key for row in ranked if row.equal_costs][:1]}
+            worst = next((row for row in reversed(ranked) if row.key not in kept), None)
+            if worst is None:
+                return
+            del self._rows[worst.key]
+            self.n_dropped += 1
+
+
+class ScoreStore(EntryStore[ScoreRow]):
+    """Pooled held-out scores of the trials of one search, all on the same entries.
+
+    An entry is one sample in one held-out part: with repeated folds a sample has several. Beyond ``max_bytes`` the
+    worst trials are dropped, but never the best one and the best one with equal costs.
+
+    Parameters
+    ----------
+    truth : ndarray of bool, shape (n_entries,)
+        Truth of the entries; with several classes whether there is something to find.
+    weight : ndarray of shape (n_entries,), default=None
+        The user's weights >= 0. Whole numbers stand for so many samples each, unless they sum to more than a million;
+        others say how much one sample matters, and only their ratios count.
+    samples : ndarray of int, shape (n_entries,), default=None
+        Which sample each entry is; ``None`` means that all differ.
+    copies : ndarray of int, shape (n_samples,), default=None
+        How many samples each one stands for; ``None`` takes it from the weights.
+    max_bytes : int, default=33554432
+        Largest size of all scores together.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of different samples.
+    copies : ndarray of int, shape (n_samples,)
+        How many samples each one stands for.
+    n_dropped : int
+        Number of trials that were dropped.
+
+    Examples
+    --------
+    >>> store = ScoreStore(np.array([False, True, True]))
+    >>> store.add((0, 0), score=np.array([0.1, 0.4, 0.8]), threshold=0.25, value=1.0)
+    >>> len(store), store.n_samples
+    (1, 3)
+    """
+
+    # Share of the rows that trials were judged by: below 1 for a sample of them.
+    share: float = 1.0
+    # What it was moved from, which has the share of positives of the data and the rows of all trials.
+    unmoved: ScoreStore | None = None
+
+    @property
+    def is_pos(self) -> BoolArray:
+        """Truth of the entries."""
+        return self.truth
+
+    def add(
+        self,
+        key: TrialKey,
+        *,
+        score: Array | None = None,
+        decided: BoolArray | None = None,
+        lost: BoolArray | None = None,
+        threshold: float | None = None,
+        value: float,
+        violation: float = 0.0,
+        equal_costs: bool = False,
+    ) -> None:
+        """Keep what a trial predicts, scores or own decisions; see `ScoreRow`.
+
+        Raises
+        ------
+        ValueError
+            If there are neither scores nor decisions, or not one for each entry.
+        """
+        given = score if score is not None else decided
+        if given is None or given.shape != self.is_pos.shape:
+            raise ValueError(f"a trial has one score or decision for each of {self.is_pos.size} entries, got {given!r}")
+        self.put(
+            ScoreRow(
+                key=key,
+                score=None if score is None else _small(score),
+                decided=None if score is not None else np.asarray(decided, dtype=bool),
+                lost=lost if lost is not None and lost.any() else None,
+                threshold=threshold,
+                value=float(value),
+                violation=float(violation),
+                equal_costs=bool(equal_costs),
+            )
+        )
+
+    def add_trial(
+        self, key: TrialKey, trial: Trial, score: Array | None, decided: Array | None, lost: Array | None = None
+    ) -> None:
+        """Keep what a complete trial predicts: its scores where it has a threshold, else its decisions."""
+        assert trial.score is not None, "a complete trial has a score"
+        tuned = trial.threshold is not None
+        self.add(
+            key,
+            score=score if tuned else None,
+            decided=None if tuned else decided,
+            lost=lost,
+            threshold=trial.threshold,
+            value=trial.score,
+            violation=trial.violation,
+            equal_costs=trial.costs[0] == trial.costs[1],
+        )
+
+
+def _ranks(samples: IntArray) -> IntArray:
+    """Numbers of samples, counted anew from 0 in their order where some are missing."""
+    if samples.size == 0 or samples.min() < 0 or samples.max() > 4 * samples.size:
+        return np.unique(samples, return_inverse=True)[1].ravel()
+    # No sort: numbers of samples are small.
+    return (np.cumsum(np.bincount(samples) > 0) - 1)[samples]
+
+
+def _copies(store: EntryStore[Any]) -> IntArray:
+    """How many samples each one stands for, by the weights."""
+    copies = np.ones(store.n_samples, dtype=np.int64)
+    if store.weight is None:
+        return copies
+    each = np.zeros(store.n_samples)
+    each[store.samples] = store.weight
+    whole = (each == np.floor(each)).all() and each.sum() <= _MOST_COPIES
+    if not whole:
+        return copies * (each > 0.0)
+    _warn_of_shares(store, each)
+    return each.astype(np.int64)
+
+
+def _warn_of_shares(store: EntryStore[Any], each: Array) -> None:
+    """Say where whole weights are hardly counts: those of one class are one number, those of others are not."""
+    of_class = [each[np.unique(store.samples[store.truth == kind])] for kind in np.unique(store.truth)]
+    of_class = [weight[weight > 0.0] for weight in of_class]
+    constant = [weight[0] for weight in of_class if weight.size >= _CONSTANT and (weight == weight[0]).all()]
+    if constant and max(constant) > 1.0 and len(np.unique(each[each > 0.0])) > 1:
+        warn(
+            f"all samples of one class have the weight {max(constant):g}, those of others have another one. Whole "
+            "weights are taken as counts of equal samples, and intervals are too narrow where they are none: if they "
+            "are how much a sample matters, divide such weights by their mean"
+        )
+
+
+def _small(score: Array) -> Array:
+    """Scores as float32, unless some of them would fall together: it is their order that counts."""
+    score = np.asarray(score)
+    with np.errstate(over="ignore"):
+        small = score.astype(np.float32)
+    if score.dtype == np.float32 or np.count_nonzero(np.isinf(small)) != np.count_nonzero(np.isinf(score)):
+        return small if score.dtype == np.float32 else score.astype(np.float64)
+    some = slice(None, None, max(score.size // _LOOKED_AT, 1))
+    # In order: the same scores are neighbours, in float32 as before.
+    looked_at = np.sort(score[some])
+    merged = _n_different(looked_at) - _n_different(looked_at.astype(np.float32))
+    return small if merged == 0 else score.astype(np.float64)
+
+
+def _n_different(ordered: Array) -> int:
+    """Number of different values of sorted ones."""
+    return ordered.size and 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))

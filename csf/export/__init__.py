@@ -1,0 +1,20 @@
+"""Winners in people's own tools: plain coefficients, scikit-learn's own classes, ONNX. None of them needs csf."""
+
+from csf.export.rules import LinearRule, NumberColumn, TableRule, TextColumn, linear_rule, table_rule
+from csf.export.tools import ClassRule, CostRule, class_rule, cost_rule, fixed_threshold, review_rule, to_onnx
+
+__all__ = [
+    "ClassRule",
+    "CostRule",
+    "LinearRule",
+    "NumberColumn",
+    "TableRule",
+    "TextColumn",
+    "class_rule",
+    "cost_rule",
+    "fixed_threshold",
+    "linear_rule",
+    "review_rule",
+    "table_rule",
+    "to_onnx",
+]

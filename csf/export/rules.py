@@ -1,0 +1,580 @@
+"""Linear winners as rules: coefficients of the features, or what each column of a table adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logit
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from csf._common.files import write_json
+from csf._common.typing import Array, Estimator, FloatArray, Label, PathLike, Samples
+from csf.search import CostSearch
+from csf.search.kinds import is_row_search
+
+
+class Winner(NamedTuple):
+    """What predicts: labels are what the user and what the estimator calls them, ``method`` gives the score."""
+
+    estimator: Estimator
+    threshold: float
+    positive: Label
+    negative: Label
+    known_positive: Label
+    known_negative: Label
+    method: str
+
+    @property
+    def margin(self) -> float:
+        """Threshold on the margin of a linear model, whose probability may be the score."""
+        return self.threshold if self.method == "decision_function" else float(logit(np.clip(self.threshold, 0.0, 1.0)))
+
+
+def fitted_winner(search: CostSearch) -> None:
+    """Raise an error unless it is a search with a fitted winner."""
+    if not isinstance(search, CostSearch):
+        raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
+    check_is_fitted(search, "trials_")
+    if not hasattr(search, "best_estimator_"):
+        raise ValueError("this CostSearch was fitted with refit=False and has no model to export; use refit=True")
+
+
+def winner_of(search: CostSearch) -> Winner:
+    """Winner of a fitted search of two classes.
+
+    Parameters
+    ----------
+    search : CostSearch
+        Fitted with ``refit=True``.
+
+    Returns
+    -------
+    Winner
+        What predicts.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the search is not fitted.
+    TypeError
+        If it is no search, or its winner has no scores.
+    ValueError
+        If it has several classes or labels, or was fitted with ``refit=False``.
+    """
+    fitted_winner(search)
+    if hasattr(search, "label_names_"):
+        raise ValueError(
+            f"the search has {len(search.classes_)} labels a sample, each with a model of its own; export "
+            "searches_[k], which metric='f1_macro' gives, or best_estimator_.estimators_ with best_threshold_"
+        )
+    if hasattr(search, "class_costs_"):
+        raise ValueError(
+            f"the search knows {len(search.classes_)} classes; a single threshold separates two. Export "
+            "best_estimator_ with csf.export.class_rule(search), a table that decides by its probabilities"
+        )
+    if is_row_search(search):
+        raise ValueError(
+            "a single threshold cannot decide each row by its own costs. csf.export.cost_rule(search) exports a "
+            "rule that takes the costs of a row as inputs"
+        )
+    if search.pos_label_ is None:
+        raise ValueError(
+            f"the search knows {len(search.classes_)} classes; a single threshold separates two. Export "
+            "best_estimator_ itself, whose score of the null class is to be moved by best_threshold_"
+        )
+    rule = search._predicting
+    names, known = rule.names.tolist(), rule.known.tolist()
+    at = names.index(search.pos_label_)
+    return Winner(rule.estimator, float(rule.cut), names[at], names[1 - at], known[at], known[1 - at], str(rule.method))
+
+
+class SavedRule:
+    """A rule that is written as JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists."""
+        raise NotImplementedError
+
+    def save(self, path: PathLike) -> None:
+        """Write the rule as JSON, for any language.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write.
+        """
+        write_json(path, self.to_dict())
+
+
+class ScoreRule(SavedRule):
+    """A rule that predicts ``positive`` from a score on."""
+
+    threshold: float
+    negative: Label
+    positive: Label
+
+    def score(self, X: Any) -> FloatArray:
+        """Scores."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Array:
+        """Labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or dict of array-like
+            Samples, as for ``score``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            ``positive`` where the score reaches the threshold.
+        """
+        return np.where(self.score(X) >= self.threshold, self.positive, self.negative)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRule(ScoreRule):
+    """Predict ``positive`` where ``X @ coef + intercept >= threshold``, else ``negative``.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (n_features,)
+        Coefficients of the features as they come: scaling is in them.
+    intercept : float
+        What is added to each score.
+    threshold : float
+        The threshold, maybe infinite.
+    negative, positive : label
+        The classes.
+    features : list of str or None
+        Names of the features, where they are known.
+
+    Examples
+    --------
+    >>> rule = LinearRule(np.array([1.0, -2.0]), 0.5, 0.0, "no", "yes", None)
+    >>> rule.predict([[1.0, 0.0], [0.0, 1.0]])
+    array(['yes', 'no'], dtype='<U3')
+    """
+
+    coef: FloatArray
+    intercept: float
+    threshold: float
+    negative: Label
+    positive: Label
+    features: list[str] | None
+
+    def score(self, X: Samples) -> FloatArray:
+        """Scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            ``X @ coef + intercept``.
+        """
+        X = X if hasattr(X, "tocsr") else np.asarray(X, dtype=float)
+        return np.asarray(X @ self.coef).ravel() + self.intercept
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists.
+
+        Returns
+        -------
+        dict
+            One entry a parameter; an infinite threshold as the largest or smallest number there is.
+        """
+        return {
+            "rule": "positive where sum(coef * features) + intercept >= threshold, else negative",
+            "coef": self.coef.tolist(),
+            **decision(self),
+            "features": self.features,
+        }
+
+
+def linear_rule(search: CostSearch) -> LinearRule:
+    """The rule of a search whose winner is linear.
+
+    Parameters
+    ----------
+    search : CostSearch
+        Fitted, of two classes. The base has ``coef_`` and ``intercept_``, alone or at the end of a pipeline of
+        StandardScaler, MinMaxScaler (without ``clip``) and MaxAbsScaler.
+
+    Returns
+    -------
+    LinearRule
+        It predicts what the search does, but for scores that rounding moves over the threshold.
+
+    Raises
+    ------
+    TypeError
+        If the winner is not linear in the features.
+    ValueError
+        If the search has several classes, or no fitted winner.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = CostSearch(LinearSVC(), n_trials=3, cv=3).fit(X, y == 8)
+    >>> rule = linear_rule(search)
+    >>> rule.coef.shape, bool((rule.predict(X) == search.predict(X)).all())
+    ((64,), True)
+    """
+    winner = winner_of(search)
+    coef, intercept = linear_part(winner.estimator, winner)
+    names = getattr(search, "feature_names_in_", None)
+    features = None if names is None else [str(name) for name in names]
+    return LinearRule(coef, intercept, winner.margin, winner.negative, winner.positive, features)
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A column of numbers adds ``coef`` times its number to the score, or ``missing`` where it has none.
+
+    Parameters
+    ----------
+    coef : float
+        What a unit adds.
+    missing : float
+        What a missing number adds; NaN where the model takes none.
+
+    Examples
+    --------
+    >>> NumberColumn(coef=0.5, missing=20.0).part([10.0, float("nan")])
+    array([ 5., 20.])
+    """
+
+    coef: float
+    missing: float
+
+    def part(self, values: ArrayLike) -> FloatArray:
+        """What the values of the column add.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_samples,)
+            Numbers; NaN where they are missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Parts of the scores.
+        """
+        numbers = np.asarray(values, dtype=float)
+        return np.where(np.isnan(numbers), self.missing, self.coef * numbers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers.
+
+        Returns
+        -------
+        dict
+            ``coef`` and ``missing``, ``None`` where the model takes no missing numbers.
+        """
+        return {"coef": self.coef, "missing": None if np.isnan(self.missing) else self.missing}
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A column of texts adds a number for each text, or ``missing`` where it has none; unknown texts add nothing.
+
+    Parameters
+    ----------
+    texts : dict of str to float
+        What each text adds.
+    missing : float
+        What a missing text adds.
+
+    Examples
+    --------
+    >>> TextColumn(texts={"Oslo": -1.5, "Rome": 2.0}, missing=0.25).part(["Rome", "Lima", None])
+    array([2.  , 0.  , 0.25])
+    """
+
+    texts: dict[str, float]
+    missing: float
+
+    def part(self, values: ArrayLike) -> FloatArray:
+        """What the values of the column add.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_samples,)
+            Texts; ``None`` or NaN where they are missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Parts of the scores.
+        """
+        entries = np.asarray(values, dtype=object).tolist()
+        return np.array([self.missing if _is_missing(entry) else self.texts.get(entry, 0.0) for entry in entries])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings.
+
+        Returns
+        -------
+        dict
+            ``texts`` and ``missing``.
+        """
+        return {"texts": self.texts, "missing": self.missing}
+
+
+@dataclass(frozen=True, eq=False)
+class TableRule(ScoreRule):
+    """Predict ``positive`` where ``intercept`` and the parts of all columns reach ``threshold``, else ``negative``.
+
+    Parameters
+    ----------
+    columns : dict of str to NumberColumn or TextColumn
+        What each column adds, by its name.
+    intercept : float
+        What is added to each score.
+    threshold : float
+        The threshold, maybe infinite.
+    negative, positive : label
+        The classes.
+
+    Examples
+    --------
+    >>> columns = {"age": NumberColumn(0.5, 20.0), "city": TextColumn({"Oslo": -1.5, "Rome": 2.0}, 0.0)}
+    >>> rule = TableRule(columns, intercept=-10.0, threshold=0.0, negative="stay", positive="churn")
+    >>> rule.predict({"age": [18.0, 30.0], "city": ["Rome", "Oslo"]})
+    array(['churn', 'churn'], dtype='<U5')
+    """
+
+    columns: dict[str, NumberColumn | TextColumn]
+    intercept: float
+    threshold: float
+    negative: Label
+    positive: Label
+
+    def score(self, X: Mapping[str, ArrayLike] | Any) -> FloatArray:
+        """Scores.
+
+        Parameters
+        ----------
+        X : DataFrame or dict of array-like
+            Columns by their names; others do not matter.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            ``intercept`` and what the columns add.
+        """
+        parts = [column.part(X[name]) for name, column in self.columns.items()]
+        return np.sum(parts, axis=0) + self.intercept
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and dicts.
+
+        Returns
+        -------
+        dict
+            One entry a parameter; an infinite threshold as the largest or smallest number there is.
+        """
+        return {
+            "rule": "positive where intercept + the part of each column >= threshold, else negative; the part of a "
+            "column is coef * number, or texts[text] (0 for unknown texts), or missing where there is none",
+            "columns": {name: column.to_dict() for name, column in self.columns.items()},
+            **decision(self),
+        }
+
+
+def table_rule(search: CostSearch) -> TableRule:
+    """The rule of a search on a table whose winner is linear.
+
+    Parameters
+    ----------
+    search : CostSearch
+        Fitted, of two classes. The base is a pipeline of a ColumnTransformer and a classifier with ``coef_`` and
+        ``intercept_``; the columns, named by texts, go through SimpleImputer and scalers as in
+        `csf.export.linear_rule`, or through OneHotEncoder with ``handle_unknown="ignore"``. Searches of tables by
+        ``csf search`` are like that where the base is linear.
+
+    Returns
+    -------
+    TableRule
+        It predicts what the search does, but for scores that rounding moves over the threshold.
+
+    Raises
+    ------
+    TypeError
+        If the winner is not linear in its columns, or one of them is treated otherwise.
+    ValueError
+        If the search has several classes, or no fitted winner.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> table = pd.DataFrame({"city": ["Oslo", "Rome", "Lima"] * 40, "age": range(120)})
+    >>> y = (table["city"] == "Rome") & (table["age"] > 30)
+    >>> coded = ColumnTransformer([("city", OneHotEncoder(handle_unknown="ignore"), ["city"])], remainder="passthrough")
+    >>> search = CostSearch(make_pipeline(coded, LogisticRegression()), n_trials=3, cv=3).fit(table, y)
+    >>> rule = table_rule(search)
+    >>> sorted(rule.columns), bool((rule.predict(table) == search.predict(table)).all())
+    (['age', 'city'], True)
+    """
+    winner = winner_of(search)
+    prepare, *rest = steps_of(winner.estimator)
+    if not isinstance(prepare, ColumnTransformer) or not rest:
+        raise TypeError(
+            f"the winner starts with {type(prepare).__name__}, not with a ColumnTransformer; "
+            "csf.export.linear_rule(search) exports a rule for features without names"
+        )
+    coef, intercept = linear_part(make_pipeline(*rest), winner)
+    columns: dict[str, NumberColumn | TextColumn] = {}
+    for name, transformer, chosen in prepare.transformers_:
+        if len(chosen) == 0 or (isinstance(transformer, str) and transformer == "drop"):
+            continue
+        names, weights = _names(chosen, prepare), coef[prepare.output_indices_[name]]
+        steps = steps_of(transformer)
+        if len(steps) == 1 and isinstance(steps[0], OneHotEncoder):
+            parts, shift = _texts(steps[0], weights), 0.0
+        else:
+            parts, shift = _numbers(steps, weights, len(names))
+        intercept += shift
+        columns |= dict(zip(names, parts))
+    return TableRule(columns, intercept, winner.margin, winner.negative, winner.positive)
+
+
+def _numbers(steps: list[Estimator], weights: FloatArray, n_columns: int) -> tuple[list[NumberColumn], float]:
+    """Columns that are filled and scaled, and what all of them add to the intercept."""
+    fills = np.full(n_columns, np.nan)
+    if steps and isinstance(steps[0], SimpleImputer):
+        imputer, *steps = steps
+        if imputer.add_indicator or not _is_missing(imputer.missing_values):
+            raise TypeError(f"no rule has what {imputer} does; fill NaN, without add_indicator")
+        fills = np.asarray(imputer.statistics_, dtype=float)
+    if weights.shape[0] != n_columns:
+        raise TypeError(
+            f"csf cannot write {', '.join(type(step).__name__ for step in steps)} as a rule, because it makes "
+            f"{weights.shape[0]} features of {n_columns} columns; export the winner with csf.export.fixed_threshold"
+        )
+    shift = 0.0
+    for scaler in reversed(steps):
+        scale, moved = scaling(scaler, n_columns)
+        shift += float(weights @ moved)
+        weights = weights * scale
+    return [NumberColumn(float(coef), float(coef * fill)) for coef, fill in zip(weights, fills)], shift
+
+
+def _texts(encoder: OneHotEncoder, weights: FloatArray) -> Iterator[TextColumn]:
+    """Columns of which each text has a coefficient."""
+    limits = encoder.drop, encoder.min_frequency, encoder.max_categories
+    if encoder.handle_unknown != "ignore" or limits != (None, None, None):
+        raise TypeError(
+            f'no rule has what {encoder} does; use OneHotEncoder(handle_unknown="ignore") without drop and limits'
+        )
+    start = 0
+    for known in encoder.categories_:
+        entries = list(zip(known.tolist(), weights[start : start + len(known)].tolist()))
+        start += len(known)
+        wrong = [text for text, _ in entries if not isinstance(text, str) and not _is_missing(text)]
+        if wrong:
+            raise TypeError(f"categories must be texts to have a rule, {wrong[0]!r} is none; turn them into texts")
+        missing = sum(weight for text, weight in entries if _is_missing(text))
+        yield TextColumn({text: weight for text, weight in entries if isinstance(text, str)}, float(missing))
+
+
+def _is_missing(entry: object) -> bool:
+    return entry is None or (isinstance(entry, float) and np.isnan(entry))
+
+
+def _names(chosen: Any, prepare: ColumnTransformer) -> list[str]:
+    """Names of chosen columns; the rest of a table may be chosen by place."""
+    known = getattr(prepare, "feature_names_in_", ())
+    names: list[Any] = [known[at] if type(at) is int and len(known) else at for at in chosen]
+    wrong = [name for name in names if not isinstance(name, str)]
+    if isinstance(chosen, str) or wrong:
+        raise TypeError(f"columns must be chosen by lists of their names, got {chosen!r}; fit the search on a frame")
+    return names
+
+
+# ---------------------------------------------------------------- what pipelines are made of
+
+
+def steps_of(estimator: Estimator) -> list[Estimator]:
+    """Steps of a pipeline that do something; anything else is a step of its own."""
+    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    return [step for step in steps if not _does_nothing(step)]
+
+
+def _does_nothing(step: Any) -> bool:
+    """Whether a step hands on what it gets; ColumnTransformer puts a function that is none in its place."""
+    return step is None or step == "passthrough" or (isinstance(step, FunctionTransformer) and step.func is None)
+
+
+def linear_part(estimator: Estimator, winner: Winner) -> tuple[FloatArray, float]:
+    """Coefficients and intercept of scores that grow with the belief in the positive class."""
+    coef, intercept = affine(estimator)
+    if winner.estimator.classes_.tolist()[0] == winner.known_positive:  # scores are those of the second class
+        return -coef, -intercept
+    return coef, intercept
+
+
+def affine(estimator: Estimator) -> tuple[FloatArray, float]:
+    """Coefficients and intercept in the features that an estimator is given."""
+    *scalers, last = steps_of(estimator)
+    if isinstance(last, Pipeline):
+        coef, intercept = affine(last)
+    elif np.shape(getattr(last, "coef_", 0.0))[:1] != (1,) or not hasattr(last, "decision_function"):
+        raise TypeError(
+            f"{type(last).__name__} is no linear classifier of two classes; export it with csf.export.fixed_threshold"
+        )
+    else:
+        coef = last.coef_.toarray() if hasattr(last.coef_, "toarray") else last.coef_
+        coef, intercept = np.asarray(coef, dtype=float).ravel(), float(np.ravel(last.intercept_)[0])
+    for scaler in reversed(scalers):
+        scale, shift = scaling(scaler, coef.shape[0])
+        intercept += float(coef @ shift)
+        coef = coef * scale
+    return coef, intercept
+
+
+def scaling(scaler: Estimator, n_features: int) -> tuple[FloatArray, FloatArray]:
+    """What a scaler multiplies each feature by, and adds to it then."""
+    ones, zeros = np.ones(n_features), np.zeros(n_features)
+    if isinstance(scaler, StandardScaler):
+        scale = ones if scaler.scale_ is None else ones / np.asarray(scaler.scale_)
+        return scale, -np.asarray(scaler.mean_) * scale if scaler.with_mean else zeros
+    if isinstance(scaler, MinMaxScaler) and not scaler.clip:
+        return np.asarray(scaler.scale_), np.asarray(scaler.min_)
+    if isinstance(scaler, MaxAbsScaler) and not getattr(scaler, "clip", False):
+        return ones / np.asarray(scaler.scale_), zeros
+    raise TypeError(
+        f"the winner is not linear in the features: {type(scaler).__name__} comes before it. Export it with "
+        "csf.export.fixed_threshold"
+    )
+
+
+def finite(value: float) -> float:
+    """A number as JSON has it: an infinite one as the largest or smallest number there is, which compares alike."""
+    return float(np.nan_to_num(value))
+
+
+def decision(rule: Any) -> dict[str, Any]:
+    """How a rule decides from what is summed up, as JSON has it: numpy's labels and infinite cuts are none of it."""
+    labels = {"negative": rule.negative, "positive": rule.positive}
+    return {
+        "intercept": float(rule.intercept),
+        "threshold": finite(rule.threshold),
+        **{name: label.item() if isinstance(label, np.generic) else label for name, label in labels.items()},
+    }

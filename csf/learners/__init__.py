@@ -1,1 +1,0 @@
-"""Learners beside the search of class costs: for streams, for structural losses, and by Fenchel duals."""

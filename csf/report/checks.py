@@ -1,0 +1,834 @@
+"""What a reader of a search should know and can do about it: one check for each code, and a summary of all of it.
+
+A check is a function of the fitted search and its held-out data that returns a sentence, or nothing. The page
+``guide/checks.md`` has a section for each code. A summary has three numbers and three sentences: what you get, how sure
+it is, what to do.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from csf._common.messages import did_you_mean
+from csf._common.sklearn import last_step
+from csf._common.typing import Array, Label
+from csf.data.responses import DECISION_FIRST, positive_score, response_method
+from csf.evaluate.choices import influence, outcomes
+from csf.metrics import get_constraint, get_metric
+from csf.metrics.base import Metric
+from csf.metrics.constraints import ANSWERS
+from csf.metrics.registry import aim_of
+from csf.metrics.trials import first_line
+from csf.plots.decisions import answers_to_all
+from csf.plots.words import metric_name, other_costs, parameter_names, short, spread, target_name, winning_base
+from csf.report.held_out import HeldOut, Judged, paid_on
+from csf.search.config import MODEL
+from csf.search.decide import decide
+from csf.search.kinds import is_class_search, is_label_search, is_row_search
+
+if TYPE_CHECKING:
+    from csf.search import CostSearch
+
+# Fewer samples of a class than this make every choice noisy; of one class among several, and how many are named.
+FEW, FEW_OF_CLASS, MOST_NAMED = 100, 25, 5
+# With so few positives the corrected score was too high on average over data sets.
+VERY_FEW = 30
+# So many positives for each other sample are asked about.
+FREQUENT = 2
+# A gap of the bound, as a share of the metric's range, that is nothing, and one that invites more trials.
+CLOSED, OPEN = 0.005, 0.02
+# Objective of the winner above its optimum, as a share, from which on it counts as not solved.
+UNSOLVED = 0.05
+# Standard errors that a gain has to exceed, and those from which on a difference is no chance.
+DOUBTED, SURE = 1.645, 3.0
+# Relative change of a class's share, and mean error of probabilities, that matter to anyone.
+SHIFTED, MISCALIBRATED = 0.2, 0.05
+N_BINS = 10
+# Errors for each sample of the rarest class that are almost none, samples of it that show it, and how far from a half
+# the area under the ROC curve is of a feature that separates the classes alone.
+PERFECT, FEWEST, SEPARATED = 0.02, 10, 0.499
+
+
+class Check(NamedTuple):
+    """A code, what it is about, and the function that looks."""
+
+    code: str
+    title: str
+    look: Callable[[Any, HeldOut | None], str | None]
+    # Whether it is for several classes that are all alike too.
+    several: bool
+
+
+class Finding(NamedTuple):
+    """What a check says.
+
+    Parameters
+    ----------
+    code : str
+        Code of the check, such as ``"CSF001"``: a section of the guide's page "Checks".
+    title : str
+        What it is about.
+    text : str
+        What was noticed, with its numbers, and what to do.
+
+    Examples
+    --------
+    >>> Finding("CSF010", "no held-out data", "Judge the winner on other samples.").code
+    'CSF010'
+    """
+
+    code: str
+    title: str
+    text: str
+
+
+# Checks of held-out values, which those of all labels have in common; the others look at the search of each label.
+OF_ALL_LABELS = ("CSF008", "CSF009", "CSF010")
+# In the order in which findings are shown: the gravest first.
+CHECKS: dict[str, Check] = {}
+
+
+def check(code: str, title: str, *, several: bool = False) -> Callable[..., Any]:
+    """Register a check."""
+
+    def register(look):
+        CHECKS[code] = Check(code, title, look, several)
+        return look
+
+    return register
+
+
+def check_codes(codes: Collection[str]) -> None:
+    """Refuse codes that no check has."""
+    if isinstance(codes, str):
+        raise TypeError(f"mute must be a list of codes, such as [{codes!r}]; got the text {codes!r}")
+    for code in codes:
+        if code not in CHECKS:
+            hint = did_you_mean(str(code), CHECKS)
+            raise ValueError(f"mute holds {code!r}, the code of no check; known: {', '.join(sorted(CHECKS))}{hint}")
+
+
+def findings(search: Any, held: HeldOut | None = None, mute: Collection[str] = ()) -> list[Finding]:
+    """Results of the checks of a fitted search, the most serious first.
+
+    Parameters
+    ----------
+    search : CostSearch
+        Fitted.
+    held : HeldOut, default=None
+        Held-out data and what the search and its rivals do there, see `csf.report.held_out`.
+    mute : collection of str, default=()
+        Codes of checks to leave out.
+
+    Returns
+    -------
+    list of Finding
+        One for each check that has something to say.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``mute`` is a text, or holds an unknown code.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from csf import CostSearch
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> search = CostSearch(GaussianNB(), "recall", constraint="precision >= 0.8", cv=3).fit(X, y)
+    >>> [found.code for found in findings(search, mute=["CSF003", "CSF015"])]
+    ['CSF006', 'CSF010']
+    """
+    check_codes(mute)
+    wanted = {code: each for code, each in CHECKS.items() if code not in mute}
+    if not is_label_search(search):
+        several = is_class_search(search) or is_row_search(search)
+        return _said([each for each in wanted.values() if each.several or not several], search, held)
+    of_all, of_one = ([each for code, each in wanted.items() if (code in OF_ALL_LABELS) == of] for of in (True, False))
+    said = _said(of_all, search, held)
+    for name, one in zip(search.label_names_.tolist(), search.searches_):
+        said += [found._replace(text=f"{short(name, 40)}: {found.text}") for found in _said(of_one, one, None)]
+    return sorted(said, key=lambda found: list(CHECKS).index(found.code))
+
+
+def _said(checks: Iterable[Check], search: Any, held: HeldOut | None) -> list[Finding]:
+    """What these checks say."""
+    texts = [(check.code, check.title, check.look(search, held)) for check in checks]
+    return [Finding(code, title, text) for code, title, text in texts if text]
+
+
+def gain_over_equal(search: Any) -> tuple[float, float] | None:
+    """Gain of the winner over the best trial with equal class weights, out-of-fold, and its standard error.
+
+    Both at the thresholds that are best for them there. ``None`` where equal weights won, or nothing is known of them.
+    """
+    trial, store = search.trials_[search.best_index_], getattr(search, "held_out_", None)
+    equal = min((row for row in store or () if row.equal_costs), key=lambda row: row.rank, default=None)
+    if store is None or equal is None or trial.c_fn == trial.c_fp or (trial.setting, trial.number) not in store:
+        return None
+    own = replace(store[trial.setting, trial.number], threshold=trial.threshold)
+    each = [influence(aim_of(search), outcomes(store, row), store.copies) for row in (own, equal)]
+    return trial.score - equal.value, float(np.sqrt(store.copies @ (each[0] - each[1]) ** 2))
+
+
+@check("CSF006", "constraint not certified")
+def _constraint(search, held):
+    constraint, promise = get_constraint(search.constraint), getattr(search, "guarantee_", None)
+    if constraint is None:
+        return None
+    if promise is not None:
+        return None if promise.holds else f"{str(promise).capitalize()}."
+    if not search.feasible_:
+        return (
+            f"No trial satisfies {constraint} on out-of-fold predictions; what is shown is the closest one, with "
+            f"{search.constraint_value_:.3f}. Loosen the constraint, or add trials (n_trials), parameters (param_grid) "
+            "or features."
+        )
+    return (
+        f"{constraint} holds on the out-of-fold predictions that chose the threshold. On new data it fails about half "
+        "the time. Give confidence=0.9 if it has to hold there."
+    )
+
+
+@check("CSF007", "constraint missed on held-out data")
+def _missed(search, held):
+    missed = 0.0 if held is None else held.judged[0].misses
+    text = f"{get_constraint(search.constraint)} does not hold on the held-out data: it is missed by {missed:.3f}."
+    return f"{text} Ask for confidence=0.9, or for a stricter level." if missed > 0.0 else None
+
+
+def is_counter(values: Array) -> bool:
+    """Whether numbers are whole and all differ where independent ones would not: row numbers, keys, times."""
+    known = np.asarray(values, dtype=np.float64)
+    known = known[np.isfinite(known)]
+    # Of independent numbers in so narrow a range two agree, but for a probability below exp(-7).
+    if known.size < 2 or known.size**2 < 15 * (np.ptp(known) + 1):
+        return False
+    return bool((known == np.round(known)).all()) and np.unique(known).size == known.size
+
+
+def _numbers(X: Any) -> Iterator[tuple[Any, Array]]:
+    """Names, or places, of the columns of numbers of frames and arrays, and these."""
+    named = hasattr(X, "iloc")
+    for name in X.columns if named else range(X.shape[1] if isinstance(X, np.ndarray) else 0):
+        values = np.asarray(X[name] if named else X[:, name])
+        if values.dtype.kind in "iuf":
+            yield name, values
+
+
+def _uses(search: Any, X: Any, name: Any) -> bool:
+    """Whether the winner's answers change with a column."""
+    model, moved = search.best_estimator_, X.copy()
+    column = name if hasattr(X, "iloc") else (slice(None), name)
+    moved[column] = np.asarray(moved[column])[::-1]
+    answer = getattr(model, response_method(model) or "predict")
+    return not np.array_equal(answer(X), answer(moved))
+
+
+# Findings that put the value itself in doubt.
+SUSPICIONS = ("CSF017", "CSF018")
+
+
+@check("CSF017", "a counter among the features", several=True)
+def _counters(search, held):
+    X = None if held is None else held.X
+    used = ", ".join(repr(name) for name, values in _numbers(X) if is_counter(values) and _uses(search, X, name))
+    text = (
+        f"The winner uses {used}, where all samples have different whole numbers: a row number or a key. It predicts "
+        "the class of sorted data, and nothing of new data. Leave it out, unless it is a time."
+    )
+    return text if used else None
+
+
+@check("CSF018", "a value too good to be true", several=True)
+def _perfect(search, held):
+    chosen = getattr(search.trials_[search.best_index_], "chosen", None)
+    if held is not None:
+        counts, leaks = np.unique(held.y, return_counts=True)[1], _leaks(search, held)
+        wrong = np.sum(next(iter(held.answers.values())) != held.y)
+    elif chosen is not None:
+        counts, leaks = search.class_count_, []
+        wrong = (chosen.fn + chosen.fp) * counts.sum()
+    else:
+        return None
+    if counts.min() < FEWEST or (wrong > PERFECT * counts.min() and not leaks):
+        return None
+    such = f", such as column {', '.join(leaks)}, which alone separates the classes" if leaks else ""
+    return (
+        f"{wrong:.0f} of {counts.sum():g} samples are decided wrongly. Unless the task is so easy, look for a feature "
+        f"that knows the answer{such}: a row number of sorted data, or what was written down later. Leave it out."
+    )
+
+
+def _leaks(search: Any, held: HeldOut) -> list[str]:
+    """Features that almost separate the classes alone."""
+    is_pos = held.y == search.pos_label_
+    n_pos, n_neg = int(is_pos.sum()), int((~is_pos).sum())
+    if not _binary(search) or min(n_pos, n_neg) < FEWEST:
+        return []
+    ranks = {name: rankdata(values)[is_pos].mean() for name, values in _numbers(held.X)}
+    return [repr(name) for name, rank in ranks.items() if abs((rank - 0.5 * (n_pos + 1)) / n_neg - 0.5) > SEPARATED]
+
+
+@check("CSF011", "failed trials", several=True)
+def _failures(search, held):
+    errors = [first_line(trial.error) for trial in search.trials_ if trial.error]
+    causes = "; ".join(f"{short(cause, 200)} ({times}×)" for cause, times in Counter(errors).most_common(3))
+    return f"{len(errors)} of {search.n_trials_} trials failed and were left out: {causes}." if errors else None
+
+
+@check("CSF014", "search ended early", several=True)
+def _stopped(search, held):
+    if not search.stop_reason_.startswith(("interrupted", "the time limit")):
+        return None
+    tried = "" if hasattr(search, "class_costs_") else f"; {other_costs(search).partition(' (')[0]}"
+    return f"The search ended early ({search.stop_reason_}) with {search.n_trials_} trials{tried}. Give it more time."
+
+
+@check("CSF012", "everything or nothing is positive")
+def _infinite(search, held):
+    threshold = search.best_threshold_
+    if threshold is None or not np.isinf(threshold):
+        return None
+    what = "nothing" if threshold > 0 else "everything"
+    return f"The best threshold predicts {what} positive: the score separates little. Look at features and base."
+
+
+@check("CSF013", "training not converged", several=True)
+def _solved(search, held):
+    gap = search.trials_[search.best_index_].duality_gap
+    text = (
+        "The winner's training stopped early: its objective may be {:.0%} above the optimum. Scale the features, lower "
+    )
+    return None if gap is None or gap <= UNSOLVED else text.format(gap) + "C, or raise max_iter."
+
+
+@check("CSF001", "few samples of a class", several=True)
+def _few(search, held):
+    counts = search.class_count_
+    if hasattr(search, "class_costs_"):
+        rare = search.classes_[counts < FEW_OF_CLASS].tolist()
+        names = ", ".join(f"“{short(label, 40)}”" for label in rare[:MOST_NAMED])
+        more = f" and {len(rare) - MOST_NAMED} more" if len(rare) > MOST_NAMED else ""
+        said = f"Fewer than {FEW_OF_CLASS} samples of {names}{more}: rule and value are noisy. Collect more of these."
+        return said if rare else None
+    null = counts[search.classes_.tolist().index(search.null_class_)]
+    rarest = int(min(null, counts.sum() - null))
+    advice = "Trust the interval more than the value."
+    if 0 < search.n_splits_ <= 10:
+        advice = "Repeat the folds: cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=5)."
+    if rarest <= VERY_FEW:
+        advice = f"With so few the value to expect was .025 too high on average. {advice}"
+    text = f"The rarer side has {rarest} samples: score, class weights and threshold depend on few of them. {advice}"
+    return text if rarest < FEW else None
+
+
+@check("CSF016", "positives are the more frequent class")
+def _frequent(search, held):
+    if not _binary(search) or search.pos_label is not None:
+        return None
+    at = search.classes_.tolist().index(search.pos_label_)
+    positives, others = int(search.class_count_[at]), int(search.class_count_[1 - at])
+    text = (
+        f"“{short(search.pos_label_, 40)}” counts as positive, because it is the larger label, and {positives} of "
+        f"{positives + others} samples have it: F1 and the like are then large whatever was learnt. "
+        "If the other class is what is to be found, give pos_label."
+    )
+    return text if positives > FREQUENT * others else None
+
+
+@check("CSF005", "prevalence differs", several=True)
+def _shifted(search, held):
+    if held is None:
+        return None
+    learnt, met = search.class_count_, np.array([np.sum(held.y == label) for label in search.classes_])
+    before, now, both = learnt / learnt.sum(), met / met.sum(), (learnt + met) / (learnt.sum() + met.sum())
+    error = np.sqrt(both * (1.0 - both) * (1.0 / learnt.sum() + 1.0 / met.sum()))
+    far = np.where(np.abs(now - before) > SHIFTED * before, np.abs(now - before) / np.maximum(error, 1e-12), 0.0)
+    at = int(far.argmax())
+    share = f"{now[search.classes_.tolist().index(search.pos_label_)]:.3g}" if _binary(search) else "shares"
+    text = (
+        f"“{short(search.classes_[at], 40)}” is {now[at]:.1%} of the held-out data and {before[at]:.1%} of those "
+        "learnt from, which chose class weights and threshold"
+    )
+    text += f": search.at_prevalence({share}) moves the decision." if search._outcome.moves else "."
+    return text if far[at] > SURE else None
+
+
+def _binary(search):
+    return getattr(search, "pos_label_", None) is not None
+
+
+@check("CSF004", "probabilities not calibrated")
+def _calibrated(search, held):
+    if held is None or not _binary(search) or not hasattr(search, "predict_proba"):
+        return None
+    said = search.predict_proba(held.X)[:, search.classes_.tolist().index(search.pos_label_)]
+    is_pos = held.y == search.pos_label_
+    # Spiegelhalter's test, and the mean distance within bins of equally many samples.
+    error = np.sqrt(np.sum((1 - 2 * said) ** 2 * said * (1 - said)))
+    z = np.sum((is_pos - said) * (1 - 2 * said)) / max(error, 1e-12)
+    bins = np.array_split(np.argsort(said, kind="stable"), N_BINS)
+    off = sum(abs(said[rows].sum() - is_pos[rows].sum()) for rows in bins) / said.size
+    text = (
+        f"The probabilities are off by {off:.3f} on average on held-out data (mean {said.mean():.3f}, share of "
+        f"positives {is_pos.mean():.3f}). The threshold does not suffer; where they are used, calibrate the base "
+        "(sklearn.calibration.CalibratedClassifierCV)."
+    )
+    return text if abs(z) > SURE and off > MISCALIBRATED else None
+
+
+@check("CSF008", "held-out value below the out-of-fold one", several=True)
+def _optimistic(search, held):
+    own = None if held is None else held.judged[0]
+    if own is None or own.interval[1] >= search.best_score_:
+        return None
+    return (
+        f"Held-out {metric_name(search)} is {own.value:.3f} (90 % interval {spread(own.interval)}), below the "
+        f"{search.best_score_:.3f} out-of-fold, which is the largest of many and so optimistic. Report held-out."
+    )
+
+
+def as_good_as(judged: Sequence[Judged]) -> Judged | None:
+    """The best rival on held-out data, if it may be as good as the search or is better; ``None`` where it is worse."""
+    fair = [each for each in judged[1:] if each.misses <= judged[0].misses]
+    best = max(fair, key=lambda other: other.value, default=None)
+    return best if best is not None and best.difference_interval[0] <= 0.0 else None
+
+
+@check("CSF009", "a simpler method is as good", several=True)
+def _rivals(search, held):
+    judged = [] if held is None else held.judged
+    said = [
+        f"“{short(each.name)}” misses the constraint on these data, and is not compared."
+        for each in judged[1:]
+        if each.misses > judged[0].misses
+    ]
+    rival, promise = as_good_as(judged), getattr(search, "guarantee_", None)
+    if rival is None:
+        return " ".join(said)
+    too, (low, high) = "", rival.difference_interval
+    if promise is not None and promise.holds:
+        too = f" if it promises {promise.constraint} too, with confidence {promise.confidence:g}"
+    if high < 0:
+        said.append(f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: take it{too}.")
+    else:
+        said.append(
+            f"The difference to “{short(rival.name)}” is {rival.difference:+.3f} ({spread((low, high), '+.3f')}) "
+            f"and may be chance: where simplicity counts, take the simpler one{too}."
+        )
+    return " ".join(said)
+
+
+def _doubted(search: Any) -> tuple[float, float] | None:
+    """The gain of the class weights and its standard error, where the gain may be chance."""
+    found = None if hasattr(search, "gain_") else gain_over_equal(search)
+    return None if found is None or found[0] > DOUBTED * found[1] else found
+
+
+@check("CSF003", "gain within noise")
+def _gain(search, held):
+    found = _doubted(search)
+    if found is None or _is_matched(held):
+        return None
+    return (
+        f"Out-of-fold, the class weights gain {found[0]:+.3f} over equal ones, standard error {found[1]:.3f}: "
+        "that may be chance. min_gain=1.5 keeps equal class weights unless the gain is clear."
+    )
+
+
+def _is_matched(held: HeldOut | None) -> bool:
+    """Whether a simpler method will do: then advice to search more would contradict it."""
+    return held is not None and as_good_as(held.judged) is not None
+
+
+@check("CSF002", "winner at the edge of the grid", several=True)
+def _edges(search, held):
+    said = []
+    for key, value in ({} if _is_matched(held) else search.best_params_).items():
+        tried = {each for each in search.cv_results_[f"param_{key}"].tolist() if _is_number(each)}
+        if _is_number(value) and len(tried) > 2 and value in (min(tried), max(tried)):
+            side = "smaller" if value == min(tried) else "larger"
+            said.append(f"{key} = {short(value)} is at the end of the values tried: add {side} ones (param_grid).")
+    return " ".join(said)
+
+
+def _is_number(value):
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+@check("CSF015", "gap to the upper bound")
+def _room(search, held):
+    if not search.n_splits_:  # fitted before: nothing was trained
+        return None
+    study = search.studies_[0]
+    low, high = study.metric.range(study.pos)
+    room = search.gap_ / (high - low)
+    if room >= OPEN and not _is_matched(held) and _doubted(search) is None:
+        return (
+            f"The best value is {search.gap_:.3f} below the upper bound: other class weights gain no more than that "
+            "in 19 of 20 searches, and mostly far less, so that more trials (n_trials) seldom find much of it."
+        )
+    spent = "Other class weights have little left to find: look for other features, another base or its parameters."
+    return spent if room <= CLOSED else None
+
+
+@check("CSF010", "no held-out data", several=True)
+def _unseen(search, held):
+    return None if held else "Judge the winner on samples that fit has not seen: report(path, X_test, y_test)."
+
+
+# ---------------------------------------------------------------- a check for reports of skore, which is not imported
+
+
+@dataclass(frozen=True)
+class ThresholdCheck:
+    """Check for ``report.checks.add`` of skore: by how much a tuned threshold beats the estimator's own decision.
+
+    Parameters
+    ----------
+    metric : str, Metric or callable, default="f1"
+        What counts, as for `csf.CostSearch`.
+    least : float, default=0.01
+        Gain of the metric from which on it is a finding, if the value to expect is above that too.
+    pos_label : label, default=None
+        Positive class; ``None`` takes the one of the report, or 1 for labels {0, 1} or {-1, 1}.
+
+    Examples
+    --------
+    >>> check = ThresholdCheck("f1")  # report.checks.add([check]); report.checks.summarize()
+    >>> check.code, check.title
+    ('CSF101-F1', 'The threshold is not that of f1')
+    """
+
+    metric: str | Metric = "f1"
+    least: float = 0.01
+    pos_label: Label = None
+    # What skore asks of a check besides: where it applies, how grave it is, whether it takes long.
+    report_types: ClassVar[list[str]] = ["estimator", "cross-validation"]
+    severity: ClassVar[str] = "tip"
+    docs_url: ClassVar[str | None] = None
+    slow: ClassVar[bool] = False
+
+    @property
+    def code(self) -> str:
+        """Its name in lists of checks to ignore, one for each metric."""
+        return f"CSF101-{get_metric(self.metric).name.upper()}"
+
+    @property
+    def title(self) -> str:
+        """Short label of the finding."""
+        return f"The threshold is not that of {get_metric(self.metric).name}"
+
+    def check_function(self, report: Any) -> str | None:
+        """What was found, ``None`` for nothing.
+
+        Parameters
+        ----------
+        report : skore.EstimatorReport or skore.CrossValidationReport
+            The report, of a classifier of two classes.
+
+        Returns
+        -------
+        str or None
+            The finding.
+        """
+        if report.ml_task != "binary-classification":
+            from skore import CheckNotApplicable  # pyright: ignore[reportMissingImports] (it called this)
+
+            raise CheckNotApplicable(f"a threshold is one of two classes, got {report.ml_task}")
+        parts = getattr(report, "reports_", [report])  # one for each fold
+        classes = np.asarray(parts[0].estimator_.classes_)
+        positive = report.pos_label if self.pos_label is None else self.pos_label
+        positive = classes[1] if positive is None else positive
+        y = np.concatenate([np.asarray(part.y_test) for part in parts])
+        own = np.concatenate([part.estimator_.predict(part.X_test) for part in parts])
+        score = np.concatenate(
+            [positive_score(part.estimator_, part.X_test, positive, DECISION_FIRST) for part in parts]
+        )
+        metric, decision = get_metric(self.metric), decide(y, score, self.metric, pos_label=positive)
+        value, (low, high) = metric.score(y, own, pos_label=positive), decision.interval
+        if decision.value - value < self.least:
+            return None
+        return (
+            f"The estimator's own threshold costs {100 * (decision.value - value):.1f} points of {metric.name}: its "
+            f"predictions have {value:.3f}, and {decision.value:.3f} is to be expected (90 % interval {low:.3f} to "
+            f"{high:.3f}) where the score is compared with {decision.threshold:.4g}. csf.decide(y, score) finds it; "
+            "take samples for it that the model has not been fitted to."
+        )
+
+
+# ---------------------------------------------------------------- the summary
+
+
+_HEADS = "What you get", "How sure it is", "What to do"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value of the winner: where it is from, its 90 % interval as text, and what it is."""
+
+    name: str
+    value: float
+    interval: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a search found; `print` shows it as text, a notebook as HTML.
+
+    Parameters
+    ----------
+    numbers : list of tuple of str
+        Three numbers, each with what it is.
+    sentences : list of str
+        What you get, how sure it is, what to do.
+    verdict : str
+        Whether to use it, in a few words.
+    findings : list of Finding
+        Results of the checks, the most serious first.
+
+    Examples
+    --------
+    >>> summary = Summary([("0.412", "f1 to expect")], ["A model.", "Quite.", "Use it."], "Use it.", [])
+    >>> print(summary)
+    0.412  f1 to expect
+    What you get: A model.
+    How sure it is: Quite.
+    What to do: Use it.
+    """
+
+    numbers: list[tuple[str, str]]
+    sentences: list[str]
+    verdict: str
+    findings: list[Finding]
+
+    @property
+    def also_found(self) -> list[Finding]:
+        """Findings that the sentences leave out."""
+        return [found for found in self.findings[1:] if found.code != "CSF010"]  # which the verdict says
+
+    @property
+    def others(self) -> str:
+        """Titles of the findings that the sentences leave out, with their codes; empty for none."""
+        return ", ".join(dict.fromkeys(f"{found.title} ({found.code})" for found in self.also_found))
+
+    def __str__(self) -> str:
+        width = max(len(number) for number, _ in self.numbers)
+        lines = [f"{number:{width}}  {what}" for number, what in self.numbers]
+        parts = [f"{head}: {text}" for head, text in zip(_HEADS, self.sentences)]
+        parts += [f"Also noticed: {self.others}"] if self.others else []
+        return "\n".join(lines + [textwrap.fill(part, 100, subsequent_indent="  ") for part in parts])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        numbers = "".join(
+            f'<div><b style="font-size:1.6em">{escape(number)}</b><br><small>{escape(what)}</small></div>'
+            for number, what in self.numbers
+        )
+        parts = [*zip(_HEADS, self.sentences), *([("Also noticed", self.others)] if self.others else [])]
+        sentences = "".join(f"<p><b>{head}.</b> {escape(text)}</p>" for head, text in parts)
+        grid = "display:flex;flex-wrap:wrap;gap:.5em 2.5em;line-height:1.3"
+        return f'<div style="max-width:46em;line-height:1.45"><div style="{grid}">{numbers}</div>{sentences}</div>'
+
+
+def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[str] = ()) -> Summary:
+    """Summary of a fitted search, on held-out data where there are some."""
+    # A search on a cluster is shown as the one in memory that it can become.
+    to_local = getattr(search, "to_local", None)
+    search = search if to_local is None else to_local()
+    together = hasattr(search, "label_names_") and not is_label_search(search)
+    found = [] if together else findings(search, held, mute)
+    first = estimates_of(search, held)[0]
+    low, high = search.score_interval_ if held is None else held.judged[0].interval
+    number, interval, what = f"{first.value:.3f}", first.interval or "–", metric_name(search)
+    if first.interval and what == "savings":
+        number, interval = f"{100.0 * first.value:.1f} %", f"{spread((100.0 * low, 100.0 * high), '.1f')} %"
+        what = "of the costs saved,"
+    elif first.interval and what in ("cost_matrix", "cost"):  # larger is better, so that costs are below 0
+        number, interval, what = f"{-first.value:.3f}", spread((-high, -low)), "mean cost"
+    numbers = [(number, f"{what} {_WHERE[first.name]}"), (interval, "90 % interval of it")]
+    third = _third(search, held)
+    numbers += [] if third is None else [third]
+    verdict = _verdict(search, held, found, low)
+    advice = " ".join([verdict, *(each.text for each in found[:1] if each.code != "CSF010")])
+    return Summary(numbers, [winner_of(search), _how_sure(search, held, first), advice], verdict, found)
+
+
+_WHERE = {
+    "held-out": "on held-out data",
+    "cross-validated": "to expect on new data",
+    "out-of-fold": "out-of-fold, the largest of many",
+}
+
+
+def estimates_of(search: CostSearch, held: HeldOut | None) -> list[Estimate]:
+    """Values of the winner, the one to trust most first."""
+    rows = []
+    if held is not None:
+        own = held.judged[0]
+        rows.append(Estimate("held-out", own.value, spread(own.interval), f"{held.y.shape[0]} samples unseen by fit"))
+    # Searches read from older files, and some configurations, know fewer of these.
+    corrected = getattr(search, "corrected_score_", np.nan)
+    if not np.isnan(corrected):
+        what = f"to expect on new data: out-of-fold, without what choosing among {search.n_trials_} trials adds"
+        rows.append(Estimate("cross-validated", corrected, spread(search.score_interval_), what))
+    what = "on the samples that chose trial and threshold: optimistic"
+    return [*rows, Estimate("out-of-fold", search.best_score_, "", what)]
+
+
+def _third(search: Any, held: HeldOut | None) -> tuple[str, str] | None:
+    """The number that matters third: a rival, the constraint, what is saved, or what is left."""
+    if is_row_search(search):
+        answers = answers_to_all(search) if held is None else paid_on(search, held)
+        n_rows, where = (search.class_count_.sum(), "out-of-fold") if held is None else (held.y.size, "held-out")
+        _, own = answers.popitem()
+        name, cost = min(answers.items(), key=lambda item: item[1])
+        whole = f"{n_rows * (cost - own):,.4g} on {n_rows} {where} rows, in the units of the costs"
+        return f"{cost - own:.4g} a row", f"saved, compared with {name}: {whole}"
+    if held is not None and len(held.judged) > 1:
+        rival = max(held.judged[1:], key=lambda each: each.value)
+        ends = spread(rival.difference_interval, "+.3f")
+        return f"{rival.difference:+.3f}", f"compared with “{short(rival.name, 40)}” ({ends})"
+    constraint = get_constraint(search.constraint)
+    if constraint is not None and search.constraint_value_ is not None:
+        where = "on calibration data" if hasattr(search, "guarantee_") else "out-of-fold"
+        return f"{search.constraint_value_:.3f}", f"{constraint.quantity.name} {where}; asked for: {constraint}"
+    if hasattr(search, "label_names_"):
+        worst = getattr(search, "best_scores_", np.empty(0))
+        if not worst.size:
+            return None
+        return f"{worst.min():.3f}", f"lowest label, “{short(search.label_names_[worst.argmin()], 40)}”, out-of-fold"
+    if is_class_search(search):
+        at = int(search.class_count_.argmin())
+        return f"{search.class_count_[at]:g}", f"samples of the rarest class, “{short(search.classes_[at], 40)}”"
+    if not search.n_splits_ and search.threshold is not None:  # fitted before: nothing was trained
+        return spread(search.threshold_interval_) or "–", "90 % interval of the best threshold"
+    if np.isfinite(search.gap_) and search.n_splits_:
+        return f"+{search.gap_:.3f}", "at most, with other class weights (in 19 of 20 searches)"
+    return None
+
+
+def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
+    if held is not None:
+        return (
+            f"The interval allows for the chance in {held.y.shape[0]} samples, not for that of training again on other "
+            "samples."
+        )
+    if not first.interval:
+        return "Nothing is known but the samples that chose the winner. Give report() samples that fit has not seen."
+    judged = f"Cross-validated on {search.n_splits_} folds" if search.n_splits_ else "Judged on the given samples"
+    several = hasattr(search, "label_names_") or is_class_search(search)
+    rarest = "" if several else f", with {search.class_count_.min():g} samples of the rarer class"
+    chosen = "" if search.n_trials_ == 1 else f"; corrected for the choice among {search.n_trials_} trials"
+    same = _note_of_same_answer(search) if is_row_search(search) else ""
+    return f"{judged}{rarest}{chosen}. The interval is for all data of this kind; a small test set varies more.{same}"
+
+
+def _note_of_same_answer(search: Any) -> str:
+    """Say what the same answer to all is worth, where the interval of costs of rows is not above that."""
+    worth = _same_answer(search, None)
+    if worth < search.score_interval_[0]:
+        return ""
+    return (
+        f" It does not lie above {worth:.3g}, the value of the same answer to all rows: a gain over that is not shown."
+    )
+
+
+def _verdict(search: Any, held: HeldOut | None, found: list[Finding], low: float) -> str:
+    """One verdict, which no finding contradicts; ``low`` is the lower end of the interval of the value."""
+    promise = getattr(search, "guarantee_", None)
+    missed = {each.code for each in found} & {"CSF007", "CSF012"} or not getattr(search, "feasible_", True)
+    if missed or (promise is not None and not promise.holds):
+        return "Do not use it as it is."
+    if any(each.code in SUSPICIONS for each in found):
+        return "Look at its features before you use it."
+    same = _same_answer(search, held)
+    if low <= same:
+        return f"Do not use it yet: one answer for all samples, worth {same:.3f}, may be as good."
+    if held is not None and as_good_as(held.judged):
+        return "Take the simpler method."
+    verdict = "Use it." if held else "Use it, and judge it on samples that fit has not seen."
+    if promise is None or promise.lost < OPEN:
+        return verdict
+    way = f"; about {promise.needed} calibration positives in place of {promise.n_positives} would win half of it back"
+    way = way if (promise.needed or 0) > promise.n_positives else ""
+    first = "Collect more labels before you use it." if promise.lost > search.best_score_ else verdict
+    return f"{first} The certificate costs {promise.lost:.3f} of {metric_name(search)}{way}."
+
+
+def _same_answer(search: Any, held: HeldOut | None) -> float:
+    """Value of the better one of the answers "negative" and "positive" for all; -inf where none is to be feared."""
+    if is_row_search(search):
+        negative, positive = (answers_to_all(search)[f"{side} for all rows"] for side in ("negative", "positive"))
+        return float(search.row_costs_.value(min(negative, positive), negative, positive, 1.0))
+    if not _binary(search) or search.constraint is not None:
+        return -np.inf
+    pos = search.studies_[0].pos if held is None else float(np.mean(held.y == search.pos_label_))
+    metric = aim_of(search)
+    if metric.trivial_answer(pos=pos) is not None:
+        return -np.inf
+    return max(metric.value(pos, 0.0, pos=pos), metric.value(0.0, 1.0 - pos, pos=pos))
+
+
+# ---------------------------------------------------------------- the winner in one sentence
+
+
+def winner_of(search: Any) -> str:
+    """The winner in one sentence."""
+    if is_label_search(search):
+        names = [short(name, 40) for name in search.label_names_.tolist()]
+        return f"One search for each of {len(names)} labels, lowest for “{names[search.best_scores_.argmin()]}”."
+    if hasattr(search, "label_names_"):
+        return f"{_trained(search)}, with one threshold for {len(search.label_names_)} labels."
+    if is_row_search(search):
+        same = f"no rule saved anything, and it answers {search.row_rule_!r} to all rows"
+        return f"{_trained(search)}; {same if search.row_rule_ in ANSWERS else 'it decides each row by its own costs'}."
+    if is_class_search(search):
+        power = search.trials_[search.best_index_].t
+        weights = "equal class weights" if power == 0.0 else f"class weights in proportion to share^-{power:.3g}"
+        own = "its own decision" if search.rule_.kind == "argmax" else "a tuned rule of its probabilities"
+        return f"{_trained(search)}, trained with {weights}; it predicts by {own}."
+    return _threshold_sentence(search)
+
+
+def _trained(search: CostSearch) -> str:
+    parameters = {key: value for key, value in search.best_params_.items() if key != MODEL}
+    names = parameter_names(parameters)
+    listed = ", ".join(f"{names[key]} = {short(value)}" for key, value in parameters.items())
+    return type(last_step(winning_base(search))[1]).__name__ + (f" with {listed}" if listed else "")
+
+
+def threshold_in_words(search: Any) -> str:
+    """The threshold, and the probability that it stands for where its score is none."""
+    threshold, proba = search.best_threshold_, getattr(search, "best_threshold_proba_", None)
+    same = proba is None or abs(proba - threshold) < 1e-6
+    return f"{threshold:.4g}" if same else f"{threshold:.4g} (predict_proba: {proba:.3g})"
+
+
+def _threshold_sentence(search: CostSearch) -> str:
+    c_fn, c_fp = search.best_cost_weights_
+    target, ratio = target_name(search), f"{max(c_fn / c_fp, c_fp / c_fn):.3g}"
+    if c_fn == c_fp:
+        weights = f"equal class weights ({other_costs(search)})"
+    elif c_fn > c_fp:
+        weights = f"class weights {ratio} to 1 (a missed {target} costs as much as {ratio} false positives)"
+    else:
+        weights = f"class weights 1 to {ratio} (a false positive costs {ratio} times as much as a missed {target})"
+    decides = "it decides by itself"
+    if search.best_threshold_ is not None and search.threshold is not None:
+        found = f"a class other than “{short(search.null_class_, 40)}”" if search.pos_label_ is None else target
+        decides = f"it predicts {found} if the score is at least {threshold_in_words(search)}"
+    trained = f"trained with {weights}" if search.n_splits_ else "fitted before"
+    return f"{_trained(search)}, {trained}; {decides}."

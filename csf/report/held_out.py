@@ -1,0 +1,229 @@
+"""Held-out data, and what classifiers do on them, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from csf._common.typing import Array, Estimator, Label, Samples
+from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights
+from csf.data.labels import read_codes
+from csf.evaluate.assessment import LEVEL
+from csf.evaluate.predictions import Predictions, difference_of, label_answers
+from csf.metrics import get_confusion_metric, get_constraint, get_metric
+from csf.metrics.base import Metric
+from csf.metrics.confusion import ConfusionMetric
+from csf.metrics.constraints import Constraint
+from csf.metrics.profile import ErrorProfile
+from csf.metrics.registry import LabelMetric, get_label_metric, metric_of
+from csf.metrics.row_costs import RowCosts
+from csf.plots.words import class_order, short
+from csf.search.kinds import is_class_search, is_label_search, is_row_search
+from csf.thresholding.linear_rule import counts_of
+
+if TYPE_CHECKING:
+    pass
+
+
+# More classes than this make no table that anyone reads.
+MOST_CLASSES = 30
+
+
+class HeldOut(NamedTuple):
+    """Data that a search has not seen, and what the search, which comes first, and its rivals do there."""
+
+    X: Samples
+    y: Array
+    weight: Array | None
+    answers: dict[str, Array]
+    judged: list[Judged]
+
+
+def held_out(
+    search: Estimator,
+    X: Samples | None,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    rivals: Mapping[str, Any] | None,
+    own: str = "this search",
+) -> HeldOut | None:
+    """Checked data of a report, ``None`` without any."""
+    if X is None and y is None:
+        if rivals or sample_weight is not None:
+            raise ValueError("rivals and sample_weight belong to held-out data: give X and y, which fit has not seen")
+        return None
+    if X is None or y is None:
+        raise ValueError("give X and y together: samples that fit has not seen, and their labels")
+    others = {f"rivals[{name!r}]": predicted for name, predicted in (rivals or {}).items()}
+    check_in_memory(X=X, y=y)
+    X, given = check_samples(X, y, sample_weight=sample_weight, **others)
+    labels = truth = _read_truth(search, given)
+    if is_row_search(search):
+        # What both answers cost is what a row is.
+        truth = np.column_stack(search.row_costs_.table(X).answers(labels == search.pos_label_))
+    weight = check_weights(sample_weight, labels.shape[0])
+    answers = {own: search.predict(X)}
+    for name, predicted in (rivals or {}).items():
+        predicted = predicted.toarray() if issparse(predicted) else np.asarray(predicted)
+        if predicted.shape != labels.shape:
+            raise ValueError(
+                f"rivals[{name!r}] must be the labels that it predicts for X, of shape {labels.shape}; "
+                f"got shape {predicted.shape}"
+            )
+        answers[str(name)] = predicted
+    return HeldOut(X, labels, weight, answers, _judge(search, truth, answers, weight))
+
+
+def _read_truth(search: Any, y: ArrayLike) -> Array:
+    """Labels that the search knows; of several labels a sample their codes."""
+    if is_label_search(search):
+        return read_codes(y, search.classes_.size)
+    labels, classes = check_labels(y)
+    if not np.isin(classes, search.classes_).all():
+        raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")
+    return labels
+
+
+def _judge(search: Any, truth: Array, answers: Mapping[str, Array], weight: Array | None) -> list[Judged]:
+    """By the metric and the constraint of the search."""
+    if is_class_search(search):
+        return judge_classes(get_confusion_metric(metric_of(search)), search.classes_, truth, answers, weight)
+    if is_label_search(search):
+        return judge_labels(get_label_metric(search.metric), truth, answers, weight)
+    if is_row_search(search):
+        return judge_rows(search.row_costs_, search.pos_label_, truth, answers, weight)
+    demand, promised = get_constraint(search.constraint), search.confidence is not None
+    return judge(get_metric(metric_of(search)), search.null_class_, truth, answers, weight, demand, promised=promised)
+
+
+def confusion(search: Any, held: HeldOut) -> dict[str, Any]:
+    """`matrix_of` what the search decides on held-out data, in samples or their weights."""
+    true, predicted = (np.searchsorted(search.classes_, each) for each in (held.y, next(iter(held.answers.values()))))
+    return matrix_of(search, counts_of(true, predicted, search.classes_.size, held.weight).astype(float))
+
+
+def matrix_of(search: Any, counts: Array) -> dict[str, Any]:
+    """A confusion matrix and what it says of each class, in the order of `class_order`.
+
+    ``rows`` have for each true class (count, share of the class, whether right) for each predicted one; more classes
+    than make a table have none. ``scores`` have samples, predictions, recall, precision and F1.
+    """
+    order = class_order(search)
+    labels, counts = [short(label, 40) for label in search.classes_[order].tolist()], counts[np.ix_(order, order)]
+    rows = [
+        (name, [(count, count / (sum(row) or 1.0), at == column) for column, count in enumerate(row)])
+        for at, (name, row) in enumerate(zip(labels, counts.tolist()))
+    ]
+    return {
+        "labels": labels,
+        "rows": rows if len(labels) <= MOST_CLASSES else None,
+        "scores": _scores(labels, counts.sum(axis=1), counts.sum(axis=0), np.diag(counts)),
+    }
+
+
+def label_scores(search: Any, held: HeldOut) -> list[Any]:
+    """What held-out data say of each label, as the ``scores`` of `matrix_of`, in samples or their weights."""
+    weight = np.ones(held.y.shape[0]) if held.weight is None else held.weight
+    true, predicted = held.y > 0, next(iter(held.answers.values())) > 0
+    names = [short(name, 40) for name in search.label_names_.tolist()]
+    return _scores(names, *(weight @ each for each in (true, predicted, true & predicted)))
+
+
+def _scores(names: list[str], true: Array, predicted: Array, right: Array) -> list[Any]:
+    """Name, samples, predictions, and recall, precision and F1 of each class or label."""
+    with np.errstate(invalid="ignore"):  # one that is nowhere has no recall
+        values = np.column_stack([right / true, right / predicted, 2 * right / (true + predicted)])
+    return list(zip(names, true.tolist(), predicted.tolist(), values.tolist()))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One classifier on held-out data, with the difference of the first one to it, and 90 % intervals of both."""
+
+    name: str
+    value: float
+    interval: tuple[float, float]
+    difference: float
+    difference_interval: tuple[float, float]
+    # By how much it misses the constraint there, where one was asked for.
+    misses: float = 0.0
+
+
+def judge(
+    metric: Metric,
+    null_class: Label,
+    truth: Array,
+    answers: Mapping[str, Array],
+    weight: Array | None = None,
+    constraint: Constraint | None = None,
+    *,
+    promised: bool = False,
+) -> list[Judged]:
+    """Metric of several classifiers on the same samples; the first one is what the others are compared with.
+
+    ``null_class`` is the class of nothing to find, the negative one of two. Where something is ``promised``, intervals
+    of shares hold the value at least as often as they say, else on average.
+    """
+    is_pos = truth != null_class
+    # A sample of a class to find that is given to another one is missed.
+    found = {name: is_pos ^ (predicted != truth) for name, predicted in answers.items()}
+    judged = _judged(
+        partial(Predictions.of_classes, metric, np.ones(2, dtype=bool), is_pos.astype(int), weight=weight),
+        {name: each.astype(int) for name, each in found.items()},
+        exact=promised,
+    )
+    if constraint is None:
+        return judged
+    profiles = [ErrorProfile.from_masks(is_pos, each, sample_weight=weight) for each in found.values()]
+    misses = [float(constraint.violation(each.fn, each.fp, pos=each.pos)) for each in profiles]
+    return [replace(each, misses=missed) for each, missed in zip(judged, misses)]
+
+
+def judge_classes(
+    metric: ConfusionMetric, classes: Array, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
+) -> list[Judged]:
+    """As `judge`, of several classes that are all alike; others count for the classifiers that predict them."""
+    every = np.unique(np.concatenate([classes, *answers.values()]))
+    codes = {name: np.searchsorted(every, predicted) for name, predicted in answers.items()}
+    known, truth = np.isin(every, classes), np.searchsorted(every, truth)
+    return _judged(partial(Predictions.of_classes, metric, known, truth, weight=weight), codes)
+
+
+def judge_rows(
+    costs: RowCosts, positive: Label, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
+) -> list[Judged]:
+    """As `judge`, by costs of rows; ``truth`` is what the negative and the positive answer to each row cost."""
+    found = {name: predicted == positive for name, predicted in answers.items()}
+    return _judged(partial(Predictions.of_rows, costs, *truth.T, weight=weight), found)
+
+
+def judge_labels(
+    metric: LabelMetric, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
+) -> list[Judged]:
+    """As `judge`, of several labels a sample."""
+    codes = dict(zip(answers, label_answers(answers, truth.shape)))
+    return _judged(partial(Predictions.of_labels, metric, truth > 0, weight=weight), codes)
+
+
+def _judged(read: Callable[..., Predictions], answers: Mapping[str, Array], *, exact: bool = False) -> list[Judged]:
+    """Classifiers by the values of what they predict, each beside the first one."""
+    first, judged = next(iter(answers.values())), []
+    for name, predicted in answers.items():
+        alone, gain = read(predicted), difference_of(read, first, predicted, LEVEL)
+        judged.append(Judged(name, float(alone.value[0]), alone.interval(LEVEL, exact=exact), gain.value, gain[1:]))
+    return judged
+
+
+def paid_on(search: Any, held: HeldOut) -> dict[str, float]:
+    """Mean cost of a held-out row with the same answer to all, by rivals, and by row."""
+    negative, positive = search.row_costs_.table(held.X).answers(held.y == search.pos_label_)
+    own, *rivals = held.answers.items()
+    paid = {"positive for all rows": positive, "negative for all rows": negative}
+    paid |= {name: np.where(labels == search.pos_label_, positive, negative) for name, labels in [*rivals, own]}
+    return {name: float(np.average(each, weights=held.weight)) for name, each in paid.items()}

@@ -1,0 +1,533 @@
+"""Reports as pages for a browser: of a fitted search, and of several methods on the same splits."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import os
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from csf._common import __version__
+from csf._common.files import replaced
+from csf._common.sklearn import named_models
+from csf._common.typing import Array, Axes, PathLike, Samples
+from csf.metrics import get_constraint
+from csf.plots.cone import ConeDisplay
+from csf.plots.decisions import CapacityDisplay, answers_to_all, draw_costs, draw_review, reviewed_in_words
+from csf.plots.progress import ProgressDisplay
+from csf.plots.threshold_curve import ThresholdCurveDisplay
+from csf.plots.words import (
+    base_name,
+    digits,
+    metric_name,
+    parameter_names,
+    parameters_of,
+    short,
+    spread,
+    strategy_name,
+    target_name,
+)
+from csf.report.checks import check_codes, estimates_of, gain_over_equal, summarise, threshold_in_words
+from csf.report.held_out import MOST_CLASSES, HeldOut, confusion, held_out, label_scores, matrix_of, paid_on
+from csf.search.config import MODEL
+from csf.search.kinds import is_class_search, is_label_search, is_row_search, is_search
+
+if TYPE_CHECKING:
+    from csf.search import CostSearch
+
+
+def write_report(
+    search: CostSearch,
+    path: PathLike,
+    X: Samples | None = None,
+    y: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    rivals: Mapping[str, ArrayLike] | None = None,
+    title: str | None = None,
+    facts: Mapping[str, str] | None = None,
+    mute: Collection[str] = (),
+) -> None:
+    """Write what a fitted search found as one page for a browser.
+
+    The page holds all that it shows: it loads nothing, can be sent by mail, printed, and read by day and by night.
+
+    Parameters
+    ----------
+    search : CostSearch
+        Fitted, with ``refit=True`` where data are given.
+    path : path-like
+        File to write, such as ``"report.html"``.
+    X : array-like of shape (n_samples, n_features), default=None
+        Samples that ``fit`` has not seen, to judge the winner on. ``None`` shows what the search itself knows.
+    y : array-like of shape (n_samples,) or (n_samples, n_labels), default=None
+        Their labels.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Their weights >= 0.
+    rivals : dict of str to array-like, default=None
+        Labels, in the shape of ``y``, that other classifiers predict for ``X``, by their names.
+    title : str, default=None
+        Heading; ``None`` names the metric and the base.
+    facts : dict of str to str, default=None
+        Further facts to name, such as ``{"Data": "customers.csv"}``.
+    mute : collection of str, default=()
+        Codes of checks to leave out, such as ``["CSF001"]``; the guide's page "Checks" explains each one.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the search is not fitted.
+    TypeError
+        If ``search`` is no search.
+    ValueError
+        If data or rivals do not fit the search, ``mute`` holds an unknown code, the file is called like one of
+        another format, or the search is one of several labels that share a threshold.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = load_digits(return_X_y=True)
+    >>> from csf import CostSearch
+    >>> search = CostSearch(LinearSVC(), n_trials=3, cv=3).fit(X[:900], y[:900] == 8)
+    >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
+    >>> write_report(search, path, X[900:], y[900:] == 8)
+    >>> os.path.getsize(path) < 3_000_000
+    True
+    """
+    check_page(path)  # before all that is drawn
+    check_codes(mute)
+    # A search on a cluster is shown as the one in memory that it can become.
+    to_local = getattr(search, "to_local", None)
+    search = search if to_local is None else to_local()
+    if not is_search(search):
+        raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
+    if hasattr(search, "label_names_") and not is_label_search(search):
+        raise ValueError(
+            f"with metric={metric_name(search)!r} several labels a sample share a threshold, and a report shows the "
+            "search of each; report a search of a mean over labels, such as metric='f1_macro', or read "
+            "corrected_score_, score_interval_ and trials_frame() of this one"
+        )
+    check_is_fitted(search, "best_score_")
+    held = held_out(search, X, y, sample_weight, rivals)
+    kinds = {"classes": class_data, "labels": label_data, "rows": row_data, "search": search_data}
+    known = {"classes": is_class_search, "labels": is_label_search, "rows": is_row_search}
+    kind = next((kind for kind, is_one in known.items() if is_one(search)), "search")
+    about = {"facts": [(str(name), str(value)) for name, value in (facts or {}).items()], "muted": sorted(mute)}
+    write_page(path, f"{kind}.html.j2", title=title or "Cost search", **kinds[kind](search, held, mute), **about)
+
+
+# ---------------------------------------------------------------- what the page of a search shows
+
+
+# A page of more rows is too heavy; the best ones are shown.
+MOST_ROWS = 1000
+
+
+def search_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
+    """What ``search.html.j2`` lays out."""
+    return _of_any(search, held, mute) | {
+        "gain": gain_over_equal(search),
+        "figures": _figures(search, held),
+    }
+
+
+def class_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
+    """What ``classes.html.j2`` lays out."""
+    return _of_any(search, held, mute) | {
+        "power": search.trials_[search.best_index_].t,
+        "rule": _rule(search),
+        "out_of_fold": matrix_of(search, search.confusion_ * search.class_count_.sum()),
+        "values": [search.cv_results_[name].tolist() for name in ("value", "tuned_value", "judged_value")],
+    }
+
+
+def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
+    """What ``rows.html.j2`` lays out."""
+    return _of_any(search, held, mute) | {
+        "money": answers_to_all(search) if held is None else paid_on(search, held),
+        "n_rows": int(search.class_count_.sum() if held is None else held.y.size),
+        "curve": figure("costs", lambda ax: draw_costs(ax, search)),
+        "capacity": figure("capacity", lambda ax: CapacityDisplay.from_estimator(search, ax=ax)),
+    }
+
+
+def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
+    """What ``labels.html.j2`` lays out."""
+    names = [short(name, 40) for name in search.label_names_.tolist()]
+    return _of_every(search, held, mute) | {
+        "searches": [(name, one, parameters_of(one)) for name, one in zip(names, search.searches_)],
+        "metric_of_one": metric_name(search.searches_[0]),
+        "each": None if held is None else label_scores(search, held),
+        "ended": "; ".join(dict.fromkeys(one.stop_reason_ for one in search.searches_ if one.stop_reason_)),
+    }
+
+
+def _of_any(search, held, mute):
+    """What all pages of one search show."""
+    return _of_every(search, held, mute) | {
+        "constraint": get_constraint(search.constraint),
+        "matrix": None if held is None else confusion(search, held),
+        "trials": _shown_trials(search),
+        "models": _models(search),
+        "review": None if search.review is None else _review(search),
+    }
+
+
+def _review(search):
+    """What three answers are worth, in words, and their picture."""
+    return reviewed_in_words(search, metric_name(search)), figure("review", lambda ax: draw_review(ax, search))
+
+
+def _trainings(search):
+    """Number of trainings on folds: of models that were dropped not on all."""
+    return sum(len(trial.fold_scores) or search.n_splits_ for trial in search.trials_)
+
+
+def _models(search):
+    """Of several models: name, steps, trials, largest number of folds, best value, and why it was dropped."""
+    rows = []
+    for name, base in named_models(search.base) or ():
+        at = [at for at, own in enumerate(search.cv_results_[f"param_{MODEL}"]) if own == name]
+        trials = [search.trials_[each] for each in at]
+        values = [trial.score for trial in trials if trial.score is not None]
+        reasons = [search.studies_[trial.setting].stop_reason or "" for trial in trials]
+        why = next((reason for reason in reasons if reason.startswith(f"{name} was dropped")), "")
+        n_folds = max((len(trial.fold_scores) for trial in trials), default=0)
+        rows.append((name, base_name(base), len(trials), n_folds, max(values, default=None), why))
+    return rows
+
+
+def _of_every(search, held, mute):
+    """What all pages show."""
+    params = search.get_params(deep=False)
+    return {
+        "lead": "",
+        "summary": summarise(search, held, mute),
+        "search": search,
+        "metric": metric_name(search),
+        "estimates": estimates_of(search, held),
+        "held": held,
+        # Splits may be given as arrays of row numbers, which tell nobody anything.
+        "arguments": [(key, short(" ".join(repr(value).split()), 300)) for key, value in params.items()],
+    }
+
+
+def _rule(search: CostSearch) -> dict[str, Any]:
+    """A row for each class: what it weighs in training, and its slope and offset where they are tuned."""
+    rule, labels = search.rule_, [short(label, 40) for label in search.classes_.tolist()]
+    tuned = rule.kind != "argmax" and rule.matrix is None
+    numbers = [search.class_costs_, *([rule.slopes, rule.offsets] if tuned else [])]
+    matrix = None
+    if rule.matrix is not None and len(labels) <= MOST_CLASSES:
+        matrix = list(zip(labels, rule.matrix.tolist()))
+    rows = list(zip(labels, search.class_count_.tolist(), zip(*(column.tolist() for column in numbers))))
+    return {"tuned": tuned, "labels": labels, "rows": rows, "matrix": matrix}
+
+
+def _figures(search: CostSearch, held: HeldOut | None) -> dict[str, Drawn]:
+    data = () if held is None else (held.X, held.y)
+    weight = None if held is None else held.weight
+    return {
+        "cones": figure("cones", lambda ax: ConeDisplay.from_estimator(search, ax=ax), size=(7.2, 5.0)),
+        "progress": figure("progress", lambda ax: ProgressDisplay.from_estimator(search, ax=ax), size=(7.2, 4.0)),
+        "threshold": figure(
+            "threshold",
+            lambda ax: ThresholdCurveDisplay.from_estimator(search, *data, sample_weight=weight, name="", ax=ax),
+        ),
+        "capacity": figure("capacity", lambda ax: CapacityDisplay.from_estimator(search, ax=ax)),
+    }
+
+
+def _shown_trials(search: CostSearch) -> dict[str, Any]:
+    """Rows of the table of trials, the winner first and then by rank, and the errors of those that failed."""
+    constraint, results = get_constraint(search.constraint), search.cv_results_
+    known = ("param_t", "param_c_fn", "param_c_fp")
+    varied = [key for key in results if key.startswith("param_") and key not in known]
+    order = np.argsort(results["rank_test_score"], kind="stable").tolist()
+    order = sorted(order[:MOST_ROWS], key=lambda at: at != search.best_index_)
+    return {
+        "rate": None if constraint is None else constraint.quantity.name,
+        "parameters": list(parameter_names(key.removeprefix("param_") for key in varied).values()),
+        "rows": [
+            (at, search.trials_[at], results["std_test_score"][at], [_parameter(results[key][at]) for key in varied])
+            for at in dict.fromkeys([search.best_index_, *order])
+        ],
+        "errors": [(at, short(trial.error, 2000)) for at, trial in enumerate(search.trials_) if trial.error],
+    }
+
+
+def _parameter(value: Any) -> tuple[str, float | None]:
+    """A parameter as it is shown, and the number that rows are sorted by, if it is one."""
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return short(value, 40), float(value) if plain else None
+
+
+# ---------------------------------------------------------------- several methods on the same splits
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One method on all splits.
+
+    Parameters
+    ----------
+    method : str
+        Its name.
+    values : ndarray of shape (n_splits,)
+        The metric on the held-out parts.
+    difference, error : float
+        Mean of the paired differences to the reference and its standard error; NaN where unknown.
+    rate : float
+        Mean of the constrained rate; NaN without a constraint.
+    seconds : float
+        Mean time per split.
+    interval : tuple of float, default=None
+        Exact 90 % interval of the metric, of a single split.
+
+    Examples
+    --------
+    >>> Comparison("plain", np.array([0.5, 0.7]), -0.1, 0.02, np.nan, 0.2).method
+    'plain'
+    """
+
+    method: str
+    values: Array
+    difference: float
+    error: float
+    rate: float
+    seconds: float
+    interval: tuple[float, float] | None = None
+
+
+def write_comparison(
+    path: PathLike,
+    outcomes: Sequence[Comparison],
+    *,
+    metric_name: str,
+    reference: str,
+    facts: Mapping[str, str],
+    notes: Sequence[str] = (),
+) -> None:
+    """Write a comparison as one page for a browser.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write.
+    outcomes : sequence of Comparison
+        The methods, in the order of the page.
+    metric_name : str
+        What was measured.
+    reference : str
+        Method that the others are compared with; its difference is not shown.
+    facts : dict of str to str
+        What was asked, of which data.
+    notes : sequence of str, default=()
+        Notes below the table.
+
+    Raises
+    ------
+    ValueError
+        If there is no method, or none is called like the reference.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "comparison.html")
+    >>> plain = Comparison("plain", np.array([0.5, 0.7]), 0.0, 0.0, np.nan, 0.2)
+    >>> write_comparison(path, [plain], metric_name="f1", reference="plain", facts={})
+    >>> os.path.getsize(path) > 1000
+    True
+    """
+    if reference not in [one.method for one in outcomes]:
+        raise ValueError(f"reference must be a method of outcomes, got {reference!r}")
+    best = max(outcomes, key=lambda one: one.values.mean())
+    write_page(
+        path,
+        "comparison.html.j2",
+        title="Comparison of methods",
+        lead=f"{best.method} has the highest mean {metric_name} of {len(outcomes)} methods: {best.values.mean():.3f} "
+        f"over {best.values.shape[0]} splits into training and held-out samples.",
+        metric=str(metric_name),
+        reference=reference,
+        best=best,
+        constrained=any(np.isfinite(one.rate) for one in outcomes),
+        methods=[(one, one.values.mean(), _deviation(one.values)) for one in outcomes],
+        splits=figure(
+            "splits", lambda ax: draw_outcomes(ax, outcomes, metric_name), size=(7.2, 1.2 + 0.4 * len(outcomes))
+        ),
+        to_mind=_notes(outcomes, reference, best, notes),
+        facts=[(str(name), str(value)) for name, value in facts.items()],
+    )
+
+
+def _deviation(values: Array) -> float | None:
+    """Standard deviation over splits; ``None`` of one."""
+    return float(values.std(ddof=1)) if values.shape[0] > 1 else None
+
+
+def draw_outcomes(ax: Axes, outcomes: Sequence[Comparison], metric_name: str) -> None:
+    """The values of methods on all splits, and their means."""
+    for at, one in enumerate(outcomes):
+        ax.plot(one.values, [at] * one.values.shape[0], "o", color="#6b6b6b", alpha=0.5, markersize=4, zorder=1)
+        ax.plot(one.values.mean(), at, "|", color="#0072b2", markersize=18, markeredgewidth=2.5, zorder=2)
+    ax.set_yticks(range(len(outcomes)), [short(one.method, 40) for one in outcomes])
+    ax.invert_yaxis()
+    ax.set_xlabel(f"{metric_name} on held-out samples")
+    ax.grid(axis="x", color="#d9d9d9")
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(left=False)
+
+
+def _notes(outcomes: Sequence[Comparison], reference: str, best: Comparison, notes: Sequence[str]) -> list[str]:
+    texts = []
+    if best.method != reference and np.isfinite(best.error) and best.difference < 2 * best.error:
+        texts.append(
+            f"{best.method} is ahead of {reference} by {best.difference:+.3f} ± {best.error:.3f}, less than two "
+            "standard errors: it may be chance, and the simpler method will do."
+        )
+    if best.values.shape[0] < 5:
+        texts.append(f"{best.values.shape[0]} splits are few: add some (--splits) before you decide.")
+    return [*texts, *map(str, notes)]
+
+
+# ---------------------------------------------------------------- figures whose colours follow the page
+
+
+# Colours of the displays that would vanish on a dark page, and the page's own that take their place.
+_THEMED = {
+    "#ffffff": "paper",
+    "#000000": "ink",
+    "#222222": "ink",
+    "#6b6b6b": "grey",
+    "#d9d9d9": "pale",
+    "#0072b2": "blue",
+    "#d55e00": "vermillion",
+    "#009e73": "green",
+}
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "path",
+    "svg.hashsalt": "csf",
+    "text.parse_math": False,  # names are texts, with whatever dollars they hold
+    "text.usetex": False,
+}
+
+
+class Drawn(NamedTuple):
+    """Markup of a graphic, split where its title belongs, or why there is none."""
+
+    opening: str = ""
+    content: str = ""
+    error: str | None = None
+
+
+def figure(name: str, draw: Callable[[Axes], object], *, size: tuple[float, float] = (7.2, 4.6)) -> Drawn:
+    """Graphic of what ``draw`` puts on the axes that it is given; identifiers begin with the name."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(_STYLE):
+        # One of its own works without a screen and leaves pyplot alone.
+        drawn = Figure(figsize=size, layout="constrained")
+        try:
+            draw(drawn.subplots())
+        except (ValueError, TypeError) as error:
+            return Drawn(error=str(error))
+        drawn.patch.set_visible(False)
+        for ax in drawn.axes:
+            ax.patch.set_visible(False)
+        buffer = io.StringIO()
+        drawn.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return _inline(buffer.getvalue(), name)
+
+
+def _inline(svg: str, name: str) -> Drawn:
+    """The graphic within a page: identifiers of its own, colours of the page, no comments."""
+    from markupsafe import Markup
+
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = re.sub(r'href="#', f'href="#{name}-', svg)
+    svg = re.sub(r"url\(#", f"url(#{name}-", svg)
+    for colour, themed in _THEMED.items():
+        svg = svg.replace(f": {colour}", f": var(--fig-{themed})")
+    opening, _, content = svg.removeprefix("<svg ").partition(">")
+    return Drawn(Markup(f'<svg role="img" {opening}>'), Markup(content))
+
+
+# ---------------------------------------------------------------- pages that carry all they need
+
+
+@cache
+def templates() -> Any:
+    """The pages of ``templates/``; what they are given is escaped, and what they are not given is an error."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError("reports are made with jinja2, which is not installed: pip install jinja2") from error
+
+    made = Environment(
+        loader=PackageLoader("csf.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters |= {"digits": digits, "short": short, "spread": spread, "base_name": base_name}
+    made.filters |= {"trainings": _trainings, "zip": zip, "threshold_in_words": threshold_in_words}
+    made.filters |= {"strategy_name": strategy_name, "parameters_of": parameters_of, "target_name": target_name}
+    return made
+
+
+def check_page(path: PathLike) -> None:
+    """Refuse a file whose name promises another format, and a folder."""
+    suffix, is_folder = os.path.splitext(os.fspath(path))[1], os.path.isdir(path)
+    if is_folder or suffix.lower() not in ("", ".html", ".htm"):
+        raise ValueError(
+            f"a report is a page of HTML, and {os.fspath(path)!r} "
+            f"{'is a folder' if is_folder else f'ends in {suffix!r}'}; give a name such as 'report.html' (a browser "
+            "prints it as PDF)"
+        )
+
+
+def write_page(path: PathLike, template: str, *, title: str, lead: str, **data: Any) -> None:
+    """Write the page of a template to a file, which is replaced as a whole or stays as it is."""
+    from markupsafe import Markup
+
+    check_page(path)
+    style, script = ((files("csf.report") / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
+    page = templates().get_template(template)
+    text = page.render(
+        # A title may come as markup of somebody else's, which is a text here.
+        title=str(title),
+        lead=lead,
+        version=__version__,
+        policy=_policy(script),
+        style=Markup(style),
+        script=Markup(script),
+        **data,
+    )
+    # Labels may hold half of a surrogate pair, which no file can.
+    with replaced(path, errors="replace") as file:
+        file.write(text)
+
+
+def _policy(script: str) -> str:
+    """What the browser is allowed to do: this script, styles and pictures of the page itself, and no request."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"

@@ -1,0 +1,648 @@
+"""SparkCostSearch: the cost search as an estimator of pyspark.ml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from inspect import get_annotations, signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyspark import keyword_only
+from pyspark.ml import Estimator, Model
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import HasParallelism, HasSeed
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, DefaultParamsWriter
+from pyspark.sql import DataFrame
+
+from csf._common.validation import check_count, check_fraction
+from csf.data.labels import Labels
+from csf.distributed.engine import EngineSearch, RemoteClassifier, local_search
+from csf.metrics.trials import Trial
+from csf.search.config import SearchConfig
+from csf.search.fitted import class_attributes
+from csf.search.outcome import cv_results
+from csf.spark.engine import (
+    SparkBase,
+    SparkData,
+    SparkEngine,
+    last_stage,
+    local_model,
+    stages,
+    with_threshold,
+)
+from csf.thresholding.rule import ThresholdRule
+
+if TYPE_CHECKING:
+    from pandas import DataFrame as PandasFrame
+
+    from csf._common.typing import Costs
+    from csf.distributed import CountedCut
+    from csf.search.estimator import CostSearch
+    from csf.search.outcome import SearchOutcome
+
+# ---------------------------------------------------------------- files
+
+
+# Parameters that are no plain values.
+_APART = ("estimator", "estimatorParamMaps", "callbacks")
+
+
+class SearchWriter(DefaultParamsWriter):
+    """Writes a search that is not fitted."""
+
+    def saveImpl(self, path: str) -> None:
+        """See `pyspark.ml.util.MLWriter`."""
+        search: Any = self.instance
+        given = {param.name: search.getOrDefault(param) for param in search.params if search.isSet(param)}
+        plain = {name: value for name, value in given.items() if name not in _APART}
+        for name, value in plain.items():
+            if not isinstance(value, str | int | float | None):
+                raise ValueError(f"{name}={value!r} cannot be saved: give it by its name, e.g. metric='f1'")
+        maps = [
+            [{"parent": param.parent, "name": param.name, "value": value} for param, value in each.items()]
+            for each in given.get("estimatorParamMaps") or []
+        ]
+        extra = {"estimatorParamMaps": maps, "hasEstimator": "estimator" in given}
+        DefaultParamsWriter.saveMetadata(search, path, self.sparkSession, extra, plain)
+        if "estimator" in given:
+            given["estimator"].write().session(self.sparkSession).save(f"{path}/estimator")
+
+
+class SearchReader(DefaultParamsReader[Any]):
+    """Reads what `SearchWriter` wrote."""
+
+    def load(self, path: str) -> Any:
+        """See `pyspark.ml.util.MLReader`."""
+        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        kind: Any = self.cls
+        search = kind()
+        search._resetUid(metadata["uid"])
+        for name, value in metadata["paramMap"].items():
+            search.set(search.getParam(name), value)
+        if metadata["hasEstimator"]:
+            estimator: Any = DefaultParamsReader.loadParamsInstance(f"{path}/estimator", self.sparkSession)
+            search.setParams(estimator=estimator)
+            known = {stage.uid: stage for stage in (estimator, *stages(estimator))}
+            maps = [
+                {known[each["parent"]].getParam(each["name"]): each["value"] for each in entries}
+                for entries in metadata["estimatorParamMaps"]
+            ]
+            if maps:
+                search.setParams(estimatorParamMaps=maps)
+        return search
+
+
+class ModelWriter(DefaultParamsWriter):
+    """Writes what a search found."""
+
+    def saveImpl(self, path: str) -> None:
+        """See `pyspark.ml.util.MLWriter`."""
+        model: Any = self.instance
+        extra = {"attributes": model.attributes, "trials": [trial.to_dict() for trial in model.trials]}
+        DefaultParamsWriter.saveMetadata(model, path, self.sparkSession, extra)
+        model.bestModel.write().session(self.sparkSession).save(f"{path}/bestModel")
+
+
+class ModelReader(DefaultParamsReader[Any]):
+    """Reads what `ModelWriter` wrote."""
+
+    def load(self, path: str) -> Any:
+        """See `pyspark.ml.util.MLReader`."""
+        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        best: Any = DefaultParamsReader.loadParamsInstance(f"{path}/bestModel", self.sparkSession)
+        trials = [Trial.from_dict(record) for record in metadata["trials"]]
+        kind: Any = self.cls
+        model = kind(best, metadata["attributes"], trials)
+        model._resetUid(metadata["uid"])
+        return model
+
+
+# ---------------------------------------------------------------- parameters
+
+
+# Parameters that are those of every search: their names there, what they are, and how Spark converts what is given.
+_OF_ALL_SEARCHES = {
+    "metric": ("metric", "what is maximised: a name or a csf.metrics.Metric", None),
+    "strategy": ("strategy", "where to train next: a name or a csf.strategies.Strategy", None),
+    "constraint": ("constraint", "what the classifier must satisfy, e.g. 'precision >= 0.8'", None),
+    "nTrials": ("n_trials", "largest number of levels for each parameter map", TypeConverters.toInt),
+    "threshold": ("threshold", "'stable' or 'tune' finds a threshold; None keeps the classifier's own decision", None),
+    "normalize": ("normalize", "'mean' keeps the mean weight of a training, 'none' does not", None),
+    "minGain": ("min_gain", "standard errors by which costs have to gain over equal ones", TypeConverters.toFloat),
+    "bound": ("bound", "how the upper bound is computed", None),
+    "tol": ("tol", "stop when the bound is within this of the best value", TypeConverters.toFloat),
+    "timeLimit": ("time_limit", "seconds after which no trial begins that would not end", TypeConverters.toFloat),
+    "checkpoint": ("checkpoint", "file of the driver that keeps finished trials", TypeConverters.toString),
+    "callbacks": ("callbacks", "functions callback(study, trial) on the driver; a true result ends the search", None),
+    "verbose": ("verbose", "1 shows a progress bar", TypeConverters.toInt),
+}
+SHARED = {name: theirs for name, (theirs, _, _) in _OF_ALL_SEARCHES.items()} | {"seed": "random_state"}
+_OF_SPARK = {
+    "estimator": ("classifier with weightCol, or a Pipeline that ends in one", None),
+    "estimatorParamMaps": ("parameters of the estimator to search together with the costs", None),
+    "numFolds": ("number of folds, >= 2", TypeConverters.toInt),
+    "trainRatio": ("share of the rows to train on, once, instead of folds", TypeConverters.toFloat),
+    "foldCol": ("column of fold numbers 0, 1, ...; -1 for rows that train only", TypeConverters.toString),
+    "labelCol": ("column of labels 0 and 1", TypeConverters.toString),
+    "weightCol": ("column of weights >= 0", TypeConverters.toString),
+}
+
+
+def _getter(param: Param[Any]) -> Any:
+    """Method that gives the value of a parameter."""
+
+    def get(self: Any) -> Any:
+        return self.getOrDefault(param.name)
+
+    get.__doc__ = f"{param.doc[0].upper()}{param.doc[1:]}."
+    return get
+
+
+def _with_parameters(kind: type[Any]) -> type[Any]:
+    """Decorator that gives a class the parameters, and each a ``get...`` method unless it has one."""
+    for name, (*_, doc, converter) in (_OF_SPARK | _OF_ALL_SEARCHES).items():
+        param: Any = Param(Params._dummy(), name, doc, converter)
+        setattr(kind, name, param)
+        getter = f"get{name[0].upper()}{name[1:]}"
+        if getter not in vars(kind):
+            setattr(kind, getter, _getter(param))
+    return kind
+
+
+@_with_parameters
+class SearchParams(HasSeed, HasParallelism):
+    """What `SparkCostSearch` takes as parameters, each with its ``get...`` method."""
+
+    def getEstimatorParamMaps(self) -> list[dict[Param[Any], Any]]:
+        """Parameters of the estimator that are searched."""
+        maps = self.getOrDefault("estimatorParamMaps")
+        return [{}] if maps is None else maps
+
+    def getFoldCol(self) -> str | None:
+        """Column of fold numbers; ``None`` where folds are hashed."""
+        return self._named("foldCol")
+
+    def getLabelCol(self) -> str:
+        """Column of labels: that of the estimator where none is given."""
+        name = self._named("labelCol")
+        return self._of_estimator("labelCol") or "label" if name is None else name
+
+    def getWeightCol(self) -> str | None:
+        """Column of weights: that of the estimator where none is given; ``None`` without."""
+        name = self._named("weightCol")
+        return self._of_estimator("weightCol") if name is None else name
+
+    def _named(self, name: str) -> str | None:
+        """A column, where one is given: Spark takes an empty name for none."""
+        return (self.getOrDefault(name) or None) if self.isSet(name) else None
+
+    def _of_estimator(self, name: str) -> str | None:
+        last = last_stage(self.getOrDefault("estimator"))
+        return last.getOrDefault(name) or None if last.hasParam(name) and last.isDefined(name) else None
+
+
+# ---------------------------------------------------------------- the fitted model
+
+
+class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
+    """What `SparkCostSearch` found.
+
+    Parameters
+    ----------
+    bestModel : pyspark.ml.Model
+        The winner.
+    attributes : dict
+        The attributes below, but for ``bestModel``, ``trials`` and ``countedCuts``.
+    trials : sequence of Trial
+        All trials.
+
+    Attributes
+    ----------
+    bestModel : pyspark.ml.Model
+        Spark's own model, trained on all rows, with its threshold set: it is saved, loaded and served without csf.
+        XGBoost's, which has no threshold, becomes a PipelineModel with stages of Spark that apply the threshold to its
+        probability.
+    bestThreshold : float or None
+        The threshold: a probability, or a raw margin for LinearSVC. More than that is positive. ``None`` where the
+        model keeps its own decision.
+    bestScore : float
+        Value of the metric on the pooled held-out rows.
+    correctedScore : float or None
+        Value to expect on new data: ``bestScore`` without what choosing trial and threshold added to it. ``None`` where
+        the held-out scores were too many to be collected, see `SparkCostSearch`.
+    scoreInterval : tuple of float or None
+        90 % interval for the value on new data, around ``correctedScore``.
+    bestCosts : tuple of float
+        ``(c_fn, c_fp)``.
+    bestLevel : float or None
+        The level of the winner; ``None`` for strategies that choose costs.
+    bestParams : dict
+        Its parameters out of ``estimatorParamMaps``.
+    bestIndex : int
+        Its place in ``trials``.
+    upperBound, gap : float
+        Best value still possible by the bound, ``boundMargin`` included, and its distance from ``bestScore``.
+    boundMargin : float
+        What the noise of few positives added to the bound; 0 where the held-out scores were too many to be collected.
+    stopReason : str
+        Why the search ended.
+    feasible : bool
+        Whether the winner satisfies the constraint.
+    constraintValue : float or None
+        What the constraint compares, for the winner.
+    gain, gainByChance, gainError : float or None
+        What ``minGain`` compared, as ``gain_``, ``gain_by_chance_`` and ``gain_error_`` of `csf.CostSearch`.
+    numFolds : int
+        Number of folds.
+    trials : list of Trial
+        All trials.
+    countedCuts : list of CountedCut
+        For each trial that was trained by this ``fit``: passes over the scores, and how many were listed. Not saved.
+    """
+
+    # What files keep, by these names.
+    bestThreshold: float | None
+    bestScore: float
+    correctedScore: float | None
+    scoreInterval: tuple[float, float] | None
+    bestCosts: Costs
+    bestLevel: float | None
+    bestParams: dict[str, Any]
+    bestIndex: int
+    upperBound: float
+    gap: float
+    boundMargin: float
+    stopReason: str
+    feasible: bool
+    constraintValue: float | None
+    gain: float | None
+    gainByChance: float | None
+    gainError: float | None
+    numFolds: int
+    settings: tuple[dict[str, Any], ...]
+
+    def __init__(self, bestModel: Any, attributes: dict[str, Any], trials: Sequence[Trial]) -> None:
+        super().__init__()
+        self.bestModel, self.trials = bestModel, list(trials)
+        self.countedCuts: list[CountedCut] = []
+        self._local: CostSearch | None = None
+        for name, value in attributes.items():
+            # Files know lists and no tuples.
+            setattr(self, name, tuple(value) if isinstance(value, list) else value)
+
+    @classmethod
+    def of(cls, bestModel: Any, bestThreshold: float | None, local: CostSearch) -> SparkCostSearchModel:
+        """Model of what a search found.
+
+        Parameters
+        ----------
+        bestModel : pyspark.ml.Model
+            The winner.
+        bestThreshold : float or None
+            Its threshold.
+        local : CostSearch
+            What was found, in memory.
+
+        Returns
+        -------
+        SparkCostSearchModel
+            The model.
+        """
+        found = local._outcome
+        attributes = {name: getattr(local, _published(name), None) for name in get_annotations(SparkCostSearchModel)}
+        attributes |= {"bestThreshold": bestThreshold, "numFolds": found.n_splits, "settings": found.settings}
+        model = cls(bestModel, attributes, found.trials)
+        model.countedCuts, model._local = list(found.counted), local
+        return model
+
+    def to_local(self) -> CostSearch:
+        """What was found as a search in memory, which needs no Spark: to show, to monitor, to move to another share.
+
+        Returns
+        -------
+        CostSearch
+            Fitted, with the same results, and the methods that read held-out scores: ``summary``, ``report``,
+            ``monitor``, ``at_prevalence``. With LogisticRegression and LinearSVC outside of pipelines it predicts, for
+            arrays with a column for each entry of the vectors, and can be exported. Other models are Spark's own: there
+            is no ``best_estimator_`` then, and `transform` predicts.
+
+        Raises
+        ------
+        ValueError
+            If the model was read from files, which keep no held-out scores.
+        """
+        if self._local is None:
+            raise ValueError(
+                "this model was read from files, which keep no held-out scores; save the search that to_local() of the "
+                "fitted model returns beside it, e.g. with pickle"
+            )
+        return self._local
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Attributes as plain values."""
+        return {name: getattr(self, name) for name in get_annotations(SparkCostSearchModel)}
+
+    @property
+    def results(self) -> PandasFrame:
+        """Table of all trials (pandas), with the columns of ``csf.CostSearch().cv_results_``."""
+        import pandas as pd
+
+        return pd.DataFrame(cv_results(self.trials, list(self.settings), self.numFolds))
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        return self.bestModel.transform(dataset)
+
+    def copy(self, extra: dict[Any, Any] | None = None) -> SparkCostSearchModel:
+        """A copy.
+
+        Parameters
+        ----------
+        extra : dict, default=None
+            Parameters of the best model and their values.
+
+        Returns
+        -------
+        SparkCostSearchModel
+            The copy.
+        """
+        that = super().copy(extra)
+        that.bestModel = self.bestModel.copy(extra)
+        return that
+
+    def write(self) -> ModelWriter:
+        """Writer: ``model.write().overwrite().save(path)``."""
+        return ModelWriter(self)
+
+    @classmethod
+    def read(cls) -> ModelReader:
+        """Reader of what `write` wrote: ``SparkCostSearchModel.load(path)``."""
+        return ModelReader(cls)
+
+
+# ---------------------------------------------------------------- SparkCostSearch
+
+
+class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultParamsWritable):
+    """Search class costs and the threshold on a Spark frame.
+
+    What `csf.CostSearch` does, where the data are: each trial trains the estimator on the folds, with the costs times
+    the user's weights in a column of its own. Held-out scores of up to 2**18 rows are collected, and winner and
+    threshold chosen from them as in memory; of more rows nothing is collected that grows with them: the exact best
+    threshold is found from counts (`csf.distributed.counted_cut`) that the executors make. The winner is Spark's own
+    model with its threshold set. Executors need no csf.
+
+    Parameters
+    ----------
+    estimator : pyspark.ml.Estimator
+        Classifier with ``weightCol`` (LinearSVC, LogisticRegression, trees, forests, GBTClassifier, NaiveBayes,
+        ``xgboost.spark.SparkXGBClassifier``), or a Pipeline that ends in one.
+    estimatorParamMaps : list of dict, default=None
+        Parameters to search together with the costs, as `pyspark.ml.tuning.ParamGridBuilder` makes them. They race as
+        the settings of `csf.CostSearch` do where scores are collected: those that are behind with equal costs are
+        trained no further.
+    metric : str or Metric, default="f1"
+        What is maximised, see `csf.CostSearch`.
+    strategy : str, Strategy or callable, default="ladder"
+        Where to train next: ``"ladder"`` is equal costs, those that balance the classes, and those in between.
+    constraint : str or Constraint, default=None
+        What the classifier must satisfy, e.g. ``"precision >= 0.8"``.
+    nTrials : int, default=10
+        Largest number of levels to train at, for each parameter map; the ladder has 3.
+    threshold : {"stable", "tune", None}, default="stable"
+        ``"tune"`` finds the threshold that maximises the metric. ``"stable"`` takes the mean of the best thresholds on
+        bootstrap draws, and the trial that is on average a standard deviation better than equal costs; under a
+        constraint and with more than 2**18 rows in folds it is the same as ``"tune"``. ``None`` keeps the classifier's
+        own decision.
+    numFolds : int, default=5
+        Number of folds. A row's fold is a hash of its content and ``seed``: equal rows are in one fold, the order and
+        the partitions do not matter, and classes are not stratified.
+    trainRatio : float, default=None
+        Share of the rows to train on, in (0, 1); the others are held out, once. One training for each trial instead of
+        ``numFolds``, as `pyspark.ml.tuning.TrainValidationSplit` makes it.
+    foldCol : str, default=None
+        Column of fold numbers instead: 0, 1, ..., or -1 for rows that are never held out. They must be below
+        ``numFolds`` where that is given.
+    labelCol : str, default=None
+        Column of labels, 1 for the positive class and 0 for the other; ``None`` takes that of the estimator.
+    weightCol : str, default=None
+        Column of weights >= 0, which count in every training, metric and bound; ``None`` takes that of the estimator.
+    normalize : {"none", "mean"}, default="mean"
+        ``"mean"`` scales the weights of each training to the mean of the given ones.
+    minGain : float, default=None
+        Standard errors by which costs have to gain over equal ones, see `csf.CostSearch`; of no effect with more than
+        2**18 rows in folds, of which chance decides little.
+    bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
+        How ``upperBound`` is computed, see `csf.bounds`.
+    tol : float, default=None
+        Stop when the bound is within this of the best value, in units of the metric.
+    timeLimit : float, default=None
+        Seconds after which the search is over, the last training included: no trial begins that would end later.
+    seed : int, default=0
+        Seed of the folds and of every seed that the estimator leaves unset.
+    parallelism : int, default=1
+        Number of folds to train at a time.
+    checkpoint : str, default=None
+        File of the driver that keeps finished trials; the same search on the same data resumes from it. A checksum of
+        all rows distinguishes the data from others.
+    callbacks : list of callable, default=None
+        ``callback(study, trial)`` after each trial, on the driver; a true result ends the search. Not saved.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    See Also
+    --------
+    csf.spark.SparkCostSearchModel : What ``fit`` returns.
+    csf.dask.DaskCostSearch : The same on Dask.
+
+    Notes
+    -----
+    The default search is that of `csf.CostSearch` for a base without a fast solver and ``param_grid=None``, as
+    Spark's trainings start again each time. What differs, and why:
+
+    - No C is searched. Spark's classifiers are not regularised unless they are asked to (``regParam=0``), and there are
+      no multiples of nothing; give ``estimatorParamMaps``.
+    - The folds are not repeated, however few the positives: each repeat would be as many trainings on a cluster again.
+    - There are two classes, coded 0 and 1, so no ``pos_label`` or ``null_class``.
+    - ``confidence`` is not offered: no rows are set apart that would decide which thresholds pass.
+    - ``summary``, ``report``, ``monitor`` and ``at_prevalence`` are those of `SparkCostSearchModel.to_local`.
+
+    Each training and each trial's scores read the frame once for each fold: where it is not persisted, the search keeps
+    its rows in memory or on the executors' disks until it ends, however it ends. Scores that are not collected are kept
+    in four narrow columns while a trial is counted. With pyarrow they are collected at once, without it row by row,
+    some 20 microseconds for each. Probabilities are compared in single precision; LinearSVC's margins are not
+    rounded.
+
+    The time goes into Spark's own trainings, ``numFolds`` for each trial and one in the end: 16 for the default search,
+    of some 50 jobs each for LogisticRegression. Ctrl-C keeps what is finished; a cancelled job (``cancelJobGroup``)
+    ends the search with Spark's error. A search may be a stage of a `pyspark.ml.Pipeline`.
+
+    Examples
+    --------
+    >>> from pyspark.ml.classification import LogisticRegression
+    >>> search = SparkCostSearch(estimator=LogisticRegression(), metric="f1", numFolds=3)  # doctest: +SKIP
+    >>> model = search.fit(frame)  # doctest: +SKIP
+    >>> model.bestModel.write().save("model")  # Spark's own, with its threshold  # doctest: +SKIP
+    """
+
+    _input_kwargs: dict[str, Any]
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        estimator: Estimator | None = None,
+        estimatorParamMaps: list[dict[Any, Any]] | None = None,
+        metric: Any = SearchConfig.metric,
+        strategy: Any = SearchConfig.strategy,
+        constraint: Any = SearchConfig.constraint,
+        nTrials: int = SearchConfig.n_trials,
+        threshold: str | None = SearchConfig.threshold,
+        numFolds: int = 5,
+        trainRatio: float | None = None,
+        foldCol: str | None = None,
+        labelCol: str | None = None,
+        weightCol: str | None = None,
+        normalize: str = SearchConfig.normalize,
+        minGain: float | None = SearchConfig.min_gain,
+        bound: Any = SearchConfig.bound,
+        tol: float | None = SearchConfig.tol,
+        timeLimit: float | None = SearchConfig.time_limit,
+        seed: int = 0,
+        parallelism: int = 1,
+        checkpoint: str | None = None,
+        callbacks: list[Any] | None = None,
+        verbose: int = SearchConfig.verbose,
+    ) -> None:
+        super().__init__()
+        # Spark tells what was given from defaults, which this signature has.
+        self._setDefault(**{each.name: each.default for each in signature(type(self)).parameters.values()})
+        self._set(**self._input_kwargs)
+
+    def setParams(self, **params: Any) -> SparkCostSearch:
+        """Set parameters by their names; those that are not given stay as they are."""
+        unknown = [name for name in params if not self.hasParam(name)]
+        if unknown:
+            known = ", ".join(param.name for param in self.params)
+            raise TypeError(f"SparkCostSearch has no parameter {', '.join(unknown)}; it has {known}")
+        return self._set(**params)
+
+    def copy(self, extra: dict[Any, Any] | None = None) -> SparkCostSearch:
+        """A copy with other parameters, those of the estimator too.
+
+        Parameters
+        ----------
+        extra : dict, default=None
+            Parameters and their values.
+
+        Returns
+        -------
+        SparkCostSearch
+            The copy.
+        """
+        that = super().copy(extra)
+        if self.getOrDefault("estimator") is not None:
+            that.setParams(estimator=self.getOrDefault("estimator").copy(extra))
+        return that
+
+    def write(self) -> SearchWriter:
+        """Writer of the unfitted search: ``search.write().overwrite().save(path)``."""
+        return SearchWriter(self)
+
+    @classmethod
+    def read(cls) -> SearchReader:
+        """Reader of what `write` wrote: ``SparkCostSearch.load(path)``."""
+        return SearchReader(cls)
+
+    # ---------------------------------------------------------------- the search
+
+    def _fit(self, dataset: DataFrame) -> SparkCostSearchModel:
+        self._check(dataset)
+        config = SearchConfig(
+            base=self.getOrDefault("estimator"),
+            param_grid=None,
+            **{theirs: self.getOrDefault(own) for own, theirs in SHARED.items()},
+        )
+        config.check_options({theirs: own for own, theirs in SHARED.items()})
+        maps = self.getEstimatorParamMaps()
+        bases = [SparkBase(config.base.copy(each), self.getSeed()) for each in maps]
+        for base in bases:
+            base.check_frame(dataset)
+        data = self._data(dataset)
+        with data.kept():
+            engine = SparkEngine(
+                data, tuned=config.tunes, parallelism=self.getParallelism(), checksum=config.checkpoint is not None
+            )
+            search = EngineSearch(engine, bases, [_setting(each) for each in maps], config)
+            try:
+                found = search.run()
+            finally:
+                engine.release()
+            model, threshold = search.train_on_everything(found).model, found.threshold
+        local = _local(model, found, engine)
+        if threshold is not None:
+            model, threshold = with_threshold(model, threshold)
+        return SparkCostSearchModel.of(model, threshold, local)
+
+    def _check(self, dataset: Any) -> None:
+        """Raise an error for what no other part checks."""
+        if not isinstance(dataset, DataFrame):
+            raise TypeError(
+                f"SparkCostSearch needs a Spark frame, got a {type(dataset).__name__}; for data in memory use "
+                "csf.CostSearch, or spark.createDataFrame(...)"
+            )
+        if self.getOrDefault("estimator") is None:
+            raise ValueError("SparkCostSearch has no estimator; give one, e.g. estimator=LinearSVC()")
+        SparkBase(self.getOrDefault("estimator"), 0)
+        maps = self.getEstimatorParamMaps()
+        if not isinstance(maps, list) or not maps or not all(isinstance(each, dict) for each in maps):
+            raise TypeError(f"estimatorParamMaps must be a list of dicts as of ParamGridBuilder, got {maps!r}")
+        check_count(self.getOrDefault("numFolds"), "numFolds", minimum=2)
+        check_count(self.getParallelism(), "parallelism")
+        if self.getOrDefault("trainRatio") is not None:
+            check_fraction(self.getOrDefault("trainRatio"), "trainRatio")
+            if self.getFoldCol() is not None or self.isSet("numFolds"):
+                raise ValueError("trainRatio holds out one part, numFolds and foldCol several; give one of them")
+
+    def _data(self, dataset: DataFrame) -> SparkData:
+        label, fold, last = self.getLabelCol(), self.getFoldCol(), last_stage(self.getOrDefault("estimator"))
+        if last.isSet("labelCol") and last.getOrDefault("labelCol") != label:
+            raise ValueError(
+                f"labelCol={label!r} of the search is not that of {type(last).__name__}, "
+                f"{last.getOrDefault('labelCol')!r}; set one of them only"
+            )
+        known = self.getOrDefault("numFolds") if fold is None or self.isSet("numFolds") else None
+        known = known if self.getOrDefault("trainRatio") is None else 1.0 - self.getOrDefault("trainRatio")
+        # XGBoost takes NaN, and pipelines make their features.
+        alone = last is self.getOrDefault("estimator") and type(last).__module__.startswith("pyspark.")
+        features = last.getOrDefault("featuresCol") if alone else None
+        return SparkData(dataset, label, self.getWeightCol(), fold, known, self.getSeed(), self.uid, features)
+
+
+def _published(name: str) -> str:
+    """Attribute of searches in memory for one of the model."""
+    renamed = {"bestCosts": "best_cost_weights", "bestLevel": "best_t"}
+    return renamed.get(name, re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)) + "_"
+
+
+def _local(model: Any, found: SearchOutcome, engine: SparkEngine) -> CostSearch:
+    """What was found as a search in memory, which predicts where the model can be had there."""
+    codes, local, rule = np.array([0, 1]), local_model(model), None
+    base = RemoteClassifier(type(found.config.base).__name__)
+    if local is not None:
+        base, method = type(local)(), ("predict_proba" if hasattr(local, "predict_proba") else "decision_function")
+        options = {"threshold": found.threshold, "tuned": found.config.tunes, "costs": found.winner.costs}
+        rule = ThresholdRule.of(local, known=codes, names=codes, null=0, method=method, **options)
+    options = {name: getattr(found.config, name) for name in SHARED.values() if name not in ("checkpoint", "callbacks")}
+    known = class_attributes(Labels(codes, 0)) | {"class_count_": engine.class_count}
+    return local_search(base, found, rule, {**options, "param_grid": None, "refit": rule is not None}, **known)
+
+
+def _setting(values: dict[Any, Any]) -> dict[str, Any]:
+    """Names and values of a parameter map; names of two stages go with that of the stage."""
+    names = [param.name for param in values]
+    return {
+        param.name if names.count(param.name) == 1 else f"{param.parent.rpartition('_')[0]}.{param.name}": value
+        for param, value in values.items()
+    }

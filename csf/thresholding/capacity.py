@@ -1,0 +1,617 @@
+"""Limited capacity and three answers: which rows to act on, or to review, and what that is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from hashlib import blake2b
+from itertools import chain
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.special import expit, ndtri, stdtrit
+
+from csf._common.messages import warn
+from csf._common.sklearn import num_samples, safe_indexing
+from csf._common.typing import Array, BoolArray, IntArray, Samples
+from csf._common.validation import check_fraction
+from csf.data.responses import TIE, midpoint
+from csf.evaluate import Assessment
+from csf.evaluate.assessment import LEVEL, SPREAD, Resampling, n_draws_of
+from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
+from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
+from csf.metrics.registry import aim
+from csf.thresholding.certificates import Guarantee, Scored, certify
+from csf.thresholding.row_costs import RowChoice, RowRule, RowStore, leaning_of
+from csf.thresholding.rule import Leaning, ThresholdRule
+
+if TYPE_CHECKING:
+    from csf.evaluate import Chooser, ScoreStore, TrialKey
+    from csf.metrics.base import Metric
+    from csf.metrics.row_costs import CostTable
+
+# Rounding of a share times a number of rows that is whole.
+_ROUNDING = 1e-9
+
+
+# ---------------------------------------------------------------- which rows of a batch
+
+
+def check_capacity(at_most: Any, n_rows: int) -> int:
+    """How many of some rows may be acted on."""
+    if isinstance(at_most, (bool, np.bool_)) or not isinstance(at_most, Real):
+        raise TypeError(f"at_most must be a number of rows or a share of them in (0, 1), got {at_most!r}")
+    if isinstance(at_most, Integral):
+        if at_most < 0:
+            raise ValueError(f"at_most must be a number of rows >= 0 or a share of them in (0, 1), got {at_most!r}")
+        return min(int(at_most), n_rows)
+    if not 0.0 < float(at_most) < 1.0:
+        raise ValueError(
+            f"at_most must be a share of the rows in (0, 1) or a number of them, an int, got {at_most!r}; leave it "
+            "out where there is no limit"
+        )
+    return int(float(at_most) * n_rows + _ROUNDING)
+
+
+def predict_within(rule: Any, X: Samples, at_most: Any) -> Array:
+    """Labels, with no more positives than there is capacity for: those that rank highest."""
+    if not isinstance(rule, ThresholdRule) or rule.names.size != 2:
+        raise ValueError(
+            f"at_most={at_most!r} needs two classes. With several labels, call searches_[k].predict(X, at_most=...) "
+            "for each. With several classes, take the rows with the largest predict_proba(X)[:, k], or search one "
+            "class against the rest"
+        )
+    limit = check_capacity(at_most, num_samples(X))
+    decided, rank = rule.ranked(X)
+    return rule.labels(_best(decided, rank, limit, X))
+
+
+def _best(decided: BoolArray, rank: Array, limit: int, X: Samples) -> BoolArray:
+    """So many of the rows that are decided positive at most; the order of the rows does not matter."""
+    if np.count_nonzero(decided) <= limit:
+        return decided
+    if not limit:
+        return np.zeros_like(decided)
+    border = np.partition(rank[decided], -limit)[-limit]
+    best, tied = decided & (rank > border), np.flatnonzero(decided & (rank == border))
+    n_free = limit - np.count_nonzero(best)
+    best[tied if tied.size == n_free else tied[_by_content(X, tied)[:n_free]]] = True
+    return best
+
+
+def _by_content(X: Samples, at: IntArray) -> IntArray:
+    """Order of some rows that their values alone decide, and that prefers no values: by a digest of each."""
+    rows: Any = safe_indexing(X, at)
+    rows = np.asarray(rows.toarray() if issparse(rows) else rows).tolist()
+    return np.argsort([blake2b(repr(row).encode(), digest_size=16).hexdigest() for row in rows], kind="stable")
+
+
+# ---------------------------------------------------------------- what acting on rows adds up to
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ranked:
+    """Held-out entries as they are ranked, and what acting on them adds to sums.
+
+    Parameters
+    ----------
+    store : EntryStore or Units
+        What the entries are of.
+    rank : ndarray of shape (n_entries,)
+        What is largest is acted on first.
+    least : float
+        Smallest rank that pays.
+    adds : ndarray of shape (2, n_sums, n_entries)
+        What acting on an entry adds to the sums if it is negative, and if it is positive; the first sum is what a
+        perfect choice makes as large as it can be.
+    totals : ndarray of shape (2, n_totals, n_entries)
+        What an entry adds to other sums, whatever is answered.
+    value : callable
+        ``value(sums, totals)`` of sums of shape (n_sums, n_shares) and totals of shape (n_totals,).
+    in_costs : bool, default=False
+        Whether the first sum is in the units of costs.
+    answers : callable, default=None
+        ``answers(review, weight)`` are three answers by bands that are made for entries of these weights.
+    again : callable, default=None
+        ``again(seed)`` has the ranking of the winner on all samples, and of what ``on_parts(counts, first)`` chooses
+        again on parts, as for `judge_left_out`.
+    """
+
+    store: Any
+    rank: Array
+    least: float
+    adds: Array
+    totals: Array
+    value: Callable[[Array, Array], Array]
+    in_costs: bool = False
+    answers: Any = None
+    again: Callable[[int], tuple[Ranked, Callable[[Array, int], Iterable[Ranked]]]] | None = None
+
+    @cached_property
+    def gains(self) -> Array:
+        """What acting on each entry adds to the sums."""
+        return np.where(self.store.truth, self.adds[1], self.adds[0])
+
+    @cached_property
+    def weight(self) -> Array:
+        """Weight of each entry."""
+        return self.store.weights_in(self.store.copies)
+
+    @cached_property
+    def _order(self) -> tuple[IntArray, IntArray]:
+        """Entries that pay, the best first, and the places of the last ones of equal rank."""
+        pays = np.flatnonzero(self.rank >= self.least)
+        order = pays[np.argsort(-self.rank[pays], kind="stable")]
+        return order, np.flatnonzero(np.append(np.diff(self.rank[order]) != 0.0, True)[: order.size])
+
+    def acted(self, weight: Array, at_most: Array) -> tuple[Array, Array]:
+        """Shares of the rows that are acted on down to each rank, and the smallest ranks at some limits."""
+        order, ends = self._order
+        acted = np.append(0.0, np.cumsum(weight[order])[ends] / weight.sum())
+        places = np.searchsorted(acted[1:], at_most - _ROUNDING)
+        return acted, np.append(self.rank[order[ends]], self.least)[places]
+
+    def within(self, at_most: Array) -> Acting:
+        """Act on shares of the rows.
+
+        Of entries that rank the same, as many are acted on as the limit allows, whichever they are.
+        """
+        order, ends = self._order
+
+        def sums(values: Array, weight: Array, counted: Array) -> Array:
+            acted, below = self.acted(weight, at_most)[0], (values[:, order] * counted[order]).cumsum(axis=1)[:, ends]
+            return np.stack([np.interp(at_most, acted, np.append(0.0, each)) for each in below])
+
+        return sums
+
+    def total(self, weight: Array) -> Array:
+        """Sums that no answer changes."""
+        return np.where(self.store.truth, self.totals[1], self.totals[0]) @ weight
+
+    def summed(self, acting: Acting, counted: Array) -> Array:
+        """Sums over what is acted on, then totals and the largest first sum there can be, a column for each limit."""
+        sums, most = acting(self.gains, self.weight, counted), np.maximum(self.gains[0], 0.0) @ counted
+        rest = np.append(self.total(counted), most)[:, None]
+        return np.concatenate([sums, np.repeat(rest, sums.shape[1], axis=1)])
+
+    def values(self, summed: Array) -> Array:
+        """Value of sums in each column, and the first one as a share of the largest."""
+        sums, totals = summed[: len(self.gains)], summed[len(self.gains) : -1, 0]
+        return np.stack([self.value(sums, totals), sums[0] / summed[-1]])
+
+    def errors(self, acting: Acting, limits: Array, seed: int) -> Array:
+        """Errors of values on bootstrap draws of the samples, of shape (n_limits, n_draws).
+
+        A draw adds a gamma number of samples, of mean 1 / 2, of each class to those that are acted on and to the
+        others: what has not happened yet can happen. No more than the limits are acted on.
+        """
+        store, rng, values = self.store, np.random.default_rng([seed, 2]), []
+        one = np.ones((1, self.rank.size))
+        sides = [~store.truth * self.weight, store.truth * self.weight]
+        sizes = [np.bincount(store.samples, side) for side in sides]
+        typical = np.array([each @ (each / store.copies) / each.sum() for each in sizes])
+        means = np.stack([acting(np.append(adds, one, axis=0), self.weight, self.weight) for adds in self.adds])
+        means = means[:, :-1] / np.maximum(means[:, -1:], _ROUNDING)
+        totals = np.stack([each @ side / side.sum() for each, side in zip(self.totals, sides)])
+        every, n_draws = np.append(self.gains, one, axis=0), n_draws_of(store.copies)
+        for counts in chain.from_iterable(block.T for block in bootstrap_counts(store.copies, n_draws, seed)):
+            weight, more = store.weights_in(counts), rng.gamma(_UNMET, size=(2, 2)) * typical
+            sums = acting(every, weight, weight)
+            number = sums[-1] + more[0].sum()
+            kept = np.minimum(limits * (weight.sum() + more.sum()) / number, 1.0)
+            sums = kept * (sums[:-1] + np.tensordot(more[0], means, 1))
+            values.append(self.value(sums, self.total(weight) + more.sum(axis=0) @ totals))
+        # Amounts of a few rows say little of larger ones, as with Student's t.
+        number = acting(one, self.weight, self.weight)[0] / self.weight.sum() * store.copies.sum()
+        wider = stdtrit(number + 1.0, _UPPER) / ndtri(_UPPER) if self.in_costs else np.ones(number.size)
+        return wider[:, None] * (np.stack(values, axis=1) - np.nanmean(values, axis=0)[:, None])
+
+    def take(self, columns: Sequence[Array] = ()) -> tuple[Ranked, IntArray]:
+        """One sample of each kind, in an order that ranks, ``columns`` and costs decide, and which entries those are.
+
+        So draws are the same for rows in another order, and for whole weights and rows that are repeated.
+        """
+        every = [*self.adds.reshape(-1, self.rank.size), *self.totals.reshape(-1, self.rank.size)]
+        units, at = grouped(self.store, [self.rank, *columns, *(each for each in every if np.ptp(each) > 0.0)])
+        kept = {"rank": self.rank[at], "adds": self.adds[..., at], "totals": self.totals[..., at]}
+        return replace(self, store=units, **kept), at
+
+
+def rank_by_score(store: Any, score: Array, threshold: float, metric: Metric, **more: Any) -> Ranked:
+    """By a score with a threshold: what counts are the true and the false positives."""
+
+    def value(sums: Array, totals: Array) -> Array:
+        pos, neg = totals
+        if min(pos, neg) <= 0.0:
+            return np.full(sums.shape[1], np.nan)
+        fn, fp, share = shares(np.maximum(pos - sums[0], 0.0), np.minimum(sums[1], neg), pos, neg)
+        return metric.value(fn, fp, pos=float(share))
+
+    counted = np.broadcast_to(np.eye(2)[::-1, :, None], (2, 2, score.size))
+    return Ranked(store=store, rank=score, least=threshold, adds=counted, totals=counted, value=value, **more)
+
+
+def rank_by_costs(store: RowStore, odds: Array, rank: Array | None = None, least: float = 0.0) -> Ranked:
+    """By what acting on rows with these log-odds is worth, or by another rank: what counts is what it saves."""
+
+    def value(sums: Array, totals: Array) -> Array:
+        negative, positive, n_rows = totals
+        return store.costs.value(negative - sums[0], negative, positive, n_rows)
+
+    def answers(review: Review, weight: Array) -> Array:
+        bands = bands_of_costs(review, expit(odds), table, weight)
+        return bands.decide_on(Answered(leaning_of(odds, table, review, bands.extra_cost), store.truth, weight))
+
+    table, ones = store.table, np.ones(odds.size)
+    adds = np.stack([-table.loss, table.gain])[:, None]
+    totals = np.array([[table.tn, table.fp, ones], [table.fn, table.tp, ones]])
+    rank = table.expected_gain(expit(odds)) if rank is None else rank
+    more: Any = {"in_costs": True, "answers": answers, "again": partial(choices_by_costs, store, odds)}
+    return Ranked(store=store, rank=rank, least=least, adds=adds, totals=totals, value=value, **more)
+
+
+# ---------------------------------------------------------------- what it is worth on new rows
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What acting on no more than a share of the rows is worth, from held-out scores.
+
+    Parameters
+    ----------
+    at_most : float
+        Share of the rows that can be acted on.
+    value : float
+        Value of the metric to expect on new data, at this share of one large batch.
+    interval : tuple of float
+        90 % interval of it.
+    threshold : float
+        Rows are acted on from this expected gain on, where errors have costs in each row: so much one more place would
+        be worth. Else from this score on.
+    acted_on : float
+        Share of the rows that are acted on: less than ``at_most`` where more do not pay.
+    captured : float
+        Share of what a perfect choice of all rows would gain, to expect of one large batch too; where errors have no
+        costs of their own, the share of the positives that are found.
+
+    Notes
+    -----
+    Small batches reach less: the best row of each hundred is not one of the best hundredth of all rows.
+
+    Examples
+    --------
+    >>> Capacity(0.05, 0.31, (0.28, 0.34), 12.5, 0.05, 0.54).captured
+    0.54
+    """
+
+    at_most: float
+    value: float
+    interval: tuple[float, float]
+    threshold: float
+    acted_on: float
+    captured: float
+
+
+# ``acting(values, weight, counted)`` decides about entries by their one weight, and sums values, a row each, by the
+# other one over those that are acted on; it returns a column for each limit.
+Acting = Callable[[Array, Array, Array], Array]
+# Samples that each kind of outcome is taken to have been met besides, as for `JudgedDecisions`.
+_UNMET = 0.5
+# Share of the draws below the upper end of an interval.
+_UPPER = 0.5 * (1.0 + LEVEL)
+
+
+def choices_by_score(
+    store: ScoreStore, winner: TrialKey, metric: Metric, chooser: Chooser, costs: Any, seed: int
+) -> Any:
+    """Trials and thresholds, as places on the lists of these; ``costs()`` are those of both errors. See `Ranked`."""
+    sampled = Resampling(store, metric, keep=[winner], random_state=seed, chooser=chooser)
+    units = sampled.units
+
+    def ranked(place: int, cut: float) -> Ranked:
+        score = -sampled.coded[place].codes.astype(float)
+
+        def answers(review: Review, weight: Array) -> Array:
+            bands = bands_of_score(review, score, units.truth, weight, costs(), -cut)
+            return bands.decide_on(Answered(Leaning.of_score(score), units.truth, weight))
+
+        return rank_by_score(units, score, -cut, metric, answers=answers)
+
+    def on_parts(counts: Array, first: int) -> Iterable[Ranked]:
+        chosen = sampled.choose(counts, first)
+        return map(ranked, chosen.places, chosen.cuts)
+
+    place = sampled.keys.index(winner)
+    cuts = np.flatnonzero(sampled.coded[place].thresholds == store[winner].threshold)
+    return ranked(place, cuts[0] if cuts.size else 0), on_parts
+
+
+def choices_by_costs(store: RowStore, odds: Array, seed: int) -> Any:
+    """Trainings and what decides with them, where errors have costs in each row; see `Ranked`."""
+    choice = RowChoice(store)
+
+    def on_parts(counts: Array, first: int) -> Iterable[Ranked]:
+        for held in counts.T.astype(np.int64):
+            key, kind = choice.choose(held)
+            score = choice.score(key)
+            rule = store.tuned(score, kind, held)
+            yield rank_by_costs(store, rule.log_odds(score) - rule.threshold)
+
+    return rank_by_costs(store, odds), on_parts
+
+
+def expected(
+    ranked: Ranked, acting: Callable[[Ranked, Array | None], Acting], assessment: Assessment, limits: Array
+) -> tuple[list[Assessment], Array]:
+    """What acting on rows is worth on new data at each limit, and what share of all that could be gained it brings.
+
+    ``acting(ranked, held)`` acts by what is chosen on entries of these weights, ``None`` for those of the winner. What
+    the choice added is by how much the winner is worth more than choices made on parts are on what these leave out.
+    """
+
+    def summed(part: Ranked, counts: Array) -> Array:
+        held = part.store.weights_in(counts)
+        return part.summed(acting(part, held), part.weight - held)
+
+    def judge(counts: Array, first: int) -> Array:
+        return np.stack([summed(part, held) for part, held in zip(on_parts(counts, first), counts.T)])
+
+    assert ranked.again is not None, "a search ranked them"
+    winner, on_parts = ranked.again(assessment.random_state)
+    units = Units(winner.store.truth, None, winner.store.samples, winner.store.copies)
+    # The share that is captured has no unit.
+    at = int(winner.in_costs)
+    left_out = judge_left_out(units, judge, lambda sums: winner.values(sums)[at, -1], assessment.random_state)
+    added = winner.values(winner.summed(acting(winner, winner.weight), winner.weight))
+    added -= winner.values(left_out.sums.sum(axis=(0, 1)))
+    acted = acting(ranked, None)
+    values, captured = ranked.values(ranked.summed(acted, ranked.weight)) - added
+    values = np.clip(values, *assessment.value_range).tolist()
+    errors = assessment.spread * ranked.errors(acted, limits, assessment.random_state)
+    return [replace(assessment, corrected_score=value, errors=each) for value, each in zip(values, errors)], captured
+
+
+def expected_within(ranked: Ranked, at_most: Array, assessment: Assessment) -> tuple[list[Assessment], Array]:
+    """What acting on shares of the rows is worth, see `expected`."""
+    # No limit comes last, where it decides how many partitions there are, as for the corrected score.
+    limits = np.append(at_most, 1.0)
+    worth, captured = expected(ranked.take()[0], lambda part, _: part.within(limits), assessment, limits)
+    return worth[:-1], captured[:-1]
+
+
+def capacity_of(ranked: Ranked, at_most: float, assessment: Assessment) -> Capacity:
+    """What a share of the rows is worth."""
+    at = np.array([check_fraction(at_most, "at_most")])
+    (worth,), (captured,) = expected_within(ranked, at, assessment)
+    acted, (threshold,) = ranked.acted(ranked.weight, at)
+    return Capacity(
+        at_most=float(at_most),
+        value=worth.corrected_score,
+        interval=worth.score_interval,
+        threshold=float(threshold),
+        acted_on=float(min(at_most, acted[-1])),
+        captured=float(captured),
+    )
+
+
+# ---------------------------------------------------------------- three answers
+
+
+# Thresholds of a score that are tried in pairs.
+_MOST_CUTS = 1024
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Bands:
+    """What gets each answer: "negative" below a score, "positive" from another one on, "review" else.
+
+    Parameters
+    ----------
+    review : Review
+        What a review costs.
+    extra_cost : float, default=0.0
+        What a place among the reviewed rows costs besides, where errors have costs in each row and reviews are limited.
+    lower, upper : float
+        "negative" is answered below the first score and "positive" from the second one on, where costs allow it.
+    guarantees : dict of str to Guarantee
+        What was shown of the limits on wrong answers.
+    """
+
+    review: Review
+    extra_cost: float = 0.0
+    lower: float = np.inf
+    upper: float = -np.inf
+    guarantees: dict[str, Guarantee] = field(default_factory=dict)
+
+    def decide(self, rows: Leaning) -> Array:
+        """The answers."""
+        up, down = rows.up & (rows.score >= self.upper), rows.down & (rows.score < self.lower)
+        return np.select([up, down], [ANSWERS[2], ANSWERS[0]], ANSWERS[1])
+
+    def decide_within(self, rule: ThresholdRule, X: Samples, at_most: Any) -> Array:
+        """The answers, with no more positives than there is capacity for: others get what is best without this one.
+
+        Reviews stay within their limit, or as many as there are without one on the positives; those stay that save
+        most. A limit on wrong answers "negative" goes before it.
+        """
+        rows = rule.leaning(X, self.review, self.extra_cost)
+        answers, n_rows = self.decide(rows), len(rows.score)
+        gain, saved, pays = rows.score, rows.score, np.full(n_rows, self.lower < self.upper)
+        if isinstance(rule, RowRule):
+            table, cost = rule.row_costs.table(X, **rule.given), self.review.cost + self.extra_cost
+            negative, looked_at, positive = table.expected_costs(expit(rows.score), cost, self.review.error)
+            gain, saved, pays = np.minimum(negative, looked_at) - positive, negative - looked_at, looked_at < negative
+        acted = _best(answers == ANSWERS[2], gain, check_capacity(at_most, n_rows), X)
+        reviews, rest = answers == ANSWERS[1], (answers == ANSWERS[2]) & ~acted
+        limit = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
+        chosen = _best(reviews | (rest & pays), saved, max(limit, int(reviews.sum())), X)
+        if "negative" in self.review.limits:
+            chosen |= (reviews | rest) & (rows.score >= self.lower)
+        return np.select([acted, chosen], [ANSWERS[2], ANSWERS[1]], ANSWERS[0])
+
+    def limited(
+        self, held_out: Answered, calibration: Answered | None = None, confidence: float | None = None
+    ) -> Bands:
+        """Bands small enough for the limits on wrong answers: on held-out rows, or certified on others besides."""
+        limits: dict[str, float] = {}
+        guarantees: dict[str, Guarantee] = {}
+        for answer, limit in self.review.limits.items():
+            known = held_out.scored(self, answer)
+            if not known.score.size or not known.is_pos.any():
+                limits[answer] = np.inf
+                continue
+            metric = aim("recall", Constraint(Precision(), ">=", 1.0 - limit))
+            if calibration is None or confidence is None:
+                # A curve needs wrong answers too.
+                cut = None if known.is_pos.all() else known.curve().best(metric)
+                limits[answer] = -np.inf if cut is None else cut.threshold if cut.feasible else np.inf
+                continue
+            test = certify(known, metric, confidence, calibration.scored(self, answer))
+            guarantees[answer] = test = replace(test, constraint=f"wrong answers {answer!r} <= {limit:g}")
+            if not test.holds:
+                warn(f"{test}; all rows that would have been answered {answer!r} are reviewed")
+            limits[answer] = test.threshold if test.holds else np.inf
+        # "negative" is below a score: the next number after the largest one.
+        lower = np.nextafter(-limits.get("negative", -np.inf), np.inf)
+        upper = max(self.upper, limits.get("positive", -np.inf))
+        return replace(self, lower=min(self.lower, float(lower)), upper=upper, guarantees=guarantees)
+
+    def decide_on(self, known: Answered) -> Array:
+        """Answers to rows by bands that are limited on them."""
+        return self.limited(known).decide(known.rows)
+
+
+class Answered(NamedTuple):
+    """Rows with their truth."""
+
+    rows: Leaning
+    truth: BoolArray
+    weight: Array | None
+
+    @classmethod
+    def of(cls, found: Any, bands: Bands) -> Self:
+        """The held-out entries of a search."""
+        return cls(found.leaning(bands.review, bands.extra_cost), found.store.truth, found.store.weight)
+
+    def scored(self, bands: Bands, answer: str) -> Scored:
+        """Those that get an answer, the right ones for positives: a precision counts these."""
+        own, sign = bands.decide(self.rows) == answer, 1.0 if answer == "positive" else -1.0
+        own &= self.weight is None or self.weight > 0.0
+        weight = None if self.weight is None else self.weight[own]
+        return Scored(self.truth[own] == (sign > 0.0), sign * self.rows.score[own], weight)
+
+
+def bands_of_costs(review: Review, proba: Array, table: CostTable, weight: Array) -> Bands:
+    """Bands by the expected costs of each row: where reviews are limited, those stay that save most."""
+    if review.at_most is None:
+        return Bands(review=review, extra_cost=np.inf if review.only_limits else 0.0)
+    negative, looked_at, positive = table.expected_costs(proba, review.cost, review.error)
+    without = np.minimum(negative, positive)
+    saved = without - looked_at
+    order = np.argsort(-saved, kind="stable")
+    over = np.flatnonzero(np.cumsum(weight[order]) > review.at_most * weight.sum())
+    if not over.size or saved[order[over[0]]] <= 0.0:
+        return Bands(review=review)
+    # A place costs what the first row would save that gets none; rounding gives it none either.
+    first = order[over[0]]
+    return Bands(review=review, extra_cost=float(saved[first] + TIE * without[first]))
+
+
+def bands_of_score(
+    review: Review, score: Array, truth: BoolArray, weight: Array, costs: tuple[float, float], threshold: float
+) -> Bands:
+    """Bands by the two thresholds of a score that cost least on held-out rows; ``costs`` are those of both errors.
+
+    Where no review pays, both are the ``threshold`` in use. Of many thresholds about a thousand are tried.
+    """
+    if review.only_limits:
+        return Bands(review=review, lower=threshold, upper=threshold)
+    score, truth, weight = (each[weight > 0.0] for each in (score, truth, weight))
+    distinct, at = np.unique(score, return_inverse=True)
+    edges = np.concatenate([[-np.inf], midpoint(distinct[1:], distinct[:-1]), [np.inf]])
+    tried = np.unique(np.linspace(0, distinct.size, _MOST_CUTS).round().astype(int))
+
+    def before(values: Array) -> Array:
+        return np.concatenate([[0.0], np.cumsum(np.bincount(at, values))])[tried]
+
+    missed, alarms, looked_at = before(weight * truth * costs[0]), before(weight * ~truth * costs[1]), before(weight)
+    paid = review.error * (missed + alarms) + review.cost * costs[1] * looked_at
+    reviews = looked_at[None] - looked_at[:, None]
+    # Of equal ones those with the fewest reviews.
+    total = (missed - paid)[:, None] + (paid - alarms)[None] + TIE * max(costs) * reviews
+    total[(reviews < 0.0) | (reviews > (review.at_most or 1.0) * looked_at[-1])] = np.inf
+    first, last = edges[tried[list(np.unravel_index(np.argmin(total), total.shape))]].tolist()
+    first, last = (threshold, threshold) if first == last else (first, last)
+    return Bands(review=review, lower=first, upper=last)
+
+
+# ---------------------------------------------------------------- what it is worth
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """What three answers are worth, from held-out scores.
+
+    Parameters
+    ----------
+    value : float
+        Value of the metric to expect on new data after the reviews; where errors have costs in each row with what the
+        reviews cost.
+    interval : tuple of float
+        90 % interval of it.
+    shares : dict of str to float
+        Share of the rows that get each answer.
+    wrong : dict of str to float
+        Share of wrong answers among these; NaN where no row gets the answer.
+    extra_cost : float
+        With costs in each row what one more review would save: 0 where their limit leaves out none that pays, inf
+        where rows are reviewed for the limits on wrong answers alone.
+    guarantees : dict of str to Guarantee
+        What was shown of the limits on wrong answers, with ``confidence``.
+    """
+
+    value: float
+    interval: tuple[float, float]
+    shares: dict[str, float]
+    wrong: dict[str, float]
+    extra_cost: float
+    guarantees: dict[str, Guarantee] = field(default_factory=dict)
+
+
+def reviewed(bands: Bands, answers: Array, ranked: Ranked, assessment: Assessment) -> Reviewed:
+    """What the answers to held-out entries are worth."""
+    review, weight = bands.review, ranked.weight
+    shown = {answer: weight * (answers == answer) for answer in ANSWERS}
+    positive = _positives(review, answers, ranked)
+    wrong = np.where(ranked.store.truth, 1.0 - positive, positive)
+    ranked, at = ranked.take([np.searchsorted(ANSWERS, answers)])
+
+    def acting(part: Ranked, held: Array | None) -> Acting:
+        given = answers[at] if held is None else part.answers(review, held)
+        positive, looked_at = _positives(review, given, part), given == "review"
+
+        def sums(values: Array, weight: Array, counted: Array) -> Array:
+            paid = review.cost * (looked_at @ counted) if part.in_costs else 0.0
+            return ((values * positive) @ counted - paid * (np.arange(len(values)) == 0))[:, None]
+
+        return sums
+
+    # Bands are chosen on these samples, also where the model was fitted to others.
+    (worth,), _ = expected(ranked, acting, replace(assessment, spread=SPREAD), np.ones(1))
+    return Reviewed(
+        value=worth.corrected_score,
+        interval=worth.score_interval,
+        shares={answer: float(own.sum() / weight.sum()) for answer, own in shown.items()},
+        wrong={answer: float(own @ wrong / own.sum()) if own.any() else np.nan for answer, own in shown.items()},
+        extra_cost=bands.extra_cost,
+        guarantees=bands.guarantees,
+    )
+
+
+def _positives(review: Review, answers: Array, ranked: Ranked) -> Array:
+    """How often the answer in the end is "positive"."""
+    by_review = np.where(ranked.store.truth, 1.0 - review.error, review.error)
+    return np.where(answers == "review", by_review, answers == "positive")

@@ -1,0 +1,325 @@
+"""Which training and which decision win among several classes, from stored held-out scores."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from csf._common.typing import Array, Costs, IntArray
+from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey, TrialRow
+from csf.evaluate.assessment import SPREAD, n_draws_of
+from csf.evaluate.choices import Margins
+from csf.evaluate.draws import LeftOut, Units, bootstrap_counts, distinct, grouped, judge_left_out
+from csf.thresholding.linear_rule import confusion_of, fit_class_calibrator, tune_rule, without_weights
+
+if TYPE_CHECKING:
+    from csf.metrics.confusion import ConfusionMetric
+    from csf.thresholding.linear_rule import ClassCalibrator
+
+# ---------------------------------------------------------------- held-out scores of all classes
+
+
+# Parts in which rules are tuned on the others and judged.
+_DEALT_PARTS = 5
+# Where fewer samples than this share differ in their scores, as with a small tree, equal scores mean no copies.
+_FEW_CONTENTS = 0.25
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassRow(TrialRow):
+    """What one trial of several classes predicts; see `csf.evaluate.TrialRow` for the rest.
+
+    Scores have a column for each class, as the base gives them in float32; ``None`` where no rule is tuned.
+
+    Parameters
+    ----------
+    judged : ndarray of int, shape (n_entries,), default=None
+        Codes by rules that were tuned on other samples.
+    costs : tuple of float
+        Class weights of the training.
+    """
+
+    decided: IntArray
+    judged: IntArray | None
+    costs: Costs
+
+    @property
+    def arrays(self) -> tuple[Array | None, ...]:
+        """What the trial does not say itself."""
+        return self.score, self.decided, self.judged
+
+
+class ClassStore(EntryStore[ClassRow]):
+    """Pooled held-out scores of all classes, of the trials of one search.
+
+    ``truth`` are codes; ``margins`` says that scores are decisions, of which probabilities are made by calibration.
+    """
+
+    def __init__(
+        self,
+        truth: IntArray,
+        weight: Array | None = None,
+        *,
+        n_classes: int,
+        margins: bool,
+        samples: IntArray | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        super().__init__(truth, weight, samples=samples, max_bytes=max_bytes)
+        self.n_classes, self.margins = n_classes, margins
+        # By what the odds of the classes are larger than where the trainings were, and the weights there.
+        self.odds, self._weight_there = np.ones(n_classes), weight
+
+    def add_trial(
+        self, key: TrialKey, trial: Any, score: Array | None, decided: IntArray, judged: IntArray | None = None
+    ) -> None:
+        """Keep what a complete trial predicts."""
+        assert trial.score is not None, "a complete trial has a score"
+        small = np.min_scalar_type(self.n_classes - 1)
+        self.put(
+            ClassRow(
+                key=key,
+                score=None if score is None else np.ascontiguousarray(score, dtype=np.float32),
+                decided=decided.astype(small, copy=False),
+                judged=None if judged is None else judged.astype(small, copy=False),
+                costs=trial.costs,
+                value=trial.score,
+                equal_costs=len(set(trial.costs)) == 1,
+            )
+        )
+
+    def probabilities(self, score: Array, costs: Costs) -> Array:
+        """What rules read: probabilities with the class weights taken out, or made of margins."""
+        calibrator = self.calibrator(score)
+        return without_weights(score if calibrator is None else calibrator.predict(score), self.class_weights(costs))
+
+    def class_weights(self, costs: Costs) -> Array:
+        """What is taken out of the probabilities of a training: its weights, of which calibration knows none."""
+        return (np.ones(self.n_classes) if self.margins else np.asarray(costs)) / self.odds
+
+    def calibrator(self, score: Array) -> ClassCalibrator | None:
+        """What makes probabilities of the scores of a trial; ``None`` where they are some."""
+        return fit_class_calibrator(score, self.truth, self._weight_there) if self.margins else None
+
+    def parts(self, score: Array) -> IntArray:
+        """Part of each entry, of five that have about as much of each class; all entries of a sample are in one.
+
+        Samples are dealt in an order that what is said of them decides, and those of which the same is said together:
+        a row of weight 2 and two such rows are in one part.
+        """
+        content = np.bincount(self.samples, weights=self.content(score))
+        kind = np.zeros(self.n_samples, dtype=self.truth.dtype)
+        kind[self.samples] = self.truth
+        return dealt([kind, content], np.minimum(self.copies, 1)).argmax(axis=1)[self.samples]
+
+    def content(self, score: Array) -> Array:
+        """A number for each entry that its scores decide."""
+        return _mixed(score.astype(np.float32).T)
+
+    def moved(self, shares: Array) -> ClassStore:
+        """The same entries where classes have other shares: weights and odds are in proportion."""
+        weight = np.ones(self.truth.size) if self._weight_there is None else self._weight_there
+        there = np.bincount(self.truth, weight, self.n_classes)
+        moved = copy.copy(self)
+        vars(moved).pop("drawn", None)
+        moved.odds = shares / (there / there.sum())
+        moved.weight = weight * moved.odds[self.truth]
+        return moved
+
+    @cached_property
+    def drawn(self) -> tuple[Units, IntArray]:
+        """What is drawn, samples for which all trials predict the same as one, and the entries of these."""
+        predicted = [self.content(row.score) if row.score is not None else row.decided for row in self]
+        return grouped(self, [_mixed(predicted)])
+
+    def put(self, row: ClassRow) -> None:
+        """Keep a row as it is."""
+        vars(self).pop("drawn", None)
+        super().put(row)
+
+
+def _mixed(columns: Sequence[Array] | Array) -> Array:
+    """One number of several for each entry: others for others, almost surely, and close ones where they are close."""
+    # Machines differ in the last digits of scores: that must not deal all samples anew, as a hash would.
+    mixed = np.zeros(len(columns[0]))
+    for column, factor in zip(columns, np.random.default_rng(0).uniform(0.5, 1.5, len(columns))):
+        mixed += factor * column
+    return mixed
+
+
+def dealt(columns: Sequence[Array], copies: IntArray) -> IntArray:
+    """How many copies of each sample are in each of five parts, (n_samples, 5), dealt in the order of some columns.
+
+    Copies of samples of which the columns say the same are together, unless most samples are like others.
+    """
+    order, starts = distinct(columns, np.flatnonzero(copies > 0))
+    of_copies = np.repeat(order, copies[order])
+    place = np.arange(of_copies.size)
+    if starts.size >= _FEW_CONTENTS * of_copies.size:
+        first = np.concatenate([[0], np.cumsum(copies[order])])[starts]
+        place = np.searchsorted(first, place, side="right") - 1
+    at = of_copies * _DEALT_PARTS + place % _DEALT_PARTS
+    return np.bincount(at, minlength=copies.size * _DEALT_PARTS).reshape(-1, _DEALT_PARTS)
+
+
+# ---------------------------------------------------------------- the choice
+
+
+# Draws that say how much of a gain is luck.
+_DRAWS = 40
+# Two thirds of the samples choose, the others judge: what two thirds say has so much larger an error.
+_LARGER_ERROR = np.sqrt(3.0 / 2.0)
+
+
+class Candidate(NamedTuple):
+    """A trial with the base's own decision, or with a tuned rule."""
+
+    key: TrialKey
+    ruled: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """Candidates of a store, and their decisions about the entries of its units."""
+
+    store: ClassStore
+    metric: ConfusionMetric
+    # What is taken whatever it is worth.
+    only: Candidate | None = None
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        """Own decisions first, and smaller powers of the shares first: of equals the first one wins."""
+        if self.only is not None:
+            return [self.only]
+        own = [Candidate(row.key, False) for row in self.store]
+        return own + [Candidate(row.key, True) for row in self.store if row.judged is not None]
+
+    @cached_property
+    def _decided(self) -> list[IntArray]:
+        _, at = self.store.drawn
+        rows = [(self.store[each.key], each.ruled) for each in self.candidates]
+        return [(row.judged if ruled else row.decided)[at] for row, ruled in rows]  # pyright: ignore[reportOptionalSubscript]
+
+    def _weight(self, counts: Array) -> Array:
+        """Weight of the entries of units that are there so often."""
+        units, _ = self.store.drawn
+        weight = counts[units.samples].astype(float)
+        return weight if units.weight is None else weight * units.weight
+
+    def _values(self, weight: Array) -> Array:
+        """Values of all candidates."""
+        units, _ = self.store.drawn
+        n_classes = self.store.n_classes
+        return self.metric.value(
+            np.stack([confusion_of(units.truth, codes, n_classes, weight) for codes in self._decided])
+        )
+
+    @cached_property
+    def values(self) -> Array:
+        """Values of all candidates on all samples."""
+        return self._values(self._weight(self.store.drawn[0].copies))
+
+    @cached_property
+    def errors(self) -> Array:
+        """Standard deviation of the gain of each candidate over the default, over bootstrap draws of samples."""
+        blocks = bootstrap_counts(self.store.drawn[0].copies, _DRAWS, 0)
+        values = np.stack([self._values(self._weight(counts)) for block in blocks for counts in block.T])
+        return (values - values[:, [self.default(self.values)]]).std(axis=0)
+
+    def default(self, values: Array) -> int:
+        """The best of the base's own decisions with equal class weights."""
+        plain = [not each.ruled and self.store[each.key].equal_costs for each in self.candidates]
+        # A search whose trainings with equal weights failed has others only.
+        return int(np.argmax(np.where(plain, values, -np.inf))) if any(plain) else int(np.argmax(values))
+
+    def best(self, values: Array, errors: Array) -> int:
+        """Place of the winner: the default, unless others gain enough over it."""
+        default = self.default(values)
+        weighted = np.array([not self.store[each.key].equal_costs for each in self.candidates])
+        margin = np.where(weighted, Margins.CLASS_WEIGHTS, Margins.RULE)
+        passes = values - values[default] > margin * errors
+        return int(np.argmax(np.where(passes, values, -np.inf))) if passes.any() else default
+
+    @property
+    def winner(self) -> Candidate:
+        """Who wins on all samples."""
+        return self.candidates[self.best(self.values, self.errors)]
+
+    def left_out(self, seed: int) -> LeftOut:
+        """Winners that are chosen, and rules that are tuned, on two thirds of the samples, judged on the others."""
+        units, n_classes = self.store.drawn[0], self.store.n_classes
+        # Calibration takes its time, and the same few trials win again and again.
+        proba_of = cache(self._proba)
+
+        def judge(counts: Array, first: int) -> Array:
+            sums = np.empty((counts.shape[1], n_classes, n_classes))
+            for at, held in enumerate(counts.T.astype(np.int64)):
+                inside, outside = self._weight(held), self._weight(units.copies - held)
+                place = self.best(self._values(inside), _LARGER_ERROR * self.errors)
+                decided = self._decided[place]
+                if self.candidates[place].ruled:
+                    proba = proba_of(self.candidates[place].key)
+                    decided = tune_rule(proba, units.truth, self.metric, weight=inside).decide(proba)
+                sums[at] = outside.sum() * confusion_of(units.truth, decided, n_classes, outside)
+            return sums
+
+        return judge_left_out(units, judge, lambda sums: float(self.metric.value(sums / sums.sum())), seed)
+
+    def _proba(self, key: TrialKey) -> Array:
+        row, (_, at) = self.store[key], self.store.drawn
+        assert row.score is not None, "rules are tuned on scores"
+        return self.store.probabilities(row.score, row.costs)[at]
+
+    def value_errors(self, candidate: Candidate, seed: int) -> Array:
+        """Bootstrap errors of the value of a candidate's decisions, see `csf.evaluate.choices.JudgedDecisions`."""
+        units, _ = self.store.drawn
+        n_classes, codes = self.store.n_classes, self._decided[self.candidates.index(candidate)]
+        n_draws = n_draws_of(units.copies)
+        typical = self._typical_weights()
+        rng, values = np.random.default_rng([seed, 2]), []
+        for counts in (counts for block in bootstrap_counts(units.copies, n_draws, seed) for counts in block.T):
+            weight = self._weight(counts)
+            confusion = weight.sum() * confusion_of(units.truth, codes, n_classes, weight)
+            # What was not met yet can be met: a sample of each class, which may be taken for any.
+            confusion += rng.gamma(1.0 / n_classes, size=confusion.shape) * typical[:, None]
+            values.append(self.metric.value(confusion / confusion.sum()))
+        return np.array(values) - np.mean(values)
+
+    def _typical_weights(self) -> Array:
+        """Weight of a sample of each class with all its entries, such that as many of them vary as much."""
+        units, _ = self.store.drawn
+        each = np.bincount(units.samples, weights=units.weight, minlength=units.copies.size)
+        kinds, n_classes = units.kinds, self.store.n_classes
+        sums, squares = (np.bincount(kinds, units.copies * each**power, n_classes) for power in (1, 2))
+        return np.divide(squares, sums, out=np.zeros(n_classes), where=sums > 0.0)
+
+
+def choose_class(store: ClassStore, metric: ConfusionMetric) -> Candidate:
+    """The trial and the decision that win."""
+    return _Choice(store, metric).winner
+
+
+def assess_class(
+    store: ClassStore, metric: ConfusionMetric, winner: Candidate, random_state: int = 0, *, chosen: bool = True
+) -> Assessment:
+    """What a winner is worth; ``chosen`` says whether it was chosen among the candidates of the store."""
+    choice = _Choice(store, metric, None if chosen else winner)
+    totals = np.bincount(store.truth, store.weight, store.n_classes)
+    shares = totals / totals.sum()
+    wrong = (1.0 - np.eye(shares.size)) * shares[:, None] / (shares.size - 1)
+    ends = float(metric.value(wrong)), float(metric.value(np.diag(shares)))
+    found = choice.left_out(random_state)
+    return Assessment(
+        found.corrected_score,
+        SPREAD * choice.value_errors(winner, random_state),
+        (np.nan, np.nan),
+        ends,
+        random_state=random_state,
+        monte_carlo_error=found.monte_carlo_error,
+    )

@@ -1,0 +1,460 @@
+"""Linear rules of the probabilities of several classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
+from csf._common.validation import check_choice, check_weights
+from csf.data.labels import places_of
+from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
+from csf.thresholding._kernels import decide_affine, decide_matrix
+
+if TYPE_CHECKING:
+    from csf.metrics.confusion import ConfusionMetric
+
+# ---------------------------------------------------------------- calibration
+
+
+CALIBRATIONS = (None, "sigmoid", "isotonic")
+
+
+class Calibrator(Protocol):
+    """A fitted map from scores to probabilities."""
+
+    def predict(self, score: Array, /) -> Array:
+        """Probabilities of scores."""
+        ...
+
+
+class Sigmoid:
+    """Platt's sigmoid: logistic regression on the score alone, with targets moved off 0 and 1."""
+
+    def fit(self, score: Array, is_pos: BoolArray, sample_weight: Array | None) -> Self:
+        weight = np.ones(score.shape[0]) if sample_weight is None else sample_weight
+        n_pos, n_neg = weight[is_pos].sum(), weight[~is_pos].sum()
+        target = np.where(is_pos, (n_pos + 1.0) / (n_pos + 2.0), 1.0 / (n_neg + 2.0))
+        self.shift_ = np.average(score, weights=weight)
+        self.scale_ = np.sqrt(np.average((score - self.shift_) ** 2, weights=weight)) or 1.0
+        # A target between 0 and 1 is a positive and a negative sample that share the weight.
+        self.model_ = LogisticRegression(C=np.inf, max_iter=1000).fit(
+            np.tile(self._column(score), (2, 1)),
+            np.repeat([1, 0], score.shape[0]),
+            np.concatenate((weight * target, weight * (1.0 - target))),
+        )
+        return self
+
+    def predict(self, score: Array) -> Array:
+        return self.model_.predict_proba(self._column(score))[:, 1]
+
+    @property
+    def slope_(self) -> float:
+        """Growth of the log-odds with the score."""
+        return float(self.model_.coef_[0, 0] / self.scale_)
+
+    @property
+    def intercept_(self) -> float:
+        """Log-odds at a score of 0."""
+        return float(self.model_.intercept_[0] - self.slope_ * self.shift_)
+
+    def _column(self, score: Array) -> Array:
+        return ((score - self.shift_) / self.scale_)[:, np.newaxis]
+
+
+def fit_calibrator(
+    calibration: str | None, score: Array, is_pos: BoolArray, sample_weight: Array | None
+) -> Calibrator | None:
+    """Fitted object whose ``predict`` turns scores into probabilities, or ``None`` for no calibration.
+
+    Parameters
+    ----------
+    calibration : {None, "sigmoid", "isotonic"}
+        Kind of map.
+    score : ndarray of shape (n_samples,)
+        Scores of samples that the model has not been fitted to.
+    is_pos : ndarray of bool, shape (n_samples,)
+        Truth.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights >= 0.
+
+    Returns
+    -------
+    object or None
+        The fitted map.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown or a score is infinite.
+
+    Examples
+    --------
+    >>> score = np.array([-2.0, -1.0, 0.5, 1.0])
+    >>> fit_calibrator("isotonic", score, np.array([False, True, False, True]), None).predict(score)
+    array([0. , 0.5, 0.5, 1. ])
+    """
+    check_choice(calibration, "calibration", CALIBRATIONS)
+    if calibration is None:
+        return None
+    return _fitted(calibration, score, is_pos, sample_weight)
+
+
+def _fitted(calibration: str, score: Array, is_pos: BoolArray, sample_weight: Array | None) -> Calibrator:
+    if not np.isfinite(score).all():
+        raise ValueError(f"calibration={calibration!r} needs finite scores; the base gave infinite ones")
+    if calibration == "sigmoid":
+        return Sigmoid().fit(score, is_pos, sample_weight)
+    return IsotonicRegression(out_of_bounds="clip").fit(score, is_pos.astype(float), sample_weight)
+
+
+class ClassCalibrator:
+    """Sigmoids of the scores of several classes, one of each class against the rest, scaled to sum 1."""
+
+    def __init__(self, calibrators: Sequence[Calibrator]) -> None:
+        self.calibrators = tuple(calibrators)
+
+    def predict(self, scores: Array) -> Array:
+        """Probabilities of rows of scores; equal ones where no class has any."""
+        proba = np.column_stack([one.predict(column) for one, column in zip(self.calibrators, scores.T)])
+        total = proba.sum(axis=1, keepdims=True)
+        return np.divide(proba, total, out=np.full_like(proba, 1.0 / proba.shape[1]), where=total > 0.0)
+
+
+def fit_class_calibrator(scores: Array, codes: IntArray, weight: Array | None) -> ClassCalibrator:
+    """Map from scores (n, K), of samples that the model has not been fitted to, to probabilities of the classes."""
+    columns = enumerate(scores.T)
+    return ClassCalibrator([_fitted("sigmoid", column, codes == code, weight) for code, column in columns])
+
+
+# ---------------------------------------------------------------- linear rules
+
+
+_STEPS = 40
+# Share of a new gradient in the rule: full steps jump between rules that are each best for the other's decisions.
+_STEP = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRule:
+    """Decides for the class with the largest linear score of the class probabilities.
+
+    Parameters
+    ----------
+    slopes, offsets : ndarray of shape (n_classes,)
+        Class k has the score ``slopes[k] * p[k] - offsets[k]``.
+    matrix : ndarray of shape (n_classes, n_classes), default=None
+        Where it is given, the scores are ``p @ matrix`` instead: entry (j, k) is what it is worth to decide for k
+        where j is true. Slopes are then 1 and offsets 0.
+    kind : {"affine", "argmax"}, default="affine"
+        ``"argmax"`` stands for a classifier's own decision.
+
+    Notes
+    -----
+    A differentiable metric of the confusion matrix has, but for ties, a best rule of this form: its matrix is the
+    gradient of the metric at the confusion matrix of the rule itself [1]_. For most metrics that gradient is a diagonal
+    less one row for all, which gives slopes and offsets.
+
+    References
+    ----------
+    .. [1] H. Narasimhan, H. Ramaswamy, S. Tavker, D. Khurana, P. Netrapalli, S. Agarwal, "Consistent multiclass
+       algorithms for complex metrics and constraints", JMLR 25, 2024.
+
+    Examples
+    --------
+    >>> rule = LinearRule(np.array([1.0, 1.0, 4.0]), np.array([0.0, 0.1, 0.0]))
+    >>> rule.scores(np.array([[0.4, 0.45, 0.15]]))
+    array([[0.4 , 0.35, 0.6 ]])
+    >>> rule.decide(np.array([[0.4, 0.45, 0.15], [0.6, 0.3, 0.1]]))
+    array([2, 0])
+    """
+
+    slopes: Array
+    offsets: Array
+    matrix: Array | None = None
+    kind: str = "affine"
+
+    @classmethod
+    def argmax(cls, n_classes: int) -> LinearRule:
+        """Rule of the largest probability.
+
+        Parameters
+        ----------
+        n_classes : int
+            Number of classes.
+
+        Returns
+        -------
+        LinearRule
+            Slopes 1 and offsets 0.
+        """
+        return cls(np.ones(n_classes), np.zeros(n_classes), kind="argmax")
+
+    def scores(self, proba: Array) -> Array:
+        """Scores of all classes.
+
+        Parameters
+        ----------
+        proba : ndarray of shape (n_samples, n_classes)
+            Probabilities.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The largest one of a row is what is decided.
+        """
+        if self.matrix is None:
+            return proba * self.slopes - self.offsets
+        # Class by class: a product of matrices rounds a row differently among other rows.
+        scores = proba[:, :1] * self.matrix[0]
+        for column in range(1, self.matrix.shape[0]):
+            scores += proba[:, column : column + 1] * self.matrix[column]
+        return scores
+
+    def decide(self, proba: Array) -> IntArray:
+        """Decided classes.
+
+        Parameters
+        ----------
+        proba : ndarray of shape (n_samples, n_classes)
+            Probabilities.
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples,)
+            Codes; the lowest one of equal scores.
+        """
+        return self.scores(proba).argmax(axis=1)
+
+
+def counts_of(codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None = None) -> Array:
+    """Weight of the entries of each true class (rows) about which each class is decided (columns)."""
+    counts = np.bincount(codes * n_classes + decided, weights=weight, minlength=n_classes**2)
+    return counts.reshape(n_classes, n_classes)
+
+
+def confusion_of(codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None = None) -> Array:
+    """Confusion matrix of decisions: shares of the weight, rows true and columns decided."""
+    counts = counts_of(codes, decided, n_classes, weight)
+    total = counts.sum()
+    if not total > 0.0:
+        raise ValueError("a confusion matrix needs an entry that weighs something; got none")
+    return counts / total
+
+
+def tune_rule(proba: Array, codes: IntArray, metric: ConfusionMetric, *, weight: Array | None = None) -> LinearRule:
+    """Linear rule of probabilities that a metric of the counted confusion matrix is largest for, as far as is found.
+
+    From the largest probability, and from the largest one in units of its class's share, the rule follows the gradient
+    of the metric at the confusion matrix of its own decisions, with damping; the best rule on the way is kept.
+    """
+    n_classes = proba.shape[1]
+    tally = Tally(proba, codes, weight)
+    fixed = _fixed_gradient(metric, tally.shares)
+    if fixed is not None:
+        return fixed
+    inverse = np.divide(1.0, tally.shares, out=np.zeros(n_classes), where=tally.shares > 0.0)
+    best, best_value = LinearRule(np.ones(n_classes), np.zeros(n_classes)), -np.inf
+    for slopes in (best.slopes, inverse):
+        rule = LinearRule(slopes, np.zeros(n_classes))
+        for step in range(_STEPS + 1):
+            if not tally.decide(rule) and step > 0:
+                break
+            confusion = tally.confusion()
+            value = metric.value(confusion)
+            if value > best_value:
+                best, best_value = rule, value
+            gradient = _gradient(metric, confusion)
+            rule = _between(_in_units(slopes, gradient) if step == 0 else rule, gradient)
+    return best
+
+
+def cross_fitted(
+    proba: Array, codes: IntArray, metric: ConfusionMetric, groups: IntArray, *, weight: Array | None = None
+) -> IntArray:
+    """Decisions about each group of entries by the rule that is tuned on all the others."""
+    tally = Tally(proba, codes, weight)
+    for group in np.unique(groups):
+        held = groups == group
+        others = np.where(held, 0.0, 1.0 if weight is None else weight)
+        tally.decide(tune_rule(proba, codes, metric, weight=others), held)
+    return tally.decided
+
+
+class Tally:
+    """Entries, and what a rule decides about those that weigh something."""
+
+    def __init__(self, proba: Array, codes: IntArray, weight: Array | None) -> None:
+        self._proba, self._codes, self._weight = np.ascontiguousarray(proba), codes, weight
+        self._counts = np.ones(codes.shape[0], dtype=bool) if weight is None else weight > 0.0
+        self.decided = np.zeros(codes.shape[0], dtype=np.int64)
+
+    @property
+    def shares(self) -> Array:
+        """Share of each class in the weight."""
+        return self.confusion().sum(axis=1)
+
+    def decide(self, rule: LinearRule, counts: BoolArray | None = None) -> int:
+        """Let a rule decide; how many decisions are others than before."""
+        counts = self._counts if counts is None else counts
+        if rule.matrix is None:
+            return decide_affine(self._proba, rule.slopes, rule.offsets, counts, self.decided)
+        return decide_matrix(self._proba, rule.matrix, counts, self.decided)
+
+    def confusion(self) -> Array:
+        """Confusion matrix of what is decided."""
+        return confusion_of(self._codes, self.decided, self._proba.shape[1], self._weight)
+
+
+def _gradient(metric: ConfusionMetric, confusion: Array) -> LinearRule:
+    """Best rule for the metric where it is linearised."""
+    n_classes, affine = confusion.shape[0], metric.affine(confusion)
+    if affine is not None:
+        return LinearRule(*affine)
+    return LinearRule(np.ones(n_classes), np.zeros(n_classes), metric.gradient(confusion))
+
+
+def _in_units(slopes: Array, gradient: LinearRule) -> LinearRule:
+    """Rule of slopes alone, in the form and of the size of a gradient: a metric may be in any unit."""
+    size = np.abs(gradient.slopes).max() if gradient.matrix is None else np.ptp(gradient.matrix)
+    slopes = slopes * (size / slopes.max())
+    if gradient.matrix is None:
+        return LinearRule(slopes, np.zeros(slopes.shape[0]))
+    return LinearRule(gradient.slopes, gradient.offsets, np.diag(slopes))
+
+
+def _between(rule: LinearRule, other: LinearRule) -> LinearRule:
+    """A rule moved a step towards another one of the same form."""
+    keep = 1.0 - _STEP
+    matrix = None
+    if rule.matrix is not None and other.matrix is not None:
+        matrix = keep * rule.matrix + _STEP * other.matrix
+    return LinearRule(keep * rule.slopes + _STEP * other.slopes, keep * rule.offsets + _STEP * other.offsets, matrix)
+
+
+def _fixed_gradient(metric: ConfusionMetric, shares: Array) -> LinearRule | None:
+    """Best rule of a metric that is linear in what is decided; ``None`` for others.
+
+    Its gradient is the same at confusion matrices with different recalls of the classes.
+    """
+    n_classes = shares.shape[0]
+    recalls = np.arange(1.0, n_classes + 1.0) / (n_classes + 1.0)
+    first, second = (_gradient(metric, _spread(shares, right)) for right in (recalls, recalls[::-1]))
+    difference = np.abs(_numbers(first) - _numbers(second)).max()
+    return first if difference <= 1e-7 * np.abs(_numbers(first)).max() else None
+
+
+def _numbers(rule: LinearRule) -> Array:
+    return np.concatenate([rule.slopes, rule.offsets]) if rule.matrix is None else rule.matrix
+
+
+def _spread(shares: Array, recalls: Array) -> Array:
+    """Confusion matrix of given recalls, with mistakes spread over the other classes."""
+    confusion = np.repeat((shares * (1.0 - recalls) / (shares.shape[0] - 1))[:, np.newaxis], shares.shape[0], axis=1)
+    np.fill_diagonal(confusion, shares * recalls)
+    return confusion
+
+
+# ---------------------------------------------------------------- a fitted classifier with a linear rule
+
+
+def aligned_scores(
+    estimator: Estimator, X: Samples, columns: IntArray, n_classes: int, methods: Sequence[str]
+) -> Array:
+    """Scores of all classes, in the order of codes; ``columns`` are the codes of the estimator's own scores."""
+    scores, probabilities = class_scores(estimator, X, methods), response_method(estimator, methods) == "predict_proba"
+    answer = answer_of_classes(scores, columns, n_classes, probabilities=probabilities)
+    assert answer.score is not None, "it is made of scores"
+    return answer.score
+
+
+def without_weights(proba: Array, class_weights: Array | None) -> Array:
+    """Probabilities as if a training had not weighted its classes."""
+    if class_weights is None:
+        return proba
+    proba = proba / class_weights
+    total = proba.sum(axis=1, keepdims=True)
+    return np.divide(proba, total, out=proba, where=total > 0.0)
+
+
+def no_threshold() -> ValueError:
+    """What is said to who asks for thresholds of several classes."""
+    return ValueError("several classes have no threshold: rule_ says what decides, and confusion_ what comes of it")
+
+
+@dataclass(frozen=True, eq=False)
+class RuleOfClasses:
+    """Predicts one of several classes that are all alike, with a fitted classifier and a rule of its probabilities.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted classifier.
+    classes : ndarray of shape (n_classes,)
+        The user's labels, in the order of codes.
+    known : ndarray of shape (n_known,)
+        The estimator's own classes: labels, or codes where some are no labels. It may lack some.
+    rule : LinearRule
+        What decides.
+    class_weights : ndarray of shape (n_classes,), default=None
+        Weights of its training, which are taken out of its probabilities.
+    calibrator : ClassCalibrator, default=None
+        What makes probabilities of decision scores.
+    own : bool, default=False
+        Whether the rule is the estimator's own decision, which reads its scores as they are.
+    """
+
+    estimator: Estimator
+    classes: Array
+    known: Array
+    rule: LinearRule
+    class_weights: Array | None = None
+    calibrator: ClassCalibrator | None = None
+    own: bool = False
+
+    def predict(self, X: Samples) -> Array:
+        """The user's labels."""
+        if self.own and response_method(self.estimator) is None:
+            return self.classes[self._columns[np.searchsorted(self.known, self.estimator.predict(X))]]
+        return self.classes[self.decision_function(X).argmax(axis=1)]
+
+    def curve(self, *_: object) -> NoReturn:
+        """An error: no threshold decides."""
+        raise no_threshold()
+
+    def decision_function(self, X: Samples) -> Array:
+        """Scores of the classes: the largest one is predicted, the first of equal ones."""
+        return self.rule.scores(self._scores(X, PROBABILITIES_FIRST) if self.own else self.predict_proba(X))
+
+    def predict_proba(self, X: Samples) -> Array:
+        """Probabilities of the classes, with the class weights taken out again: what the rule reads."""
+        if self.calibrator is None:
+            proba = self._scores(X, ("predict_proba",))
+        else:
+            proba = self.calibrator.predict(self._scores(X, DECISION_FIRST))
+        return without_weights(proba, self.class_weights)
+
+    def confusion(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None = None) -> Array:
+        """Confusion matrix of predictions: shares of the weight, rows true and columns predicted."""
+        labels, weight = np.asarray(y).reshape(-1), check_weights(sample_weight, predicted.shape[0])
+        strange = labels[~np.isin(labels, self.classes)]
+        if strange.size:
+            raise ValueError(
+                f"y holds {strange.tolist()[0]!r}, which is none of the fitted classes {self.classes.tolist()}"
+            )
+        codes, decided = (np.searchsorted(self.classes, given) for given in (labels, predicted))
+        return confusion_of(codes, decided, self.classes.shape[0], weight)
+
+    def _scores(self, X: Samples, methods: Sequence[str]) -> Array:
+        return aligned_scores(self.estimator, X, self._columns, self.classes.shape[0], methods)
+
+    @property
+    def _columns(self) -> IntArray:
+        """Code of each score of the estimator."""
+        return places_of(self.known, self.classes)

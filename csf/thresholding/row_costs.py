@@ -1,0 +1,429 @@
+"""Decisions by the costs of each row: log-odds against what both errors cost there, and which of them win."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit, logit
+
+from csf._common.messages import warn
+from csf._common.sklearn import clone, last_step
+from csf._common.typing import Array, BoolArray, Estimator, Samples
+from csf.data.responses import response_method
+from csf.evaluate import Assessment, EntryStore, TrialKey, TrialRow
+from csf.evaluate.assessment import LEVEL, SPREAD, interval, n_draws_of
+from csf.evaluate.choices import Margins
+from csf.evaluate.draws import LARGE, LeftOut, Units, bootstrap_counts, grouped, judge_left_out
+from csf.metrics.constraints import Review
+from csf.metrics.row_costs import CostTable, RowCosts, paid
+from csf.thresholding.class_choice import dealt
+from csf.thresholding.curve import ThresholdCurve, sweep
+from csf.thresholding.linear_rule import Sigmoid
+from csf.thresholding.rule import Leaning, ThresholdRule
+
+# Log-odds beyond which sums of them are not taken; trees give probabilities of 0 and 1.
+FARTHEST = 40.0
+# No sum of log-odds is larger: infinite ones have no differences.
+LARGEST = 1e6
+# Digits of sums that count: costs in another unit, or rows in another order, move the others.
+_DIGITS = 9
+
+
+def log_odds(score: Array, method: str | None) -> Array:
+    """Log-odds of probabilities, finite ones; other scores as they are."""
+    score = np.asarray(score, dtype=np.float64)
+    return np.clip(logit(np.clip(score, 0.0, 1.0)), -LARGEST, LARGEST) if method == "predict_proba" else score
+
+
+def unweighted(score: Array, shift: Array, power: float) -> Array:
+    """Log-odds without what a training added that weighed rows by a power of what they cost."""
+    return score - power * np.where(np.isfinite(shift), shift, 0.0) if power else score
+
+
+def gives_log_odds(base: Estimator) -> bool:
+    """Whether the scores of a base are probabilities, or a decision that is their logit.
+
+    A decision function beside probabilities may be their logit (logistic regression, boosting) or not (SVC):
+    the last step, trained on a few rows, shows it.
+    """
+    if response_method(base) != "decision_function":
+        return True
+    y = np.repeat([0, 1], 20)
+    X = np.random.default_rng(0).normal(size=(40, 2)) + y[:, None]
+    try:
+        model = clone(last_step(base)[1]).fit(X, y)
+        return bool(np.allclose(expit(model.decision_function(X)), model.predict_proba(X)[:, 1], atol=1e-6))
+    except Exception:  # it has no probabilities, or needs other samples; a calibration of margins serves log-odds too
+        return False
+
+
+# ---------------------------------------------------------------- the decision
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """What decides rows: log-odds, calibrated or not, plus log(gain / loss), against a threshold.
+
+    Parameters
+    ----------
+    kind : {"plain", "sigmoid", "swept", "negative", "positive"}
+        What was tuned; the last two are the same answer to all rows but those that their costs decide.
+    threshold : float, default=0.0
+        Threshold of the sum; 0 is least expected cost.
+    slope, intercept : float, default=1.0 and 0.0
+        ``slope * score + intercept`` are the log-odds of the class.
+    farthest : float, default=40.0
+        A sigmoid takes scores beyond it for it.
+    """
+
+    kind: str = "plain"
+    threshold: float = 0.0
+    slope: float = 1.0
+    intercept: float = 0.0
+    farthest: float = FARTHEST
+
+    def log_odds(self, score: Array) -> Array:
+        """Log-odds of the positive class."""
+        if self.kind != "sigmoid":
+            return score
+        return self.slope * np.clip(score, -self.farthest, self.farthest) + self.intercept
+
+    def scores(self, score: Array, shift: Array) -> Array:
+        """What the threshold is for; rows that their costs decide are at +inf and -inf."""
+        finite = np.isfinite(shift)
+        total = np.clip(self.log_odds(score) + np.where(finite, shift, 0.0), -LARGEST, LARGEST)
+        return np.where(finite, np.round(total, _DIGITS), shift)
+
+    def decide(self, score: Array, shift: Array) -> BoolArray:
+        """Rows that are answered "positive"."""
+        return self.scores(score, shift) >= self.threshold
+
+
+# Thresholds that are not tuned: no sum reaches the second one, and each one the last.
+CONSTANT = {"plain": 0.0, "negative": 2.0 * LARGEST, "positive": -2.0 * LARGEST}
+
+
+def tune(
+    kind: str, score: Array, is_pos: BoolArray, table: CostTable, weight: Array, farthest: float = FARTHEST
+) -> Tuned:
+    """Tune on rows that the model has not been trained on; rows of weight 0 do not count."""
+    if kind in CONSTANT:
+        return Tuned(kind, CONSTANT[kind])
+    if kind == "swept":
+        cut = best_cut(Tuned().scores(score, table.shift), is_pos, table, weight)
+        return Tuned(kind, float(np.clip(cut, CONSTANT["positive"], CONSTANT["negative"])))
+    used = weight > 0.0
+    found = Sigmoid().fit(np.clip(score[used], -farthest, farthest), is_pos[used], weight[used])
+    return Tuned(kind, 0.0, found.slope_, found.intercept_, farthest)
+
+
+def cost_curve(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None = None) -> ThresholdCurve:
+    """All thresholds of a score, with rows weighed by what the wrong answer costs.
+
+    Errors are answers that are not the cheaper one: their shares, times the sum of all weights, are what decisions cost
+    beyond the cheaper answers to all rows.
+    """
+    stakes = table.stakes(is_pos)
+    return sweep(stakes < 0.0, score, np.abs(stakes) * (1.0 if weight is None else weight))
+
+
+def best_cut(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None = None) -> float:
+    """Threshold of least cost; of equal ones, and where nothing is at stake, the largest one."""
+    at_stake = table.stakes(is_pos) * (1.0 if weight is None else weight)
+    return cost_curve(score, is_pos, table, weight).fewest_errors() if at_stake.any() else np.inf
+
+
+def leaning_of(log_odds: Array, table: CostTable, review: Review, extra_cost: float) -> Leaning:
+    """Which of three answers to rows with these log-odds cost least on average."""
+    negative, looked_at, positive = table.expected_costs(expit(log_odds), review.cost + extra_cost, review.error)
+    # Where both answers cost the same it is "negative", as without reviews.
+    up = (positive <= np.minimum(negative, looked_at)) & (table.shift > -np.inf)
+    return Leaning(~up & (negative <= looked_at), up, np.clip(log_odds, -FARTHEST, FARTHEST))
+
+
+# ---------------------------------------------------------------- a fitted classifier with it
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowRule(ThresholdRule):
+    """Predicts with a fitted classifier and the costs of each row; see `ThresholdRule` for the rest.
+
+    Parameters
+    ----------
+    row_costs : RowCosts
+        What rows cost.
+    decision : Tuned
+        What decides.
+    alone : float
+        Threshold of the log-odds of the classifier alone, where costs are not known.
+    power : float, default=0.0
+        The training weighed rows by this power of what they cost.
+    given : mapping, default={}
+        Costs of the rows that are to be predicted.
+    """
+
+    row_costs: RowCosts
+    decision: Tuned
+    alone: float
+    power: float = 0.0
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def scored(self, X: Samples) -> tuple[Array, Array]:
+        """The positive class, and the score that the threshold is for."""
+        if self._lacks_costs:
+            names = ", ".join(f"{name}=" for name in self.row_costs.needs(self.given))
+            warn(
+                f"fit was given costs that are not given here ({names}): one threshold on the probability of a row "
+                f"decides, {expit(self.alone):.4g}, the best one by cost on held-out data. Give {names} to decide each "
+                "row by its own costs, which costs less; under metadata routing ask for them by set_predict_request"
+            )
+            found, score = super().scored(X)
+            return found, log_odds(score, self.method) - self.alone + self.cut
+        table = self.row_costs.table(X, **self.given)
+        found, z = self._log_odds(X, table)
+        return found, Tuned().scores(z, table.shift)
+
+    def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
+        """Which rows are answered "positive", and what that saves on average in each of them."""
+        if self._lacks_costs:
+            return super().ranked(X)
+        table = self.row_costs.table(X, **self.given)
+        z = self._log_odds(X, table)[1]
+        return Tuned().scores(z, table.shift) >= self.cut, table.expected_gain(expit(z - self.cut))
+
+    def leaning(self, X: Samples, review: Review, extra_cost: float) -> Leaning:
+        """Which answers cost least on average, and the log-odds."""
+        table = self.row_costs.table(X, **self.given)
+        return leaning_of(self._log_odds(X, table)[1] - self.cut, table, review, extra_cost)
+
+    @property
+    def _lacks_costs(self) -> bool:
+        """Whether rows come without the costs that `fit` was given."""
+        return bool(self.row_costs.needs(self.given)) and all(each is None for each in self.given.values())
+
+    def _log_odds(self, X: Samples, table: CostTable | None) -> tuple[Array, Array]:
+        """The positive class, and its log-odds, with the weights of the training taken out."""
+        found, score = super().scored(X)
+        score = log_odds(score, self.method)
+        return found, self.decision.log_odds(score if table is None else unweighted(score, table.shift, self.power))
+
+    def predict_proba(self, X: Samples) -> Array:
+        """Probabilities of the sorted labels, which know nothing of costs; weights of the training are taken out."""
+        known = self.power or any(each is not None for each in self.given.values())
+        table = self.row_costs.table(X, **self.given) if known else None
+        proba = expit(self._log_odds(X, table)[1])
+        return self._of_positives(proba)
+
+
+# ---------------------------------------------------------------- which training and which decision win
+
+
+# A trial, and how its scores decide.
+RowCandidate = tuple[TrialKey, str]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowScores(TrialRow):
+    """What one trial predicts; ``power`` is that of its training weights."""
+
+    score: Array
+    decided: None = None
+    power: float
+
+    @property
+    def arrays(self) -> tuple[Array | None, ...]:
+        """What the trial does not say itself."""
+        return (self.score,)
+
+
+class RowStore(EntryStore[RowScores]):
+    """Pooled held-out log-odds, or margins, of the trials of one search, and what the entries cost.
+
+    ``likely`` says whether they are the log-odds of the class; see `csf.evaluate.EntryStore` for the ``options``.
+    """
+
+    def __init__(
+        self, truth: BoolArray, weight: Array | None, costs: RowCosts, table: CostTable, *, likely: bool, **options: Any
+    ) -> None:
+        super().__init__(truth, weight, **options)
+        self.costs, self.table, self.likely = costs, table, likely
+        self.answers, self.shift = table.answers(truth), table.shift
+
+    def condensed(self) -> RowStore:
+        """The same with equal samples together, in an order that follows from what is said of them.
+
+        What is computed from it is the same for rows in another order, and for weights that stand for equal rows.
+        """
+        units, at = grouped(self, [*(row.score for row in self), *self._said_of_costs])
+        weight = units.copies[units.samples] * (1.0 if units.weight is None else units.weight)
+        options: Any = {"samples": units.samples, "copies": units.copies, "max_bytes": self.max_bytes}
+        store = RowStore(units.truth, weight, self.costs, self.table.take(at), likely=self.likely, **options)
+        store.has_groups, store.n_dropped = self.has_groups, self.n_dropped
+        for row in self:
+            store.put(replace(row, score=row.score[at]))
+        return store
+
+    @property
+    def _said_of_costs(self) -> list[Array]:
+        return [self.table.gain, self.table.loss, self.answers[0]]
+
+    @cached_property
+    def fixed(self) -> Array:
+        """What both answers cost in one copy of each sample, and its weight."""
+        return np.stack([self._of_samples(each) for each in (*self.answers, np.ones(self.truth.size))])
+
+    @cached_property
+    def unit(self) -> float:
+        """Largest cost, in units of which squares of costs stay numbers."""
+        return float(self.fixed[:2].max())
+
+    def add_trial(self, key: TrialKey, trial: Any, score: Array, *_: Any) -> None:
+        """Keep what a complete trial predicts."""
+        self.put(RowScores(key=key, score=score, value=trial.score, equal_costs=not trial.t, power=trial.t))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """How scores can decide: the first one stays unless another gains the margin."""
+        return ("plain", *Margins.ROW_RULES) if self.likely else ("sigmoid", "negative", "positive")
+
+    def tuned(self, score: Array, kind: str, counts: Array) -> Tuned:
+        """What decides, tuned on entries of samples that are there so often."""
+        # Rows tell nothing of odds beyond their number; those of trees, 0 or infinite, would flatten the sigmoid.
+        farthest = float(np.log(counts.sum())) if self.likely else FARTHEST
+        return tune(kind, score, self.truth, self.table, self.weights_in(counts), farthest)
+
+    def decisions(self, score: Array, kind: str) -> Array:
+        """What share of the copies of each entry is decided to be positive, see `_cross_tuned`."""
+        cross_tuned = self._cross_tuned(score, kind)
+        return np.sum([share * Tuned().decide(beyond, self.shift) for beyond, share in cross_tuned], axis=0)
+
+    def beyond(self, score: Array, kind: str) -> Array:
+        """Log-odds of the entries beyond the threshold, see `_cross_tuned`; the mean of those of their copies."""
+        return np.sum([share * beyond for beyond, share in self._cross_tuned(score, kind)], axis=0)
+
+    def _cross_tuned(self, score: Array, kind: str) -> Iterator[tuple[Array, Array]]:
+        """Log-odds of entries beyond what was tuned on the copies outside of each part, and the shares inside it."""
+        if kind in CONSTANT:
+            yield np.clip(score - CONSTANT[kind], -LARGEST, LARGEST), np.ones(score.size)
+            return
+        said = [self.truth, np.clip(score, -FARTHEST, FARTHEST), *self._said_of_costs]
+        held = dealt([np.bincount(self.samples, each) for each in said], self.copies)
+        # Halves of many samples say as much.
+        parts = held.T if self.copies.sum() <= LARGE else np.stack([held[:, at::2].sum(axis=1) for at in (0, 1)])
+        for inside in parts[parts.any(axis=1)]:
+            rule = self.tuned(score, kind, self.copies - inside)
+            beyond = np.clip(rule.log_odds(score), -FARTHEST, FARTHEST) - rule.threshold
+            yield np.clip(beyond, -LARGEST, LARGEST), (inside / np.maximum(self.copies, 1))[self.samples]
+
+    def _of_samples(self, values: Array) -> Array:
+        """Sums over the entries of one copy of each sample."""
+        weight = values if self.importance is None else values * self.importance
+        return np.bincount(self.samples, weight, minlength=self.n_samples)
+
+    def paid(self, decided: Array) -> Array:
+        """What decisions about the entries cost, in one copy of each sample."""
+        return self._of_samples(paid(*self.answers, decided))
+
+    def costs_at(self, score: Array, thresholds: Array, counts: Array) -> Array:
+        """Mean cost of a row at each of ascending thresholds, on samples that are there so often."""
+        weight = self.table.stakes(self.truth)
+        weight = weight if self.importance is None else weight * self.importance
+        place = np.searchsorted(thresholds, score, side="right"), self.samples
+        moves = sparse.csr_array((weight, place), shape=(thresholds.size + 1, self.n_samples)) @ counts
+        return (self.fixed[0] @ counts + moves[::-1].cumsum(axis=0)[::-1][1:]) / (self.fixed[2] @ counts)
+
+    def value(self, paid: Array, counts: Array) -> Any:
+        """Value of decisions on samples that are there so often; of a column for each draw, an array."""
+        return self.costs.value(paid @ counts, *(self.fixed @ counts))
+
+
+def reach(errors: Array, gap: float) -> Array:
+    """Errors whose interval holds the value on all held-out rows, so far from the corrected one.
+
+    Where a row is most of the total and some choices answer it wrongly, no draw of the winner's answers shows that.
+    """
+    low, high = interval(errors, LEVEL)
+    return np.where(errors >= high, np.fmax(errors, gap), np.where(errors <= low, np.fmin(errors, gap), errors))
+
+
+# Part of what is paid that rounding may have saved.
+_NOISE = 1e-9
+
+
+class RowChoice:
+    """Candidates of a store, and what their decisions come to."""
+
+    def __init__(self, store: RowStore) -> None:
+        self.store, self.paid = store, cache(self._paid)
+
+    def score(self, key: TrialKey) -> Array:
+        """Log-odds, or margins, of a trial."""
+        return unweighted(self.store[key].score, self.store.shift, self.store[key].power)
+
+    def _paid(self, candidate: RowCandidate) -> Array:
+        """What a candidate's decisions cost in each sample."""
+        key, kind = candidate
+        return self.store.paid(self.store.decisions(self.score(key), kind))
+
+    def _saved(self, over: RowCandidate, candidate: RowCandidate, counts: Array, margin: float) -> float:
+        """What a candidate saves over another one; 0 unless that is more than the margin.
+
+        The margin is in standard deviations over bootstrap draws of the samples.
+        """
+        each = (self.paid(over) - self.paid(candidate)) / self.store.unit
+        saved, noise = float(each @ counts), _NOISE * float((self.paid(over) / self.store.unit) @ counts)
+        return saved if saved > margin * np.sqrt(counts @ each**2) + noise else 0.0
+
+    def choose(self, counts: Array) -> RowCandidate:
+        """The training, and then what decides with it, on samples that are there so often."""
+        kind, *others = self.store.kinds
+        # The base's own setting, trained as it is, comes first, and is the first of equal ones.
+        keys = sorted(row.key for row in self.store)
+        saved = np.array([self._saved((keys[0], kind), (key, kind), counts, Margins.ROW_COSTS) for key in keys])
+        key = keys[int(np.argmax(saved >= (1.0 - _NOISE) * saved.max()))]
+        for other in others:
+            if self._saved((key, kind), (key, other), counts, Margins.ROW_RULES[other]):
+                kind = other
+        return key, kind
+
+    def assess(self, winner: RowCandidate, threshold: float, seed: int, *, trained: bool) -> Assessment:
+        """What a winner is worth: the choice made again on two thirds of the rows, judged on the others."""
+        store, n_draws, spread = self.store, n_draws_of(self.store.copies), SPREAD if trained else 1.0
+        negative, positive, rows = store.fixed @ store.copies
+        # As many partitions as the error asks for, in a unit that is as large as the savings there can be.
+        unit = 1.0 if store.costs.measure == "savings" else min(negative, positive) / rows
+        found, paid = self._left_out(seed, unit), self.paid(winner)
+        draws = bootstrap_counts(store.copies, n_draws, seed)
+        values = np.concatenate([store.value(paid, counts) for counts in draws])
+        largest = store.value(store.paid(store.answers[1] < store.answers[0]), store.copies)
+        corrected = unit * found.corrected_score
+        return Assessment(
+            corrected,
+            reach(spread * (values - np.nanmean(values)), store.value(paid, store.copies) - corrected),
+            (threshold, threshold),
+            (-np.inf, largest),
+            random_state=seed,
+            spread=spread,
+            monte_carlo_error=unit * found.monte_carlo_error,
+        )
+
+    def _left_out(self, seed: int, unit: float) -> LeftOut:
+        """Sums of what is paid, of both answers and of rows in each left-out part."""
+        store = self.store
+
+        def judge(counts: Array, first: int) -> Array:
+            sums = []
+            for held in counts.T.astype(np.int64):
+                (key, kind), outside = self.choose(held), store.copies - held
+                score = self.score(key)
+                paid = store.paid(store.tuned(score, kind, held).decide(score, store.shift))
+                sums.append([paid @ outside, *(store.fixed @ outside)])
+            return np.array(sums)
+
+        units = Units(store.truth, None, store.samples, store.copies)
+        return judge_left_out(units, judge, lambda sums: store.costs.value(*sums) / unit, seed)

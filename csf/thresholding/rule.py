@@ -1,0 +1,312 @@
+"""Fitted classifiers with a threshold on their score."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+
+from csf._common.sklearn import DocLinkMixin, named_models, num_samples, pass_on_input_tags, routing_enabled
+from csf._common.typing import Array, BoolArray, Costs, Estimator, Label, Samples
+from csf._common.validation import check_class_weights, check_labels, check_weights
+from csf.data.costs import problem_probabilities
+from csf.data.responses import (
+    above,
+    class_scores,
+    margin,
+    moved_scores,
+    natural_threshold,
+    null_column,
+    respond,
+    response_method,
+)
+from csf.metrics import get_metric
+from csf.metrics.profile import ErrorProfile
+from csf.metrics.registry import metric_of
+from csf.thresholding.curve import sweep_several
+
+if TYPE_CHECKING:
+    from csf.metrics.constraints import Review
+    from csf.thresholding.curve import ThresholdCurve
+    from csf.thresholding.linear_rule import Calibrator
+
+# ---------------------------------------------------------------- what classifiers with a threshold share
+
+
+def base_has(*methods: str) -> Callable[[Any], bool]:
+    """Condition for `available_if`: the base, fitted or not, has one of the methods."""
+
+    def check(self: Any) -> bool:
+        estimator = getattr(self, "best_estimator_", self.base)
+        models = named_models(estimator) or [("", estimator)]
+        return all(any(hasattr(each, method) for method in methods) for _, each in models)
+
+    return check
+
+
+class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Base class; a subclass has the parameters ``base``, ``cv`` and ``metric``, and writes what is declared here."""
+
+    # Groups are asked for always, whatever the splitter: they count in folds and intervals.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
+    base: Estimator
+    cv: Any
+    # A name or a metric; subclasses say of which kind.
+    metric: Any
+    classes_: Array
+    pos_label_: Label
+    # Methods, declared alone: that of the subclass may come and go with those of the base.
+    predict: Any
+    predict_proba: Any
+
+    @abstractmethod
+    def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
+        """Error profile of predictions."""
+
+    def _route(self, fit_params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Arguments of the base's fit and of the splitter."""
+        groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
+        if routing_enabled():
+            routed = process_routing(self, "fit", **fit_params)
+            return dict(routed.base.fit), dict(routed.splitter.split) | groups
+        return {name: value for name, value in fit_params.items() if name != "groups"}, groups
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Routing of ``sample_weight`` and ``groups`` to this object, of other arguments to the base and the splitter.
+
+        Returns
+        -------
+        MetadataRouter
+            The router.
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(base=self.base, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        splitter = self.cv if hasattr(self.cv, "split") else StratifiedKFold()
+        return router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+
+    @available_if(lambda self: hasattr(self, "predict_proba"))
+    def predict_log_proba(self, X: Samples) -> Array:
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Log-probabilities in the order of ``classes_``.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Value of ``metric`` (not the accuracy) on new data, as scikit-learn's searches do.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+
+        Returns
+        -------
+        float
+            The value of the predictions.
+        """
+        weight = check_weights(sample_weight, num_samples(X), X=X, y=y)
+        return self._value(y, self.predict(X), weight)
+
+    def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
+        """Value of predicted labels."""
+        return get_metric(metric_of(self)).of(self._errors(y, predicted, sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        pass_on_input_tags(self.base, tags)
+        return tags
+
+
+# ---------------------------------------------------------------- a fitted classifier with a threshold
+
+
+class Leaning(NamedTuple):
+    """Which answers rows may get, and a score.
+
+    ``down`` and ``up`` are where "negative" and "positive" may be answered at all, by what answers cost on average, and
+    ``score`` is larger for rows that look positive.
+    """
+
+    down: BoolArray
+    up: BoolArray
+    score: Array
+
+    @classmethod
+    def of_score(cls, score: Array) -> Self:
+        """Rows in which a score decides alone."""
+        every = np.ones(score.size, dtype=bool)
+        return cls(every, every, score)
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdRule:
+    """Predicts with a fitted classifier and a threshold on one of its scores.
+
+    A threshold has no meaning without the score that it was chosen on: a margin of 0.3 is no probability of 0.3. So the
+    two are kept together, wherever the search ran and wherever the classifier goes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted classifier.
+    known : ndarray of shape (n_classes,)
+        Its classes, ascending.
+    names : ndarray of shape (n_classes,)
+        What the user calls them.
+    null : label
+        The user's name of the class of nothing to find, the negative one of two.
+    method : str or None
+        Method of the estimator that gives the score, ``"decision_function"`` or ``"predict_proba"``; ``None`` for one
+        without scores.
+    threshold : float or None
+        Something is found where the score is at least this; the natural threshold where it is not ``tuned``.
+    tuned : bool
+        Whether the threshold decides, or the classifier itself.
+    costs : tuple of float
+        Costs ``(c_fn, c_fp)`` of its training, which are taken out of its probabilities.
+    one_vs_rest : bool
+        Whether these are costs of each problem of a OneVsRestClassifier by itself.
+    calibrator : Calibrator, default=None
+        What makes the score with the threshold of the classifier's own.
+    """
+
+    estimator: Estimator
+    known: Array
+    names: Array
+    null: Label
+    method: str | None
+    threshold: float | None
+    tuned: bool = True
+    costs: Costs = (1.0, 1.0)
+    one_vs_rest: bool = False
+    calibrator: Calibrator | None = None
+
+    @classmethod
+    def of(
+        cls, estimator: Estimator, *, threshold: float | None, method: str | None = None, **more: Any
+    ) -> ThresholdRule:
+        """Rule of an estimator; its first score and the natural threshold of that where none is given."""
+        method = response_method(estimator) if method is None else method
+        if threshold is None and method is not None:
+            threshold = natural_threshold(estimator, (method,))
+        return cls(estimator, method=method, threshold=threshold, **more)
+
+    @property
+    def cut(self) -> float:
+        """Threshold of the rule ``score >= cut`` that decides as this one does."""
+        if self.threshold is None:
+            raise TypeError(f"{type(self.estimator).__name__} has no scores; export best_estimator_ itself")
+        return self.threshold if self.tuned else above(self.threshold)
+
+    @property
+    def known_null(self) -> Label:
+        """What the estimator calls the class of nothing to find."""
+        return self.known[self.names.tolist().index(self.null)]
+
+    def scored(self, X: Samples) -> tuple[Array, Array]:
+        """What would be found in each sample, in the user's labels, and the score that the threshold is for."""
+        methods = () if self.method is None else (self.method,)
+        answer = respond(self.estimator, X, self.known_null, tune=True, methods=methods)
+        assert answer.score is not None, "they were asked for"
+        score = answer.score if self.calibrator is None else self.calibrator.predict(answer.score)
+        return self._named(answer.found), score
+
+    def _named(self, found: Any) -> Array:
+        return self.names[np.searchsorted(self.known, found)]
+
+    def predict(self, X: Samples) -> Array:
+        """The user's labels."""
+        if self.tuned:
+            found, score = self.scored(X)
+            decided: BoolArray = score >= self.threshold
+        else:
+            answer = respond(self.estimator, X, self.known_null, tune=False)
+            found, decided = self._named(answer.found), answer.decided
+        return np.where(decided, found, self.null).astype(self.names.dtype, copy=False)
+
+    def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
+        """Which samples are found, and what ranks them where not all of these can be acted on; of two classes."""
+        if self.method is None:
+            raise ValueError(
+                f"at_most= takes the rows with the largest scores, but {type(self.estimator).__name__} gives no "
+                "scores; use a base with decision_function or predict_proba"
+            )
+        score = self.scored(X)[1]
+        return score >= self.cut, score
+
+    def leaning(self, X: Samples, review: Review, extra_cost: float) -> Leaning:
+        """The samples by their scores, for three answers."""
+        return Leaning.of_score(self.scored(X)[1])
+
+    def labels(self, decided: Array) -> Array:
+        """The user's labels of decisions about two classes."""
+        (positive,) = self.names[self.names != self.null]
+        return np.where(decided, positive, self.null).astype(self.names.dtype, copy=False)
+
+    def score_samples(self, X: Samples) -> Array:
+        """The score that the threshold is for."""
+        return self.scored(X)[1]
+
+    def decision_function(self, X: Samples) -> Array:
+        """Distance of the score from the threshold, or the scores of several classes with that of the null class moved.
+
+        Both say what `predict` does: above 0 where the second of the sorted labels is predicted, or the largest one.
+        """
+        if self.names.shape[0] == 2:
+            return margin(self.score_samples(X), self.cut, np.sort(self.names)[0] == self.null)
+        assert self.method is not None, "several classes have scores"
+        scores, column = class_scores(self.estimator, X, (self.method,)), null_column(self.estimator, self.known_null)
+        return self._ordered(moved_scores(scores, column, self.cut, probabilities=self.method == "predict_proba"))
+
+    def predict_proba(self, X: Samples) -> Array:
+        """Probabilities of the sorted labels, calibrated or with the costs taken out again."""
+        if self.calibrator is not None:
+            return self._of_positives(self.score_samples(X))
+        c_fn, c_fp = self.costs
+        if self.one_vs_rest and c_fn != c_fp:
+            proba = problem_probabilities(self.estimator, X, (c_fn, c_fp), self.known_null)
+        else:
+            proba = np.asarray(self.estimator.predict_proba(X), dtype=np.float64)
+            proba = proba / np.where(self.known == self.known_null, c_fp, c_fn)
+        total = proba.sum(axis=1, keepdims=True)
+        return self._ordered(np.divide(proba, total, out=proba, where=total > 0.0))
+
+    def _of_positives(self, proba: Array) -> Array:
+        """Probabilities of two sorted labels from those of the positive one."""
+        return self._ordered(np.where(self.known == self.known_null, 1.0 - proba[:, None], proba[:, None]))
+
+    def _ordered(self, columns: Array) -> Array:
+        """Columns in the order of the sorted labels."""
+        return columns[:, np.argsort(self.names)]
+
+    def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
+        """All thresholds of the score on labelled samples."""
+        labels, classes = check_labels(y)
+        if not np.isin(classes, self.names).all():
+            raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {np.sort(self.names).tolist()}")
+        (found, score), is_pos = self.scored(X), labels != self.null
+        weight = check_class_weights(sample_weight, is_pos, X=X, y=y)
+        return sweep_several(is_pos, is_pos & (labels != found), score, weight)

@@ -1,0 +1,259 @@
+"""Limited capacity and three answers: which rows to act on, or to review."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.special import expit, logit
+
+from csf.metrics import Review, RowCosts
+from csf.metrics.row_costs import CostTable
+from csf.search.decide import GivenProbabilities, GivenScores
+from csf.thresholding.capacity import Answered, Bands, bands_of_costs, bands_of_score, predict_within
+from csf.thresholding.row_costs import RowRule, Tuned, leaning_of
+from csf.thresholding.rule import Leaning, ThresholdRule
+
+LABELS = {"known": np.array([0, 1]), "names": np.array([0, 1]), "null": 0}
+# Tenths: many rows are equal.
+tenths = st.integers(0, 10).map(lambda x: x / 10)
+amounts = st.sampled_from([0.0, 0.5, 1.0, 2.0, 8.0])
+
+
+class _First(GivenScores):
+    """Scores that are the first of several columns."""
+
+    def decision_function(self, X):
+        return X[:, 0].toarray().ravel() if sparse.issparse(X) else X[:, 0]
+
+
+def rule_of_costs(**given):
+    told = {"method": "predict_proba", "threshold": 0.0, "row_costs": RowCosts(), "decision": Tuned(), "alone": 0.0}
+    return RowRule(estimator=GivenProbabilities([0, 1]), **LABELS, **told, given=given)
+
+
+def rule_of_scores(threshold):
+    return ThresholdRule(_First([0, 1]), **LABELS, method="decision_function", threshold=threshold)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(tenths, amounts, amounts), min_size=1, max_size=8), st.integers(0, 9))
+def test_no_other_choice_of_so_many_rows_gains_more(rows, k):
+    p, fn, fp = np.array(rows).T
+    rule = rule_of_costs(fn_cost=fn, fp_cost=fp)
+    found = predict_within(rule, np.column_stack([1 - p, p]), k)
+    gains = [each * miss - (1 - each) * alarm for each, miss, alarm in rows]
+    best = max(sum(chosen) for size in range(min(k, len(rows)) + 1) for chosen in combinations(gains, size))
+    assert sum(gain for gain, acted in zip(gains, found) if acted) == pytest.approx(best, abs=1e-12)
+    assert found.sum() <= k
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(tenths, st.integers(0, 3)), min_size=1, max_size=12), tenths, st.integers(0, 13), st.randoms()
+)
+def test_the_largest_scores_in_any_order(rows, threshold, k, random):
+    def acted(order):
+        # The second column is a feature that scores know nothing of.
+        X = np.array([rows[at] for at in order], dtype=float)
+        rule = rule_of_scores(threshold)
+        found = predict_within(rule, X, k)
+        same = predict_within(rule, sparse.csr_array(X), k)
+        np.testing.assert_array_equal(found, same)
+        return sorted(map(tuple, X[found == 1].tolist()))
+
+    places = list(range(len(rows)))
+    chosen = acted(places)
+    passing = sorted((score for score, _ in rows if score >= threshold), reverse=True)
+    assert sorted((score for score, _ in chosen), reverse=True) == passing[:k]
+    random.shuffle(places)
+    assert acted(places) == chosen
+
+
+def test_numbers_and_shares_of_equal_rows():
+    rule, X = rule_of_scores(0.0), np.zeros((6, 1))
+    assert predict_within(rule, X, 2).sum() == 2
+    assert predict_within(rule, X, 0.5).sum() == 3
+    assert predict_within(rule, X, 0.34).sum() == 2
+    assert predict_within(rule, X, np.int64(4)).sum() == 4
+    # 0.29 * 100 is a little less than 29 in binary.
+    assert predict_within(rule, np.zeros((100, 1)), 0.29).sum() == 29
+
+
+@pytest.mark.parametrize("at_most", [True, "3", None, [1]])
+def test_what_is_no_number(at_most):
+    with pytest.raises(TypeError, match="at_most must be a number of rows or a share of them in"):
+        predict_within(rule_of_scores(0.0), np.zeros((3, 1)), at_most)
+
+
+@pytest.mark.parametrize("at_most", [-1, 0.0, 1.0, 1.5, -0.5, np.nan, np.inf])
+def test_what_is_no_capacity(at_most):
+    with pytest.raises(ValueError, match="at_most must be"):
+        predict_within(rule_of_scores(0.0), np.zeros((3, 1)), at_most)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(tenths, amounts, amounts), min_size=1, max_size=7),
+    st.integers(0, 8),
+    st.sampled_from([0.1, 0.5, 2.0]),
+    st.sampled_from([0.0, 0.2]),
+)
+def test_no_other_answers_with_so_many_alerts_cost_less(rows, k, cost, error):
+    p, fn, fp = np.array(rows).T
+    bands = Bands(review=Review(cost=cost, error=error))
+    answers = bands.decide_within(rule_of_costs(fn_cost=fn, fp_cost=fp), np.column_stack([1 - p, p]), k)
+    costs = [
+        {"negative": a * b, "positive": (1 - a) * c, "review": cost + error * (a * b + (1 - a) * c)} for a, b, c in rows
+    ]
+    every = product(("negative", "positive", "review"), repeat=len(rows))
+    least = min(
+        sum(each[answer] for each, answer in zip(costs, chosen)) for chosen in every if chosen.count("positive") <= k
+    )
+    assert sum(each[answer] for each, answer in zip(costs, answers)) == pytest.approx(least, abs=1e-9)
+    assert (answers == "positive").sum() <= k
+
+
+# ---------------------------------------------------------------- three answers
+
+
+def paid(answers, truth, weight, g, h, cost, error):
+    """What answers cost in all, written out."""
+    total = 0.0
+    for answer, positive, each in zip(answers, truth, weight):
+        wrong = g if positive else h
+        total += (
+            each * {"negative": g * positive, "positive": h * (not positive), "review": cost + error * wrong}[answer]
+        )
+    return total
+
+
+problems = st.fixed_dictionaries(
+    {
+        "rows": st.lists(st.tuples(st.integers(0, 6), st.booleans(), st.sampled_from([1, 2])), min_size=1, max_size=10),
+        "g": st.sampled_from([0.5, 1.0, 4.0]),
+        "cost": st.sampled_from([0.1, 0.3, 1.0]),
+        "error": st.sampled_from([0.0, 0.1]),
+        "at_most": st.sampled_from([None, 0.3, 0.05]),
+    }
+)
+
+
+@settings(max_examples=60)
+@given(problems)
+def test_two_thresholds_cost_as_much_as_the_best_of_a_grid(problem):
+    score, truth, weight = (np.array(column) for column in zip(*problem["rows"]))
+    score, truth, g, cost, error = (
+        score.astype(float),
+        truth.astype(bool),
+        *(problem[k] for k in ("g", "cost", "error")),
+    )
+    limit = (problem["at_most"] or 1.0) * weight.sum()
+    review = Review(cost=cost, error=error, at_most=problem["at_most"])
+    grid, least = np.arange(-0.5, 7.0), np.inf
+    for lower, upper in product(grid, grid):
+        answers = np.where(score >= upper, "positive", np.where(score < lower, "negative", "review"))
+        if lower <= upper and weight @ (answers == "review") <= limit:
+            least = min(least, paid(answers, truth, weight, g, 1.0, cost, error))
+    alone = min(
+        (paid(np.where(score >= t, "positive", "negative"), truth, weight, g, 1.0, cost, error), t) for t in grid
+    )
+    bands = bands_of_score(review, score, truth, weight.astype(float), (g, 1.0), alone[1])
+    answers = bands.decide(Leaning.of_score(score))
+    own = paid(answers, truth, weight, g, 1.0, cost, error)
+    assert own == pytest.approx(least, abs=1e-9)
+    assert weight @ (answers == "review") <= limit
+    everything = paid(np.full(score.size, "review"), truth, weight, g, 1.0, cost, error)
+    assert own <= min(alone[0], everything if problem["at_most"] is None else np.inf) + 1e-9
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), *[st.sampled_from([0.0, 0.5, 1.0, 4.0])] * 2), min_size=1, max_size=12),
+    st.sampled_from([0.05, 0.3]),
+    st.sampled_from([0.0, 0.2]),
+    st.sampled_from([None, 0.4]),
+)
+def test_each_row_gets_the_answer_that_costs_least_on_average(rows, cost, error, at_most):
+    p, fn, fp = np.array(rows).T
+    odds, table = logit(p / 20), CostTable(fn, fp, np.zeros(p.size), np.zeros(p.size))
+    p = expit(odds)
+    review = Review(cost=cost, error=error, at_most=at_most)
+    bands = bands_of_costs(review, p, table, np.ones(p.size))
+    answers = bands.decide(leaning_of(odds, table, review, bands.extra_cost))
+    each = {
+        "negative": p * fn,
+        "positive": (1 - p) * fp,
+        "review": cost + error * (p * fn + (1 - p) * fp),
+    }
+    own = np.select([answers == name for name in each], list(each.values()))
+    without = np.minimum(each["negative"], each["positive"])
+    if at_most is None:
+        np.testing.assert_allclose(own, np.minimum(without, each["review"]), atol=1e-12)
+        return
+    reviewed = answers == "review"
+    assert reviewed.sum() <= at_most * p.size
+    np.testing.assert_allclose(own[~reviewed], without[~reviewed], atol=1e-12)
+    saved = np.sort(np.maximum(without - each["review"], 0.0))[::-1]
+    # Equals at the border are all left out.
+    best = saved[: int(at_most * p.size)]
+    assert (without - own).sum() <= best.sum() + 1e-9
+    if np.unique(saved).size == saved.size:
+        assert (without - own).sum() == pytest.approx(best.sum(), abs=1e-9)
+
+
+def test_both_thresholds_follow_from_true_probabilities():
+    p = np.linspace(0.0005, 0.9995, 1000)
+    every, truth = np.repeat(p, 2), np.tile([True, False], 1000)
+    weight = np.where(truth, every, 1.0 - every)
+    bands = bands_of_score(Review(cost=0.3), every, truth, weight, (1.0, 1.0), 0.5)
+    # A review pays where both errors cost more than 0.3 on average.
+    assert bands.lower == pytest.approx(0.3, abs=2e-3)
+    assert bands.upper == pytest.approx(0.7, abs=2e-3)
+    expensive = bands_of_score(Review(cost=0.6), every, truth, weight, (1.0, 1.0), 0.45)
+    assert (expensive.lower, expensive.upper) == (0.45, 0.45)
+
+
+def test_limits_on_wrong_answers():
+    score, truth = np.arange(10.0), np.array([0, 0, 1, 0, 0, 1, 0, 1, 1, 1], dtype=bool)
+    bands = Bands(review=Review(cost=0.1, wrong={"negative": 0.2}), lower=5.0, upper=5.0)
+    rows = Answered(Leaning.of_score(score), truth, None)
+    answers = bands.limited(rows).decide(rows.rows)
+    # One of five below 5 is wrong; of those from 5 on nothing was asked.
+    assert answers.tolist() == ["negative"] * 5 + ["positive"] * 5
+    stricter = Bands(review=Review(cost=0.1, wrong=0.1), lower=5.0, upper=5.0).limited(rows)
+    assert stricter.decide(rows.rows).tolist() == ["negative"] * 2 + ["review"] * 5 + ["positive"] * 3
+    alone = Review(wrong=0.1)
+    bands = bands_of_score(alone, score, truth, np.ones(10), (1.0, 1.0), 5.0).limited(rows)
+    assert bands.decide(rows.rows).tolist() == stricter.decide(rows.rows).tolist()
+    table = CostTable(*np.ones((2, 10)), *np.zeros((2, 10)))
+    by_costs = bands_of_costs(alone, np.linspace(0.05, 0.95, 10), table, np.ones(10))
+    assert set(by_costs.decide(leaning_of(logit(np.linspace(0.05, 0.95, 10)), table, alone, by_costs.extra_cost))) == {
+        "negative",
+        "positive",
+    }
+    none = Bands(review=Review(cost=0.1, wrong=0.1), lower=5.0, upper=5.0)
+    wrong = Answered(Leaning.of_score(score), score < 5, None)
+    assert set(none.limited(wrong).decide(rows.rows)) == {"review"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "a review that costs nothing is the answer to all rows"),
+        ({"cost": -1.0}, "cost of a review must be >= 0"),
+        ({"cost": 1.0, "at_most": 1.5}, "at_most of a review must be a number in"),
+        ({"cost": 1.0, "error": 1.0}, "error of a review must be a share"),
+        ({"cost": 1.0, "wrong": 2.0}, "wrong of 'negative' must be a number in"),
+        ({"cost": 1.0, "wrong": {"positve": 0.1}}, "wrong limits the answers 'negative' and 'positive'"),
+    ],
+)
+def test_what_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        Review(**given)
+
+
+def test_a_number_of_reviews_is_refused():
+    with pytest.raises(ValueError, match="at_most of a review must be a number in"):
+        Review(at_most=100)
