@@ -393,9 +393,12 @@ def certify(
         # Each one is better by the held-out scores than those before it.
         passed = threshold, p
     threshold, p = passed if passed is not None else (float(thresholds[0]), float(first or 1.0))
+    # Not as error profiles: all that are searched may be right.
     curve = searched.curve()
-    own, best = metric.of(curve.at(threshold)), curve.best(metric, constraint)
-    lost = max(float(best.value - own), 0.0) if passed is not None and best.feasible else 0.0
+    values = metric.value(curve.fn, curve.fp, pos=curve.pos)
+    allowed = values[constraint.violation(curve.fn, curve.fp, pos=curve.pos) <= 0.0]
+    own = float(values[curve.cuts_at(threshold)])
+    lost = max(float(np.nanmax(allowed)) - own, 0.0) if passed is not None and allowed.size else 0.0
     least = -np.inf if passed is None else own + 0.5 * lost
     return Guarantee(
         constraint=str(constraint),

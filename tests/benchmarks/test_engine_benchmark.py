@@ -24,6 +24,7 @@ TOPICS = [
     "memory",
     "models",
     "monitor",
+    "net",
     "online",
     "overhead",
 ]
