@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
-from csf._common.files import locked, read_record, write_record
+from csf._common.files import read_record, write_record
 from csf._common.identity import fingerprint
 from csf._common.messages import warn
 from csf._common.sklearn import NoCallbackContext
@@ -789,9 +789,8 @@ class Checkpoint:
         histories = [[trial.to_dict() for trial in study.trials] for study in studies]
         scores = None if store is None else scores_to_record(store, self._texts)
         kept = None if solutions is None else {"memory": solutions.to_record(), "scores": scores}
-        with locked(self.path):
-            if not self._is_own and os.path.exists(self.path):  # another search began to write it meanwhile
-                self._read()
-            content = {"fingerprint": self.fingerprint, "studies": histories, "kept": kept}
-            write_record(self.path, FORMAT, VERSION, content)
+        if not self._is_own and os.path.exists(self.path):  # another search began to write it meanwhile
+            self._read()
+        content = {"fingerprint": self.fingerprint, "studies": histories, "kept": kept}
+        write_record(self.path, FORMAT, VERSION, content)
         self._is_own = True

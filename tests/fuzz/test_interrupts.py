@@ -139,7 +139,7 @@ def test_a_search_that_is_struck_goes_on_to_the_same_result(tmp_path, name, whic
 
 ROOT = Path(csf.__file__).parent
 TRACED = {str(path) for path in (ROOT / "search").glob("*.py")}
-TRACED |= {str(ROOT / "_common" / "files.py"), *(str(ROOT / "evaluate" / name) for name in ("store.py", "trials.py"))}
+TRACED |= {str(ROOT / name) for name in ("_common/files.py", "evaluate/stores.py", "metrics/trials.py")}
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
