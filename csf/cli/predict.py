@@ -48,7 +48,10 @@ _PLAIN = (
 )
 
 # Packages of csf whose classes hold what was searched and found. What else csf has writes files or runs programs.
-_HOLDING = tuple(f"csf.{name}." for name in ("data", "evaluate", "learners", "metrics", "search", "thresholds"))
+_HOLDING = (
+    *("csf.bounds.", "csf.data.", "csf.evaluate.", "csf.fenchel.", "csf.metrics.", "csf.online.", "csf.plugin."),
+    *("csf.search.", "csf.strategies.", "csf.structural.", "csf.thresholding."),
+)
 
 
 def _is_trusted(name: str) -> bool:
