@@ -40,11 +40,12 @@ from csf.metrics import LinearFractional, Metric, get_confusion_metric, get_metr
 from csf.metrics.base import rank
 from csf.metrics.concave import Concave
 from csf.metrics.profile import ErrorProfile
-from csf.metrics.registry import aim, for_classes, metric_of
+from csf.metrics.registry import aim, for_classes
 from csf.metrics.trials import Trial
-from csf.search.outcome import tuned_decision, violation_of
-from csf.search.problem import class_metric, with_setting
-from csf.search.training import ClassJudge, FoldResult, FoldTask, pooled
+from csf.search.plan import with_setting
+from csf.search.problems.binary import violation_of
+from csf.search.problems.multiclass import ClassJudge, class_metric, tuned_decision
+from csf.search.training import FoldResult, FoldTask, pooled
 from csf.search.workers import Workers
 from csf.thresholding.class_choice import Candidate, assess_class
 from csf.thresholding.consistent import (
@@ -490,9 +491,6 @@ class PooledThresholdClassifier(ThresholdClassifier):
         as_is = self.calibrator_ is None and _has_a_threshold(self)
         return self.estimator_.predict_proba(X) if as_is else self._rule.predict_proba(X)
 
-    def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
-        return ErrorProfile.from_predictions(y, predicted, sample_weight=sample_weight, pos_label=self.pos_label_)
-
 
 class ProbabilityThresholdClassifier(PooledThresholdClassifier):
     """Base class of classifiers whose thresholds have a meaning for probabilities only."""
@@ -661,11 +659,6 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         if labels.n_alike is None:
             return super()._pool(labels, folds, results)
         return PooledClassScores(self, labels, folds, results)
-
-    def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
-        if _has_a_threshold(self):
-            return super()._value(y, predicted, sample_weight)
-        return float(get_confusion_metric(metric_of(self)).value(self._rule.confusion(y, predicted, sample_weight)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

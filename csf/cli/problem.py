@@ -39,7 +39,7 @@ from csf.data.folds import resolve_splits
 from csf.data.responses import response_method
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.predictions import Predictions
-from csf.metrics import ConfusionMetric, get_constraint, get_metric
+from csf.metrics import ConfusionMetric, get_confusion_metric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import OUTCOMES, RowCosts, row_costs
 from csf.plots.cone import ConeDisplay
@@ -47,8 +47,10 @@ from csf.plots.decisions import draw_costs
 from csf.report.page import Comparison, check_page, draw_outcomes
 from csf.search import CostSearch
 from csf.search.config import AUTO, SearchConfig, shared_effort, steps_of, strategy_of
-from csf.search.problem import ClassProblem, ThresholdProblem, class_metric, planned_models
-from csf.search.row_costs import RowProblem
+from csf.search.plan import planned_models
+from csf.search.problems import Problem as KindOfProblem
+from csf.search.problems import read_problem
+from csf.search.problems.multiclass import class_metric
 from csf.search.study import ClassStudy
 from csf.strategies import Ladder
 from csf.thresholding.linear_rule import confusion_of
@@ -321,7 +323,7 @@ class Problem:
     constraint: Constraint | None
     options: Namespace
     # What the search makes of the classes, and what it is asked.
-    kind: ClassProblem | ThresholdProblem
+    kind: KindOfProblem
     config: SearchConfig
 
     @property
@@ -473,15 +475,13 @@ def load_problem(options: Namespace) -> Problem:
     base = bases if len(bases) > 1 else bases[names[0]]
     grid = parse_grid(options.param, bases[names[0]])
     asked: dict[str, Any] = {name: vars(options).get(name) for name in ("constraint", "confidence", "tol", "cv")}
-    config = SearchConfig(base=base, metric=options.metric, param_grid=grid or AUTO, **asked)
-    if costs is not None:
-        kind, _ = RowProblem.read(replace(config, pos_label=data.pos_label), costs, data.X, data.y, {})
-        return Problem(data, base, grid, costs, constraint, options, kind, config)
-    if data.pos_label is not None:
-        return Problem(data, base, grid, metric, constraint, options, ThresholdProblem(data.labels), config)
-    # What several classes cannot have is said before anything else.
-    kind = ClassProblem.of(config, data.labels)
-    problem = Problem(data, base, grid, kind.metric, None, options, kind, config)
+    asked["metric"] = options.metric if costs is None else costs
+    config = SearchConfig(base=base, param_grid=grid or AUTO, **asked)
+    # What the kind of problem cannot have is said before anything else.
+    kind, _ = read_problem(replace(config, pos_label=data.pos_label), data.X, data.y, {})
+    if costs is not None or data.pos_label is not None:
+        return Problem(data, base, grid, metric, constraint, options, kind, config)
+    problem = Problem(data, base, grid, get_confusion_metric(metric), None, options, kind, config)
     if "strategy" in options:
         problem.study(options.strategy)
     return problem

@@ -30,11 +30,11 @@ from csf.data.costs import check_class_weight
 from csf.distributed.engine import EngineSearch, check_folds, local_search
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.search.config import BEYOND, MULTIPLES, SearchConfig, has_fast_solver, settings_of
+from csf.search.config import BEYOND, MULTIPLES, NO_MEAN_OF_FOLDS, SearchConfig, has_fast_solver, settings_of
 from csf.search.estimator import CostSearch
 from csf.search.fitted import FittedSearch, class_attributes
-from csf.search.outcome import SearchOutcome
-from csf.search.problem import with_setting
+from csf.search.plan import with_setting
+from csf.search.problems.binary import BinaryResult
 from csf.thresholding.rule import ThresholdRule, base_has
 from csf.trainers import seeded
 
@@ -302,7 +302,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self._forget()
         require_dask()
         config = SearchConfig.of(self)
-        config.refuse_mean_of_folds("these are spread over a cluster")
+        config.refuse(NO_MEAN_OF_FOLDS, "data on a cluster")
         kind = base_kind(config.base)
         kind.check(config.base)  # before it is cloned, which some bases cannot be
         random_state = None if config.random_state is None else check_random_state(config.random_state)
@@ -432,7 +432,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         return get_metric(self.metric).of(profile_of(self._predicting, DaskData(X, y, sample_weight, None, 2, 0)))
 
 
-def _refitted(search: EngineSearch, engine: DaskEngine, found: SearchOutcome) -> tuple[Estimator, ThresholdRule]:
+def _refitted(search: EngineSearch, engine: DaskEngine, found: BinaryResult) -> tuple[Estimator, ThresholdRule]:
     """The winner trained on everything, and what predicts with it in memory."""
     kind, labels = engine.kind, engine.labels
     base = search.bases[found.winner.setting]
@@ -453,7 +453,7 @@ def _refitted(search: EngineSearch, engine: DaskEngine, found: SearchOutcome) ->
     return fitted, rule
 
 
-def _trained_on_everything(search: EngineSearch, engine: DaskEngine, found: SearchOutcome) -> Training:
+def _trained_on_everything(search: EngineSearch, engine: DaskEngine, found: BinaryResult) -> Training:
     """The training of the winner; after Ctrl-C, which may have ended all workers, in this process if need be."""
     interrupted = found.stop_reason.startswith("interrupted")
     if interrupted:

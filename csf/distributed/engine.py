@@ -27,8 +27,9 @@ from csf.metrics.trials import known_hull, outcome
 from csf.search.config import FAST, SLOW, Model, RaceStep, SearchConfig, SearchEffort, chooser_of, steps_of
 from csf.search.estimator import CostSearch
 from csf.search.loop import Deadline, SearchLoop
-from csf.search.outcome import Outcome, SearchOutcome, conclude, reason_of
-from csf.search.problem import make_studies, open_checkpoint
+from csf.search.plan import open_checkpoint
+from csf.search.problems.base import SearchResult, reason_of
+from csf.search.problems.binary import BinaryResult, conclude, make_studies
 from csf.search.selection import Race, races
 from csf.search.training import BatchTrainer, HeldOutPredictions, TrainedTrial, Work
 from csf.trainers.base import Training
@@ -599,12 +600,12 @@ class EngineSearch:
     trainer: EngineTrainer = field(init=False)
     _loop: SearchLoop = field(init=False, repr=False)
 
-    def run(self) -> SearchOutcome:
+    def run(self) -> BinaryResult:
         """Search.
 
         Returns
         -------
-        SearchOutcome
+        BinaryResult
             What was found; the winner is not trained on everything yet.
 
         Raises
@@ -635,7 +636,7 @@ class EngineSearch:
             race=race,
         )
         stopped = loop.run()
-        searched = Outcome(
+        searched = SearchResult(
             config=config,
             studies=self.studies,
             settings=self.settings,
@@ -693,7 +694,7 @@ class EngineSearch:
                 + (" without min_gain asks for just that" if config.min_gain is not None else " asks for just that")
             )
 
-    def train_on_everything(self, found: SearchOutcome) -> Training:
+    def train_on_everything(self, found: BinaryResult) -> Training:
         """Train the winner of an outcome on all rows."""
         winner = found.winner
         # One fold's solution is as near as another's.
@@ -717,7 +718,7 @@ class RemoteClassifier(ClassifierMixin, BaseEstimator):
         self.name = name
 
 
-def local_search(base: Estimator, found: SearchOutcome, rule: Any, options: dict[str, Any], **known: Any) -> CostSearch:
+def local_search(base: Estimator, found: BinaryResult, rule: Any, options: dict[str, Any], **known: Any) -> CostSearch:
     """A fitted search in memory of what an engine found; ``known`` are attributes that no outcome has."""
     search = CostSearch(base, **options)
     vars(search).update(known)

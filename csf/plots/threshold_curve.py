@@ -273,15 +273,13 @@ class ThresholdCurveDisplay(Display):
         if is_class_search(estimator):
             raise ValueError(NOT_OF_CLASSES)
         name = type(estimator).__name__ if name is None else name
-        tuned = isinstance(estimator, ThresholdClassifier) and not is_search(estimator)
-        if tuned:
-            metric = aim_of(estimator) if metric is None else metric
-            threshold = estimator.threshold_ if threshold is None else threshold
-            pos_label = estimator.pos_label_
-        searched = is_search(estimator)
-        if searched:
+        searched, given = is_search(estimator), estimator
+        tuned = isinstance(given, ThresholdClassifier) and not searched
+        if tuned or searched:
             metric = aim_of(estimator) if metric is None else metric
             threshold = estimator.best_threshold_ if threshold is None else threshold
+        if tuned:
+            pos_label = estimator.pos_label_
         options = {"threshold": threshold, "name": name, "ax": ax} | plot_kwargs
         metric = "f1" if metric is None else metric
         if X is None and y is None and tuned:

@@ -63,6 +63,11 @@ _FOLDS, _FEW = 5, 500
 # More samples than this are trained on once in each fold, where trainings are not cheap.
 MANY = 20_000
 
+# What is accepted of an option, and why nothing else is.
+Unsupported = tuple[Any, str]
+NO_REVIEW: dict[str, Unsupported] = {"review": (None, "three answers are made of two classes with a threshold")}
+NO_MEAN_OF_FOLDS: dict[str, Unsupported] = {"refit": (True, "the mean of models is of two classes, in memory")}
+
 
 class SearchEffort(NamedTuple):
     """What a search does by itself with a kind of base."""
@@ -552,22 +557,13 @@ class SearchConfig(SearchOptions):
         """Whether wrong answers without a review have a limit."""
         return self.review is not None and bool(self.review.limits)
 
-    def refuse(self, options: Mapping[str, tuple[Any, str]], whom: str, way: str = "") -> None:
-        """Raise a ValueError for options that have another value than the only one that is accepted, and say why."""
+    def refuse(self, options: Mapping[str, Unsupported], whom: str, way: str = "") -> None:
+        """Raise a ValueError for options that have another value than is accepted, and say why."""
         for name, (accepted, why) in options.items():
-            if (given := getattr(self, name)) != accepted:
+            given = getattr(self, name)
+            if given != accepted and not (name == "refit" and given is False):
                 more = way if accepted is None else f", or give {accepted!r}{way}"
                 raise ValueError(f"{name}={given!r} is not for {whom}: {why}. Leave it out{more}")
-
-    def refuse_review(self, why: str) -> None:
-        """Raise a ValueError if a third answer is asked for where there is none."""
-        if self.review is not None:
-            raise ValueError(f"review={self.review!r} is for two classes with a threshold, and {why}; leave it out")
-
-    def refuse_mean_of_folds(self, why: str) -> None:
-        """Raise a ValueError if the mean of the models of all folds is asked for where there is none."""
-        if self.averages_folds:
-            raise ValueError(f"refit='folds' is for searches of two classes in memory, and {why}; use refit=True")
 
     def check_options(self, names: Mapping[str, str] | None = None) -> None:
         """The checks that do not depend on where the data are; ``names`` are those that a search has for options."""
@@ -604,7 +600,7 @@ class SearchConfig(SearchOptions):
         if self.review is not None and not isinstance(self.review, Review):
             raise TypeError(f"review must be a csf.metrics.Review or None, got {self.review!r}; write Review(cost=...)")
         if not self.tunes:
-            self.refuse_review("threshold=None keeps the base's own decision")
+            self.refuse(NO_REVIEW, "threshold=None")
         if self.confidence is None:
             return
         check_fraction(self.confidence, "confidence")

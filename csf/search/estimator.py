@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
@@ -16,41 +15,30 @@ from csf._common.messages import called_elsewhere, did_you_mean
 from csf._common.sklearn import (
     CallbackSupportMixin,
     named_models,
+    num_samples,
     open_callback_context,
     with_callbacks,
     with_parameters,
 )
 from csf._common.typing import Array, Estimator, Samples
-from csf._common.validation import check_samples, warn_of_order
+from csf._common.validation import check_samples, check_weights, warn_of_order
 from csf.data.folds import Task, read_groups
 from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
-from csf.metrics.profile import ErrorProfile
-from csf.metrics.registry import for_classes, is_label_metric
+from csf.metrics.registry import for_classes, is_label_metric, metric_of
 from csf.metrics.row_costs import COSTS, RowCosts, row_costs
 from csf.search.config import AUTO, SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
-from csf.search.labels import LabelSearch, value_of_labels
 from csf.search.loop import Deadline, Forecast, SearchLoop
-from csf.search.outcome import ClassOutcome
-from csf.search.problem import (
-    Plan,
-    Problem,
-    ThresholdProblem,
-    calibration_split,
-    certified,
-    class_metric,
-    fold_mean,
-    is_prefit,
-    make_plan,
-    open_checkpoint,
-    read_problem,
-)
-from csf.search.row_costs import RowProblem
+from csf.search.plan import Plan, calibration_split, make_plan, open_checkpoint
+from csf.search.problems import Problem, read_problem
+from csf.search.problems.base import is_prefit
+from csf.search.problems.binary import certified
+from csf.search.problems.multiclass import class_metric
+from csf.search.problems.multilabel import LabelSearch
 from csf.search.workers import LocalTrainer, threads_for
 from csf.thresholding.capacity import Answered, Bands, Capacity, Ranked, Reviewed, capacity_of, predict_within, reviewed
 from csf.thresholding.linear_rule import no_threshold
-from csf.thresholding.row_costs import RowRule
 from csf.thresholding.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
@@ -301,20 +289,16 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             # Whatever else is given is for the base or the splits, unless it is like a cost.
             self._costs({name: each for name, each in fit_params.items() if did_you_mean(name, COSTS)})
         if has_several_columns(y) and costs is None:
-            config.refuse_review("y has several labels a sample")
             self._publish_fit(*LabelSearch(self, config, X, y, sample_weight, fit_params).fit(deadline))
             return self
-        problem, codes = read_problem(config, y) if costs is None else RowProblem.read(config, costs, X, y, given)
+        problem, codes = read_problem(config, X, y, given)
         labels = problem.labels
         config = replace(config, metric=for_classes(config.metric, labels.by_code))
-        if labels.classes.size != 2:
-            config.refuse_review(f"y has {labels.classes.size}")
         groups = read_groups(fit_params.get("groups"), codes.shape[0])
         weight = problem.weights(sample_weight, codes)
         task = Task(X, codes, weight, fit_params | given, labels, groups)
         task, calibration = (task, None) if config.confidence is None else calibration_split(config, task)
-        if isinstance(problem, RowProblem):
-            problem, task = problem.of_part(task)
+        problem, task = problem.of_part(task)
         if is_prefit(config):
             (found, rule), refit_time = problem.prefit(config, task), 0.0
         else:
@@ -360,7 +344,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """Outcome of the search, what predicts with its winner, and the seconds of the last training."""
         fit_params, split_params = self._route(task.fit_params)
         plan = make_plan(config, problem, replace(task, fit_params=fit_params), split_params, prepared)
-        plan = problem.weighed(config, plan) if isinstance(problem, RowProblem) else plan
+        plan = problem.extended(config, plan)
         context = open_callback_context(self, max_subtasks=None)
         trainer = LocalTrainer(
             problem.judge(config),
@@ -371,12 +355,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             max_bytes=max_bytes,
         )
         data = plan.task.X, plan.task.codes, plan.task.weight, plan.splits, plan.task.fit_params
-        data += (problem.table,) if isinstance(problem, RowProblem) else ()
         loop = SearchLoop(
             plan.studies,
             trainer,
             raise_errors=config.error_score == "raise",
-            checkpoint=open_checkpoint(config, plan.bases, data, plan.studies),
+            checkpoint=open_checkpoint(config, plan.bases, (*data, *problem.content), plan.studies),
             callbacks=list(config.callbacks or ()),
             context=context,
             verbose=config.verbose,
@@ -563,12 +546,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             The value of the predictions.
         """
         rule = self._with_costs(costs, X=X, y=y, sample_weight=sample_weight)
-        if not isinstance(rule, RowRule):
-            return super().score(X, y, sample_weight)
-        # Before predicting, which can do without costs.
-        rule.row_costs.table(X, **costs)
-        options = {"sample_weight": sample_weight, "pos_label": self.pos_label_}
-        return rule.row_costs.score(np.asarray(y), rule.predict(X), X, **options, **costs)
+        return rule.score(metric_of(self), X, y, check_weights(sample_weight, num_samples(X)))
 
     def _with_costs(self, given: Mapping[str, Any], **rows: Any) -> Any:
         """What predicts, knowing the costs of the rows, which are those of other arguments."""
@@ -662,16 +640,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """
         return self._with_costs(costs, X=X).predict_proba(X)
 
-    def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
-        if predicted.ndim == 2:
-            return value_of_labels(self.metric, y, predicted, sample_weight)
-        if isinstance(self._outcome, ClassOutcome):
-            return self._outcome.value_of(y, predicted, self.classes_, sample_weight)
-        return super()._value(y, predicted, sample_weight)
-
-    def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
-        return ErrorProfile.from_classes(y, predicted, null_class=self.null_class_, sample_weight=sample_weight)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.null_class is not None or class_metric(self.metric) is not None
@@ -680,17 +648,16 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
 
 
 def _averaged(plan: Plan, problem: Problem, found: Any) -> tuple[Any, Any, float]:
-    """Outcome and rule of the mean of the models of all folds, and the seconds that their trainings took."""
-    assert isinstance(problem, ThresholdProblem), "others are refused"
+    """Return result and rule of the mean of the models of all folds, and the seconds that their trainings took."""
     start = time.perf_counter()
-    found, mean = fold_mean(found, plan)
-    return found, problem.rule_of_mean(found, mean), time.perf_counter() - start
+    found, rule = problem.mean_of_folds(plan, found)
+    return found, rule, time.perf_counter() - start
 
 
 def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[Any, float]:
     """What predicts with the winner trained on everything, and the seconds that took."""
     start = time.perf_counter()
-    trainer = plan.final_trainer(found.winner.setting, judged=not isinstance(problem, RowProblem))
+    trainer = plan.final_trainer(found.winner.setting, judged=problem.reads_training)
     with threads_for([trainer], found.config.n_jobs) or nullcontext():
         rule = problem.rule(found, trainer, trainer.fit(found.winner.costs))
     return rule, time.perf_counter() - start

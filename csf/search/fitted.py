@@ -20,7 +20,7 @@ from csf.evaluate import AssessedMixin
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.registry import get_label_metric, metric_of
 from csf.monitoring import Monitor
-from csf.search.outcome import in_order
+from csf.search.problems.base import in_order
 from csf.thresholding.capacity import Answered
 from csf.thresholding.linear_rule import RuleOfClasses, Sigmoid
 from csf.thresholding.prevalence import Prevalence, estimate_prevalence
@@ -50,7 +50,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     label_names_: Array
     best_scores_: Array
     rule_: LinearRule
-    # Published by outcomes, see `csf.search.outcome.Outcome.published`.
+    # Published by outcomes, see `csf.search.problems.base.SearchResult.published`.
     trials_: list[Any]
     n_trials_: int
     n_splits_: int
@@ -443,7 +443,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         # What plots and pages import lies below them, so that searches import neither before they are asked for one.
         from csf.report import summarise
 
-        return summarise(self)
+        fitted: Any = self
+        return summarise(fitted)
 
     def report(
         self,
@@ -490,4 +491,5 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         from csf.report import write_report
 
         options: dict[str, Any] = {"sample_weight": sample_weight, "rivals": rivals, "title": title, "facts": facts}
-        write_report(self, path, X, y, mute=mute, **options)
+        fitted: Any = self
+        write_report(fitted, path, X, y, mute=mute, **options)

@@ -24,15 +24,7 @@ from csf._common.threads import Threads
 from csf.data.folds import pool_held_out
 from csf.evaluate import MAX_BYTES
 from csf.metrics.trials import first_line
-from csf.search.training import (
-    BatchTrainer,
-    FailedEverywhere,
-    FoldPart,
-    FoldResult,
-    FoldTask,
-    TrainedTrial,
-    Work,
-)
+from csf.search.training import BatchTrainer, FailedEverywhere, FoldPart, FoldResult, FoldTask, TrainedTrial, Work
 
 if TYPE_CHECKING:
     from csf._common.typing import IntArray

@@ -21,7 +21,7 @@ from csf.distributed.engine import EngineSearch, RemoteClassifier, local_search
 from csf.metrics.trials import Trial
 from csf.search.config import SearchConfig
 from csf.search.fitted import class_attributes
-from csf.search.outcome import cv_results
+from csf.search.problems.binary import cv_results
 from csf.spark.engine import (
     SparkBase,
     SparkData,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from csf._common.typing import Costs
     from csf.distributed import CountedCut
     from csf.search.estimator import CostSearch
-    from csf.search.outcome import SearchOutcome
+    from csf.search.problems.binary import BinaryResult
 
 # ---------------------------------------------------------------- files
 
@@ -626,7 +626,7 @@ def _published(name: str) -> str:
     return renamed.get(name, re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)) + "_"
 
 
-def _local(model: Any, found: SearchOutcome, engine: SparkEngine) -> CostSearch:
+def _local(model: Any, found: BinaryResult, engine: SparkEngine) -> CostSearch:
     """What was found as a search in memory, which predicts where the model can be had there."""
     codes, local, rule = np.array([0, 1]), local_model(model), None
     base = RemoteClassifier(type(found.config.base).__name__)

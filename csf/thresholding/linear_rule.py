@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
 from csf._common.validation import check_choice, check_weights
 from csf.data.labels import places_of
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
+from csf.metrics.registry import get_confusion_metric
 from csf.thresholding._kernels import decide_affine, decide_matrix
 
 if TYPE_CHECKING:
@@ -439,6 +440,10 @@ class RuleOfClasses:
         else:
             proba = self.calibrator.predict(self._scores(X, DECISION_FIRST))
         return without_weights(proba, self.class_weights)
+
+    def score(self, metric: Any, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Compute a metric of the predictions."""
+        return float(get_confusion_metric(metric).value(self.confusion(y, self.predict(X), sample_weight)))
 
     def confusion(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None = None) -> Array:
         """Confusion matrix of predictions: shares of the weight, rows true and columns predicted."""

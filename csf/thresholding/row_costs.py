@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -32,6 +32,9 @@ FARTHEST = 40.0
 LARGEST = 1e6
 # Digits of sums that count: costs in another unit, or rows in another order, move the others.
 _DIGITS = 9
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 def log_odds(score: Array, method: str | None) -> Array:
@@ -211,6 +214,13 @@ class RowRule(ThresholdRule):
         found, score = super().scored(X)
         score = log_odds(score, self.method)
         return found, self.decision.log_odds(score if table is None else unweighted(score, table.shift, self.power))
+
+    def score(self, metric: Any, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Compute what the predictions save or cost; ``metric`` is what `fit` was given, without columns."""
+        # Before predicting, which can do without costs.
+        self.row_costs.table(X, **self.given)
+        options = {"sample_weight": sample_weight, "pos_label": self.labels(np.array([True]))[0]}
+        return self.row_costs.score(np.asarray(y), self.predict(X), X, **options, **self.given)
 
     def predict_proba(self, X: Samples) -> Array:
         """Probabilities of the sorted labels, which know nothing of costs; weights of the training are taken out."""

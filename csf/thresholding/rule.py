@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -13,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import DocLinkMixin, named_models, num_samples, pass_on_input_tags, routing_enabled
 from csf._common.typing import Array, BoolArray, Costs, Estimator, Label, Samples
@@ -63,13 +63,10 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
     metric: Any
     classes_: Array
     pos_label_: Label
+    _rule: Any
     # Methods, declared alone: that of the subclass may come and go with those of the base.
     predict: Any
     predict_proba: Any
-
-    @abstractmethod
-    def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
-        """Error profile of predictions."""
 
     def _route(self, fit_params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arguments of the base's fit and of the splitter."""
@@ -126,12 +123,8 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
         float
             The value of the predictions.
         """
-        weight = check_weights(sample_weight, num_samples(X), X=X, y=y)
-        return self._value(y, self.predict(X), weight)
-
-    def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
-        """Value of predicted labels."""
-        return get_metric(metric_of(self)).of(self._errors(y, predicted, sample_weight))
+        check_is_fitted(self)
+        return self._rule.score(metric_of(self), X, y, check_weights(sample_weight, num_samples(X), X=X, y=y))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -265,6 +258,15 @@ class ThresholdRule:
         """The user's labels of decisions about two classes."""
         (positive,) = self.names[self.names != self.null]
         return np.where(decided, positive, self.null).astype(self.names.dtype, copy=False)
+
+    def score(self, metric: Any, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Compute a metric of the predictions."""
+        return self.value(metric, y, self.predict(X), sample_weight)
+
+    def value(self, metric: Any, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
+        """Compute a metric of predicted labels."""
+        errors = ErrorProfile.from_classes(y, predicted, null_class=self.null, sample_weight=sample_weight)
+        return get_metric(metric).of(errors)
 
     def score_samples(self, X: Samples) -> Array:
         """The score that the threshold is for."""

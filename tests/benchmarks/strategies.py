@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from csf import ErrorProfile, Study
 from csf.metrics import get_metric
-from csf.search.training import evaluate
+from csf.search.problems.binary import evaluate
 from csf.strategies import Cone, Grid, ImbalanceRatio, Support
 from notebooks.experiments.training_cache import BASES as EXPERIMENTS
 from tests.benchmarks.data import BINARY_SETS, load_binary

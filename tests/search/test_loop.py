@@ -47,8 +47,8 @@ from csf.search.loop import (
     restore_scores,
     scores_to_record,
 )
-from csf.search.problem import open_checkpoint
-from csf.search.training import ThresholdJudge
+from csf.search.plan import open_checkpoint
+from csf.search.problems.binary import ThresholdJudge
 from csf.search.workers import LocalTrainer
 from csf.solvers import Hinge, HingeSolution, Rows, Solution, SquaredHinge
 from csf.strategies import Cone, Grid

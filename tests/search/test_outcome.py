@@ -27,7 +27,9 @@ from csf.evaluate import ScoreStore
 from csf.metrics import FBeta, Metric, get_confusion_metric, get_metric
 from csf.metrics.trials import best_trial
 from csf.search.config import SearchConfig
-from csf.search.outcome import Outcome, _moved_trial, conclude_classes, cv_results, moved_to
+from csf.search.problems.base import SearchResult
+from csf.search.problems.binary import _moved_trial, cv_results, moved_to
+from csf.search.problems.multiclass import conclude_classes
 from csf.search.selection import choose
 from csf.search.study import ClassStudy, judged_fields
 from csf.search.workers import LocalTrainer
@@ -457,7 +459,7 @@ class Known(ClassifierMixin, BaseEstimator):
 
 
 def outcome(score=None, tune=True, n_trials=1):
-    """Outcome of a search whose trainings all gave the same."""
+    """SearchResult of a search whose trainings all gave the same."""
     score = true_probabilities() if score is None else score
     config = SearchConfig(base=Known(), metric="f1_macro")
     study = ClassStudy(METRIC, "ladder", shares=SHARES, n_trials=n_trials)
@@ -474,7 +476,7 @@ def outcome(score=None, tune=True, n_trials=1):
         told = study.record(trial, fold_scores=(0.25, None), **fields)
         store.add_trial((0, trial.number), told, score if tune else None, own, codes)
     told = {"settings": [{"C": 2.0}], "n_splits": 2, "stop_reason": "over"}
-    return conclude_classes(Outcome(config=config, studies=[study], store=store, **told))
+    return conclude_classes(SearchResult(config=config, studies=[study], store=store, **told))
 
 
 def test_what_is_published_comes_from_one_confusion_matrix():

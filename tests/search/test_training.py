@@ -23,7 +23,8 @@ from csf.data.labels import Labels
 from csf.data.responses import Response, respond
 from csf.metrics import Constrained, FBeta, GMean, Recall, WeightedAccuracy, get_constraint
 from csf.metrics.profile import Hull
-from csf.search.training import Cause, FoldResult, ThresholdJudge, evaluate, run_fold, warn_of_one_side
+from csf.search.problems.binary import ThresholdJudge, evaluate, warn_of_one_side
+from csf.search.training import Cause, FoldResult, run_fold
 from csf.trainers import GenericTrainer, Training
 
 RNG = np.random.default_rng(0)

@@ -23,9 +23,19 @@ from csf.evaluate.assessment import LabelledSamples, SampleDraws, assess_sample_
 from csf.evaluate.choices import decisions
 from csf.metrics.registry import LabelMetric, get_label_metric
 from csf.metrics.trials import nothing_worked
-from csf.search.config import chooser_of, cv_of, effort_of, shared_effort, split_seed
-from csf.search.outcome import Outcome, SearchOutcome
-from csf.search.problem import Plan, ThresholdProblem, is_prefit
+from csf.search.config import (
+    NO_MEAN_OF_FOLDS,
+    NO_REVIEW,
+    Unsupported,
+    chooser_of,
+    cv_of,
+    effort_of,
+    shared_effort,
+    split_seed,
+)
+from csf.search.plan import Plan
+from csf.search.problems.base import SearchResult, is_prefit
+from csf.search.problems.binary import BinaryProblem, BinaryResult
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.strategies import Ladder
 from csf.thresholding.curve import sweep
@@ -71,6 +81,11 @@ class LabelsRule:
         """1 where a sample has a label, else 0."""
         return np.column_stack([rule.predict(X) for rule in self._each]).astype(np.int64, copy=False)
 
+    def score(self, metric: Any, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Compute a metric of the predictions."""
+        truth = read_codes(y, len(self.rules))
+        return get_label_metric(metric).of(truth, self.predict(X), check_weights(sample_weight, truth.shape[0]))
+
     def score_samples(self, X: Samples) -> Array:
         """The scores that the thresholds are for."""
         return np.column_stack([rule.score_samples(X) for rule in self.rules])
@@ -97,7 +112,7 @@ class LabelsRule:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SampleMeansOutcome(SearchOutcome):
+class SampleMeansResult(BinaryResult):
     """What a search of the mean over rows found."""
 
     n_labels: int
@@ -108,8 +123,10 @@ class SampleMeansOutcome(SearchOutcome):
         return assess_sample_means(self.store, self.n_labels, self.beta, self.key, seed)
 
 
-def conclude_sample_means(searched: Outcome, *, n_labels: int, beta: float, margin: float | None) -> SampleMeansOutcome:
-    """Outcome of trials that were judged on all pairs of a row and a label, now by the mean over rows."""
+def conclude_sample_means(
+    searched: SearchResult, *, n_labels: int, beta: float, margin: float | None
+) -> SampleMeansResult:
+    """SearchResult of trials that were judged on all pairs of a row and a label, now by the mean over rows."""
     store: ScoreStore = searched.store
     if not len(store):
         raise nothing_worked(searched.trials)
@@ -125,7 +142,7 @@ def conclude_sample_means(searched: Outcome, *, n_labels: int, beta: float, marg
         ]
     store.put(won)
     trials = [trial for study in searched.studies for trial in study.trials]
-    return SampleMeansOutcome(
+    return SampleMeansResult(
         **searched.shared,
         winner=next(trial for trial in trials if (trial.setting, trial.number) == won.key),
         threshold=won.threshold,
@@ -206,7 +223,7 @@ class LabelSearch:
         about |= {"pos_label_": None, "null_class_": None}
         return found, rule, seconds, about | {"class_count_": labels.codes.sum(axis=0, dtype=np.int64)}
 
-    def _one_by_one(self) -> tuple[MeanOutcome, LabelsRule | None, float]:
+    def _one_by_one(self) -> tuple[MeanResult, LabelsRule | None, float]:
         search, config, labels = self.search, self.config, self.labels
         names = ("base", "param_grid", "metric", "cv", "random_state")
         each = clone(search).set_params(**{name: getattr(config, name) for name in names})
@@ -218,10 +235,10 @@ class LabelSearch:
             share = MAX_BYTES // labels.n_labels
             one = codes.astype(np.int64)
             searches.append(clone(each)._fit(self.X, one, self.weight, self.fit_params, self.prepared, share))
-        found = MeanOutcome(labels.given(searches))
+        found = MeanResult(labels.given(searches))
         return found, found.rule, sum(each.refit_time_ for each in searches if search.refit)
 
-    def _together(self, deadline: Deadline | None) -> tuple[SearchOutcome, LabelsRule | None, float]:
+    def _together(self, deadline: Deadline | None) -> tuple[BinaryResult, LabelsRule | None, float]:
         search, labels, config = self.search, self.labels, self.config
         task = Task(self.X, self.codes, self.weight, self.fit_params)
         problem = AllLabels(task.user_labels)
@@ -238,10 +255,10 @@ class LabelSearch:
 
 
 @dataclass(frozen=True, eq=False)
-class AllLabels(ThresholdProblem):
+class AllLabels(BinaryProblem):
     """Labels that share costs and a threshold: each pair of a sample and a label is an entry."""
 
-    def rule(self, found: SearchOutcome, trainer: Trainer, training: Training) -> LabelsRule:
+    def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> LabelsRule:
         """What predicts with the winner, trained on everything."""
         options = {"known": np.arange(2), "names": np.arange(2), "null": 0, "costs": found.winner.costs}
         return LabelsRule.of(
@@ -260,15 +277,15 @@ class SampleMeans(AllLabels):
         """Never: held-out values are those of pairs."""
         return False
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
-        """Outcome of a search that is over."""
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> BinaryResult:
+        """SearchResult of a search that is over."""
         searched = plan.searched(config, store, stopped or "all settings are done")
         margin = chooser_of(config, plan.models).margin
         return conclude_sample_means(searched, n_labels=self.n_labels, beta=self.aim.beta, margin=margin)
 
 
 @dataclass(frozen=True, eq=False)
-class MeanOutcome:
+class MeanResult:
     """What searches of one label each found for the mean over labels."""
 
     searches: list[Any]
@@ -307,7 +324,7 @@ class MeanOutcome:
         """What the mean is worth."""
         return mean_assessment([each.assess() for each in self.searches])
 
-    def moved(self, shares: Any, rule: Any) -> tuple[MeanOutcome, LabelsRule | None]:
+    def moved(self, shares: Any, rule: Any) -> tuple[MeanResult, LabelsRule | None]:
         """The outcome and the rule where each label has another share."""
         new, n_labels = floats(shares, "pos"), len(self.searches)
         if new.shape != (n_labels,):
@@ -315,23 +332,26 @@ class MeanOutcome:
                 f"y has several labels a sample: pos must be the share of samples with each of {n_labels} labels, an "
                 f"array or a dict by label_names_, got {shares!r}"
             )
-        found = MeanOutcome([each.at_prevalence(share) for each, share in zip(self.searches, new.tolist())])
+        found = MeanResult([each.at_prevalence(share) for each, share in zip(self.searches, new.tolist())])
         return found, found.rule
 
 
-_REFUSED = {
-    "constraint": (None, "rates of errors are those of one label a sample"),
-    "confidence": (None, "it is about constraints"),
-    "pos_label": (None, "each label is there or not"),
-    "null_class": (None, "each label is there or not"),
-    "weighting": ("class", "it is about classes of one label a sample"),
-}
+_UNSUPPORTED: Mapping[str, Unsupported] = (
+    {
+        "constraint": (None, "rates of errors are those of one label a sample"),
+        "confidence": (None, "it is about constraints"),
+        "pos_label": (None, "each label is there or not"),
+        "null_class": (None, "each label is there or not"),
+        "weighting": ("class", "it is about classes of one label a sample"),
+    }
+    | NO_MEAN_OF_FOLDS
+    | NO_REVIEW
+)
 
 
 def _check(config: SearchConfig, aim: LabelMetric) -> None:
     """Refuse what several labels have no meaning for."""
-    config.refuse(_REFUSED, "several labels a sample", ", or search each column of y by itself")
-    config.refuse_mean_of_folds("y has several labels a sample")
+    config.refuse(_UNSUPPORTED, "several labels a sample", ", or search each column of y by itself")
     if aim.average == "weighted":
         name = f"{aim.of_one.name}_macro"
         raise ValueError(
@@ -406,12 +426,6 @@ def _check_splits(splits: list[tuple[IntArray, IntArray]], labels: LabelMatrix) 
                 f"split {number} of cv trains on samples all of which have {int(learnt[0, at])} in column "
                 f"{labels.names.tolist()[at]!r} of y; use fewer folds, or leave that column out"
             )
-
-
-def value_of_labels(metric: Any, y: Any, predicted: Array, sample_weight: Any) -> float:
-    """Metric of predicted labels on new data."""
-    truth = read_codes(y, predicted.shape[1])
-    return get_label_metric(metric).of(truth, predicted, check_weights(sample_weight, truth.shape[0]))
 
 
 def common_splits(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from scipy.special import expit
@@ -17,9 +17,16 @@ from csf.data.responses import PROBABILITIES_FIRST, respond, response_method
 from csf.metrics.constraints import Review
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts
 from csf.metrics.trials import nothing_worked
-from csf.search.config import FAST, MANY, settings_of
-from csf.search.outcome import CandidateOutcome, Outcome, trial_table, warn_of_open_gap
-from csf.search.problem import FittedBase, ThresholdProblem, judge_fitted
+from csf.search.config import FAST, MANY, NO_MEAN_OF_FOLDS, Unsupported, settings_of
+from csf.search.problems.base import (
+    CandidateResult,
+    FittedBase,
+    SearchResult,
+    judge_fitted,
+    trial_table,
+    warn_of_open_gap,
+)
+from csf.search.problems.binary import BinaryProblem
 from csf.search.study import ClassStudy, powers_of
 from csf.search.training import FoldResult, HeldOutPredictions, Judge, pooled
 from csf.thresholding.capacity import Bands, Ranked, bands_of_costs, rank_by_costs
@@ -45,20 +52,9 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment
     from csf.metrics.trials import Trial
     from csf.search.config import Model, SearchConfig, SearchEffort
-    from csf.search.problem import Plan
+    from csf.search.plan import Plan
     from csf.thresholding.curve import ThresholdCurve
 
-# What a search for costs of rows has no use for, and why.
-_REFUSED = {
-    "constraint": (None, "rates of errors are those of one threshold, and each row has its own"),
-    "confidence": (None, "it is about constraints"),
-    "null_class": (None, "costs are those of two classes"),
-    "min_gain": (None, "the base as it is stays unless others save more than a standard deviation over it"),
-    "tol": (None, "there is no upper bound"),
-    "threshold": ("stable", "the costs of a row decide"),
-    "weighting": ("class", "rows have weights of their own"),
-    "bound_on": ("validation", "there is no upper bound"),
-}
 # Share of the rows that is dearest, whose share of all that is at stake is reported.
 _DEAREST = 0.01
 
@@ -82,7 +78,7 @@ class RowJudge(Judge):
 
     tune = True
 
-    def __init__(self, problem: RowProblem, *, likely: bool) -> None:
+    def __init__(self, problem: RowCostProblem, *, likely: bool) -> None:
         self.problem, self.likely = problem, likely
 
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> RowStore:
@@ -105,22 +101,37 @@ class RowJudge(Judge):
 
 
 @dataclass(frozen=True, eq=False)
-class RowProblem(ThresholdProblem):
+class RowCostProblem(BinaryProblem):
     """Two classes whose errors have a cost of its own in each row."""
 
     costs: RowCosts
     table: CostTable
+    unsupported: ClassVar[Mapping[str, Unsupported]] = {
+        "constraint": (None, "rates of errors are those of one threshold, and each row has its own"),
+        "confidence": (None, "it is about constraints"),
+        "null_class": (None, "costs are those of two classes"),
+        "min_gain": (None, "the base as it is stays unless others save more than a standard deviation over it"),
+        "tol": (None, "there is no upper bound"),
+        "threshold": ("stable", "the costs of a row decide"),
+        "weighting": ("class", "rows have weights of their own"),
+        "bound_on": ("validation", "there is no upper bound"),
+    } | NO_MEAN_OF_FOLDS
+    reads_training = False
 
     @classmethod
     def read(
-        cls, config: SearchConfig, costs: RowCosts, X: Samples, y: ArrayLike, given: dict[str, Any]
+        cls, config: SearchConfig, costs: RowCosts, X: Samples, y: ArrayLike, given: Mapping[str, Any]
     ) -> tuple[Self, IntArray]:
-        """The problem of some samples, and their codes; a ValueError for what has no meaning with costs of rows."""
+        """Read samples, their costs and a target; a ValueError for what has no meaning with costs of rows."""
         certified = ("confidence",) if config.limits_answers else ()
-        config.refuse({name: how for name, how in _REFUSED.items() if name not in certified}, "costs of rows")
-        config.refuse_mean_of_folds("costs of rows decide here")
+        config.refuse({name: how for name, how in cls.unsupported.items() if name not in certified}, "costs of rows")
         labels, codes = read_labels(y, pos_label=config.pos_label)
         return cls(labels, costs.remembering(given), costs.table(X, **given)), codes
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """What identifies the problem in a checkpoint, besides samples, codes and weights."""
+        return (self.table,)
 
     def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
         """The user's weights, checked; a ValueError where nothing is to be decided in rows that have some."""
@@ -143,7 +154,7 @@ class RowProblem(ThresholdProblem):
         """One study for each setting, without trials."""
         return [RowStudy(self.costs, 0.0) for _ in efforts]
 
-    def weighed(self, config: SearchConfig, plan: Plan) -> Plan:
+    def extended(self, config: SearchConfig, plan: Plan) -> Plan:
         """The plan with trainings of each model's own setting that weigh rows by powers of what they cost.
 
         Bases without a fast solver are trained so where a strategy object asks for it.
@@ -190,7 +201,7 @@ class RowProblem(ThresholdProblem):
         return RowJudge(self, likely=likely)
 
     def prefit(self, config: SearchConfig, task: Task) -> tuple[Any, Any]:
-        """Outcome for bases that are fitted already, and what predicts."""
+        """SearchResult for bases that are fitted already, and what predicts."""
         bases, studies, results = [], [], []
         for model in config.models:
             bases.append(FittedBase.of(model.base, self.labels))
@@ -206,7 +217,7 @@ class RowProblem(ThresholdProblem):
         return won, self._rule(won, base.base, method, base.known, base.names)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> Any:
-        """Outcome of a search that is over."""
+        """SearchResult of a search that is over."""
         return conclude(plan.searched(config, store, stopped))
 
     def rule(self, found: Any, trainer: Any, training: Any) -> RowRule:
@@ -230,7 +241,7 @@ class RowProblem(ThresholdProblem):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RowOutcome(CandidateOutcome):
+class RowCostResult(CandidateResult):
     """What a search for costs of rows found."""
 
     store: RowStore
@@ -315,8 +326,8 @@ class RowOutcome(CandidateOutcome):
         )
 
 
-def conclude(searched: Outcome) -> RowOutcome:
-    """Outcome of a search that is over; a TypeError or ValueError where no trial worked."""
+def conclude(searched: SearchResult) -> RowCostResult:
+    """SearchResult of a search that is over; a TypeError or ValueError where no trial worked."""
     if not len(searched.store):
         raise nothing_worked(searched.trials)
     store = searched.store.condensed()
@@ -324,7 +335,7 @@ def conclude(searched: Outcome) -> RowOutcome:
     key, kind = choice.choose(store.copies)
     score, value = choice.score(key), store.value(choice.paid((key, kind)), store.copies)
     tuned = store.tuned(score, kind, store.copies)
-    found = RowOutcome(
+    found = RowCostResult(
         **searched.shared | {"store": store},
         candidate=(key, kind),
         tuned=tuned,

@@ -1,0 +1,261 @@
+"""Plan of a search: settings, folds, studies, and how bases are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedGroupKFold, train_test_split
+from sklearn.utils import check_random_state
+
+from csf._common.messages import did_you_mean
+from csf._common.sklearn import clone, last_name, safe_indexing, slice_params
+from csf._common.typing import Array, Estimator, IntArray
+from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, takes_weights
+from csf.data.folds import Fold, group_folds, make_folds, resolve_splits
+from csf.evaluate import seed_of
+from csf.metrics import get_constraint, get_metric
+from csf.metrics.row_costs import row_costs
+from csf.search.config import (
+    AUTO,
+    Model,
+    effort_of,
+    shared_effort,
+    split_seed,
+)
+from csf.search.loop import Checkpoint
+from csf.search.problems.base import SearchResult, reason_of
+from csf.strategies import get_strategy
+from csf.trainers import Prepared, make_trainers, seeded
+from csf.trainers.base import unset_seeds
+
+if TYPE_CHECKING:
+    from csf.data.folds import Task
+    from csf.search.config import SearchConfig
+    from csf.search.problems import Problem
+    from csf.trainers.base import Trainer
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSetup:
+    """How bases are trained: all settings on the folds, and the winner once more on everything."""
+
+    channel_of: Callable[[Estimator], CostChannel]
+    normalize: str
+    engine: str
+    prepared: Prepared
+
+    def trainers(self, base: Estimator, folds: list[Fold]) -> list[Trainer]:
+        """Trainers of one base, one for each fold."""
+        channel = self.channel_of(base)
+        return make_trainers(base, folds, channel, self.normalize, self.prepared, engine=self.engine)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a search is going to do."""
+
+    task: Task
+    models: list[Model]
+    settings: list[dict[str, Any]]
+    bases: list[Estimator]
+    splits: list[tuple[IntArray, IntArray]]
+    folds: list[Fold]
+    studies: list[Any]
+    setup: TrainingSetup
+    # Weights of the trainings of each setting, where they are not those of the task.
+    weights: list[Array | None] | None = None
+
+    def trainers(self) -> list[list[Trainer]]:
+        """Trainers of all settings, one for each fold."""
+        return [self.setup.trainers(base, self._folds(setting)) for setting, base in enumerate(self.bases)]
+
+    def _folds(self, setting: int) -> list[Fold]:
+        """Folds with the weights of the trainings of a setting."""
+        task = self._task(setting)
+        return self.folds if task is self.task else [fold.on(task) for fold in self.folds]
+
+    def _task(self, setting: int) -> Task:
+        """The task with the weights of the trainings of a setting."""
+        weight = self.task.weight if self.weights is None else self.weights[setting]
+        return self.task if weight is self.task.weight else replace(self.task, weight=weight)
+
+    def final_trainer(self, setting: int, *, judged: bool = True) -> Trainer:
+        """Trains a base on everything, and predicts what it has learnt from, where that is to be judged."""
+        everything = np.arange(self.task.n_samples)
+        folds = make_folds(self._task(setting), [(everything, everything if judged else everything[:1])])
+        (trainer,) = self.setup.trainers(self.bases[setting], folds)
+        return trainer
+
+    def searched(self, config: SearchConfig, store: Any, stopped: str | None) -> SearchResult:
+        """What a search did; ``stopped`` says why it ended where that is not what the studies say."""
+        return SearchResult(
+            config=config,
+            studies=self.studies,
+            settings=self.settings,
+            n_splits=len(self.splits),
+            store=store,
+            stop_reason=stopped or "; ".join([reason_of(self.studies), *self._unsearched]),
+        )
+
+    @property
+    def _unsearched(self) -> list[str]:
+        """What to say of models whose parameters nobody named and `settings_of` does not know."""
+        plain = [each.base for each in self.models if each.param_grid == AUTO and each.settings == [{}]]
+        return [f"param_grid='auto' knows no parameter of {last_name(base)} to search" for base in plain]
+
+
+def make_plan(
+    config: SearchConfig, problem: Problem, task: Task, split_params: dict[str, Any], prepared: Prepared
+) -> Plan:
+    """Plan of a search in memory; ``prepared`` is what other searches on the same samples and splits prepared."""
+    # One generator for the base and then the splits: the order of the two decides what a seed means.
+    random_state = None if config.random_state is None else check_random_state(config.random_state)
+    for model in config.models:
+        check_class_weight(model.base)
+    # Arguments of fit may stop boosters early, or keep the steps of a pipeline together.
+    n_samples = None if task.fit_params else task.n_samples
+    models = planned_models(config, problem, seeded_models(config.models, random_state), n_samples)
+    bases = [with_setting(each.base, setting) for each in models for setting in each.settings]
+    y = task.strata
+    cv = problem.cv(config, y, shared_effort([each.effort for each in models]), random_state=random_state)
+    if task.groups is not None and (config.cv is None or isinstance(config.cv, Real)):
+        cv = group_folds(cv, y, task.groups, random_state=split_seed(random_state))
+    splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
+    folds = make_folds(task, splits)
+    studies = problem.studies(config, folds, [each.effort for each in models for _ in each.settings])
+    channel_of = partial(_channel_of, config, weighted=task.weight is not None)
+    setup = TrainingSetup(channel_of, config.normalize, config.engine, prepared)
+    settings = [setting for each in models for setting in each.named_settings]
+    return Plan(task, models, settings, bases, splits, folds, studies, setup)
+
+
+def planned_models(
+    config: SearchConfig, problem: Problem, models: Sequence[Model], n_samples: int | None
+) -> list[Model]:
+    """The models with what is searched of each; ``n_samples`` as for `settings_of`."""
+    found: list[Model] = []
+    for model in models:
+        settings = problem.settings(config, model, n_samples)
+        effort = effort_of(model.base, config.engine, model.param_grid, settings)
+        if _channel_of(config, model.base).kind == "none":
+            why = f"{last_name(model.base)} takes no weights, so that other costs cannot reach it"
+            effort = effort._replace(ladder_size=1, only_equal=why)
+        first = sum(len(each.settings) for each in found)
+        found.append(model._replace(settings=settings, first=first, effort=effort))
+    return found
+
+
+def _channel_of(config: SearchConfig, base: Estimator, *, weighted: bool = False) -> CostChannel:
+    """How costs reach a base; not at all where it takes no weights, a ValueError where the user gave some."""
+    if config.weighting == "class" and config.sample_weight_name is None and not takes_weights(base):
+        if weighted:
+            raise ValueError(
+                f"{last_name(base)} takes no weights, so the given sample_weight cannot reach it. Drop sample_weight, "
+                "or use a base whose fit has it"
+            )
+        return CostChannel("none", "")
+    options = {"sample_weight_name": config.sample_weight_name, "weighted": weighted}
+    return WEIGHTINGS[config.weighting](base, **options)
+
+
+def seeded_models(models: list[Model], random_state: np.random.RandomState | None) -> list[Model]:
+    """The models with their seeds, which do not depend on the order of the models.
+
+    Each reads its seeds from the same place; the one with the most of them says where the seed of splits is read.
+    """
+    if random_state is None:
+        return models
+    state, found = random_state.get_state(), []
+    for model in sorted(models, key=lambda model: len(unset_seeds(model.base))):
+        random_state.set_state(state)
+        found.append(model._replace(base=seeded(model.base, random_state)))
+    return sorted(found, key=lambda model: model.name or "")
+
+
+def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
+    """Unfitted base with one setting of ``param_grid``; a ValueError with the names it has where it lacks one."""
+    own = clone(base)
+    try:
+        # A frozen base takes none, and returns nothing.
+        own.set_params(**clone(setting, safe=False))
+        return own
+    except ValueError as error:
+        known = own.get_params(deep=True)
+        name = next((name for name in setting if name not in known), None)
+        if name is None:
+            raise
+        inner = next((other for other in known if other.endswith(f"__{name.rpartition('__')[2]}")), None)
+        hint = did_you_mean(name, known) if inner is None else f". Did you mean {inner!r}?"
+        raise ValueError(
+            f"param_grid: Invalid parameter {name!r} for {type(base).__name__}; it has {', '.join(known)}{hint}"
+        ) from error
+
+
+def open_checkpoint(
+    config: SearchConfig, bases: list[Estimator], data: tuple[Any, ...], studies: Sequence[Any]
+) -> Checkpoint | None:
+    """The file of a search, with the trials in it given to the studies; ``None`` where none is kept.
+
+    ``data`` identifies the samples, their splits and what else trainings are given.
+    """
+    if config.checkpoint is None:
+        return None
+    # All that decides the trials, and nothing that does not: n_jobs, or how many trials there are to be.
+    content = (
+        *(*bases, *data),
+        *(
+            row_costs(config.metric) or get_metric(config.metric),
+            get_constraint(config.constraint),
+            get_strategy(config.strategy),
+        ),
+        *(config.threshold, config.normalize, config.bound_on, config.engine, config.weighting),
+        *(config.sample_weight_name, config.min_gain is None),
+    )
+    checkpoint = Checkpoint(config.checkpoint, content)
+    checkpoint.restore(list(studies))
+    return checkpoint
+
+
+def calibration_split(config: SearchConfig, task: Task) -> tuple[Task, Task]:
+    """Samples to search on, and samples to calibrate on; stratified, and groups as a whole."""
+    every, share, groups = np.arange(task.n_samples), config.calibration, task.groups
+    try:
+        seed = split_seed(config.random_state)
+        if groups is None:
+            parts = train_test_split(every, test_size=share, stratify=task.codes, random_state=seed)
+        else:
+            splitter = StratifiedGroupKFold(max(round(1.0 / share), 2), shuffle=True, random_state=seed)
+            parts = next(splitter.split(every, task.codes, groups))
+    except ValueError as error:
+        raise ValueError(f"calibration={share!r} of {task.n_samples} samples cannot be held out: {error}") from error
+    searched, calibrated = (_part(task, np.sort(part)) for part in parts)
+    return searched, calibrated if groups is None else _one_of_each_group(calibrated, seed_of(config.random_state))
+
+
+def _one_of_each_group(task: Task, seed: int) -> Task:
+    """A random sample of each group with the weight of all of it: these are independent, as tests need them."""
+    assert task.groups is not None, "asked for where there are some"
+    weight = np.ones(task.n_samples) if task.weight is None else task.weight
+    # The first of exponential times at these rates is a sample with the probability of its weight.
+    time = np.random.default_rng([seed, 3]).exponential(size=weight.size) / np.maximum(weight, np.finfo(float).tiny)
+    order = np.lexsort([time, task.groups])
+    groups, first = np.unique(task.groups[order], return_index=True)
+    total = np.bincount(task.groups, weight)[groups]
+    return replace(_part(task, order[first]), weight=total / total.mean(), groups=None)
+
+
+def _part(task: Task, at: IntArray) -> Task:
+    return replace(
+        task,
+        X=safe_indexing(task.X, at),
+        codes=task.codes[at],
+        weight=None if task.weight is None else task.weight[at],
+        fit_params=slice_params(dict(task.fit_params), at, task.n_samples),
+        labels=task.user_labels,
+        groups=None if task.groups is None else task.groups[at],
+    )

@@ -1,0 +1,343 @@
+"""Base classes of the kinds of problem that a search solves, and of what a search found."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from functools import cached_property
+from operator import attrgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from csf._common.messages import warn
+from csf._common.typing import Array, Estimator, IntArray
+from csf._common.validation import floats
+from csf.data.folds import Fold
+from csf.evaluate import MAX_BYTES, TrialKey, seed_of
+from csf.metrics.base import rank
+from csf.metrics.trials import Trial
+from csf.search.config import MODEL, cv_of
+from csf.search.training import FoldResult
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from csf._common.typing import BoolArray, Estimator
+    from csf.data.folds import Task
+    from csf.data.labels import Labels
+    from csf.evaluate import Assessment
+    from csf.search.config import Model, SearchConfig, SearchEffort, Unsupported
+    from csf.search.plan import Plan
+    from csf.search.selection import Race
+    from csf.search.training import FoldResult, Judge
+    from csf.trainers.base import Trainer, Training
+
+
+@dataclass(frozen=True, eq=False)
+class Problem(ABC):
+    """A kind of problem: how its target is read, how trials are evaluated, and what becomes of the winner."""
+
+    labels: Labels
+
+    # Options that a search of this kind has no use for: what is accepted, and why nothing else is.
+    unsupported: ClassVar[Mapping[str, Unsupported]] = {}
+    # Whether the winner's predictions for the samples that it is trained on are read.
+    reads_training: ClassVar[bool] = True
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """What identifies the problem in a checkpoint, besides samples, codes and weights."""
+        return ()
+
+    @abstractmethod
+    def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
+        """Check the user's weights."""
+
+    def of_part(self, task: Task) -> tuple[Self, Task]:
+        """Return the problem of a task that may be a part of all samples, and what is left of the task."""
+        return self, task
+
+    @abstractmethod
+    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
+        """Return the settings of a model's parameters, see `settings_of`."""
+
+    def cv(self, config: SearchConfig, y: Array, effort: SearchEffort, *, random_state: Any) -> Any:
+        """Return the splitter, or the splits."""
+        return cv_of(config.cv, y, effort, random_state=random_state)
+
+    @abstractmethod
+    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
+        """Return one study without trials for each setting, which has an effort."""
+
+    def extended(self, config: SearchConfig, plan: Plan) -> Plan:
+        """Return the plan with the trainings that this kind of problem adds."""
+        return plan
+
+    def race(self, config: SearchConfig, plan: Plan, store: Any) -> Race | None:
+        """Return what decides which settings are trained at further costs; ``None`` for all of them."""
+        return None
+
+    @abstractmethod
+    def judge(self, config: SearchConfig) -> Judge:
+        """Return what evaluates trainings."""
+
+    @abstractmethod
+    def prefit(self, config: SearchConfig, task: Task) -> tuple[SearchResult, Any]:
+        """Return the result for a base that is fitted already, and its rule."""
+
+    @abstractmethod
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchResult:
+        """Return the result of a search that is over."""
+
+    def mean_of_folds(self, plan: Plan, found: Any) -> tuple[SearchResult, Any]:
+        """Return result and rule of the mean of the models of all folds, where ``refit="folds"`` is supported."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def rule(self, found: Any, trainer: Trainer, training: Training) -> Any:
+        """Return the rule of the winner, trained on everything."""
+
+
+def is_prefit(config: SearchConfig) -> bool:
+    """Whether bases are to be taken as they are: frozen ones, or any with ``cv="prefit"``."""
+    frozen = {isinstance(model.base, FrozenEstimator) for model in config.models}
+    given = isinstance(config.cv, str) and config.cv == "prefit"
+    if len(frozen) > 1 and not given:
+        raise ValueError(
+            "base mixes fitted models (FrozenEstimator) with unfitted ones. Comparing them on samples that some "
+            "have seen would be unfair; give models of one kind, or fit the others and use cv='prefit'"
+        )
+    return given or frozen == {True}
+
+
+class FittedBase(NamedTuple):
+    """A fitted base, its classes, the user's names of them, and whether it was trained on codes."""
+
+    base: Estimator
+    known: Array
+    names: Array
+    coded: bool
+
+    @classmethod
+    def of(cls, base: Estimator, labels: Labels) -> Self:
+        """A base that knows the user's labels, or codes where these can be of one order alone."""
+        check_is_fitted(base)
+        known = np.asarray(getattr(base, "classes_", labels.classes))
+        if known.tolist() != list(range(labels.classes.size)) or known.tolist() == labels.classes.tolist():
+            return cls(base, known, known, coded=False)  # the base may have other names besides
+        labels.check_codes(known)
+        return cls(base, known, labels.decode(known), coded=True)
+
+
+def judge_fitted(
+    config: SearchConfig, task: Task, judge: Judge, studies: Sequence[Any], results: Sequence[FoldResult], stopped: str
+) -> SearchResult:
+    """What a search did that trained nothing: the pending trial of each study is judged on all samples."""
+    everything = np.arange(task.n_samples)
+    fold = Fold(task, everything, everything)
+    store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)
+    store.draw_together(task.groups)
+    for at, (study, result) in enumerate(zip(studies, results, strict=True)):
+        (trial,) = study.trials
+        fields, predictions = judge.judge([fold], [result], trial)
+        assert predictions is not None, "nothing was trained that could fail"
+        trial = study.record(trial, setting=at, **fields | {"fold_scores": ()})
+        store.add_trial((at, trial.number), trial, *predictions)
+    settings = [{} if model.name is None else {MODEL: model.name} for model in config.models]
+    return SearchResult(
+        config=config, studies=list(studies), settings=settings, n_splits=0, store=store, stop_reason=stopped
+    )
+
+
+def trial_table(
+    trials: list[Trial],
+    settings: list[dict[str, Any]],
+    n_folds: int,
+    *,
+    judged: Mapping[str, Array],
+    costs: Mapping[str, Array] = MappingProxyType({}),
+) -> dict[str, Array]:
+    """What trials of any kind tell, beside the columns of their kind: ``costs`` and what was ``judged``."""
+    params = np.array([{"t": t.t, **settings[t.setting]} for t in trials], dtype=object)
+    table = {"params": params, "param_t": _column(trials, attrgetter("t")), **costs}
+    table |= _setting_columns(trials, settings) | _split_columns(trials, n_folds) | dict(judged)
+    table |= {name: _column(trials, attrgetter(name)) for name in ("value", "duality_gap", "fit_time", "score_time")}
+    table["state"] = np.array([t.state for t in trials])
+    table["error"] = np.array([t.error for t in trials], dtype=object)
+    return table
+
+
+def _setting_columns(trials: Sequence[Any], settings: list[dict[str, Any]]) -> dict[str, Array]:
+    """A column for each parameter that was searched."""
+    table = {}
+    for name in dict.fromkeys(name for setting in settings for name in setting):
+        values = [settings[t.setting].get(name) for t in trials]
+        table[f"param_{name}"] = np.empty(len(values), dtype=object)
+        table[f"param_{name}"][:] = values
+    return table
+
+
+def _split_columns(trials: Sequence[Any], n_folds: int) -> dict[str, Array]:
+    """Scores in the folds, of all folds pooled, and their ranks."""
+    folds = np.full((len(trials), n_folds), np.nan)
+    for row, trial in zip(folds, trials):
+        row[: len(trial.fold_scores)] = [np.nan if score is None else score for score in trial.fold_scores]
+    table = {f"split{i}_test_score": folds[:, i] for i in range(n_folds)}
+    measured = np.isfinite(folds).any(axis=1)
+    table["mean_test_score"], table["std_test_score"] = np.full((2, len(trials)), np.nan)
+    table["mean_test_score"][measured] = np.nanmean(folds[measured], axis=1)
+    table["std_test_score"][measured] = np.nanstd(folds[measured], axis=1)
+    table["pooled_test_score"] = _column(trials, lambda t: t.score)
+    table["rank_test_score"] = _ranks(trials)
+    return table
+
+
+def _column(trials: Sequence[Any], get: Callable[[Any], float | None]) -> Array:
+    return np.array([np.nan if get(t) is None else get(t) for t in trials], dtype=float)
+
+
+def _ranks(trials: Sequence[Any]) -> Array:
+    """Place of each trial as trials win, 1 for the best; equals share it, failed trials come last."""
+    keys = [rank(np.inf, -np.inf) if trial.score is None else rank(trial.violation, trial.score) for trial in trials]
+    first = {key: place for place, key in reversed(list(enumerate(sorted(keys), start=1)))}
+    return np.array([first[key] for key in keys])
+
+
+# Relative duality gap of the winner from which on the user is told.
+_OPEN = 0.05
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SearchResult:
+    """What a search found; `csf.CostSearch` describes what it publishes of it."""
+
+    config: SearchConfig
+    studies: list[Any]
+    settings: list[dict[str, Any]]
+    n_splits: int
+    store: Any
+    stop_reason: str
+    # What is not known of every kind: without a constraint, and without an upper bound.
+    score: float = np.nan
+    feasible: bool = True
+    upper_bound: float = np.nan
+    gap: float = np.nan
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """The fields that are known before anything is chosen."""
+        return {each.name: getattr(self, each.name) for each in fields(SearchResult) if each.default is MISSING}
+
+    @cached_property
+    def trials(self) -> list[Trial]:
+        """Those of all settings."""
+        return [trial for study in self.studies for trial in study.trials]
+
+    @property
+    def metric(self) -> Any:
+        """What was maximised, under the constraint."""
+        return self.studies[0].metric
+
+    @property
+    def key(self) -> TrialKey:
+        """Setting and number of the winner."""
+        raise NotImplementedError
+
+    def place(self, key: TrialKey) -> int:
+        """Place of a trial."""
+        return next(at for at, trial in enumerate(self.trials) if (trial.setting, trial.number) == key)
+
+    @property
+    def index(self) -> int:
+        """Place of the winner."""
+        return self.place(self.key)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Setting of the winner."""
+        return self.settings[self.key[0]]
+
+    @property
+    def table(self) -> dict[str, Array]:
+        """See `trial_table`."""
+        raise NotImplementedError
+
+    def published(self) -> dict[str, Any]:
+        """Attributes of the fitted search."""
+        return {
+            "trials_": self.trials,
+            "n_trials_": len(self.trials),
+            "n_splits_": self.n_splits,
+            "studies_": self.studies,
+            "cv_results_": self.table,
+            "stop_reason_": self.stop_reason,
+            "best_index_": self.index,
+            "best_params_": self.params,
+            "best_score_": self.score,
+            "feasible_": self.feasible,
+            "upper_bound_": self.upper_bound,
+            "gap_": self.gap,
+        } | ({} if self.store is None else {"held_out_": self.store})
+
+    @property
+    def scored(self) -> tuple[BoolArray, Array] | None:
+        """Truth and score of held-out samples of two classes, each once; ``None`` where there are none."""
+        return None
+
+    @property
+    def moves(self) -> bool:
+        """Whether `moved` can put the threshold at another share of positives."""
+        return self.store is not None and self.store[self.key].score is not None
+
+    def assess(self) -> Assessment | None:
+        """What the winner is worth; ``None`` without held-out scores."""
+        return None if self.store is None else self._assessed(seed_of(self.config.random_state))
+
+    def _assessed(self, seed: int) -> Assessment:
+        """What held-out scores say of the winner."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CandidateResult(SearchResult):
+    """What a search found whose candidates are trials, each with ways to decide."""
+
+    candidate: tuple[TrialKey, Any]
+
+    @property
+    def key(self) -> TrialKey:
+        """Setting and number of the winner."""
+        return self.candidate[0]
+
+    @property
+    def winner(self) -> Trial:
+        """The trial that wins."""
+        return self.trials[self.index]
+
+
+def reason_of(studies: Sequence[Any]) -> str:
+    """Why studies asked for no more trials."""
+    return "; ".join(dict.fromkeys(study.stop_reason for study in studies if study.stop_reason))
+
+
+def warn_of_open_gap(winner: Any) -> None:
+    """Tell where the model of a winner is far from its optimum."""
+    if winner.duality_gap is not None and winner.duality_gap > _OPEN:
+        warn(
+            f"the objective of the best model may be {winner.duality_gap:.0%} above its optimum; scale the features, "
+            "lower C, or raise max_iter of the base",
+            ConvergenceWarning,
+        )
+
+
+def in_order(shares: Mapping[Any, float], names: Sequence[Any]) -> Array:
+    """Shares that are given by name, in the order of the names; a ValueError where they are those of others."""
+    if set(shares) != set(names):
+        raise ValueError(f"pos must have a share for each of {list(names)}, got those of {list(shares)}")
+    return floats([shares[name] for name in names], "pos")

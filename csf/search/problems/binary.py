@@ -1,0 +1,646 @@
+"""Two classes, or several beside a null class: studies, evaluation, the result of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.ensemble import VotingClassifier
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils import Bunch
+from sklearn.utils.parallel import Parallel, delayed
+
+from csf._common.messages import warn
+from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray
+from csf._common.validation import check_class_weights, check_fraction
+from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out
+from csf.data.labels import read_labels
+from csf.data.responses import respond
+from csf.evaluate import Chooser, ScoreRow, ScoreStore, TrialKey, assess
+from csf.evaluate.choices import BEST, decisions
+from csf.metrics.base import rank
+from csf.metrics.profile import ErrorProfile, Hull
+from csf.metrics.trials import Trial, gap, known_hull, outcome
+from csf.search.config import (
+    BEYOND,
+    MULTIPLES,
+    NO_MEAN_OF_FOLDS,
+    NO_REVIEW,
+    Model,
+    chooser_of,
+    settings_of,
+    steps_of_models,
+    strategy_of,
+)
+from csf.search.margin import bound_with_margin
+from csf.search.problems.base import (
+    FittedBase,
+    Problem,
+    SearchResult,
+    _column,
+    judge_fitted,
+    trial_table,
+    warn_of_open_gap,
+)
+from csf.search.selection import Race, choose, races, stable_choice
+from csf.search.study import Study
+from csf.search.training import FoldResult, HeldOutPredictions, Judge, pooled
+from csf.strategies import EqualCostsFirst, ImbalanceRatio, Ladder
+from csf.strategies.base import level_of_costs
+from csf.thresholding.capacity import Bands, Ranked, bands_of_score, choices_by_score, rank_by_score
+from csf.thresholding.certificates import Scored, certify
+from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
+from csf.thresholding.linear_rule import fit_calibrator
+from csf.thresholding.prevalence import curve_at_prevalence
+from csf.thresholding.rule import Leaning, ThresholdRule
+from csf.trainers import Prepared
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from csf._common.typing import BoolArray, Estimator
+    from csf.data.folds import Fold, Task
+    from csf.data.responses import Response
+    from csf.evaluate import Assessment
+    from csf.metrics.base import Metric
+    from csf.metrics.constraints import Review
+    from csf.metrics.trials import OutcomeFields, Trial
+    from csf.search.config import SearchConfig, SearchEffort
+    from csf.search.plan import Plan
+    from csf.search.selection import Choice
+    from csf.search.training import Judge
+    from csf.strategies import Strategy
+    from csf.thresholding.certificates import Guarantee
+    from csf.trainers.base import Trainer, Training
+
+
+# A demand that the trivial answer does not keep, for each of them.
+_WAYS_OUT = {"positive": "precision >= 0.8", "negative": "recall >= 0.8"}
+
+
+def make_studies(config: SearchConfig, efforts: Sequence[SearchEffort], *, pos: float) -> list[Study]:
+    """One study for each setting, which has an effort, without trials."""
+    warn_of_trivial(config.aim, pos)
+    options = {"pos": pos, "n_trials": config.n_trials, "tol": config.tol, "bound": config.bound}
+    return [Study(config.aim, _begun(config, strategy_of(config.strategy, effort)), **options) for effort in efforts]
+
+
+def _begun(config: SearchConfig, strategy: Strategy) -> Strategy:
+    """The strategy, begun with equal costs where the gain rule compares with these; a ladder begins with them."""
+    begins_equal = config.min_gain is None or isinstance(strategy, Ladder)
+    return strategy if begins_equal else EqualCostsFirst(strategy)
+
+
+def warn_of_trivial(metric: Metric, pos: float) -> None:
+    """Tell where a search has nothing to find: the same answer to every sample is best."""
+    answer = metric.trivial_answer(pos=pos)
+    if answer is not None:
+        warn(
+            f"{metric.name} is largest when every sample is predicted {answer}, so a search for it would find just "
+            f"that. Add a constraint that such predictions violate, such as constraint={_WAYS_OUT[answer]!r}, or "
+            "maximise a metric that counts both errors, such as 'f1'"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryProblem(Problem):
+    """Two classes, or several beside one that means nothing to find: their score has a threshold."""
+
+    @classmethod
+    def read(cls, config: SearchConfig, y: ArrayLike) -> tuple[Self, IntArray]:
+        """Read a target and its codes."""
+        labels, codes = read_labels(y, pos_label=config.pos_label, null_class=config.null_class)
+        if labels.classes.size > 2:
+            config.refuse(NO_MEAN_OF_FOLDS | NO_REVIEW, "several classes")
+        return cls(labels), codes
+
+    def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
+        """The user's weights, checked."""
+        return check_class_weights(sample_weight, codes > 0)
+
+    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
+        """Settings of a model's parameters, see `settings_of`."""
+        multiples = [*MULTIPLES, *BEYOND] if self._races(config) else MULTIPLES
+        return settings_of(model.param_grid, model.base, config.engine, multiples=multiples, n_samples=n_samples)
+
+    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
+        """One study for each setting, which has an effort, without trials."""
+        return make_studies(config, efforts, pos=bound_share(folds, on_train=config.bound_on == "train"))
+
+    def _races(self, config: SearchConfig) -> bool:
+        """See `races`."""
+        return races(config)
+
+    def race(self, config: SearchConfig, plan: Plan, store: Any) -> Race | None:
+        """What decides which settings are trained at further costs; ``None`` for all of them."""
+        if not self._races(config) or len(plan.studies) == 1:
+            return None
+        names = [str(each.name) for each in plan.models] if len(plan.models) > 1 else []
+        # What bounds read of training parts is that of all folds.
+        n_first = first_repeat(plan.splits) if names and config.bound_on == "validation" else 0
+        steps, n_first = steps_of_models(plan.models), n_first if n_first < len(plan.splits) else 0
+        return Race(plan.studies, steps, store, config.aim, names=names, n_first=n_first)
+
+    def judge(self, config: SearchConfig) -> Judge:
+        """What says what trainings come to."""
+        return ThresholdJudge(config.aim, tune=config.tunes)
+
+    def prefit(self, config: SearchConfig, task: Task) -> tuple[BinaryResult, ThresholdRule]:
+        """Outcome for a base that is fitted already, and what predicts."""
+        metric, is_pos, labels = config.aim, task.codes > 0, task.user_labels
+        pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=task.weight).pos
+        bases, studies, results = [FittedBase.of(model.base, labels) for model in config.models], [], []
+        for base, _, _, coded in bases:
+            answer = respond(base, task.X, 0 if coded else labels.null, tune=config.tunes)
+            truth = task.codes if coded else labels.decode(task.codes)
+            lost = is_pos & (truth != answer.found)
+            results.append(FoldResult(decided=answer.decided, score=answer.score, lost=lost))
+            studies.append(Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=config.bound))
+            studies[-1].trials = [Trial(number=0, t=None, costs=(1.0, 1.0))]
+        warn_of_trivial(metric, pos)
+        stopped = "the base was fitted before: only its threshold was tuned"
+        if len(bases) > 1:
+            stopped = "the models were fitted before: only their thresholds were tuned, and the best of them was chosen"
+        searched = judge_fitted(config, task, self.judge(config), studies, results, stopped)
+        _warn_of_one_unit(searched.store)
+        found = conclude(searched, chooser_of(config, [Model(None, None, None)]))
+        return found, self._rule(found, *bases[found.winner.setting][:3])
+
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> BinaryResult:
+        """Outcome of a search that is over."""
+        return conclude(plan.searched(config, store, stopped), chooser_of(config, plan.models))
+
+    def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> ThresholdRule:
+        """What predicts with the winner, trained on everything."""
+        estimator = trainer.estimator(training)
+        answer = trainer.predict(training, "train", tune=found.config.tunes)
+        warn_of_one_side(found.metric, replace(found.winner, threshold=found.threshold, score=found.score), answer)
+        return self._rule(found, estimator, *self.names_in(estimator))
+
+    def mean_of_folds(self, plan: Plan, found: BinaryResult) -> tuple[BinaryResult, ThresholdRule]:
+        """Return the result with the threshold of the mean of the models of all folds, and the rule of that mean."""
+        found, mean = fold_mean(found, plan)
+        return found, self._rule(found, mean, *self.names_in(mean))
+
+    def names_in(self, estimator: Estimator) -> tuple[Array, Array]:
+        """Classes that a trained base knows, and the user's names of them."""
+        learnt = self.labels.learnt_by(estimator)
+        return learnt.known, self.labels.decode(learnt.codes)
+
+    def _rule(self, found: BinaryResult, estimator: Estimator, known: Array, names: Array) -> ThresholdRule:
+        config = found.config
+        return ThresholdRule.of(
+            estimator,
+            known=known,
+            names=names,
+            null=self.labels.null,
+            threshold=found.threshold,
+            tuned=config.tunes,
+            costs=found.winner.costs,
+            one_vs_rest=config.weighting == "one-vs-rest",
+        )
+
+
+def _warn_of_one_unit(store: ScoreStore) -> None:
+    """Warn where no part of the samples can choose a threshold that another one judges."""
+    unit = "group" if store.has_groups else "sample"
+    for name, among in (("positives", store.is_pos), ("negatives", ~store.is_pos)):
+        if np.unique(store.samples[among]).size == 1:
+            warn(
+                f"the {name} are those of one {unit}: what to expect on new data cannot be estimated, and "
+                f"corrected_score_ and score_interval_ are NaN. Give {name} of several {unit}s"
+            )
+
+
+class ThresholdJudge(Judge):
+    """Judges trials of two classes, or of several beside a null class, whose score has a threshold."""
+
+    def __init__(self, metric: Metric, *, tune: bool) -> None:
+        self.metric, self.tune = metric, tune
+
+    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> ScoreStore:
+        """Store of held-out scores."""
+        return ScoreStore(truth > 0, weight, samples=samples, max_bytes=max_bytes)
+
+    def _judged(
+        self, folds: list[Fold], results: list[FoldResult], trial: Trial
+    ) -> tuple[dict[str, Any], HeldOutPredictions]:
+        metric = self.metric
+        truth, weight, _ = pool_held_out(folds)
+        decided, lost = (pooled([getattr(each, name) for each in results]) for name in ("decided", "lost"))
+        score = pooled([each.score for each in results]) if self.tune else None
+        # The metric is no mean over folds: what all of them hold out is judged together, with one threshold.
+        judged = evaluate(metric, truth > 0, lost, decided, score, weight)
+        fields: dict[str, Any] = {**judged, "fold_scores": _fold_scores(metric, folds, results, judged)}
+        guides = [result.train_outcome for result in results if result.train_outcome is not None]
+        if guides:
+            # Strategies and bounds read the training parts; threshold and score stay those of held-out data.
+            trained = _train_outcome(metric, folds, guides)
+            fields |= {name: trained[name] for name in ("profile", "hull", "value", "attained")}
+        return fields, HeldOutPredictions(score, decided, lost)
+
+
+def _found(answer: Response | FoldResult, threshold: float | None) -> BoolArray:
+    """Where something is found at a threshold, or by the own decision (``None``)."""
+    decided, score = answer.decided, answer.score
+    if threshold is not None:
+        assert score is not None, "a threshold is one of scores"
+        return score >= threshold
+    assert decided is not None, "failed trainings are left out before"
+    return decided
+
+
+def evaluate(
+    metric: Metric, is_pos: BoolArray, lost: BoolArray, decided: BoolArray, score: Array | None, weight: Array | None
+) -> OutcomeFields:
+    """Fields of a trial from decisions and scores (or ``None``) on one data set."""
+    profile = ErrorProfile.from_masks(is_pos, decided & ~lost, sample_weight=weight)
+    curve = None if score is None else sweep_several(is_pos, lost, score, weight)
+    cut = None if curve is None else curve.best(metric, metric.constraint)
+    return outcome(metric, profile, hull=known_hull(profile, curve), cut=cut)
+
+
+def _fold_scores(
+    metric: Metric, folds: list[Fold], results: list[FoldResult], pooled: OutcomeFields
+) -> tuple[float | None, ...]:
+    """Metric of each fold at the pooled threshold; a single fold is all that was pooled."""
+    if len(folds) == 1:
+        return (pooled["score"],)
+    return tuple(_fold_score(metric, fold, result, pooled["threshold"]) for fold, result in zip(folds, results))
+
+
+def _fold_score(metric: Metric, fold: Fold, result: FoldResult, threshold: float | None) -> float | None:
+    """Metric of one fold at the pooled threshold; ``None`` where the fold lacks a class."""
+    is_pos = fold.y_test > 0
+    counted = is_pos if fold.weight_test is None else is_pos[fold.weight_test > 0]
+    if counted.all() or not counted.any():
+        return None
+    predicted = _found(result, threshold) & ~pooled([result.lost])
+    return metric.of(ErrorProfile.from_masks(is_pos, predicted, sample_weight=fold.weight_test))
+
+
+def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorProfile, Hull]]) -> OutcomeFields:
+    """What the bounds read where they read the training parts: the mean over folds."""
+    sizes = np.array([f.train.size if f.weight_train is None else f.weight_train.sum() for f in folds], dtype=float)
+    shares = sizes / sizes.sum()
+    profiles, hulls = zip(*known)
+    fn, fp, pos = (float(np.dot(shares, [getattr(p, name) for p in profiles])) for name in ("fn", "fp", "pos"))
+    return outcome(metric, ErrorProfile(fn, fp, pos), hull=Hull.mean(hulls, shares))
+
+
+def warn_of_one_side(metric: Metric, winner: Trial, answer: Response) -> None:
+    """Warn where the winner, trained on everything, lost what its trainings on folds could separate."""
+    found = _found(answer, winner.threshold)
+    if found.any() and not found.all():
+        return
+    assert winner.profile is not None, "winners are complete"
+    assert winner.score is not None, "winners are complete"
+    pos = winner.profile.pos
+    useless = ErrorProfile(fn=0.0, fp=1.0 - pos, pos=pos) if found.all() else ErrorProfile(fn=pos, fp=0.0, pos=pos)
+    if winner.score > metric.of(useless) + 1e-9:
+        warn(
+            f"the winner (t={winner.t}, threshold {winner.threshold}) has {metric.name} {winner.score:.4g} on held-out "
+            f"data, but trained on all data it finds {'all' if found.all() else 'none'} of its samples positive: its "
+            "scores are too alike for a threshold to pass from one training to the next. Search other parameters of "
+            'the base (param_grid={"C": [...]}), or give min_gain',
+        )
+
+
+def cv_results(trials: list[Trial], settings: list[dict[str, Any]], n_folds: int) -> dict[str, Array]:
+    """Table of all trials in their order, with what every fold says."""
+    costs = {f"param_{name}": _column(trials, attrgetter(name)) for name in ("c_fn", "c_fp")}
+    judged = {"threshold": _column(trials, attrgetter("threshold"))}
+    judged["fn"] = _column(trials, lambda t: t.profile and t.profile.fn)
+    judged["fp"] = _column(trials, lambda t: t.profile and t.profile.fp)
+    return trial_table(trials, settings, n_folds, costs=costs, judged=judged)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BinaryResult(SearchResult):
+    """What a search of costs and a threshold found."""
+
+    store: ScoreStore | None
+    winner: Trial
+    threshold: float | None
+    constraint_value: float | None = None
+    bound_margin: float = np.nan
+    gain: Choice | None = None
+    guarantee: Guarantee | None = None
+    # Decisions on the held-out samples that took the place of the winner's own.
+    decided: BoolArray | None = None
+    # Place of the trial that would be best at another share of positives, and its score there.
+    moved_best: tuple[int, float] | None = None
+    counted: Sequence[Any] = field(default=())
+    # How the winner was chosen.
+    chooser: Chooser = BEST
+
+    @property
+    def key(self) -> TrialKey:
+        """Setting and number of the winner."""
+        return self.winner.setting, self.winner.number
+
+    @cached_property
+    def table(self) -> dict[str, Array]:
+        """See `cv_results`."""
+        dropped = np.array([self.studies[trial.setting].dropped for trial in self.trials])
+        return cv_results(self.trials, self.settings, self.n_splits) | {"dropped": dropped}
+
+    def published(self) -> dict[str, Any]:
+        """Attributes of the fitted search."""
+        attributes = super().published() | {
+            "best_t_": self.winner.t,
+            "best_cost_weights_": self.winner.costs,
+            "best_threshold_": self.threshold,
+            "constraint_value_": self.constraint_value,
+            "bound_margin_": self.bound_margin,
+        }
+        if self.gain is not None:
+            attributes |= {"gain_": self.gain.gain, "gain_by_chance_": self.gain.chance, "gain_error_": self.gain.error}
+        if self.guarantee is not None:
+            attributes["guarantee_"] = self.guarantee
+        if self.moved_best is not None:
+            attributes["best_index_at_prevalence_"], attributes["score_at_prevalence_"] = self.moved_best
+        return attributes
+
+    @property
+    def scored(self) -> tuple[BoolArray, Array] | None:
+        """Truth and score of held-out samples of two classes, each once; ``None`` where there are none."""
+        store, score = self.store, self.row.score if self.moves else None
+        if store is None or score is None or not np.isfinite(score).all():
+            return None
+        # Repeated folds say the same sample again. Members of a group are samples of their own.
+        at = slice(None) if store.has_groups else np.unique(store.samples, return_index=True)[1]
+        return store.is_pos[at], score[at].astype(np.float64)
+
+    def moved(self, pos: float, rule: Any) -> tuple[BinaryResult, Any]:
+        """The outcome and the rule at another share of positives."""
+        found = moved_to(self, pos)
+        return found, None if rule is None else replace(rule, threshold=found.threshold)
+
+    def curve(self) -> ThresholdCurve:
+        """All thresholds of the winner's held-out scores."""
+        row, store = self.row, self.store
+        assert store is not None, "there is a row of it"
+        return curve_of(store, row)
+
+    @property
+    def _judged_store(self) -> ScoreStore:
+        """Held-out scores of all trials, or what was decided in their place."""
+        store = self.store
+        assert store is not None, "asked for where there is one"
+        if self.decided is None:
+            return store
+        decided = ScoreStore(store.is_pos, store.weight, samples=store.samples, copies=store.copies)
+        decided.has_groups = store.has_groups
+        decided.add(self.key, decided=self.decided, value=self.row.value)
+        return decided
+
+    def _assessed(self, seed: int) -> Assessment:
+        store = self._judged_store
+        # Without splits nothing was trained: the model is the user's own.
+        trained = self.n_splits > 0
+        found = assess(store, self.metric, self.key, random_state=seed, chooser=self.chooser, trained=trained)
+        if store.share == 1.0:
+            return found
+        # Counts of all rows say what was attained, and draws of a sample what the choice added to the best value there:
+        # at the threshold of all rows the sample may miss the constraint. Chance falls with the root of the rows.
+        metric, attained, by_chance = self.metric, self.row.value, store.share**0.5
+        if self.threshold is not None:
+            attained = metric.of(self.curve().best(metric, metric.constraint).profile)
+        return replace(
+            found,
+            corrected_score=self.score - by_chance * (attained - found.corrected_score),
+            monte_carlo_error=by_chance * found.monte_carlo_error,
+        )
+
+    def ranked(self, *, tuned_apart: bool = False) -> Ranked:
+        """The held-out entries by their scores, on which nothing is tuned but thresholds."""
+        row, store = self.row, self.store
+        if store is None or row.score is None or self.threshold is None:
+            raise ValueError(
+                "threshold=None keeps the base's own predictions, so there is no score to rank rows by; use "
+                "threshold='stable'"
+            )
+        known = self._judged_store, self.key, self.metric, self.chooser, self._error_costs
+        return rank_by_score(store, row.score, self.threshold, self.metric, again=partial(choices_by_score, *known))
+
+    def leaning(self, review: Review, extra_cost: float) -> Leaning:
+        """The held-out entries by their scores, for three answers."""
+        return Leaning.of_score(self.ranked().rank)
+
+    def bands(self, review: Review) -> Bands:
+        """Which scores get which of three answers."""
+        ranked, costs = self.ranked(), self._error_costs()
+        return bands_of_score(review, ranked.rank, ranked.store.truth, ranked.weight, costs, ranked.least)
+
+    def _error_costs(self) -> tuple[float, float]:
+        """Costs of both errors by which three answers are weighed against each other."""
+        ranked, metric = self.ranked(), self.metric
+        truth, weight = ranked.store.truth, ranked.weight
+        share = float(np.average(truth, weights=weight))
+        if metric.constraint is None:
+            return metric.cost_weights(metric.clip_level(self.score, pos=share), pos=share)
+        # What both errors cost where the threshold that the constraint asks for is the best one.
+        proba = fit_calibrator("sigmoid", ranked.rank, truth, weight)
+        assert proba is not None, "one was asked for"
+        (share,) = proba.predict(np.array([ranked.least]))
+        return 1.0 - share, share
+
+    @property
+    def row(self) -> ScoreRow:
+        """Held-out scores of the winner."""
+        if self.store is None:
+            raise ValueError("the held-out scores of this search were not kept")
+        return self.store[self.key]
+
+
+def conclude(searched: SearchResult, chooser: Chooser, counted: Sequence[Any] = ()) -> BinaryResult:
+    """Outcome of a search that is over, by what its ``chooser`` says.
+
+    A TypeError or ValueError where no trial worked.
+    """
+    config, trials, metric, store = searched.config, searched.trials, searched.metric, searched.store
+    won = choose(trials, metric, store, chooser)
+    _warn_of(won.trial, metric)
+    if store is not None:
+        key = won.trial.setting, won.trial.number
+        store.put(replace(store[key], threshold=won.threshold, value=won.score))
+    # One bound for all settings: it speaks of every classifier on these data, whatever its parameters. What the
+    # training parts say has no scores here, and so no margin.
+    judged = store if config.bound_on == "validation" else None
+    bound = bound_with_margin(trials, metric, pos=searched.studies[0].pos, bound=config.bound, store=judged)
+    distance = gap(trials, bound.exact)
+    assert distance is not None, "a winner attained something"
+    return BinaryResult(
+        **searched.shared,
+        winner=won.trial,
+        threshold=won.threshold,
+        score=won.score,
+        feasible=won.trial.feasible,
+        constraint_value=won.trial.rate,
+        upper_bound=bound.value,
+        gap=distance + bound.margin,
+        bound_margin=bound.margin,
+        gain=won.gain,
+        counted=counted,
+        chooser=chooser,
+    )
+
+
+def _warn_of(winner: Trial, metric: Metric) -> None:
+    """Tell what is wrong with a winner."""
+    warn_of_open_gap(winner)
+    if not winner.feasible:
+        warn(
+            f"no trial satisfies {metric.constraint} on held-out data; the closest one has {winner.rate:.4g}. Loosen "
+            "the constraint, or add trials or features",
+        )
+
+
+def curve_of(store: ScoreStore, row: ScoreRow) -> ThresholdCurve:
+    """All thresholds of the held-out scores of a trial."""
+    if row.score is None:
+        raise ValueError("the search kept the base's own decisions (threshold=None), so that no threshold can move")
+    return sweep_several(store.is_pos, row.lost, row.score, store.weight)
+
+
+def moved_to(found: BinaryResult, pos: float) -> BinaryResult:
+    """The outcome where positives have another share: rates within the classes stay, all that is made of them moves."""
+    pos, metric, known, row = check_fraction(pos, "pos"), found.metric, found.store, found.row
+    assert known is not None, "there is a row of it"
+    known = known if known.unmoved is None else known.unmoved
+    cuts = {each.key: curve_at_prevalence(curve_of(known, each), pos).best(metric, metric.constraint) for each in known}
+    own, store = cuts[found.key], _moved_store(known, pos)
+    store.put(replace(row, threshold=own.threshold, value=own.value, violation=violation_of(metric, own)))
+    trials = [_moved_trial(trial, metric, pos, cuts.get((trial.setting, trial.number))) for trial in found.trials]
+    judged = store if found.config.bound_on == "validation" else None
+    bound = bound_with_margin(trials, metric, pos=pos, bound=found.config.bound, store=judged)
+    distance = gap(trials, bound.exact)
+    best = min(cuts, key=lambda key: rank(violation_of(metric, cuts[key]), cuts[key].value, *key[::-1]))
+    constraint = metric.constraint
+    return replace(
+        found,
+        store=store,
+        threshold=own.threshold,
+        score=own.value,
+        feasible=own.feasible,
+        constraint_value=None if constraint is None else constraint.quantity.of(own.profile),
+        upper_bound=bound.value,
+        gap=np.nan if distance is None else distance + bound.margin,
+        bound_margin=bound.margin,
+        # The test was one of data with the share of the calibration samples.
+        guarantee=None,
+        decided=None,
+        # Its threshold is the best one there.
+        chooser=BEST,
+        moved_best=(found.place(best), cuts[best].value),
+    )
+
+
+def violation_of(metric: Metric, cut: Cut) -> float:
+    """By how much a threshold misses the constraint."""
+    profile, constraint = cut.profile, metric.constraint
+    return 0.0 if constraint is None else float(constraint.violation(profile.fn, profile.fp, pos=profile.pos))
+
+
+def _moved_store(known: ScoreStore, pos: float) -> ScoreStore:
+    """A store without rows whose weights have another share of positives."""
+    factor, share = np.where(known.is_pos, pos, 1.0 - pos), np.average(known.is_pos, weights=known.weight)
+    weight = factor / np.where(known.is_pos, share, 1.0 - share) * (1.0 if known.weight is None else known.weight)
+    store = ScoreStore(known.is_pos, weight, samples=known.samples, copies=known.copies)
+    store.repeats, store.has_groups, store.unmoved = known.repeats, known.has_groups, known
+    return store
+
+
+def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> Trial:
+    """What a training says at another share: weighted by its costs it still is the best at these rates."""
+    if trial.profile is None:
+        return trial
+    up, down = pos / trial.profile.pos, (1.0 - pos) / (1.0 - trial.profile.pos)
+    limits, factors = np.array([pos, 1.0 - pos]), np.array([up, down])
+    fn, fp = np.minimum(np.array([trial.profile.fn, trial.profile.fp]) * factors, limits).tolist()
+    hull = None if trial.hull is None else Hull(np.minimum(trial.hull.points * factors, limits))
+    c_fn, c_fp = trial.c_fn / up, trial.c_fp / down
+    fields_there = outcome(metric, ErrorProfile(fn, fp, pos), hull=hull, cut=cut)
+    return replace(trial, t=level_of_costs(metric, c_fn, c_fp, pos=pos), costs=(c_fn, c_fp), **fields_there)
+
+
+def certified(found: BinaryResult, rule: ThresholdRule, task: Task) -> BinaryResult:
+    """The outcome with the best threshold that samples which nothing was trained on stand for."""
+    assert found.config.confidence is not None, "asked for where there is one"
+    assert found.store is not None, "searches in memory keep their scores"
+    row, metric = found.row, found.metric
+    curve, store = curve_of(found.store, row), found.store
+    assert row.score is not None, "a curve was made of it"
+    (named, score), is_pos = rule.scored(task.X), task.codes > 0
+    wrong = is_pos & (task.user_labels.decode(task.codes) != named)
+    searched = Scored(store.is_pos, row.score, store.weight if task.weight is not None else None, row.lost)
+    test = certify(searched, metric, found.config.confidence, Scored(is_pos, score, task.weight, wrong))
+    if not test.holds:
+        warn(str(test))
+    return replace(
+        found,
+        guarantee=test,
+        threshold=test.threshold,
+        score=metric.of(curve.at(test.threshold)),
+        feasible=test.holds,
+        constraint_value=next(iter(test.rates.values())),
+        # The corrected score is that of the threshold which was taken, not of the best one.
+        decided=decisions(replace(row, threshold=test.threshold)),
+    )
+
+
+def fold_mean(found: BinaryResult, plan: Plan) -> tuple[BinaryResult, VotingClassifier]:
+    """The outcome with the threshold of the winner's mean over folds, and that mean.
+
+    A held-out sample is scored by the models that have not seen it, one for each repeat of the folds: the mean of these
+    takes the place of the winner's scores, so that threshold, value and what is computed from them are its own.
+    """
+    # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
+    trainers = replace(plan.setup, prepared=Prepared()).trainers(plan.bases[found.winner.setting], plan.folds)
+    threads = all(trainer.releases_gil for trainer in trainers)
+    trained: Any = Parallel(n_jobs=found.config.n_jobs, prefer="threads" if threads else None)(
+        delayed(_trained)(trainer, fold, found.winner.costs) for trainer, fold in zip(trainers, plan.folds)
+    )
+    models, scores = zip(*trained)
+    return _moved(found, np.concatenate(scores)), _mean_of(list(models))
+
+
+def _trained(trainer: Trainer, fold: Fold, costs: Costs) -> tuple[Estimator, Array]:
+    model = trainer.estimator(trainer.fit(costs))
+    null = fold.labels.learnt_by(model).null
+    score = respond(model, fold.X_test, null, tune=True, methods=("predict_proba",)).score
+    assert score is not None, "it was asked for"
+    return model, score
+
+
+def _mean_of(models: list[Estimator]) -> VotingClassifier:
+    """Fitted classifier of scikit-learn, which predicts where nothing else is installed than the models need."""
+    mean = VotingClassifier([(f"fold{at}", model) for at, model in enumerate(models)], voting="soft")
+    mean.estimators_, mean.le_ = models, LabelEncoder().fit(models[0].classes_)
+    mean.classes_, mean.named_estimators_ = mean.le_.classes_, Bunch(**dict(mean.estimators))
+    if hasattr(models[0], "feature_names_in_"):
+        mean.feature_names_in_ = models[0].feature_names_in_
+    return mean
+
+
+def _moved(found: BinaryResult, scores: Array) -> BinaryResult:
+    """The outcome whose winner has the mean of the scores of each sample."""
+    store, metric = found.store, found.metric
+    assert store is not None, "a search in memory has one"
+    times = np.bincount(store.samples)
+    mean = (np.bincount(store.samples, scores) / np.maximum(times, 1))[store.samples]
+    row = replace(found.row, score=mean)
+    best = curve_of(store, row).best(metric, metric.constraint)
+    store.put(replace(row, threshold=best.threshold, value=best.value))
+    threshold, profile = best.threshold, best.profile
+    if found.config.threshold == "stable" and (cut := stable_choice(store, metric, among=found.key)) is not None:
+        threshold, profile = cut.threshold, cut.profile
+    value, constraint = metric.of(profile), metric.constraint
+    store.put(replace(row, threshold=threshold, value=value))
+    rate = None if constraint is None else constraint.quantity.of(profile)
+    return replace(found, threshold=threshold, score=value, feasible=best.feasible, constraint_value=rate)

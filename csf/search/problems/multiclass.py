@@ -1,0 +1,308 @@
+"""Several classes that are all alike: evaluation, and the result of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from csf._common.sklearn import named_models
+from csf._common.typing import Array, Estimator, IntArray
+from csf._common.validation import check_weights, floats
+from csf.data.folds import Fold
+from csf.data.labels import places_of, read_classes
+from csf.data.responses import PROBABILITIES_FIRST, response_method
+from csf.metrics import get_confusion_metric
+from csf.metrics.registry import for_classes
+from csf.metrics.trials import Trial, nothing_worked
+from csf.search.config import (
+    CLASS_MULTIPLES,
+    FAST,
+    NO_MEAN_OF_FOLDS,
+    NO_REVIEW,
+    Model,
+    Unsupported,
+    class_splits,
+    settings_of,
+)
+from csf.search.problems.base import (
+    CandidateResult,
+    Problem,
+    SearchResult,
+    _column,
+    judge_fitted,
+    trial_table,
+    warn_of_open_gap,
+)
+from csf.search.study import ClassStudy, judged_fields
+from csf.search.training import FoldResult, HeldOutPredictions, Judge, pooled
+from csf.thresholding.class_choice import Candidate, ClassStore, assess_class, choose_class
+from csf.thresholding.linear_rule import (
+    LinearRule,
+    RuleOfClasses,
+    aligned_scores,
+    confusion_of,
+    cross_fitted,
+    no_threshold,
+    tune_rule,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from csf._common.typing import Estimator
+    from csf.data.folds import Fold, Task
+    from csf.data.labels import Labels
+    from csf.evaluate import Assessment
+    from csf.metrics.confusion import ConfusionMetric
+    from csf.metrics.trials import Trial
+    from csf.search.config import SearchConfig, SearchEffort
+    from csf.search.plan import Plan
+    from csf.search.training import Judge
+    from csf.thresholding.class_choice import ClassStore
+    from csf.trainers.base import Trainer, Training
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassProblem(Problem):
+    """Three and more classes that are all alike: the largest of their scores decides, as it is or moved by a rule."""
+
+    metric: ConfusionMetric
+    unsupported: ClassVar[Mapping[str, Unsupported]] = (
+        {
+            "constraint": (None, "rates of errors are those of two classes"),
+            "confidence": (None, "it is about constraints"),
+            "min_gain": (None, "the base's own decision with equal weights is kept unless others gain enough over it"),
+            "tol": (None, "there is no upper bound for several classes"),
+            "weighting": (
+                "class",
+                "costs of each problem are c_fn and c_fp beside a null class",
+            ),
+            "bound_on": ("validation", "there is no upper bound for several classes"),
+        }
+        | NO_MEAN_OF_FOLDS
+        | NO_REVIEW
+    )
+
+    @classmethod
+    def read(cls, config: SearchConfig, y: ArrayLike) -> tuple[Self, IntArray]:
+        """Read a target and its codes; a ValueError for what is known of two classes alone."""
+        labels, codes = read_classes(y)
+        try:
+            metric = get_confusion_metric(for_classes(config.metric, labels.classes))
+        except ValueError as error:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass with "
+                f"{labels.classes.size} classes: {error}"
+            ) from None
+        config.refuse(cls.unsupported, "several classes", ", or say with null_class= which class means nothing to find")
+        return cls(labels, metric), codes
+
+    @property
+    def _n_classes(self) -> int:
+        return self.labels.classes.size
+
+    def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
+        """The user's weights, checked."""
+        weight = check_weights(sample_weight, codes.shape[0])
+        totals = np.bincount(codes, weight, self._n_classes)
+        if not (totals > 0.0).all():
+            empty = self.labels.classes[totals <= 0.0].tolist()
+            raise ValueError(
+                f"sample_weight is zero for every sample of the classes {empty}; remove these samples, or give at "
+                "least one a positive weight"
+            )
+        return weight
+
+    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
+        """Settings of a model's parameters; of boosters none."""
+        return settings_of(model.param_grid, model.base, config.engine, multiples=CLASS_MULTIPLES)
+
+    def cv(self, config: SearchConfig, y: Array, effort: SearchEffort, *, random_state: Any) -> Any:
+        """Splitter, or the splits."""
+        return class_splits(y, effort, random_state=random_state) if config.cv is None else config.cv
+
+    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
+        """One study for each setting, which has an effort, without trials."""
+        task = folds[0].task
+        totals = np.bincount(task.codes, task.weight, self._n_classes)
+        shares = totals / totals.sum()
+        return [
+            ClassStudy(self.metric, config.strategy, shares=shares, n_trials=config.n_trials, why=effort.only_equal)
+            for effort in efforts
+        ]
+
+    def judge(self, config: SearchConfig) -> Judge:
+        """What says what trainings come to."""
+        methods = {response_method(model.base, PROBABILITIES_FIRST) for model in config.models}
+        if len(methods) > 1 and config.tunes:
+            raise ValueError(
+                "several models of several classes need the same kind of score, but only some of these have "
+                "predict_proba. Wrap the others in CalibratedClassifierCV, or leave them out"
+            )
+        return ClassJudge(self.metric, self._n_classes, margins=methods == {"decision_function"}, tune=config.tunes)
+
+    def prefit(self, config: SearchConfig, task: Task) -> tuple[MulticlassResult, RuleOfClasses]:
+        """Outcome for a base that is fitted already, and what predicts."""
+        base = config.base
+        if named_models(base) is not None:
+            raise ValueError(
+                "csf cannot choose among several fitted models when y has several classes; give one of them, or "
+                "unfitted models"
+            )
+        check_is_fitted(base)
+        codes = places_of(np.asarray(base.classes_), self.labels.classes)
+        self.labels.check_codes(base.classes_)
+        scores = aligned_scores(base, task.X, codes, self._n_classes, PROBABILITIES_FIRST)
+        everything = np.arange(task.n_samples)
+        (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], [FAST])
+        study.ask_batch()
+        result = FoldResult(decided=scores.argmax(axis=1), score=scores)
+        stopped = "the base was fitted before: only its decision was tuned"
+        found = conclude_classes(judge_fitted(config, task, self.judge(config), [study], [result], stopped))
+        return found, found.rule_with(base, self.labels)
+
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> MulticlassResult:
+        """Outcome of a search that is over."""
+        return conclude_classes(plan.searched(config, store, stopped))
+
+    def rule(self, found: MulticlassResult, trainer: Trainer, training: Training) -> RuleOfClasses:
+        """What predicts with the winner, trained on everything."""
+        return found.rule_with(trainer.estimator(training), self.labels)
+
+
+def class_metric(metric: Any) -> ConfusionMetric | None:
+    """The metric for several classes that are all alike; ``None`` where it has no meaning for them."""
+    try:
+        return get_confusion_metric(metric)
+    except (TypeError, ValueError):
+        return None
+
+
+class ClassJudge(Judge):
+    """Judges trials of classes that are all alike; ``margins`` says that scores are no probabilities."""
+
+    def __init__(self, metric: ConfusionMetric, n_classes: int, *, margins: bool, tune: bool) -> None:
+        self.metric, self.n_classes, self.margins, self.tune = metric, n_classes, margins, tune
+
+    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> ClassStore:
+        """Store of held-out scores."""
+        self._store = ClassStore(
+            truth, weight, n_classes=self.n_classes, margins=self.margins, samples=samples, max_bytes=max_bytes
+        )
+        return self._store
+
+    def _judged(
+        self, folds: list[Fold], results: list[FoldResult], trial: Trial
+    ) -> tuple[dict[str, Any], HeldOutPredictions]:
+        store, decided = self._store, pooled([result.decided for result in results])
+        own, tuned, judged, score, codes = self._confusion(decided), None, None, None, None
+        if self.tune:
+            score = np.ascontiguousarray(pooled([result.score for result in results]), dtype=np.float32)
+            proba = store.probabilities(score, trial.costs)
+            rule = tune_rule(proba, store.truth, self.metric, weight=store.weight)
+            codes = cross_fitted(proba, store.truth, self.metric, store.parts(score), weight=store.weight)
+            tuned, judged = self._confusion(rule.decide(proba)), self._confusion(codes)
+        of_folds = tuple(self._fold_score(fold, result) for fold, result in zip(folds, results))
+        fields = {**judged_fields(self.metric, own, tuned, judged), "fold_scores": of_folds}
+        return fields, HeldOutPredictions(score, decided, codes)
+
+    def _confusion(self, decided: IntArray) -> Array:
+        return confusion_of(self._store.truth, decided, self.n_classes, self._store.weight)
+
+    def _fold_score(self, fold: Fold, result: FoldResult) -> float | None:
+        """Metric of the own decision in one fold; ``None`` where nothing weighs there."""
+        if fold.weight_test is not None and not fold.weight_test.any():
+            return None
+        assert result.decided is not None, "failed trainings are left out before"
+        confusion = confusion_of(fold.y_test, result.decided, self.n_classes, fold.weight_test)
+        return float(self.metric.value(confusion))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MulticlassResult(CandidateResult):
+    """What a search of class weights and a rule found."""
+
+    store: ClassStore
+    candidate: Candidate
+    rule: LinearRule = field(default_factory=lambda: LinearRule.argmax(0))
+    confusion: Array = field(default_factory=lambda: np.empty((0, 0)))
+
+    def _assessed(self, seed: int) -> Assessment:
+        return assess_class(self.store, self.metric, self.candidate, seed)
+
+    def published(self) -> dict[str, Any]:
+        """Attributes of the fitted search."""
+        return super().published() | {
+            "class_costs_": np.array(self.winner.costs),
+            "rule_": self.rule,
+            "confusion_": self.confusion,
+        }
+
+    @property
+    def table(self) -> dict[str, Array]:
+        """The trials as a table: metric of the own decision, of the tuned rule, and of rules tuned on other samples."""
+
+        def value(trial: Trial, name: str) -> float | None:
+            matrix = getattr(trial, name)
+            return None if matrix is None else float(self.metric.value(np.array(matrix)))
+
+        columns = {f"{name}_value": _column(self.trials, partial(value, name=name)) for name in ("tuned", "judged")}
+        return trial_table(self.trials, self.settings, self.n_splits, judged=columns)
+
+    def rule_with(self, estimator: Estimator, labels: Labels) -> RuleOfClasses:
+        """What predicts with a fitted estimator."""
+        row, ruled = self.store[self.candidate.key], self.candidate.ruled
+        calibrator = None if row.score is None else self.store.calibrator(row.score)
+        known = labels.learnt_by(estimator).known
+        weights = self.store.class_weights(row.costs)
+        return RuleOfClasses(estimator, labels.classes, known, self.rule, weights, calibrator, own=not ruled)
+
+    def curve(self) -> Any:
+        """An error: no threshold decides."""
+        raise no_threshold()
+
+    def moved(self, shares: ArrayLike, rule: Any) -> tuple[MulticlassResult, Any]:
+        """The outcome and the rule where classes have other shares: what is said within each class stays."""
+        new, n_classes = floats(shares, "pos"), self.store.n_classes
+        if new.shape != (n_classes,) or not (new > 0.0).all() or not np.isfinite(new).all():
+            raise ValueError(f"pos must be one positive share for each of {n_classes} classes, got {shares!r}")
+        store = self.store.moved(new / new.sum())
+        row = store[self.candidate.key]
+        if row.score is None:
+            raise ValueError("the search kept the base's own decisions (threshold=None), so that no rule can move")
+        found = _ruled(replace(self, store=store, candidate=Candidate(row.key, True)))
+        if rule is None:
+            return found, None
+        return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)
+
+
+def conclude_classes(searched: SearchResult) -> MulticlassResult:
+    """Outcome of a search that is over; a TypeError or ValueError where no trial worked."""
+    if not len(searched.store):
+        raise nothing_worked(searched.trials)
+    found = MulticlassResult(**searched.shared, candidate=choose_class(searched.store, searched.metric))
+    warn_of_open_gap(found.winner)
+    return _ruled(found)
+
+
+def _ruled(found: MulticlassResult) -> MulticlassResult:
+    """An outcome with the rule of its candidate and what that decides about all held-out entries."""
+    rule, confusion = tuned_decision(found.store, found.metric, found.candidate)
+    return replace(found, rule=rule, confusion=confusion, score=float(found.metric.value(confusion)))
+
+
+def tuned_decision(store: ClassStore, metric: ConfusionMetric, candidate: Candidate) -> tuple[LinearRule, Array]:
+    """The rule of a candidate, tuned on all held-out entries, and the confusion matrix of its decisions about them."""
+    row, rule = store[candidate.key], LinearRule.argmax(store.n_classes)
+    decided = row.decided
+    if candidate.ruled:
+        assert row.score is not None, "rules are tuned on scores"
+        proba = store.probabilities(row.score, row.costs)
+        rule = tune_rule(proba, store.truth, metric, weight=store.weight)
+        decided = rule.decide(proba)
+    return rule, confusion_of(store.truth, decided, store.n_classes, store.weight)
