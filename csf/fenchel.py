@@ -46,7 +46,7 @@ _SMALLEST = 1e-300
 
 
 class RewardProblem:
-    """A training set seen through the hinge loss of each class."""
+    """Training set with the hinge losses of each class."""
 
     # The reward of a sample, 1 - max(0, 1 - margin), is never above the reward (margin > 0) of a correct prediction: so
     # averages of rewards bound the true rates from below. In units of the rewards the regulariser is
@@ -80,29 +80,29 @@ class RewardProblem:
         self._hinge = Hinge(rows, np.where(is_pos, 1.0, -1.0))
 
     def losses(self, margins: Array) -> tuple[float, float]:
-        """Hinge losses summed over each class, as shares of all samples."""
+        """Sum the hinge losses over each class, as shares of all samples."""
         hinge = np.maximum(1.0 - margins, 0.0)
         return float(self._of_pos @ hinge), float(self._of_neg @ hinge)
 
     def rates(self, margins: Array) -> tuple[float, float]:
-        """Average reward of each class."""
+        """Compute the average reward of each class."""
         fn, fp = self.losses(margins)
         return 1.0 - fn / self.pos, 1.0 - fp / (1.0 - self.pos)
 
     def errors(self, margins: Array) -> tuple[float, float]:
-        """True errors of the rule that predicts positive when the score is above 0."""
+        """Compute the true errors of the rule that predicts positive when the score is above 0."""
         return float(self._of_pos @ (margins <= 0.0)), float(self._of_neg @ (margins < 0.0))
 
     def balanced(self, alpha: float = 0.5, beta: float = 0.5) -> tuple[float, float]:
-        """Class costs of the two rates."""
+        """Compute the class costs of the two rates."""
         return alpha / self.pos, beta / (1.0 - self.pos)
 
     def margins(self, w: Array) -> Array:
-        """Margins of coefficients."""
+        """Compute the margins of coefficients."""
         return self._hinge.margins(w)
 
     def solve(self, costs: Costs, *, tol: float, start: HingeSolution | None = None) -> HingeSolution:
-        """Weighted SVM ``min c_fn fn + c_fp fp + lam / 2 ||w||**2`` over hinge losses."""
+        """Solve the weighted SVM ``min c_fn fn + c_fp fp + lam / 2 ||w||**2`` over hinge losses."""
         weight = np.where(self._is_pos, costs[0], costs[1]) * (self._unit / self.lam)
         # The objective of the solver is that of the rewards divided by lam, and so is its tolerance.
         return self._hinge.solve(weight, tol=0.0, atol=tol / self.lam, starts=() if start is None else [start])
@@ -138,7 +138,7 @@ class LinearAlternation(LinearClassifier):
     def _check_data(
         self, X: Samples, y: Any, sample_weight: ArrayLike | None, numbers: Mapping[str, Any]
     ) -> tuple[Samples, BoolArray, Array | None]:
-        """Checked data; sets ``classes_`` and ``pos_label_``. ``numbers`` goes to scikit-learn's check of ``X``."""
+        """Check the data, and set ``classes_`` and ``pos_label_``; scikit-learn's check of ``X`` gets ``numbers``."""
         warn_of_order(X=X, y=y, sample_weight=sample_weight)
         X, y = validate_data(self, X, y, **numbers)
         self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
@@ -183,7 +183,7 @@ class LinearAlternation(LinearClassifier):
 
 
 def history(steps: Sequence[Any]) -> dict[str, Array]:
-    """Steps as a dict of arrays, one for each field."""
+    """Convert steps to a dict of arrays, one for each field."""
     return {name: np.array(column) for name, column in zip(steps[0]._fields, zip(*steps))}
 
 
@@ -211,7 +211,7 @@ class _Point(NamedTuple):
 
 
 def best_step(objective: Callable[[float], Values]) -> float:
-    """Length in [0, 1] that maximises a concave function of it; 0 unless it beats standing still."""
+    """Find the length in [0, 1] that maximises a concave function of it; 0 unless that beats no step."""
     # A rough search would leave the mixture of two SVMs too far from the optimum to be certified.
     found: Any = minimize_scalar(lambda t: -objective(t), bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9})
     values = {length: objective(length) for length in (0.0, float(found.x), 1.0)}
@@ -234,7 +234,7 @@ class _Surrogate:
         return _Point(w, margins, rates, self._value(rates, w @ w))
 
     def between(self, start: _Point, end: _Point) -> _Point:
-        """Best point of a segment, searched on cached margins."""
+        """Find the best point of a segment, searched on cached margins."""
         move, along = end.w - start.w, end.margins - start.margins
         constant, linear, square = start.w @ start.w, start.w @ move, move @ move
 
@@ -288,7 +288,7 @@ def alternate(
 def alternate_base(
     fit: Callable[..., Any], metric: Concave, *, tol: float, max_iter: int, report: Callable[..., Any]
 ) -> tuple[Estimator, list[Step]]:
-    """The same alternation on the rates of any classifier; mixtures of what it returned take the part of sums."""
+    """Alternate as `alternate` does on the rates of any classifier; mixtures of its models replace sums."""
     best, *rates = fit(*metric.initial_dual)
     best_value, steps = metric.link(*rates), []
     while len(steps) < max_iter:
@@ -319,7 +319,7 @@ LEVELS = ("actual", "surrogate")
 
 
 class LevelStep(NamedTuple):
-    """One weighted SVM: the level aimed at, its costs, what came out."""
+    """One weighted SVM: the level aimed at, its costs and its results."""
 
     level: float
     c_fn: float
@@ -414,7 +414,7 @@ class AMP(LinearAlternation):
     level_: float = field(init=False)
 
     def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train.
+        """Train the classifier.
 
         Parameters
         ----------
@@ -444,7 +444,7 @@ class AMP(LinearAlternation):
         return self
 
     def _alternate(self, problem: RewardProblem, metric: LinearFractional) -> tuple[Array, float, list[LevelStep]]:
-        """SVMs for one level after the other; the best model, its level and all steps."""
+        """Train SVMs for one level after the other. Return the best model, its level and all steps."""
         climbs = self.level == "surrogate"
         reached = _surrogate if climbs else _actual
         svm = problem.solve(problem.balanced(), tol=0.01 * self.tol)
@@ -473,7 +473,7 @@ class AMP(LinearAlternation):
     def _aim(
         self, problem: RewardProblem, metric: LinearFractional, level: float, start: HingeSolution
     ) -> tuple[HingeSolution, LevelStep]:
-        """SVM for one level."""
+        """Train the SVM for one level."""
         costs = metric.cost_weights(level, pos=problem.pos)
         svm = problem.solve(costs, tol=0.01 * self.tol, start=start)
         best = -metric.offset(level, pos=problem.pos)
@@ -491,12 +491,12 @@ class AMP(LinearAlternation):
 
 
 def _actual(problem: RewardProblem, metric: LinearFractional, svm: HingeSolution) -> float:
-    """The metric of the predictions."""
+    """Compute the metric of the predictions."""
     return float(metric.value(*problem.errors(svm.margins), pos=problem.pos))
 
 
 def _surrogate(problem: RewardProblem, metric: LinearFractional, svm: HingeSolution) -> float:
-    """The ratio of the hinge losses, regulariser included; minus infinity where its denominator is not positive."""
+    """Compute the ratio of the hinge losses with the regulariser; minus infinity unless its denominator is positive."""
     fn, fp = problem.losses(svm.margins)
     n0, n_fn, n_fp, *_ = metric.coefficients(problem.pos)
     denominator = metric.denominator(fn, fp, pos=problem.pos)
@@ -607,7 +607,7 @@ class FenchelSVM(LinearAlternation):
     estimator_: Estimator = field(init=False)
 
     def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train.
+        """Train the classifier.
 
         Parameters
         ----------
@@ -663,7 +663,7 @@ class FenchelSVM(LinearAlternation):
     def _trainer(
         self, X: Samples, is_pos: BoolArray, weight: Array | None
     ) -> Callable[[float, float], tuple[Estimator, float, float]]:
-        """Function that trains the base at given duals and measures its rates."""
+        """Return the function that trains the base at given duals and measures its rates."""
         channel, labels = cost_channel(self.base, weighted=weight is not None), self._labels
         target = is_pos.astype(int)
         unit = np.ones(is_pos.shape[0]) if weight is None else weight
@@ -682,7 +682,7 @@ class FenchelSVM(LinearAlternation):
 
     @available_if(_has_scores)
     def decision_function(self, X: Samples) -> Array:  # pyright: ignore[reportIncompatibleMethodOverride] - a base may have none
-        """Signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``.
+        """Compute the signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``.
 
         Parameters
         ----------
@@ -700,7 +700,7 @@ class FenchelSVM(LinearAlternation):
         return self.estimator_.decision_function(X)
 
     def predict(self, X: Samples) -> Array:
-        """Class of each sample.
+        """Predict the class of each sample.
 
         Parameters
         ----------

@@ -1,9 +1,9 @@
-"""A fitted threshold that is watched: whether a metric still keeps its level, by labels that come in over time.
+"""Monitoring of a fitted threshold: a test of whether a metric still keeps its level, on labels that come in over time.
 
 The test is a bet against the level (an e-process): its capital is a product over samples, its mean is at most 1 while
 the level holds, and so the probability that it ever reaches ``1 / alpha`` is at most ``alpha``, however often one looks
-[1]_. For F1, precision and other shares the factors are the likelihood ratios of binomial shares. Several stakes are
-mixed, and all samples at which the level may have been lost, with weights that fall with their number.
+[1]_. For F1, precision and other shares the factors are the likelihood ratios of binomial shares. Several bet sizes are
+mixed, and all samples at which the metric may have left its level, with weights that fall with their number.
 
 References
 ----------
@@ -71,12 +71,12 @@ _N_SUMS = 9
 
 
 class Monitor:
-    """Whether a metric of a fitted search still keeps a level on new data; made by ``CostSearch.monitor``.
+    """Sequential test of whether a metric of a fitted search still keeps a level; made by ``CostSearch.monitor``.
 
     Attributes
     ----------
     alarm : False or str
-        ``False``, or the name of the batch since which the level is probably lost. An alarm stays.
+        ``False``, or the name of the batch since which the metric is probably below its level. An alarm stays.
     value : float
         The metric on all labelled samples; after an alarm on those since then. NaN without any.
     interval : tuple of float
@@ -149,12 +149,12 @@ class Monitor:
 
     @property
     def demand(self) -> str:
-        """What is watched, such as ``"f1 >= 0.6"``."""
+        """Constraint that is monitored, such as ``"f1 >= 0.6"``."""
         return f"{self.metric.name} {self.side} {self.level:.4g}"
 
     @property
     def n_samples(self) -> int:
-        """Labelled samples so far."""
+        """Number of labelled samples so far."""
         return int(self._whole[:4].sum())
 
     @property
@@ -190,7 +190,7 @@ class Monitor:
         return f"Monitor({self.demand}, alarm={self.alarm!r}, value={self.value:.4g}, n_samples={self.n_samples})"
 
     def report(self) -> str:
-        """What is known so far and what to do, in some lines.
+        """Summarise the evidence so far and what to do, in some lines.
 
         Returns
         -------
@@ -208,7 +208,7 @@ class Monitor:
         return "\n".join([*lines, f"Do: {self._ways_out()}"] if self.alarm else lines)
 
     def _ways_out(self) -> str:
-        """What to do after an alarm, of what this search can do."""
+        """List the remedies after an alarm that this search supports."""
         search, ways = self.search, []
         if search._estimates_prevalence and search._outcome.moves:
             ways.append(
@@ -249,7 +249,7 @@ class Monitor:
     ) -> Literal[False] | str:
         """Count a batch of samples, of any size.
 
-        With a ``path`` the batch is added to what the file says by then, so that several monitors and processes can
+        With a ``path`` the batch is added to the present state of the file, so that several monitors and processes can
         share it. An update that fails, such as on a full disk, counts nothing.
 
         Parameters
@@ -313,7 +313,7 @@ class Monitor:
         self._remember(name, sums)
 
     def _recognise(self, name: str, *parts: Array) -> None:
-        """Remember a batch; a ValueError where it was counted before."""
+        """Remember a batch; raise a ValueError where it was counted before."""
         content = b"".join([str(name).encode(), *(part.tobytes() for part in parts)])
         digest = hashlib.sha256(content).hexdigest()[:12]
         if digest in self._seen:
@@ -326,7 +326,7 @@ class Monitor:
     def _rows(
         self, y: ArrayLike | None, pred: Array, cost: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array, Array]:
-        """What each labelled sample adds to the numerator and the denominator, and its cell."""
+        """Compute what each labelled sample adds to the numerator and the denominator, and its cell."""
         if y is None and not self._needs_no_labels:
             raise ValueError(f"y=None is for metrics of predictions alone, and {self.metric.name} needs labels: give y")
         truth = pred if y is None else np.asarray(y)
@@ -354,7 +354,7 @@ class Monitor:
         return weight * top, weight * bottom, cells
 
     def _weights(self, sample_weight: ArrayLike | None, known: BoolArray) -> tuple[Array, BoolArray]:
-        """Weights of the samples that count, and which ones do: a weight of 0 leaves one out."""
+        """Return the weights of the samples that count, and which ones do: a weight of 0 leaves one out."""
         if sample_weight is None and self.search._max_weight is not None:
             warn(
                 f"the search was fitted with sample weights, and {self.demand} is a level of the weighted metric, but "
@@ -377,12 +377,12 @@ class Monitor:
 
     @property
     def _needs_no_labels(self) -> bool:
-        """Whether predictions alone count."""
+        """True where predictions alone count."""
         terms = self._terms
         return terms["tp"] == terms["fp"] and terms["fn"] == terms["tn"]
 
     def _check_both_sides(self, cells: Array) -> None:
-        """A ValueError where labels are probably those of alerts alone."""
+        """Raise a ValueError where labels are probably those of alerts alone."""
         counts = self._whole[:4] + np.bincount(cells, minlength=4)
         if self.audit == 0.0 or self._needs_no_labels or counts[1] + counts[3] or counts.sum() < _ONE_SIDED:
             return
@@ -406,7 +406,7 @@ class Monitor:
         return _amounts(cost, "cost", known)[known]
 
     def _largest_gain(self) -> float:
-        """What a sample adds at most where the level is kept."""
+        """Return the largest amount that a sample can add where the level is kept."""
         gains = gains_of(self._terms, self.side, self.level)
         unseen = 1.0 / self.audit if self.audit else 0.0
         if not self.audit and gains[[1, 3]].any():
@@ -480,7 +480,7 @@ class Monitor:
     # ---------------------------------------------------------------- files
 
     def save(self, path: PathLike) -> None:
-        """Write the state: a file of JSON, some kilobytes, in one step.
+        """Save the state to a JSON file of some kilobytes, in one step.
 
         Parameters
         ----------
@@ -490,7 +490,7 @@ class Monitor:
         write_record(path, KIND, VERSION, self._identity() | {name: _plain(getattr(self, name)) for name in _STATE})
 
     def _identity(self) -> dict[str, Any]:
-        """What makes it this monitor: the model, what is watched, and how."""
+        """Return what identifies this monitor: the model, the constraint and the settings."""
         names = ("classes_", "class_count_", "n_features_in_", "best_score_", "best_threshold_")
         parts = [type(self.search.best_estimator_).__name__, *(str(getattr(self.search, name, "")) for name in names)]
         model = hashlib.sha256(repr(parts).encode()).hexdigest()
@@ -498,7 +498,7 @@ class Monitor:
         return {"model": model, "metric": self.metric.name, **settings}
 
     def _resume(self) -> None:
-        """Take over the state of the file, where there is one."""
+        """Restore the state of the file, where there is one."""
         if self.path is None or not os.path.exists(self.path):
             return
         content = read_record(self.path, KIND, VERSION)
@@ -520,7 +520,7 @@ class Monitor:
 
 
 def retuned(fitted: Any, X: Samples, y: ArrayLike, **fit_params: Any) -> Any:
-    """A search with the model of a fitted one and the threshold that is best on other samples."""
+    """Build a search with the model of a fitted one and the threshold that is best on other samples."""
     if hasattr(fitted, "to_local"):  # one of a cluster
         fitted = fitted.to_local()
     search: Any = clone(fitted)
@@ -540,7 +540,7 @@ _SUMS = ("_since", "_whole")
 
 
 def _read(name: str, value: Any, own: Any) -> Any:
-    """Part of a state, in place of the one that is there; ``None`` where it cannot be that."""
+    """Read a part of a state, in place of the present one; return ``None`` where it does not fit."""
     if isinstance(own, np.ndarray):
         numbers = _numbers(value, (-1 if name == "_values" else own.shape[0], *own.shape[1:]))
         return numbers if numbers is None or name not in _SUMS or (numbers[..., :4] >= 0.0).all() else None
@@ -554,7 +554,7 @@ def _read(name: str, value: Any, own: Any) -> Any:
 
 
 def _numbers(value: Any, shape: tuple[int, ...]) -> Array | None:
-    """Finite numbers in a shape, if these are."""
+    """Convert values to finite numbers in a shape; return ``None`` where they are not."""
     try:
         numbers = np.reshape(value, shape)
     except ValueError:
@@ -563,7 +563,7 @@ def _numbers(value: Any, shape: tuple[int, ...]) -> Array | None:
 
 
 def _amounts(values: ArrayLike, name: str, known: BoolArray) -> Array:
-    """Numbers >= 0 of samples; those of samples that are not ``known`` may be missing."""
+    """Check amounts of samples, numbers >= 0; those of samples that are not ``known`` may be missing."""
     amounts = floats(values, name)
     if amounts.shape != known.shape or not (np.isfinite(amounts[known]) & (amounts[known] >= 0.0)).all():
         raise ValueError(f"{name} must hold a finite number >= 0 for each of {known.size} samples")
@@ -575,7 +575,7 @@ def _plain(value: Any) -> Any:
 
 
 def _exp(log: float) -> float:
-    """Without an overflow."""
+    """Compute the exponential without an overflow."""
     return float(np.exp(min(log, 700.0)))
 
 
@@ -584,7 +584,7 @@ def _check_audit(audit: Any) -> float:
 
 
 def _terms(metric: Any, search: Any) -> dict[str, tuple[float, float]]:
-    """What samples of each cell add to a metric that can be watched on predictions of a search."""
+    """Return what samples of each cell add to a metric that can be monitored on predictions of a search."""
     terms, several = terms_of(metric), search.null_class_ is None
     if terms is None:
         raise ValueError(
@@ -601,7 +601,7 @@ def _terms(metric: Any, search: Any) -> dict[str, tuple[float, float]]:
 
 
 def _known(labels: Array) -> BoolArray:
-    """Which labels are there."""
+    """Mark the labels that are present."""
     if labels.dtype == object:
         # NaN is not equal to itself, and whether pandas.NA is, is missing as well.
         same = [label is not None and label == label for label in labels]
@@ -614,7 +614,7 @@ def _ratio(top: float, bottom: float) -> float:
 
 
 def _of_share(ones: float, trials: float, alpha: float) -> tuple[float, float]:
-    """Shares at which a mixture of all others is no more than ``1 / alpha`` times as likely, whenever one looks."""
+    """Find the shares at which a mixture of all others is at most ``1 / alpha`` times as likely, whenever one looks."""
     zeros, most = trials - ones, -np.log(alpha)
     mixture = betaln(ones + 0.5, zeros + 0.5) - betaln(0.5, 0.5)
 
@@ -627,7 +627,7 @@ def _of_share(ones: float, trials: float, alpha: float) -> tuple[float, float]:
 
 
 def _asymptotic(sums: Array, alpha: float, counted: float) -> tuple[float, float]:
-    """Values whose sum ``top - value bottom`` a normal mixture leaves room for (Waudby-Smith and others, 2024)."""
+    """Find the values whose sum ``top - value bottom`` a normal mixture allows (Waudby-Smith and others, 2024)."""
     top, bottom, tops, products, bottoms = sums[4:]
     scale = counted * (2.0 * np.log(1.0 / alpha) + np.log(2.0 * np.log(1.0 / alpha) + 1.0)) / _NARROWEST
     room = 2.0 * (scale + 1.0) / scale * np.log(np.sqrt(scale + 1.0) / alpha) if counted else np.inf

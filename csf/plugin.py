@@ -77,13 +77,13 @@ __all__ = [
 
 
 def weight_argument(base: Estimator) -> str | None:
-    """Name of the argument of the base's ``fit`` that takes sample weights, or ``None``."""
+    """Return the name of the argument of the base's ``fit`` that takes sample weights, or ``None``."""
     prefix, last = last_step(base)
     return f"{prefix}sample_weight" if has_fit_parameter(last, "sample_weight") else None
 
 
 class PlainTrainer(Trainer):
-    """Trains a base on the user's labels, without costs; its scores come from the first of some methods."""
+    """Trainer of a base on the user's labels, without costs; its scores come from the first of some methods."""
 
     def __init__(self, base: Estimator, fold: Fold, methods: Sequence[str]) -> None:
         self.base, self.fold, self.methods = base, fold, methods
@@ -96,13 +96,13 @@ class PlainTrainer(Trainer):
         return Training(clone(self.base).fit(X, y, **fold.fit_params))
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
-        """Scores of a part; see `Trainer.predict`."""
+        """Predict the scores of a part; see `Trainer.predict`."""
         at = self.fold.test if part == "test" else self.fold.train
         return respond_to_labels(training.model, safe_indexing(self.fold.task.X, at), self.fold.task, self.methods)
 
 
 def respond_to_labels(model: Estimator, X: Samples, task: Task, methods: Sequence[str]) -> Response:
-    """Response of a classifier that has learnt the user's labels."""
+    """Build the response of a classifier that was trained on the user's labels."""
     labels = task.user_labels
     if labels.n_alike is None:
         score = positive_score(model, X, labels.positive, methods)
@@ -119,7 +119,7 @@ def respond_to_labels(model: Estimator, X: Samples, task: Task, methods: Sequenc
 
 
 def check_all_classes(labels: Labels, codes: IntArray, weight: Array | None, owner: str) -> None:
-    """A ValueError unless all classes have samples of positive weight."""
+    """Raise a ValueError unless all classes have samples of positive weight."""
     if labels.n_alike is None:
         check_both_classes(codes > 0, weight, owner)
         return
@@ -136,7 +136,7 @@ def check_all_classes(labels: Labels, codes: IntArray, weight: Array | None, own
 
 @dataclass(frozen=True, eq=False)
 class PooledScores:
-    """Out-of-fold scores of two classes, fold after fold, calibrated where that is asked for."""
+    """Out-of-fold scores of two classes, fold after fold, optionally calibrated."""
 
     folds: list[Fold]
     scores: list[Array]
@@ -145,7 +145,7 @@ class PooledScores:
 
     @classmethod
     def of(cls, model: PooledThresholdClassifier, labels: Labels, folds: list[Fold], results: list[FoldResult]) -> Self:
-        """Scores of the trainings of one setting."""
+        """Pool the scores of the trainings of one setting."""
         truth, weight, _ = pool_held_out(folds)
         scores: list[Any] = [each.score for each in results]
         model._check_scores(pooled(scores))
@@ -160,7 +160,7 @@ class PooledScores:
 
     @property
     def fold_curves(self) -> tuple[ThresholdCurve, ...]:
-        """All thresholds of each fold in which both classes weigh something."""
+        """All thresholds of each fold in which both classes have positive weight."""
         curves = []
         for fold, score in zip(self.folds, self.scores):
             truth, weight = fold.y_test > 0, fold.weight_test
@@ -170,7 +170,7 @@ class PooledScores:
         return tuple(curves)
 
     def rank(self, model: PlugInClassifier) -> tuple[float, ...]:
-        """How good the best threshold is; smaller is better."""
+        """Return the rank of the best threshold by violation, then value; smaller is better."""
         cut = model._best_cut(self.curve)
         return rank(violation_of(model._aim, cut), cut.value)
 
@@ -180,7 +180,7 @@ class PooledScores:
         model._set_threshold(self)
 
     def rule(self, model: PooledThresholdClassifier) -> ThresholdRule:
-        """The threshold with its score."""
+        """Build the rule of the threshold with its score."""
         return ThresholdRule.of(
             model.estimator_,
             known=self.labels.classes,
@@ -214,7 +214,7 @@ class PooledClassScores:
         self.store.add_trial(_KEY, self.trial, score, decided, codes)
 
     def rank(self, model: PlugInClassifier) -> tuple[float, ...]:
-        """How good the tuned rule is; smaller is better."""
+        """Return the rank of the tuned rule by its value; smaller is better."""
         return rank(0.0, float(self.metric.value(np.array(self.trial.tuned))))
 
     def publish(self, model: PlugInClassifier) -> None:
@@ -229,7 +229,7 @@ class PooledClassScores:
         model._assessor = partial(assess_class, self.store, self.metric, _RULE, seed, chosen=False)
 
     def rule(self, model: PlugInClassifier) -> RuleOfClasses:
-        """The rule with what it reads."""
+        """Build the rule with the probabilities that it reads."""
         known = np.asarray(model.estimator_.classes_)
         return RuleOfClasses(model.estimator_, self.labels.classes, known, model.rule_, calibrator=model.calibrator_)
 
@@ -241,7 +241,7 @@ _base_gives_probabilities = base_has("predict_proba")
 
 
 def _has_classes_alike(self: Any) -> bool:
-    """Whether three or more classes were learnt, about which a rule decides."""
+    """Check whether three or more classes were learnt, about which a rule decides."""
     return isinstance(getattr(self, "_rule", None), RuleOfClasses)
 
 
@@ -254,7 +254,7 @@ def _gives_probabilities(self: Any) -> bool:
 
 
 class PooledThresholdClassifier(ThresholdClassifier):
-    """Base class of classifiers with a threshold on a base's score, found on out-of-fold scores.
+    """Base class of classifiers with a threshold on a base's score, chosen on out-of-fold scores.
 
     Subclasses have the parameters ``base``, ``metric``, ``cv``, ``calibration``, ``pos_label``, ``n_jobs`` and
     ``random_state``, and write `_best_cut` and `_response_methods`.
@@ -290,21 +290,21 @@ class PooledThresholdClassifier(ThresholdClassifier):
 
     @abstractmethod
     def _best_cut(self, curve: ThresholdCurve) -> Cut:
-        """Cut of a `ThresholdCurve` of out-of-fold scores."""
+        """Choose the threshold of a `ThresholdCurve` of out-of-fold scores."""
 
     @abstractmethod
     def _response_methods(self) -> tuple[str, ...]:
-        """Names of the methods of the base that may give the score, in order of preference."""
+        """List the methods of the base that may give the score, in order of preference."""
 
     def _choose(self, curve: ThresholdCurve) -> Cut:
-        """Cut of the pooled curve; subclasses that have more to store do it here."""
+        """Choose the threshold of the pooled curve; subclasses that have more to store do it here."""
         return self._best_cut(curve)
 
     def _check_parameters(self) -> None:
-        """Hook for checks before any fitting."""
+        """Check parameters before any fitting; a hook for subclasses."""
 
     def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
-        """Find the threshold on out-of-fold scores, then fit the base to everything.
+        """Choose the threshold on out-of-fold scores, then fit the base to everything.
 
         Parameters
         ----------
@@ -352,17 +352,17 @@ class PooledThresholdClassifier(ThresholdClassifier):
         return self
 
     def _read(self, y: ArrayLike) -> tuple[Labels, IntArray]:
-        """Labels and their codes."""
+        """Read the labels and their codes."""
         return read_labels(y, pos_label=self.pos_label)
 
     def _settings(self) -> list[dict[str, Any]]:
-        """Settings of the base's parameters."""
+        """List the settings of the base's parameters."""
         return [{}]
 
     def _train(
         self, task: Task, settings: list[dict[str, Any]], split_params: dict[str, Any]
     ) -> tuple[list[Fold], list[list[FoldResult]]]:
-        """Folds, and for each setting what its trainings say about samples that they have not seen."""
+        """Train each setting on each fold. Return the folds, and the held-out results of each setting."""
         methods = self._response_methods()
         if self._is_prefit():
             check_is_fitted(self.base)
@@ -381,14 +381,14 @@ class PooledThresholdClassifier(ThresholdClassifier):
             return folds, [[next(results) for _ in folds] for _ in bases]
 
     def _pool(self, labels: Labels, folds: list[Fold], results: list[FoldResult]) -> Any:
-        """What the scores of one setting say together."""
+        """Pool the scores of one setting."""
         return PooledScores.of(self, labels, folds, results)
 
     def _check_scores(self, score: Array) -> None:
-        """Hook for checks of the pooled scores, before any calibration."""
+        """Check the pooled scores before any calibration; a hook for subclasses."""
 
     def _forget(self) -> None:
-        """Drop what an earlier fit found: another number of classes has other attributes."""
+        """Drop the attributes of an earlier fit: another number of classes has others."""
         own = ("_rule", "_assessor", "_assessment")
         for name in [name for name in vars(self) if name in own or name.endswith("_")]:
             del vars(self)[name]
@@ -397,7 +397,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
         return isinstance(self.cv, str) and self.cv == "prefit"
 
     def _route_with(self, weight: Array | None, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Arguments for the base's ``fit``, sample weights among them where it takes them, and for the splitter."""
+        """Split arguments into those of the base's ``fit``, with weights where it takes them, and of the splitter."""
         if isinstance(self.base, type) or not hasattr(self.base, "fit"):
             raise TypeError(f"base must be a classifier object with fit, got {self.base!r}")
         if routing_enabled():
@@ -409,7 +409,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
         return fit_params, split_params
 
     def _set_threshold(self, pooled: PooledScores) -> None:
-        """Everything that is learnt from the pooled scores."""
+        """Set everything that is learnt from the pooled scores."""
         self.calibrator_, self.curve_ = pooled.calibrator, pooled.curve
         cut = self._choose(self.curve_)
         self.threshold_, self.best_score_ = cut.threshold, cut.value
@@ -425,7 +425,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
 
     @available_if(_has_a_threshold)
     def positive_score(self, X: Samples) -> Array:
-        """Score of the positive class of two, the one that `threshold_` is for: larger means more likely positive.
+        """Compute the positive class's score, which `threshold_` applies to: larger is more likely positive.
 
         Parameters
         ----------
@@ -435,7 +435,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The base's score, calibrated where a calibration was asked for.
+            The base's score, calibrated if the classifier calibrates.
         """
         check_is_fitted(self)
         return self._rule.scored(X)[1]
@@ -457,7 +457,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
         return self._rule.predict(X)
 
     def decision_function(self, X: Samples) -> Array:
-        """Distance of the score from `threshold_`, positive exactly where ``classes_[1]`` is predicted.
+        """Compute the score minus `threshold_`, positive exactly where ``classes_[1]`` is predicted.
 
         Parameters
         ----------
@@ -475,7 +475,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Samples) -> Array:
-        """Probabilities of the base, or calibrated ones; neither a threshold nor a rule changes them.
+        """Predict the probabilities of the base, or calibrated ones; neither a threshold nor a rule changes them.
 
         Parameters
         ----------
@@ -595,8 +595,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
 
     See Also
     --------
-    threshold_curve : The cuts of given scores, without any fitting.
-    LinearRule : What decides about three or more classes.
+    threshold_curve : The thresholds of given scores, without any fitting.
+    LinearRule : The rule that decides about three or more classes.
     BisectionPlugIn, FrankWolfePlugIn : Thresholds that follow from probabilities and the metric.
 
     Notes
@@ -785,7 +785,7 @@ class BisectionPlugIn(ProbabilityThresholdClassifier):
 
 @with_parameters
 class FrankWolfePlugIn(ProbabilityThresholdClassifier):
-    """Classifier with the best single threshold that Frank-Wolfe meets for a metric concave in the two rates.
+    """Classifier with the best single threshold that Frank-Wolfe visits for a metric concave in the two rates.
 
     Parameters
     ----------
@@ -864,7 +864,7 @@ class FrankWolfePlugIn(ProbabilityThresholdClassifier):
 class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
     """Classifier that draws one of the thresholds of a Frank-Wolfe mixture for every sample it predicts.
 
-    Same parameters and attributes as `FrankWolfePlugIn`, except as said below. It has no ``decision_function``: no
+    Same parameters and attributes as `FrankWolfePlugIn`, with the exceptions below. It has no ``decision_function``: no
     number decides the prediction.
 
     Parameters
@@ -922,7 +922,7 @@ class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
         )
 
     def positive_probability(self, X: Samples) -> Array:
-        """Probability with which each sample is predicted positive.
+        """Compute the probability with which each sample is predicted positive.
 
         Parameters
         ----------

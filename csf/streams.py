@@ -111,7 +111,7 @@ class ChunkIterator(Iterator[Chunk]):
 
     @abstractmethod
     def _size(self) -> int:
-        """Size of the source, in units of the progress bar."""
+        """Return the size of the source, in units of the progress bar."""
 
     @abstractmethod
     def _read(self, place: Any) -> Iterator[tuple[Samples, Array, Any, int]]:
@@ -121,7 +121,7 @@ class ChunkIterator(Iterator[Chunk]):
         """
 
     def __next__(self) -> Chunk:
-        """The next chunk ``(X, y)``."""
+        """Return the next chunk ``(X, y)``."""
         if self._chunks is None:
             self._chunks = self._remaining()
         try:
@@ -155,7 +155,7 @@ class ChunkIterator(Iterator[Chunk]):
 
 
 class ArrayChunks(ChunkIterator):
-    """Go through arrays in chunks, in their order.
+    """Chunks of arrays, in their order.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ _BUFFER = 1 << 16
 
 
 class ParquetChunks(ChunkIterator):
-    """Read a Parquet file in chunks, in memory that does not depend on its length.
+    """Chunks of a Parquet file, in memory that does not depend on its length.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class ParquetChunks(ChunkIterator):
         return reading(self.path, "a Parquet file")
 
     def _check_columns(self, columns: list[str], kinds: Sequence[Any], features: Iterable[str] | None) -> list[str]:
-        """Names of the features, after a check that they and the target are there and hold numbers."""
+        """Return the names of the features; check that they and the target are there and hold numbers."""
         import pyarrow.types as types
 
         if isinstance(features, str) or not isinstance(features, (Sequence, np.ndarray, NoneType)):
@@ -331,7 +331,7 @@ class ParquetChunks(ChunkIterator):
                 yield *_joined(waiting), row, row
 
     def _batches(self, file: ParquetFile, start: int) -> Iterator[RecordBatch]:
-        """Batches of rows from ``start`` on; row groups before it are not read."""
+        """Yield batches of rows from ``start`` on; row groups before it are not read."""
         group, first = 0, 0
         with self._reading():
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
@@ -353,7 +353,7 @@ class ParquetChunks(ChunkIterator):
             skip = max(skip - batch.num_rows, 0)
 
     def _arrays(self, batch: RecordBatch, row: int) -> Chunk:
-        """Numbers and labels of a batch that begins at a row."""
+        """Convert a batch that begins at a row to numbers and labels."""
         import pyarrow as pa
 
         X = np.empty((batch.num_rows, len(self.features)))
@@ -382,7 +382,7 @@ def _texts(types: Any) -> tuple[Callable[[Any], bool], ...]:
 
 
 def _joined(parts: list[Chunk]) -> Chunk:
-    """One pair of arrays out of several."""
+    """Join several pairs of arrays."""
     if len(parts) == 1:
         return parts[0]
     X, y = (np.concatenate(arrays) for arrays in zip(*parts))
@@ -400,7 +400,7 @@ _load: Callable[..., tuple[Any, Array]] = load_svmlight_file
 
 
 class SvmlightChunks(ChunkIterator):
-    """Read an svmlight file in chunks, in memory that does not depend on its length.
+    """Chunks of an svmlight file, in memory that does not depend on its length.
 
     Parameters
     ----------
@@ -622,7 +622,7 @@ def fit_stream(
 
 
 def save_stream(path: PathLike, learner: Estimator, chunks: ChunkIterator) -> None:
-    """Keep a learner and its place in a stream in a file.
+    """Save a learner and its place in a stream to a file.
 
     The file is written beside ``path`` and moved there, so that a crash leaves the one before.
 
@@ -665,7 +665,7 @@ def save_stream(path: PathLike, learner: Estimator, chunks: ChunkIterator) -> No
 
 
 def load_stream(path: PathLike) -> tuple[Estimator, ChunkIterator]:
-    """Learner and stream of a file of `save_stream`; both go on as if they had never stopped.
+    """Load the learner and the stream of a file of `save_stream`; both go on as if they had never stopped.
 
     Parameters
     ----------
@@ -695,7 +695,7 @@ def load_stream(path: PathLike) -> tuple[Estimator, ChunkIterator]:
 
 
 def _check_whole(file: IO[bytes], path: str) -> None:
-    """Refuse a file whose content and checksum differ; else go to its beginning."""
+    """Raise a ValueError where a file's content and checksum differ; else go to its beginning."""
     size = os.path.getsize(path)
     file.seek(max(size - _END, 0))
     end = file.read()
@@ -760,7 +760,7 @@ class PrequentialResult:
         return self.curve(self.metric, window=self.window)
 
     def curve(self, metric: str | Metric, *, window: int | None = None) -> FloatArray:
-        """Any metric at each record.
+        """Compute any metric at each record.
 
         Parameters
         ----------
@@ -793,7 +793,7 @@ def prequential(
     classes: ArrayLike | None = None,
     pos_label: Label = None,
 ) -> PrequentialResult:
-    """Let a learner predict each chunk of a stream before it learns it, and count what it predicts.
+    """Let a learner predict each chunk of a stream before it learns it, and count its predictions.
 
     Parameters
     ----------
@@ -875,7 +875,7 @@ def _check_window(window: int | None, every: int) -> int | None:
 
 
 def _pieces(chunks: Iterable[Chunk], every: int) -> Iterator[Chunk]:
-    """The chunks, cut where a record is due."""
+    """Yield the chunks, split where a record is due."""
     n_examples = 0
     for X, y in chunks:
         y = np.asarray(y)
@@ -908,7 +908,7 @@ def _positive(learner: Estimator, y: Array, pos_label: Label) -> Label:
 
 
 def _confusion(y: Array, predicted: Array, positive: Label) -> IntArray:
-    """Counts of true and false positives, false and true negatives."""
+    """Count true and false positives, false and true negatives."""
     return np.bincount(2 * (predicted != positive) + (y != positive), minlength=4)
 
 

@@ -1,4 +1,4 @@
-"""What every package needs: checks, types, files, messages, threads, compiled loops, scikit-learn's private names.
+"""Code that every package needs: checks, types, files, messages, threads, compiled loops, scikit-learn's private names.
 
 ``import csf`` loads this file, and nothing else of csf.
 """

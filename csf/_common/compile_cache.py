@@ -1,9 +1,9 @@
-"""Where compiled code is kept: the one decision for all kernels.
+"""Cache folder of compiled code, chosen in one place for all kernels.
 
-numba by itself would keep it in the package, where it outlives an uninstalled csf, take it as fresh when a kernel's
-helpers in another file have changed, and refuse to compile on a machine where nothing can be written. So csf gives it
-a folder named after the files that hold kernels: below ``NUMBA_CACHE_DIR``, else below the user's cache folder. Where
-neither can be written, every process compiles again.
+By default numba keeps compiled code in the package. There it outlives an uninstalled csf, counts as fresh although a
+kernel's helpers in another file have changed, and refuses to compile on a machine where the package is read-only. So
+csf gives numba a folder named after the files that hold kernels: below ``NUMBA_CACHE_DIR``, else below the user's cache
+folder. Where neither is writable, every process compiles again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HOLDS_KERNELS = re.compile(rb"^@njit\b|^def (?:njit|compiled)\b", re.MULTILINE)
 
 
 def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any) -> Callable[..., Any]:
-    """`numba.njit` whose compiled code, if cached, is kept where csf keeps it."""
+    """Compile a function with `numba.njit` and keep its code, if cached, in the folder of csf."""
     made: Any = numba.njit(**options)(function)
     folder = _folder() if cache and made is not function else None
     if folder is not None:
@@ -50,7 +50,7 @@ def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any
 
 @once
 def _folder() -> Path | None:
-    """Folder for the code compiled from these kernels by this numba, or ``None``."""
+    """Return the folder for code that this numba version compiles from these kernels, or ``None``."""
     package = Path(__file__).parents[1]
     sources = {path: path.read_bytes() for path in sorted(package.rglob("*.py"))}
     if not sources:  # in an archive
@@ -71,7 +71,7 @@ def _folder() -> Path | None:
 
 
 def _use(folder: Path) -> Path:
-    """A folder that can be written, beside which those that were not used for longest are cleared."""
+    """Return the folder if it is writable, and clear the folders beside it that were not used for longest."""
     new = not folder.is_dir()
     # Cached code is unpickled: what csf makes, nobody else may write to.
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -87,10 +87,10 @@ def _use(folder: Path) -> Path:
 
 
 class _Cache(FunctionCache):
-    """A cache that may be lost: what cannot be read is compiled, what cannot be written is not kept."""
+    """Cache that may be damaged: unreadable code is compiled again, and code that cannot be written is not kept."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Compiled code of the signature, or ``None``."""
+        """Load the compiled code of a signature; return ``None`` where there is none."""
         with suppress(Exception):  # unpickling half a file raises anything
             found = super().load_overload(sig, target_context)
             # Processes that compile different signatures at once may have given their files the same name.
@@ -101,6 +101,6 @@ class _Cache(FunctionCache):
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep compiled code, if there is room."""
+        """Save compiled code where that is possible."""
         with suppress(Exception):  # numba at times has no object code to give
             super().save_overload(sig, data)

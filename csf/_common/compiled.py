@@ -1,4 +1,4 @@
-"""Compiled loops: numba is imported when the first of them is called, not before.
+"""Compiled loops that import numba when the first of them is called, not before.
 
 Importing csf, and predicting with most of its models, needs no compiled code and so no numba.
 """
@@ -22,7 +22,7 @@ _LOCK = Lock()
 
 
 def njit(*, cache: bool = True, **options: Any) -> Callable[[Loop], Loop]:
-    """`numba.njit` that waits for the first call; ``cache`` keeps the code for other processes, see `compile_cache`."""
+    """Delay `numba.njit` until the first call; ``cache`` keeps the code for other processes, see `compile_cache`."""
 
     def decorate(function: Loop) -> Loop:
         return cast(Loop, Kernel(cast(FunctionType, function), cache, options))
@@ -31,7 +31,7 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Loop], Loop]:
 
 
 class Kernel:
-    """A function that is compiled when it is first called."""
+    """Function that is compiled when it is first called."""
 
     __name__: str
 
@@ -45,7 +45,7 @@ class Kernel:
         return (self._dispatcher or self.dispatcher())(*arguments)
 
     def dispatcher(self) -> Callable[..., Any]:
-        """numba's own object, in which other kernels can be inlined; the same each time."""
+        """Return numba's dispatcher, which other kernels can inline; it is the same object each time."""
         with _LOCK:
             return self._made()
 
@@ -69,7 +69,7 @@ class Kernel:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """Global names that a function reads, in nested functions too."""
+    """Collect the global names that a function and its nested functions read."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -77,7 +77,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _found(module: str, name: str) -> Any:
-    """The kernel of another process, by its name."""
+    """Look up the kernel of another process by its name."""
     from importlib import import_module
 
     return getattr(import_module(module), name)
@@ -87,7 +87,7 @@ def _found(module: str, name: str) -> Any:
 
 
 def stacked(pieces: Sequence[Samples]) -> Samples:
-    """Rows of all pieces, one below the other; sparse if one of them is."""
+    """Stack the rows of all pieces; the result is sparse if one of them is."""
     if len(pieces) == 1:
         return pieces[0]
     if any(map(issparse, pieces)):
@@ -98,14 +98,14 @@ def stacked(pieces: Sequence[Samples]) -> Samples:
 # Kernels take samples as a tuple, ``(X,)`` or ``(data, indices, indptr)``. numba knows the length of a tuple when it
 # compiles and leaves out the branches of the other kind, so that one kernel serves both at full speed.
 def parts(X: Samples) -> tuple[Array, ...]:
-    """Samples as kernels take them: one array, or values, columns and ends of sparse rows."""
+    """Return samples in the form that kernels take: one array, or the data, indices and row pointers of sparse rows."""
     return (X.data, X.indices, X.indptr) if issparse(X) else (X,)
 
 
 # Places are unsigned: for signed ones the compiler allows for places counted from the end, which is slower.
 @njit(cache=True, nogil=True)
 def row_at(X, i) -> tuple[Any, ...]:
-    """Row i: its values, and their columns if it is sparse."""
+    """Return the values of row i, and their columns if it is sparse."""
     if len(X) == 1:
         return (X[0][np.uint64(i)],)
     data, indices, indptr = X
@@ -115,9 +115,9 @@ def row_at(X, i) -> tuple[Any, ...]:
 
 @njit(cache=True, nogil=True)
 def row_and_bounds(X, i) -> tuple[tuple[Any, ...], Any, Any]:
-    """Arrays that hold row i, as `row_at` has them but not cut, with the row's first place and the one behind its last.
+    """Return the arrays that hold row i, without slicing, with the start of the row in them and its end.
 
-    To cut the arrays of a sparse row takes half as long as a product with its few values.
+    Slicing the arrays of a sparse row takes half as long as a product with its few values.
     """
     if len(X) == 1:
         values = X[0][np.uint64(i)]
@@ -128,7 +128,7 @@ def row_and_bounds(X, i) -> tuple[tuple[Any, ...], Any, Any]:
 
 @njit(cache=True, nogil=True)
 def column_of(row, k) -> Any:
-    """Column of value k of a row."""
+    """Return the column of value k of a row."""
     if len(row) == 1:
         return k
     return np.uint64(row[1][k])

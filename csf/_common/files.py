@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, read with errors that name the file, and cells that no spreadsheet runs."""
+"""Files that are written completely or not at all, errors that name the file, and cells that no spreadsheet runs."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 @contextmanager
 def replaced(path: PathLike, mode: str = "w", **options: Any) -> Iterator[Any]:
-    """Open a file that takes the place of ``path`` when the block has ended well.
+    """Open a file that replaces ``path`` when the block has ended without an error.
 
     It is written beside ``path`` and moved there at the end. Whatever happens before (an error, a full disk, Ctrl-C,
-    the end of the process), ``path`` stays as it was. Links are followed, and the permissions of a file that is
-    replaced stay. What is not a file (a pipe, a device) is written as it is.
+    the end of the process), ``path`` stays as it was. Links are followed, and the permissions of a replaced file stay.
+    Anything but a regular file (a pipe, a device) is written in place.
     """
     if mode == "w":
         options = {"encoding": "utf-8"} | options
@@ -68,7 +68,7 @@ def replaced(path: PathLike, mode: str = "w", **options: Any) -> Iterator[Any]:
 
 @contextmanager
 def _written(temporary: str, mode: str, known: os.stat_result | None, options: dict[str, Any]) -> Iterator[Any]:
-    """Open a new file with the permissions of the known one, and have it on the disk when the block ends."""
+    """Open a new file with the permissions of the known one, and flush it to the disk when the block ends."""
 
     def private(name: str, flags: int) -> int:
         return os.open(name, flags | os.O_EXCL, 0o666 if known is None else 0o600)
@@ -85,10 +85,10 @@ def _written(temporary: str, mode: str, known: os.stat_result | None, options: d
 
 @contextmanager
 def locked(path: PathLike) -> Iterator[None]:
-    """Context in which no other process that asks for it reads and writes the files of the same folder.
+    """Lock a folder: no other process that asks for the lock reads or writes its files meanwhile.
 
-    It is the folder that is locked: a file that is replaced would leave its lock behind, and a lock that is a file
-    would outlive a process that is killed. Where there are no such locks nothing waits.
+    The lock is on the folder. A lock on a file would vanish when the file is replaced, and a separate lock file would
+    outlive a process that is killed. Where the system has no such locks, nothing waits.
     """
     if fcntl is None:
         yield
@@ -126,7 +126,7 @@ def write_record(path: PathLike, kind: str, version: int, content: dict[str, Any
 
 
 def read_record(path: PathLike, kind: str, version: int) -> dict[str, Any]:
-    """Content of a file written by `write_record`, or a ValueError that says what the file is instead."""
+    """Read a file written by `write_record`; raise a ValueError that says what the file is instead."""
     path = os.fsdecode(path)
     with open(path, "rb") as file:
         raw = file.read()
@@ -159,7 +159,7 @@ def _checksum(content):
 
 
 def _distinct(pairs):
-    """Dict of a JSON object whose keys all differ."""
+    """Build the dict of a JSON object; raise a ValueError where a key occurs twice."""
     content = dict(pairs)
     if len(content) < len(pairs):
         raise ValueError("a key occurs twice")
@@ -173,7 +173,7 @@ _UNOPENED = (FileNotFoundError, IsADirectoryError, PermissionError)
 
 @contextmanager
 def reading(path: PathLike, kind: str, error: type[Exception] = ValueError) -> Iterator[None]:
-    """Context in which a library reads a file: whatever it raises becomes one kind of error that names the file.
+    """Convert any error of a library that reads a file into one kind of error that names the file.
 
     A damaged file can fail anywhere in a library, with any error. Files that cannot be opened at all keep their
     OSError.
@@ -190,7 +190,7 @@ def reading(path: PathLike, kind: str, error: type[Exception] = ValueError) -> I
 
 
 def read_arrays(path: PathLike, error: type[Exception] = ValueError) -> tuple[Samples, dict[str, Array]]:
-    """Samples (float64) and all arrays of an ``.npz`` file.
+    """Read the samples (as float64) and all arrays of an ``.npz`` file.
 
     It holds ``y``, and ``X`` or the parts ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``.
     """
@@ -219,7 +219,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def cell(value: object) -> object:
-    """A value for a CSV file; a text that a spreadsheet would run as a formula (no numeral) gets an apostrophe."""
+    """Return a value for a CSV file; text that a spreadsheet would run as a formula (no numeral) gets an apostrophe."""
     if not isinstance(value, str) or not value.startswith(_FORMULA):
         return value
     try:

@@ -1,4 +1,4 @@
-"""What makes one search, metric or strategy another one than the next: descriptions that every process agrees on."""
+"""Identity of searches, metrics and strategies: descriptions that every process agrees on."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _COUNTS = ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount")
 
 
 def fingerprint(content: object) -> str:
-    """Hash of `describe`: the same in every process for the same content, and another one for other content."""
+    """Hash the result of `describe`: equal in every process for equal content, different for different content."""
     return hashlib.sha256(json.dumps(describe(content)).encode()).hexdigest()
 
 
 def named(part: object) -> list[str]:
-    """What a file says of an object that is to be given again: its text without memory addresses, its fingerprint."""
+    """Describe an object that has to be passed again: its text without memory addresses, and its fingerprint."""
     return [re.sub(r" at 0x[0-9a-fA-F]+", "", repr(part)), fingerprint(part)]
 
 
 def describe(content: object) -> list[Any]:
-    """Plain description of estimators, functions, arrays and values that is the same in every process.
+    """Describe estimators, functions, arrays and values in the same plain way in every process.
 
     Values of different types differ (1, 1.0 and True). Functions count by their names and code, by their default
     arguments, by what they enclose, by the instance they are bound to, and by the plain values and the functions of
@@ -44,13 +44,13 @@ def describe(content: object) -> list[Any]:
 
 
 class _Describer:
-    """One walk through an object; knows what it is inside of, and functions that it has met."""
+    """One walk through an object, which keeps track of the objects around the current part and of functions seen."""
 
     def __init__(self) -> None:
         self.around, self.functions = [], {}
 
     def of(self, part: Any) -> Any:
-        """Description of a part."""
+        """Describe a part."""
         kind = type(part)
         if kind in _PLAIN:
             return [kind.__name__, repr(part)]
@@ -92,7 +92,7 @@ class _Describer:
     # ---------------------------------------------------------------- code
 
     def _code(self, part):
-        """Description of a function, method, class or module; ``None`` for others."""
+        """Describe a function, method, class or module; return ``None`` for others."""
         if isinstance(part, FunctionType):
             if id(part) not in self.functions:  # functions call functions: each is read once
                 self.functions[id(part)] = part, _digest(self._function(part))
@@ -118,7 +118,7 @@ class _Describer:
         return [*self._each(parts), *_in_order(self._read_globals(function, function.__code__))]
 
     def _read_globals(self, function, code):
-        """Global variables that code may read and that could change what it does."""
+        """Yield the global variables that code may read and that could change what it does."""
         known = function.__globals__
         for name in code.co_names:
             value = known.get(name)
@@ -168,7 +168,7 @@ class _Describer:
 
 
 def _in_order(parts):
-    """Descriptions in an order that does not depend on where they come from."""
+    """Sort descriptions, so that their order does not depend on where they come from."""
     return sorted(parts, key=json.dumps)
 
 
@@ -193,7 +193,7 @@ def _cell(cell):
 
 
 def _is_plain(value):
-    """Whether a value holds nothing but numbers, texts and containers of these."""
+    """Check that a value holds nothing but numbers, texts and containers of these."""
     if isinstance(value, tuple | list | set | frozenset):
         return all(map(_is_plain, value))
     if type(value) is dict:
@@ -204,5 +204,5 @@ def _is_plain(value):
 
 
 def _is_cache(kind, name):
-    """Whether an attribute is a `cached_property`, which may have been read or not."""
+    """Check whether an attribute is a `cached_property`, whose value may be there or not."""
     return isinstance(getattr(kind, name, None), cached_property)

@@ -1,4 +1,4 @@
-"""What users read: names that were probably meant, and warnings that point at their own line."""
+"""Messages to users: suggestions for misspelt names, and warnings that point at the user's line."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _ALIKE = 0.65
 
 
 def did_you_mean(name: object, known: Iterable[Any], aliases: dict[str, str] | None = None) -> str:
-    """Sentence, after a space, that offers the name which was probably meant; empty where none is like it.
+    """Suggest the name that was probably meant, in a sentence after a space; return "" where no name is similar.
 
-    ``aliases`` are names in other libraries, in small letters and digits alone, and what they are called here.
+    ``aliases`` maps names in other libraries, in lower-case letters and digits only, to names in csf.
     """
     known = list(known)
     for other in known:
@@ -42,9 +42,9 @@ def did_you_mean(name: object, known: Iterable[Any], aliases: dict[str, str] | N
 
 
 def called_elsewhere(**names: str) -> Callable[[type[Kind]], type[Kind]]:
-    """Decorator of a class: arguments by their names in other libraries are errors that say what to write.
+    """Decorate a class so that arguments by their names in other libraries are errors that say what to write.
 
-    The signature stays as it is, so that scikit-learn and editors see the arguments that there are.
+    The signature stays as it is: scikit-learn and editors see the arguments that exist.
     """
 
     def decorate(kind: type[Kind]) -> type[Kind]:
@@ -63,9 +63,9 @@ def called_elsewhere(**names: str) -> Callable[[type[Kind]], type[Kind]]:
 
 
 def look_up(name: object, registry: dict[str, Entry], what: str, more: str) -> Entry:
-    """Entry of a registry, or a ValueError with the names that are accepted and the one that was probably meant.
+    """Look up a registry entry; raise a ValueError with the accepted names and the one that was probably meant.
 
-    ``what`` the entries are, such as ``"metric"``; ``more`` says what is accepted besides names.
+    ``what`` names the kind of entry, such as ``"metric"``; ``more`` says what is accepted besides names.
     """
     if isinstance(name, str) and name in registry:
         return registry[name]
@@ -74,7 +74,7 @@ def look_up(name: object, registry: dict[str, Entry], what: str, more: str) -> E
 
 
 def _plain(name):
-    """Small letters, digits and points alone."""
+    """Reduce a name to lower-case letters, digits and points."""
     return re.sub(r"[^a-z0-9.]", "", name.casefold())
 
 
@@ -83,7 +83,7 @@ _BETWEEN = {"csf", "sklearn", "joblib", "contextlib", "functools", "threading", 
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the innermost line outside csf and outside what calls it for the user."""
+    """Warn at the innermost line outside csf and outside the libraries that call it for the user."""
     inner = sys._getframe(1)
     # A worker thread has no line of the user's: the main thread waits for it at one.
     main = sys._current_frames().get(threading.main_thread().ident or 0)
@@ -100,7 +100,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def _outside(frame: FrameType | None) -> FrameType | None:
-    """Innermost frame from this one on that belongs to none of the packages between; ``None`` without one."""
+    """Find the innermost frame, from this one on, outside csf and the libraries that call it; ``None`` without one."""
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         frame = frame.f_back
     return frame

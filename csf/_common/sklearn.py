@@ -1,4 +1,4 @@
-"""The only file that touches scikit-learn's private names, and those that some versions lack."""
+"""The only file that uses scikit-learn's private names, and names that some versions lack."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Kind = TypeVar("Kind")
 if TYPE_CHECKING:
 
     class CallbackSupportMixin:
-        """Class that scikit-learn's callbacks can be given to."""
+        """Base class of estimators that accept scikit-learn's callbacks."""
 
     def with_callbacks(method: Method) -> Method:
         """Let scikit-learn's callbacks run around ``method``, a ``fit``."""
@@ -44,7 +44,7 @@ else:
 
 
 def clone(estimator: Any, *, safe: bool = True) -> Any:
-    """Make an unfitted copy of an estimator; say what works where its constructor copies what it is given."""
+    """Clone an unfitted estimator; where its constructor copies its arguments, raise an error that says what works."""
     try:
         return _clone(estimator, safe=safe)
     except RuntimeError as error:
@@ -53,9 +53,9 @@ def clone(estimator: Any, *, safe: bool = True) -> Any:
 
 
 class DocLinkMixin:
-    """Lets scikit-learn's diagrams of estimators link to the reference of csf, where it is known to be.
+    """Link from scikit-learn's diagrams of estimators to the reference of csf, where its address is known.
 
-    The site is built from the sources (see the README). The environment variable ``CSF_DOCS`` names where it is, such
+    The site is built from the sources (see the README). The environment variable ``CSF_DOCS`` gives its address, such
     as ``https://docs.example.org/csf`` or ``file:///srv/csf/site``; without it there is no link.
     """
 
@@ -68,7 +68,7 @@ class DocLinkMixin:
         return f"{os.environ.get('CSF_DOCS', '').rstrip('/')}/api/{{name}}.html"
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
-        """The shortest name that the class is imported by, which its page has."""
+        """Return the shortest public name of the class, under which the reference has its page."""
         kind = type(self)
         package = kind.__module__.partition(".")[0]
         loaded = [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]
@@ -78,14 +78,14 @@ class DocLinkMixin:
 
 
 def tree_type() -> Any:
-    """Class of the compiled trees of forests."""
+    """Return the class of the compiled trees of forests."""
     from sklearn.tree._tree import Tree
 
     return Tree
 
 
 def last_step(base: Estimator) -> tuple[str, Estimator]:
-    """Prefix of its parameters and object of the innermost last step of (nested) pipelines; the base itself else."""
+    """Return the innermost last step of (nested) pipelines, with the prefix of its parameters; else the base itself."""
     prefix = ""
     while isinstance(base, Pipeline):
         name, base = base.steps[-1]
@@ -94,14 +94,14 @@ def last_step(base: Estimator) -> tuple[str, Estimator]:
 
 
 def last_name(base: Estimator) -> str:
-    """Name of the class of the last step."""
+    """Return the class name of the last step."""
     return type(last_step(base)[1]).__name__
 
 
 def named_models(base: Any) -> list[tuple[str, Estimator]] | None:
-    """Name and object of each of several estimators, given as a list or by their names in a dict; ``None`` of one.
+    """List the names and estimators of several models, given as a list or dict; return ``None`` for a single one.
 
-    In a list the name is the class of the last step in small letters, with a number where several have it.
+    In a list each name is the class of the last step in lower case, with a number where several share it.
     """
     if isinstance(base, Mapping):
         return list(base.items())
@@ -113,7 +113,7 @@ def named_models(base: Any) -> list[tuple[str, Estimator]] | None:
 
 
 def slice_params(params: dict[str, Any], at: IntArray, n_samples: int) -> dict[str, Any]:
-    """Arguments of a ``fit``, those with one entry a sample cut to the samples ``at``."""
+    """Slice the arguments of a ``fit``: those with one entry per sample are restricted to the samples ``at``."""
 
     def part(value: Any) -> Any:
         try:
@@ -157,7 +157,7 @@ class _CallbackContext:
 
 
 def open_callback_context(estimator: Estimator, max_subtasks: int | None) -> NoCallbackContext | _CallbackContext:
-    """Root context of scikit-learn's callbacks for one ``fit``; begins at once."""
+    """Open the root context of scikit-learn's callbacks for one ``fit``, and begin it."""
     if not hasattr(estimator, "_init_callback_context"):  # scikit-learn before 1.9
         return NoCallbackContext()
     context = _CallbackContext(estimator._init_callback_context(max_subtasks=max_subtasks), estimator)
@@ -166,14 +166,14 @@ def open_callback_context(estimator: Estimator, max_subtasks: int | None) -> NoC
 
 
 def pass_on_features(inner: Estimator, outer: Estimator) -> None:
-    """Give an estimator the number and names of the features that the one inside it was fitted to, where known."""
+    """Copy the number and names of features from the inner estimator to the outer one, where known."""
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(inner, name):
             setattr(outer, name, getattr(inner, name))
 
 
 def pass_on_input_tags(inner: Estimator, tags: Any) -> None:
-    """Let tags say what the estimator inside takes: sparse data, missing values. Nothing where it is no estimator."""
+    """Copy the input tags (sparse data, missing values) of the inner estimator, if it is one."""
     models = [each for _, each in named_models(inner) or [("", inner)]]
     if all(hasattr(each, "fit") and not isinstance(each, type) for each in models):
         inputs = [get_tags(each).input_tags for each in models]
@@ -182,12 +182,12 @@ def pass_on_input_tags(inner: Estimator, tags: Any) -> None:
 
 
 def routing_enabled() -> bool:
-    """Whether scikit-learn's metadata routing is switched on."""
+    """Check whether scikit-learn's metadata routing is switched on."""
     return bool(sklearn.get_config()["enable_metadata_routing"])
 
 
 class ScorerParts(NamedTuple):
-    """What a scorer was made of."""
+    """Function and options that a scorer was made of."""
 
     function: Callable[..., Any]
     sign: float
@@ -196,7 +196,7 @@ class ScorerParts(NamedTuple):
 
 
 def scorer_parts(scorer: Any) -> ScorerParts | None:
-    """Parts of a scorer of `sklearn.metrics.make_scorer`; ``None`` of anything else."""
+    """Take apart a scorer of `sklearn.metrics.make_scorer`; return ``None`` for anything else."""
     if not isinstance(scorer, type(make_scorer(zero_one_loss))):
         return None
     response = scorer._response_method
@@ -204,21 +204,21 @@ def scorer_parts(scorer: Any) -> ScorerParts | None:
 
 
 def fit_request(estimator: Estimator, argument: str) -> bool | str | None:
-    """What an estimator says about an argument of its ``fit`` under metadata routing; ``None`` for nothing."""
+    """Return the metadata request of an estimator for an argument of its ``fit``, or ``None``."""
     return estimator._get_metadata_request().fit.requests.get(argument)
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
 def with_parameters(kind: type[Kind]) -> type[Kind]:
-    """Decorator of an estimator whose annotated attributes are its parameters: ``__init__`` stores them, no more."""
+    """Decorate an estimator whose annotated attributes are its parameters: ``__init__`` only stores them."""
     return dataclass(eq=False, repr=False, kw_only=True)(kind)
 
 
 class SummaryMixin:
-    """Notebooks show the ``summary`` of what is fitted above scikit-learn's diagram, and `print` points at it."""
+    """Summary of a fitted estimator: notebooks show it above scikit-learn's diagram, and `print` mentions it."""
 
     def summary(self) -> Any:
-        """What was found."""
+        """Summarise the result."""
         raise NotImplementedError
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Threads that train side by side and help each other, and the libraries' own threads, which stand aside meanwhile."""
+"""Threads that train in parallel and help each other, while the threads of other libraries wait."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _HERE = threading.local()
 
 
 class Threads:
-    """So many threads for compiled trainings, for the length of a ``with`` statement.
+    """Pool of threads for compiled trainings, for the length of a ``with`` statement.
 
-    A library of linear algebra stays in one thread meanwhile: for the short products of solvers its threads would
-    wait, in circles that keep processors busy, for longer than they work.
+    Linear algebra libraries use one thread meanwhile: for the short products of solvers, their threads would spend more
+    time in busy waiting than in work.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Threads:
         self._limits.restore_original_limits()
 
     def submit(self, work: Callable[..., Result], *given: Any) -> Future[Result]:
-        """Have one of the threads do something."""
+        """Submit work to one of the threads."""
         with self._lock:
             self._unfinished += 1
         future = self._pool.submit(work, *given)
@@ -60,14 +60,14 @@ class Threads:
             self._unfinished -= 1
 
     def help(self, work: Callable[[], None], most: int) -> list[Future[None]]:
-        """Have threads that are idle do the same as the caller does, in its context."""
+        """Start the caller's work on idle threads too, in the caller's context."""
         # The caller is one of the threads, or waits for none while it works.
         idle = min(self.count - max(self._unfinished, 1), most)
         return [self._pool.submit(copy_context().run, work) for _ in range(idle)]
 
 
 def side_by_side(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Results of some work that releases the interpreter, in the order of the items, by this thread and idle ones."""
+    """Run work that releases the interpreter lock on this thread and idle ones; return the results in order."""
     left = deque(enumerate(items))
     if len(left) == 1:
         return [work(left[0][1])]
@@ -93,5 +93,5 @@ def side_by_side(work: Callable[[Item], Result], items: Iterable[Item]) -> list[
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """All that are loaded; to look for them takes ten milliseconds."""
+    """Find all loaded thread pools of libraries, once, because the scan takes ten milliseconds."""
     return ThreadpoolController()

@@ -1,4 +1,4 @@
-"""Checks of arguments, and the forms of arrays that results do not depend on."""
+"""Checks of arguments, and forms of arrays that results do not depend on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Number = TypeVar("Number", bound=float)
 
 
 def check_labels(y: ArrayLike) -> tuple[Array, Array]:
-    """Labels of at least two classes as a flat array, and the sorted distinct ones."""
+    """Check labels of at least two classes; return them as a flat array, with the sorted distinct ones."""
     if np.asarray(y).shape[1:] == (1,):
         warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), "
@@ -67,7 +67,7 @@ def check_labels(y: ArrayLike) -> tuple[Array, Array]:
 
 
 def _of_one_kind(labels: Array) -> Array:
-    """Labels, those of dtype object as numbers or booleans if they are such, as databases hand them over."""
+    """Convert labels of dtype object, as databases return them, to numbers or booleans where all are such."""
     if labels.dtype.kind != "O":
         return labels
     given = labels.tolist()
@@ -81,7 +81,7 @@ def _of_one_kind(labels: Array) -> Array:
 
 
 def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, BoolArray, Label]:
-    """Sorted classes of a binary target, whether each label is the positive one, and the positive one.
+    """Check a binary target; return its sorted classes, a mask of the positive samples, and the positive label.
 
     Without ``pos_label`` it is 1 for labels {0, 1} or {-1, 1}, and ``True`` for booleans.
     """
@@ -93,7 +93,7 @@ def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, B
 
 
 def check_pos_label(classes: Array, counts: Sequence[int] | IntArray, pos_label: Label = None) -> Label:
-    """The positive one of two classes of which there are so many; with ``None`` as in `check_binary_target`."""
+    """Choose the positive one of two classes with these counts; ``None`` as in `check_binary_target`."""
     if classes.shape[0] > 2:
         raise ValueError(
             f"Only binary classification is supported. The type of the target is multiclass with "
@@ -119,8 +119,8 @@ def check_pos_label(classes: Array, counts: Sequence[int] | IntArray, pos_label:
 def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, Any]:
     """Check that samples and labels are in memory and equally many, and return them in a form that can be indexed.
 
-    Sparse samples come back in one form, however they are stored. Of ``others``, further arguments of ``fit`` by their
-    names, the pandas index alone is looked at.
+    Sparse samples are returned in one form, however they are stored. Of ``others``, further arguments of ``fit`` by
+    their names, only the pandas index is checked.
     """
     # Another search helps a fit, which has further arguments, and no report.
     check_in_memory(_SEARCHES if others else None, X=X, y=y)
@@ -134,7 +134,7 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
 
 
 def check_in_memory(searches: Mapping[str, str] | None = None, /, **arguments: Any) -> None:
-    """Check that arguments are known as a whole: no plans, no iterators, nothing masked."""
+    """Check that arguments are complete data in memory: no delayed computations, no iterators, no masked arrays."""
     for name, value in arguments.items():
         way = _way_into_memory(name, check_unmasked(value, name))
         if way is not None:
@@ -160,7 +160,7 @@ def warn_of_order(**arguments: Any) -> None:
 
 
 def warn_of_moved_rows(name: str, first: str, way: str, other: str) -> None:
-    """Warn that an argument is in another order than an earlier one, with the ways out."""
+    """Warn that an argument has its rows in another order than an earlier one, and say what to do."""
     warn(
         f"the index of {name} is that of {first} in another order, and rows are taken by position, as scikit-learn "
         f"does. If the index says what belongs together, {way}, else give {other}"
@@ -168,7 +168,7 @@ def warn_of_moved_rows(name: str, first: str, way: str, other: str) -> None:
 
 
 def _is_in_another_order(index: Any, other: Any) -> bool:
-    """Whether an index of pandas holds what another one holds, as often, at other places."""
+    """Check whether two pandas indexes hold the same entries, equally often, in different orders."""
     if (len(index), index.nlevels) != (len(other), other.nlevels) or index.equals(other):
         return False
     if not index.symmetric_difference(other, sort=False).empty:
@@ -178,7 +178,7 @@ def _is_in_another_order(index: Any, other: Any) -> bool:
 
 
 def _way_into_memory(name: str, value: Any) -> str | None:
-    """What makes an array or frame of a plan or an iterator; ``None`` for what is in memory."""
+    """Return the code that loads a delayed computation or an iterator into memory; ``None`` for other values."""
     graph = getattr(type(value), "__dask_graph__", None)
     if graph is not None and graph(value) is not None:
         return f"{name}.compute()"
@@ -191,7 +191,7 @@ def _way_into_memory(name: str, value: Any) -> str | None:
 
 
 def check_weights(sample_weight: ArrayLike | None, n_samples: int, **rows: Any) -> Array | None:
-    """Check sample weights and return them as float64, or ``None`` for no weights; ``rows`` as for `warn_of_order`."""
+    """Check sample weights; return them as float64, or ``None`` for no weights. ``rows`` is as for `warn_of_order`."""
     warn_of_order(**rows, sample_weight=sample_weight)
     if sample_weight is None:
         return None
@@ -219,7 +219,7 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int, **rows: Any) 
 
 
 def check_class_totals(pos: float, neg: float, owner: str = "sample_weight") -> None:
-    """A ValueError where a class weighs so little that rates within it, of shares of all samples, would be noise."""
+    """Raise a ValueError where a class has so little weight that its error rates would be rounding noise."""
     # The share of negatives is 1 - pos, whose rounding does not shrink with it: less than this leaves fewer than six
     # digits of a rate. A small share of positives is a number of its own, with all its digits.
     if pos <= 4 * np.finfo(np.float64).eps * neg or neg <= 1e-10 * pos:
@@ -230,7 +230,7 @@ def check_class_totals(pos: float, neg: float, owner: str = "sample_weight") -> 
 
 
 def check_class_weights(sample_weight: ArrayLike | None, is_pos: BoolArray, **rows: Any) -> Array | None:
-    """`check_weights`, and a ValueError where one class has no weight at all."""
+    """Check sample weights as `check_weights` does, and raise a ValueError where a class has no weight at all."""
     weight = check_weights(sample_weight, is_pos.shape[0], **rows)
     if weight is not None and not (weight[is_pos].any() and weight[~is_pos].any()):
         raise ValueError(
@@ -242,7 +242,7 @@ def check_class_weights(sample_weight: ArrayLike | None, is_pos: BoolArray, **ro
 
 
 def check_grid(param_grid: Any) -> list[dict[str, Any]]:
-    """Settings of a grid of parameters, at least one."""
+    """Expand a grid of parameters into its settings, at least one."""
     try:
         settings = list(ParameterGrid(param_grid))
     except (TypeError, ValueError) as error:
@@ -253,7 +253,7 @@ def check_grid(param_grid: Any) -> list[dict[str, Any]]:
 
 
 def check_bool(value: Any, name: str) -> bool:
-    """Check that ``value`` is True or False, also one of numpy's, and return it as bool."""
+    """Check that ``value`` is True or False, or numpy's, and return it as bool."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
@@ -298,7 +298,7 @@ def check_number(value: Number, name: str, *, positive: bool = False) -> Number:
 
 
 def check_path(path: Any, name: str) -> None:
-    """Check that ``path`` may be one of a file, or ``None``."""
+    """Check that ``path`` is a valid path of a file, or ``None``."""
     if path is not None and not isinstance(path, (str, PathLike)):
         raise TypeError(f"{name} must be the path of a file or None, got {path!r}")
     if path == "":
@@ -306,7 +306,7 @@ def check_path(path: Any, name: str) -> None:
 
 
 def check_seed(random_state: RandomState_) -> None:
-    """Check that ``random_state`` is one in the manner of scikit-learn."""
+    """Check that ``random_state`` is valid, in the manner of scikit-learn."""
     try:
         check_random_state(random_state)
     except ValueError as error:
@@ -314,7 +314,7 @@ def check_seed(random_state: RandomState_) -> None:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Generator of a seed."""
+    """Create the random generator of a seed."""
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
@@ -322,7 +322,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def floats(values: Any, name: str, **rows: Any) -> FloatArray:
-    """Array of float64 of numbers; a ValueError or TypeError that names the argument for anything else.
+    """Convert numbers to a float64 array; raise a ValueError or TypeError that names the argument for anything else.
 
     ``rows`` are arguments of the same rows, as for `warn_of_order`.
     """
@@ -346,7 +346,7 @@ _NO_NUMBERS |= dict.fromkeys("SU", "numbers, got texts (pandas.to_numeric makes 
 
 
 def check_unmasked(values: Any, name: str) -> Any:
-    """Check that nothing is masked: what is below a mask is not known, and most functions read it."""
+    """Check that nothing is masked: values below a mask are unknown, yet most functions read them."""
     n_masked = np.count_nonzero(np.ma.getmaskarray(values)) if isinstance(values, np.ma.MaskedArray) else 0
     if n_masked:
         raise ValueError(f"{name} is masked in {n_masked} places; fill these ({name}.filled(value)), or drop them")
@@ -354,7 +354,7 @@ def check_unmasked(values: Any, name: str) -> Any:
 
 
 def check_choice(value: Choice, name: str, accepted: Iterable[Any]) -> Choice:
-    """Check that ``value`` is one of the ``accepted`` ones and return it."""
+    """Check that ``value`` is one of the ``accepted`` values and return it."""
     if value not in tuple(accepted):
         hint = did_you_mean(value, accepted)
         raise ValueError(f"{name} must be one of {tuple(accepted)}, got {value!r}{hint}")
@@ -362,7 +362,7 @@ def check_choice(value: Choice, name: str, accepted: Iterable[Any]) -> Choice:
 
 
 def check_scores(y_score: ArrayLike, n_samples: int, **rows: Any) -> FloatArray:
-    """Check scores, one for each sample and none NaN, and return them as float64; ``rows`` as for `warn_of_order`."""
+    """Check scores, one per sample and none NaN; return them as float64. ``rows`` is as for `warn_of_order`."""
     score = floats(y_score, "y_score", **rows)
     if score.shape != (n_samples,):
         raise ValueError(f"y_score must have shape ({n_samples},), one score for each sample, got {score.shape}")
@@ -372,7 +372,7 @@ def check_scores(y_score: ArrayLike, n_samples: int, **rows: Any) -> FloatArray:
 
 
 def check_n_jobs(n_jobs: int | None) -> None:
-    """Check a number of workers: a whole number but 0, or ``None``."""
+    """Check a number of workers: a nonzero integer, or ``None``."""
     if n_jobs is None:
         return
     accepted = f"n_jobs must be a number of workers, -1 for one on each core, or None, got {n_jobs!r}"
@@ -388,15 +388,15 @@ def check_positive(value: Any, name: str) -> float:
 
 
 def check_intercept(fit_intercept: Any, intercept_scaling: Any) -> None:
-    """Check the two parameters of the constant feature."""
+    """Check both parameters of the constant feature."""
     check_bool(fit_intercept, "fit_intercept")
     check_positive(intercept_scaling, "intercept_scaling")
 
 
 def canonical_csr(X: Samples) -> Samples:
-    """Sparse samples as CSR with sorted columns, each at most once and none holding a 0; others as they are.
+    """Return sparse samples as CSR with sorted, unique columns and no stored zeros; return others as they are.
 
-    What the caller gave is never changed, and not copied where it is in this form.
+    The caller's matrix never changes, and it is not copied where it has this form already.
     """
     if not issparse(X):
         return X
@@ -411,8 +411,9 @@ def canonical_csr(X: Samples) -> Samples:
 
 
 def small_indices(at: IntArray, n_samples: int) -> IntArray:
-    """Places among some samples as 4 bytes each, wherever these reach.
+    """Store indices of samples in 4 bytes each, where these suffice.
 
-    Five folds keep five places for each sample: in 8 bytes they take a third of what thirty float32 features do.
+    Five folds keep five indices for each sample: at 8 bytes each these take a third of the memory of thirty float32
+    features.
     """
     return at.astype(np.int32 if n_samples <= np.iinfo(np.int32).max else np.int64, copy=False)

@@ -1,4 +1,4 @@
-"""Upper bounds on what a search can still find, by name."""
+"""Upper bounds on the value that a search can still reach, by name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BOUNDS: dict[str, type[Bound]] = {
 
 
 def get_bound(name: str | type[Bound]) -> type[Bound]:
-    """Class of a bound.
+    """Return the class of a bound.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def get_bound(name: str | type[Bound]) -> type[Bound]:
 
 
 def upper_bound(trials: Sequence[Trial], metric: Metric, *, pos: float, bound: str | type[Bound]) -> float:
-    """Best value still possible after some trials.
+    """Compute the best value still possible after some trials.
 
     Parameters
     ----------

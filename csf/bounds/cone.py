@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _lower_to_highest(apexes, is_open, start, end):
-    """Go down to the highest point of the envelope in open intervals. Return its height.
+    """Descend to the highest point of the envelope in open intervals. Return its height.
 
     ``apexes`` holds the rows t, value, slope to the left and slope to the right, by t; the first and the last apex are
     the ends of the range and have the value inf. Interval k lies between the apexes k and k + 1; ``start`` and ``end``
@@ -53,7 +53,7 @@ def _lower_to_highest(apexes, is_open, start, end):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _leave(t, value, slope, height, reached, line):
-    """Running maximum of the levels where lines rise to ``height``, and the line that attains it first."""
+    """Write the running maximum of the levels where lines rise to ``height``, and the line that attains it first."""
     running, attained_by = -np.inf, 0
     for k in range(reached.shape[0]):
         need = height - value[k]
@@ -65,7 +65,7 @@ def _leave(t, value, slope, height, reached, line):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _crossing(distance, v_i, s_i, v_j, s_j, height):
-    """Height where a rising line meets a falling one; a line that is high enough at its apex blocks as a wall."""
+    """Compute the height where a rising line meets a falling one; a line above it at its apex acts as a wall."""
     if v_j >= height:
         return v_i + s_i * distance
     if v_i >= height:
@@ -79,8 +79,9 @@ def _crossing(distance, v_i, s_i, v_j, s_j, height):
 def _extreme_errors(value, fn, fp, pos, n_fn, n_fp, d_fn, d_fp, lowest, highest):
     """Write the extremes of ``d·e`` over the profiles of the box with at least the value of each given one.
 
-    They are the box cut by the level line through the given profile. A linear function is extreme at its corners:
-    (0, 0) and the profile itself, and where the line meets the sides of the box or the box ends below it.
+    They are the part of the box on one side of the level line through the given profile. A linear function is extreme
+    at its corners: (0, 0) and the profile itself, and where the line meets the sides of the box or the box ends below
+    it.
     """
     neg = 1.0 - pos
     for k in range(value.shape[0]):
@@ -103,7 +104,7 @@ def _extreme_errors(value, fn, fp, pos, n_fn, n_fp, d_fn, d_fp, lowest, highest)
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _reach(rest, cost):
-    """Largest error whose ``cost`` fits in ``rest``: negative where none does, infinite where errors cost nothing."""
+    """Return the largest error with a cost within ``rest``: negative if there is none, infinite if errors are free."""
     if cost > 0.0:
         return rest / cost
     return np.inf if rest >= 0.0 else -np.inf
@@ -112,7 +113,7 @@ def _reach(rest, cost):
 def highest_levels(
     cones: tuple[Values, Values, Values, Values], lo: float, hi: float, *, is_open: BoolArray | None = None
 ) -> tuple[float, Array]:
-    """Highest value under all cones, and where it is attained between neighbouring apexes.
+    """Find the highest value under all cones, and where it is attained between neighbouring apexes.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ class Cone(NamedTuple):
 
 
 def error_span(metric: LinearFractional, fn: Values, fp: Values, *, pos: float) -> tuple[Array, Array]:
-    """Smallest and largest ``d·e`` over the profiles of the box that are better than given ones."""
+    """Compute the smallest and largest ``d·e`` over the profiles of the box that are better than given ones."""
     shares = np.broadcast_arrays(np.asarray(fn, dtype=float), np.asarray(fp, dtype=float))
     fn, fp = (np.ascontiguousarray(share) for share in shares)  # of one dimension at least
     c = metric.coefficients(pos)
@@ -177,7 +178,7 @@ def error_span(metric: LinearFractional, fn: Values, fp: Values, *, pos: float) 
 
 
 class _LineBound(Bound):
-    """A bound made of one V-shaped line per trial: value and slopes at its level."""
+    """Bound made of one V-shaped line per trial: value and slopes at its level."""
 
     metric: LinearFractional
 
@@ -195,10 +196,10 @@ class _LineBound(Bound):
 
     @abstractmethod
     def _lines(self, t: Array, fn: Array, fp: Array, value: Array, excess: Array) -> Cone:
-        """Cones of trials at the levels t, with these profiles, values and excesses."""
+        """Build the cones of trials at the levels ``t``, with these profiles, values and excesses."""
 
     def _cones(self) -> Cone:
-        """Cones of all trials, as a `Cone` of arrays."""
+        """Build the cones of all trials, as a `Cone` of arrays."""
         t = np.array([trial.t for trial in self.trials], dtype=float)
         profiles = [profile_of(trial) for trial in self.trials]
         fn = np.array([profile.fn for profile in profiles], dtype=float)
@@ -210,19 +211,19 @@ class _LineBound(Bound):
             return self._lines(t, fn, fp, value, self._level_excess(t))
 
     def _level_excess(self, t: Array) -> Array:
-        """Excess of the trials in units of the costs of their levels; those they were trained with may be scaled."""
+        """Convert the trials' excess to units of their levels' costs; the training costs may be scaled."""
         c = self.metric.coefficients(self.pos)
         costs = np.array([trial.costs for trial in self.trials])
         return self.excess() * (t * (c.d_fn + c.d_fp) - c.n_fn - c.n_fp) / costs.sum(axis=1)
 
     def _scale(self, fn: Array, fp: Array) -> Array:
-        """Units of the metric per unit of weighted error; finite where the denominator of a profile vanishes."""
+        """Compute units of the metric per unit of weighted error; finite where a profile's denominator vanishes."""
         c = self.metric.coefficients(self.pos)
         size = abs(c.d0) + abs(c.d_fn) * self.pos + abs(c.d_fp) * (1.0 - self.pos)
         return 1.0 / np.maximum(self.metric.denominator(fn, fp, pos=self.pos), 1e-15 * size)
 
     def upper_bound(self, levels: ArrayLike) -> Array:
-        """Lowest of all cones at each level, see `Bound.upper_bound`."""
+        """Return the lowest of all cones at each level, see `Bound.upper_bound`."""
         levels = self._levels(levels)
         away = np.subtract.outer(levels, self.cones.t)
         with np.errstate(over="ignore"):  # far above the range in any case
@@ -230,11 +231,11 @@ class _LineBound(Bound):
         return np.minimum(height.min(axis=-1, initial=self.hi), self.hi)
 
     def best_possible(self) -> float:
-        """Highest point of the envelope, see `Bound.best_possible`."""
+        """Return the highest point of the envelope, see `Bound.best_possible`."""
         return highest_levels(self.cones, self.lo, self.hi)[0]
 
     def polygons(self) -> list[shapely.Polygon]:
-        """Unreachable cone of each trial, clipped to the range of the metric.
+        """Return the unreachable cone of each trial, clipped to the range of the metric.
 
         Returns
         -------
@@ -246,7 +247,7 @@ class _LineBound(Bound):
         return [shapely.Polygon(self._outline(*cone)) for cone in zip(*self.cones)]
 
     def _outline(self, t: float, value: float, left: float, right: float) -> list[tuple[float, float]]:
-        """Corners of what lies above one V-shaped line in the range of the metric; none where it starts above."""
+        """Return the corners of the area above a V-shaped line in the metric's range; none if it starts above."""
         if not value < self.hi:
             return []
         levels = [t]
@@ -261,7 +262,7 @@ class _LineBound(Bound):
         return [*zip(levels, heights), (levels[-1], self.hi), (levels[0], self.hi)]
 
     def region(self) -> BaseGeometry:
-        """Union of the unreachable cones, see `Bound.region`."""
+        """Return the union of the unreachable cones, see `Bound.region`."""
         import shapely
 
         return shapely.union_all(self.polygons())
@@ -318,7 +319,7 @@ class ConeBound(_LineBound):
 
 
 class DiagonalBound(ConeBound):
-    """Where the cones of `ConeBound` meet the diagonal: a sound bound on the optimum.
+    """Intersection of the cones of `ConeBound` with the diagonal: a sound bound on the optimum.
 
     An optimal model with value s is optimal for the level s itself, and there the cones do hold. So no model is
     better than the largest s that lies in no cone as the point (s, s).
@@ -347,11 +348,11 @@ class DiagonalBound(ConeBound):
     proven_at_levels = True
 
     def upper_bound(self, levels: ArrayLike) -> Array:
-        """The bound on the optimum, the same at each level; see `Bound.upper_bound`."""
+        """Return the bound on the optimum, the same at each level; see `Bound.upper_bound`."""
         return np.full(self._levels(levels).shape, self.best_possible())
 
     def best_possible(self) -> float:
-        """Largest s in the metric's range with s below every cone at s, see `Bound.best_possible`."""
+        """Find the largest s in the metric's range with s below every cone at s, see `Bound.best_possible`."""
         t, value, left, right = self.cones
         # A cone holds everything on the diagonal above its lower crossing: to the right it rises by less than the
         # diagonal, because no profile has a negative denominator.
@@ -363,7 +364,7 @@ class DiagonalBound(ConeBound):
         return float(max(np.maximum(enters, value).min(initial=self.hi), self.lo))
 
     def region(self) -> BaseGeometry:
-        """Everything above the bound, see `Bound.region`."""
+        """Return everything above the bound, see `Bound.region`."""
         import shapely
 
         best = self.best_possible()

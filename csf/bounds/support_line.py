@@ -1,4 +1,4 @@
-"""Upper bounds from trials: what all have in common, and the support-line bound in the plane of error profiles."""
+"""Upper bounds from trials: their base class, and the support-line bound in the plane of error profiles."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def complete_trials(trials: Sequence[Trial]) -> list[Trial]:
-    """Trials that carry a profile, by number."""
+    """Select the trials that carry a profile, by number."""
     return sorted((trial for trial in check_trials(trials) if trial.state == "complete"), key=lambda t: t.number)
 
 
 def check_trials(trials: Sequence[Trial]) -> list[Trial]:
-    """List of trials; a TypeError for anything else."""
+    """Return a list of trials; raise a TypeError for anything else."""
     try:
         checked = list(trials)
     except TypeError:
@@ -49,19 +49,19 @@ def check_eps(eps: float | str | Callable[..., float]) -> None:
 
 
 def known_profiles(trials: Sequence[Trial]) -> Hull | None:
-    """Hull of every profile that some trained model attains, or ``None`` without one."""
+    """Compute the hull of every profile that a trained model attains; return ``None`` without one."""
     hulls = [trial.hull if trial.hull is not None else _own(trial) for trial in complete_trials(trials)]
     return Hull.union(hulls) if hulls else None
 
 
 def profile_of(trial: Trial) -> ErrorProfile:
-    """Profile of a trial that is complete."""
+    """Return the profile of a complete trial."""
     assert trial.profile is not None, f"trial {trial.number} is complete and has no profile"
     return trial.profile
 
 
 def weighted_errors(trials: Sequence[Trial]) -> Array:
-    """Weighted error of each complete trial at its own costs."""
+    """Compute the weighted error of each complete trial at its own costs."""
     profiles = [(trial, profile_of(trial)) for trial in trials]
     return np.array([trial.c_fn * profile.fn + trial.c_fp * profile.fp for trial, profile in profiles])
 
@@ -72,7 +72,7 @@ def _own(trial: Trial) -> Hull:
 
 
 class Bound(ABC):
-    """Upper bound on the metric, from trials that are already there.
+    """Upper bound on the metric, from the trials so far.
 
     Parameters
     ----------
@@ -113,14 +113,14 @@ class Bound(ABC):
         self._prepare()
 
     def _counted(self, trials: list[Trial]) -> list[Trial]:
-        """Those of the complete trials that it reads; a TypeError where it cannot serve the metric."""
+        """Select the complete trials that the bound reads; raise a TypeError where it does not support the metric."""
         return trials
 
     def _prepare(self) -> None:  # noqa: B027 - most need nothing
-        """What is computed once of the trials."""
+        """Compute once what depends on the trials alone."""
 
     def excess(self) -> Array:
-        """Excess of each complete trial, in order of their numbers.
+        """Compute the excess of each complete trial, in order of their numbers.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class Bound(ABC):
 
     @abstractmethod
     def upper_bound(self, levels: ArrayLike) -> Array:
-        """Largest metric value that a model trained at each level can have.
+        """Compute the largest metric value that a model trained at each level can have.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Bound(ABC):
         """
 
     def _levels(self, levels: ArrayLike) -> Array:
-        """Levels as numbers."""
+        """Convert levels to numbers."""
         checked = floats(levels, "levels")
         if not np.isfinite(checked).all():
             raise ValueError(f"levels must be finite, got {checked.tolist()}")
@@ -163,7 +163,7 @@ class Bound(ABC):
 
     @abstractmethod
     def best_possible(self) -> float:
-        """Largest metric value that any model of the class can have.
+        """Compute the largest metric value that any model of the class can have.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class Bound(ABC):
 
     @abstractmethod
     def region(self) -> BaseGeometry:
-        """Unreachable part of the (level, metric) plane.
+        """Return the unreachable part of the (level, metric) plane.
 
         Returns
         -------
@@ -186,7 +186,7 @@ class Bound(ABC):
 
 
 def support_chain(c_fn: Array, c_fp: Array, rhs: Array, *, pos: float) -> Array:
-    """Lower-left edge of the box bounded by support lines."""
+    """Compute the lower-left edge of the box bounded by support lines."""
     neg = 1.0 - pos
     upright = c_fp <= 1e-15 * (c_fn + c_fp)
     left = float(np.max(rhs[upright] / c_fn[upright], initial=0.0))
@@ -209,7 +209,7 @@ def support_chain(c_fn: Array, c_fp: Array, rhs: Array, *, pos: float) -> Array:
 
 
 def _upper_envelope(slope: Array, height: Array) -> Array:
-    """Lines ``slope x + height`` that are highest somewhere, by increasing slope."""
+    """Select the lines ``slope x + height`` that are highest somewhere, by increasing slope."""
     order = np.lexsort((-height, slope))
     kept = []
     for s, h in zip(slope[order].tolist(), height[order].tolist()):
@@ -225,7 +225,7 @@ def _upper_envelope(slope: Array, height: Array) -> Array:
 
 
 def clip_chain(chain: Array, normal: tuple[float, ...], rhs: float) -> Array:
-    """Part of a chain with ``normal·e <= rhs``."""
+    """Clip a chain to ``normal·e <= rhs``."""
     excess = chain @ np.asarray(normal, dtype=float) - rhs
     inside = excess <= 0
     if inside.all():
@@ -239,7 +239,7 @@ def clip_chain(chain: Array, normal: tuple[float, ...], rhs: float) -> Array:
 
 
 def best_on_chain(chain: Array, value: Callable[[Array, Array], Array], *, tol: float = 1e-06) -> float:
-    """Upper bound on a metric that falls with both errors, over everything above and right of a chain.
+    """Compute an upper bound on a metric that falls with both errors, over everything above and right of a chain.
 
     Parameters
     ----------
@@ -286,9 +286,9 @@ _NOTHING = 1e-9
 class SupportLineBound(Bound):
     r"""Polygon of profiles above the support lines of all trials.
 
-    A model trained with costs a that is within ``eps`` of the cheapest of its class says that no profile of the
-    class lies below the line :math:`\langle a, e \rangle = \langle a, e_i \rangle - \varepsilon_i`. All lines
-    together leave a convex polygon; its best point bounds the metric, for every metric that falls with both errors.
+    A model trained with costs a that is within ``eps`` of the cheapest of its class shows that no profile of the class
+    lies below the line :math:`\langle a, e \rangle = \langle a, e_i \rangle - \varepsilon_i`. All lines together leave
+    a convex polygon; its best point bounds the metric, for every metric that falls with both errors.
 
     Parameters
     ----------
@@ -308,8 +308,8 @@ class SupportLineBound(Bound):
 
     Notes
     -----
-    With ``eps="evidence"`` the bound holds for a class in which, at each trained level, no profile is cheaper than
-    the cheapest one **known so far**. It is not a proof about models that nobody has trained.
+    With ``eps="evidence"`` the bound holds for a class in which, at each trained level, no profile is cheaper than the
+    cheapest one **known so far**. It is not a proof about models that have not been trained.
 
     Examples
     --------
@@ -329,7 +329,7 @@ class SupportLineBound(Bound):
         self._known = known_profiles(self.trials)
 
     def best_possible(self) -> float:
-        """Best value over the polygon, see `Bound.best_possible`."""
+        """Compute the best value over the polygon, see `Bound.best_possible`."""
         best = self._best(self._allowed())
         if not isinstance(self.eps, str):
             return best
@@ -337,7 +337,7 @@ class SupportLineBound(Bound):
         return max([best, *(trial.attained for trial in self.trials if trial.attained is not None)])
 
     def upper_bound(self, levels: ArrayLike) -> Array:
-        """Best value over the slice of the polygon that a model trained at each level can reach.
+        """Compute the best value over the slice of the polygon that a model trained at each level can reach.
 
         Parameters
         ----------
@@ -361,7 +361,7 @@ class SupportLineBound(Bound):
         return slices
 
     def _cheapest_known(self, costs: Costs) -> float:
-        """Value of the known profile that is cheapest for some costs, if the constraint allows it."""
+        """Return the value of the known profile that is cheapest for some costs, if the constraint allows it."""
         assert self._known is not None  # asked where something is known
         fn, fp = self._known.points[np.argmin(self._known.points @ costs)]
         constraint = self.metric.constraint
@@ -370,7 +370,7 @@ class SupportLineBound(Bound):
         return float(min(self.metric.value(fn, fp, pos=self.pos), self.hi))
 
     def region(self) -> BaseGeometry:
-        """Unreachable part of the (level, metric) plane at 257 levels, see `Bound.region`."""
+        """Return the unreachable part of the (level, metric) plane at 257 levels, see `Bound.region`."""
         import shapely
 
         levels = np.linspace(self.lo, self.hi, 257)
@@ -379,7 +379,7 @@ class SupportLineBound(Bound):
         return shapely.make_valid(shapely.Polygon(outline))
 
     def polygon(self) -> BaseGeometry:
-        """Profiles that are still possible, in the (fn, fp) plane.
+        """Return the profiles that are still possible, in the (fn, fp) plane.
 
         Returns
         -------
@@ -393,7 +393,7 @@ class SupportLineBound(Bound):
         return shapely.make_valid(shapely.Polygon([*self.chain_.tolist(), *corners]))
 
     def _allowed(self) -> Array:
-        """Lower-left edge of the possible profiles that satisfy the constraint, if there is one."""
+        """Compute the lower-left edge of the possible profiles that satisfy the constraint, if there is one."""
         constraint = self.metric.constraint
         if constraint is None:
             return self.chain_

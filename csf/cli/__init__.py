@@ -1,4 +1,4 @@
-"""The command line: ``csf search``, ``compare``, ``predict``, ``threshold`` and ``monitor``."""
+"""Command line interface: ``csf search``, ``compare``, ``predict``, ``threshold`` and ``monitor``."""
 
 from __future__ import annotations
 

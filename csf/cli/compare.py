@@ -1,4 +1,4 @@
-"""``csf compare``: all strategies and their rivals on the same splits."""
+"""Command ``csf compare``: all strategies and their rivals on the same splits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from csf.strategies import STRATEGIES, get_strategy
 
 
 def run(options: Namespace, say: Callable[..., Any]) -> None:
-    """Run the command."""
+    """Run ``csf compare``."""
     budget = Budget(options.time_limit)
     if len(base_names(options.base)) > 1:
         raise CliError(f"csf compare takes one base, got {options.base}; csf search chooses among several")
@@ -72,7 +72,7 @@ def _plan(problem):
 
 
 def _methods(problem):
-    """Functions that fit, by name, and notes on strategies that cannot serve the metric."""
+    """Return the functions that fit, by name, and notes on strategies that cannot serve the metric."""
     methods, notes = {}, []
     for name in STRATEGIES:
         try:
@@ -94,7 +94,7 @@ def _fit_search(options, strategy, setup, X, y, weight, limit):
 
 
 def _run_all(problem, methods, budget):
-    """What `_run_one` says of each method on each split, and notes on what is left out."""
+    """Run each method on each split, and note what is left out."""
     options, reference = problem.options, problem.reference
     splitter = StratifiedShuffleSplit(options.splits, test_size=options.test_size, random_state=options.seed)
     splits = list(splitter.split(np.zeros(problem.data.y.shape[0]), problem.data.y))
@@ -129,7 +129,7 @@ def _run_all(problem, methods, budget):
 
 
 def _run_one(problem, setup, method, train, test):
-    """Metric with its interval and constrained rate on the held-out part, and seconds, of one method."""
+    """Return the metric with its interval, the constrained rate and the seconds of one method on the held-out part."""
     start = time.perf_counter()
     model = method(setup, train.X, train.codes, train.weight)
     seconds = time.perf_counter() - start
@@ -137,7 +137,7 @@ def _run_one(problem, setup, method, train, test):
 
 
 def _compared(records, test_size, reference):
-    """Means over the splits, and paired differences to the reference."""
+    """Compute means over the splits, and paired differences to the reference."""
     columns = {name: [np.array(column) for column in zip(*rows)] for name, rows in records.items()}
     compared = columns[reference][0]
     n_splits = compared.size
@@ -182,7 +182,7 @@ def _legend(n_splits, reference):
 
 
 def _write(path, outcomes):
-    """The table with full precision, and the value on each split."""
+    """Write the table with full precision, and the value on each split."""
     n_splits = outcomes[0].values.shape[0]
     header = ["method", "mean", "sd", "difference", "difference_se", "rate", "seconds"]
     with replaced(path, newline="") as file:

@@ -47,7 +47,7 @@ _MAX_DENSE = 1 << 27
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the command line says about the columns of a data set.
+    """Options of the command line about the columns of a data set.
 
     Parameters
     ----------
@@ -60,13 +60,13 @@ class ReadOptions:
     drop : tuple of str, default=()
         Columns to leave out.
     only : tuple of str, default=()
-        Columns that are no features, but scores and the like; they are taken alone.
+        Columns to read alone, such as scores; they are no features.
     several : bool, default=False
         Whether more than two classes stay as they are where none is positive.
     drop_unlabelled : bool, default=False
         Whether rows without a label are left out.
     form : TableFormat
-        How the table is written.
+        Format of the table.
     """
 
     target: str | None = None
@@ -80,14 +80,14 @@ class ReadOptions:
 
     @classmethod
     def of(cls, options: Namespace, **more: Any) -> Self:
-        """What the options of a command say."""
+        """Read the options of a command."""
         labels = options.target, options.positive, options.sample_weight
         return cls(*labels, drop_unlabelled=options.drop_unlabelled, form=TableFormat.of(options), **more)
 
 
 @dataclass(frozen=True)
 class Features:
-    """The features that a model takes.
+    """Features that a model takes.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Features:
 
     @classmethod
     def of(cls, X: Samples, *, zero_based: bool = False) -> Self:
-        """Features of an array or a sparse matrix.
+        """Describe the features of an array or a sparse matrix.
 
         Parameters
         ----------
@@ -128,12 +128,12 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A problem of two classes, or of several.
+    """Problem of two classes, or of several.
 
     Parameters
     ----------
     name : str
-        What the user called it.
+        Name that the user gave.
     X : DataFrame, ndarray or CSR array of shape (n_samples, n_features)
         Samples.
     y : ndarray of shape (n_samples,)
@@ -147,7 +147,7 @@ class Dataset:
     is_test : ndarray of bool, shape (n_samples,), default=None
         Official test part.
     n_dropped : int, default=0
-        Number of rows that were left out, because they have no label.
+        Number of rows that were left out because they have no label.
     """
 
     name: str
@@ -161,7 +161,7 @@ class Dataset:
 
     @property
     def counted(self) -> str:
-        """How many rows there are, and were."""
+        """Number of rows, and of those left out without a label, as text."""
         return f"{self.y.shape[0]} rows" + (f" ({self.n_dropped} without a label dropped)" if self.n_dropped else "")
 
     @property
@@ -171,13 +171,13 @@ class Dataset:
 
     @cached_property
     def labels(self) -> Labels:
-        """The classes and their codes; of two the positive one has code 1."""
+        """The classes and their codes; of two classes, the positive one has code 1."""
         classes = np.unique(self.y)
         return Labels(classes, None if self.pos_label is None else classes[classes != self.pos_label][0])
 
 
 def matched(X: Samples, features: Features, source: str) -> Samples:
-    """Samples in the form that a model was trained on."""
+    """Convert samples to the form that a model was trained on."""
     if features.kind == "frame" and hasattr(X, "columns"):
         return _columns_of(X, features, source)
     if features.kind == "frame":
@@ -190,14 +190,14 @@ def matched(X: Samples, features: Features, source: str) -> Samples:
 
 
 def densified(X: Samples, source: str) -> Array:
-    """A dense copy of a sparse matrix; dense data as it is.
+    """Convert a sparse matrix to a dense array; return dense data unchanged.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n_samples, n_features)
         Samples.
     source : str
-        Where ``X`` comes from, for messages.
+        Source of ``X``, for messages.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def densified(X: Samples, source: str) -> Array:
 
 
 def refuse_column_options(options: ReadOptions, source: str) -> None:
-    """Refuse options that name columns, for a source that has no named columns."""
+    """Raise an error if options name columns of a source that has no named columns."""
     for flag, value in (("target", options.target), ("sample-weight", options.sample_weight), ("drop", options.drop)):
         if value:
             raise CliError(f"--{flag} names a column of a table (CSV, ...); {source} has no named columns")
@@ -235,7 +235,7 @@ _EXACT = 2.0**53
 
 
 def as_labels(values: Array) -> Array:
-    """Integers as they are, whole floats as int64, other floats as they are; what may have been rounded is refused."""
+    """Convert whole floats to int64 and leave other labels unchanged; raise an error where rounding is possible."""
     if values.dtype.kind in "iu":
         return values
     values = values.astype(np.float64)
@@ -250,14 +250,14 @@ def as_labels(values: Array) -> Array:
 
 
 def read_target(values: Array, positive: str | None, *, several: bool) -> tuple[Array, Label]:
-    """As `binary_target`; more than two classes stay as they are, none of them positive, where that is wanted."""
+    """Read labels as `binary_target` does; more than two classes stay as they are if ``several``, none positive."""
     if several and positive is None and np.unique(values).size > 2:
         return values, None
     return binary_target(values, positive)
 
 
 def binary_target(values: Array, positive: str | None = None) -> tuple[Array, Label]:
-    """Labels of two classes, with one of them as the positive class.
+    """Reduce labels to two classes, and choose the positive one.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def binary_target(values: Array, positive: str | None = None) -> tuple[Array, La
     Raises
     ------
     CliError
-        If there is one class only, or the positive class is not given or not there.
+        If there is only one class, or the positive class is not given or absent.
 
     Examples
     --------
@@ -303,7 +303,7 @@ def binary_target(values: Array, positive: str | None = None) -> tuple[Array, La
 
 
 def read_weights(path: str, column: str, form: TableFormat = USUAL) -> Array:
-    """Sample weights in a column of a table."""
+    """Read sample weights from a column of a table."""
     frame = read_table(path, form=form)
     if column not in frame.columns:
         raise CliError(f"{path} has no column {column!r}; it has {listed(frame.columns)}")
@@ -311,7 +311,7 @@ def read_weights(path: str, column: str, form: TableFormat = USUAL) -> Array:
 
 
 def read_labels(path: str, target: str, search: Any, form: TableFormat = USUAL) -> Array:
-    """Labels of a table as a trained search knows them; ``None`` where one is missing.
+    """Read the labels of a table as a trained search knows them; ``None`` where one is missing.
 
     Parameters
     ----------
@@ -320,9 +320,9 @@ def read_labels(path: str, target: str, search: Any, form: TableFormat = USUAL) 
     target : str
         Its column of labels.
     search : CostSearch
-        What was trained. Classes that were joined for it are joined again.
+        The trained search. Classes that were joined for it are joined again.
     form : TableFormat
-        How the table is written.
+        Format of the table.
 
     Returns
     -------
@@ -332,7 +332,7 @@ def read_labels(path: str, target: str, search: Any, form: TableFormat = USUAL) 
     Raises
     ------
     CliError
-        If the column is not there, or holds a label that the search does not know.
+        If the column is absent, or holds a label that the search does not know.
     """
     frame, classes = read_table(path, target=target, form=form), search.classes_.tolist()
     if target not in frame.columns:
@@ -350,7 +350,7 @@ def read_labels(path: str, target: str, search: Any, form: TableFormat = USUAL) 
 
 
 def _same(label, text):
-    """Whether a text names a label; numbers are compared as numbers."""
+    """Check whether a text names a label; numbers are compared as numbers."""
     if str(label) == text:
         return True
     if isinstance(label, bool):
@@ -372,12 +372,12 @@ def _listed(classes, counts):
 
 
 def draw_payments(n_rows: int = 12_000) -> Any:
-    """Card payments, about one in twelve of them a fraud.
+    """Draw artificial card payments, about one in twelve of them a fraud.
 
     Parameters
     ----------
     n_rows : int, default=12000
-        How many are drawn.
+        Number of payments.
 
     Returns
     -------
@@ -408,7 +408,7 @@ BUILTIN = {
 
 
 def built_in() -> str:
-    """One line that lists the names of all built-in sets.
+    """List the names of all built-in sets in one line.
 
     Returns
     -------
@@ -424,7 +424,7 @@ def built_in() -> str:
 
 
 def _built_in_labelled(source: str, options: ReadOptions) -> Dataset:
-    """Built-in set, one class against the rest."""
+    """Read a built-in set with its labels, one class against the rest."""
     name, _, positive = source.partition(":")
     load, default = BUILTIN[name]
     bunch = load()
@@ -451,7 +451,7 @@ PREFIX = "csf-data:"
 
 
 def _npz_labelled(source: str, options: ReadOptions) -> Dataset:
-    """Set of the folder, with its official split where it has one."""
+    """Read a set of the folder with its labels, and its official split if it has one."""
     name, _, positive = source.removeprefix(PREFIX).partition(":")
     X, arrays = _load_npz(name)
     y = arrays["y"]
@@ -486,12 +486,12 @@ _LINE = re.compile(r"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
 
 
 def _is_svmlight(path: str, suffix: str) -> bool:
-    """Whether a file is a LIBSVM file, by its suffix or by its first line."""
+    """Check whether a file is a LIBSVM file, by its suffix or by its first line."""
     return suffix in _LIBSVM or _LINE.fullmatch(first_line(path)) is not None
 
 
 def _svmlight_labelled(path: str, options: ReadOptions) -> Dataset:
-    """LIBSVM file with its labels."""
+    """Read a LIBSVM file with its labels."""
     X, y = _load_svmlight(path, zero_based=True)
     # Most files count features from 1; one that never uses number 0 is taken for such a file.
     zero_based = bool(X.nnz) and int(X.indices.min()) == 0
@@ -503,7 +503,7 @@ def _svmlight_labelled(path: str, options: ReadOptions) -> Dataset:
 
 
 def _svmlight_samples(path: str, features: Features, form: TableFormat) -> Samples:
-    """Samples of a LIBSVM file, for a trained model; the labels do not matter."""
+    """Read the samples of a LIBSVM file for a trained model, which ignores the labels."""
     if features.kind == "frame":
         return matched(None, features, path)
     X, _ = _load_svmlight(path, zero_based=features.zero_based, n_features=features.n_features)
@@ -522,7 +522,7 @@ def _load_svmlight(path, **options):
 
 
 def _table_labelled(path: str, options: ReadOptions) -> Dataset:
-    """Table with a target column."""
+    """Read a table with a target column."""
     frame = read_table(path, target=options.target, form=options.form)
     columns = list(frame.columns)
     if options.target is None:
@@ -547,14 +547,14 @@ def _table_labelled(path: str, options: ReadOptions) -> Dataset:
 
 
 def _features_of(frame, source):
-    """A frame as models take it: numbers stay numbers, everything else becomes a category."""
+    """Prepare a frame for models: numbers stay numbers, everything else becomes a category."""
     numeric = tuple(name for name in frame.columns if is_number(frame[name]))
     categorical = tuple(name for name in frame.columns if name not in numeric)
     return typed(frame, numeric, categorical, source), Features("frame", frame.shape[1], numeric, categorical)
 
 
 def _labelled(frame, options):
-    """Rows that have a label, and how many have none."""
+    """Return the rows that have a label, and the number of those that have none."""
     missing = frame[options.target].isna()
     count = int(missing.sum())
     if count == missing.size or (count and not options.drop_unlabelled):
@@ -564,7 +564,7 @@ def _labelled(frame, options):
 
 
 def _table_samples(path: str, features: Features, form: TableFormat) -> Any:
-    """Columns of a table that a trained model takes, in its order; other columns do not matter."""
+    """Read the columns that a trained model takes from a table, in the model's order."""
     if features.kind != "frame":
         raise CliError(
             f"the model was trained on {features.n_features} features without names, not on a table; {path} is one"
@@ -573,7 +573,7 @@ def _table_samples(path: str, features: Features, form: TableFormat) -> Any:
 
 
 def _columns_of(frame, features, path):
-    """Columns that a model takes."""
+    """Return the columns of a frame that a model takes."""
     names = [*features.numeric, *features.categorical]
     missing = [name for name in names if name not in frame.columns]
     if missing:
@@ -601,14 +601,14 @@ def _weights(column):
 
 
 class _Reader(NamedTuple):
-    """What reads one kind of source: with its labels, and for a trained model."""
+    """Readers of one kind of source: with its labels, and for a trained model."""
 
     labelled: Callable[[str, ReadOptions], Dataset]
     samples: Callable[[str, Features, TableFormat], Any]
 
 
 def _without_labels(load: Callable[[str], Samples]) -> Callable[[str, Features, TableFormat], Samples]:
-    """Samples of a set by its name, for a trained model; which of its classes is named does not matter."""
+    """Make a reader of a set's samples for a trained model, which ignores the class that the name selects."""
     return lambda source, features, form: matched(load(source.removeprefix(PREFIX).partition(":")[0]), features, source)
 
 
@@ -619,7 +619,7 @@ _TABLE = _Reader(_table_labelled, _table_samples)
 
 
 def read_dataset(source: str, options: ReadOptions) -> Dataset:
-    """Labelled data.
+    """Read labelled data.
 
     Parameters
     ----------
@@ -627,7 +627,7 @@ def read_dataset(source: str, options: ReadOptions) -> Dataset:
         A table (see `csf.cli.tables.SUFFIXES`), a LIBSVM file, a built-in set such as ``"digits:8"``, or
         ``"csf-data:NAME"``.
     options : ReadOptions
-        What the command line says about columns and classes.
+        Options of the command line about columns and classes.
 
     Returns
     -------
@@ -651,16 +651,16 @@ def read_dataset(source: str, options: ReadOptions) -> Dataset:
 
 
 def read_samples(source: str, features: Features, form: TableFormat = USUAL) -> Samples:
-    """Samples for a trained model.
+    """Read samples for a trained model.
 
     Parameters
     ----------
     source : str
         As for `read_dataset`.
     features : Features
-        What the model takes.
+        Features that the model takes.
     form : TableFormat
-        How a table is written.
+        Format of a table.
 
     Returns
     -------

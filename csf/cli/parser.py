@@ -1,4 +1,4 @@
-"""How commands are declared and run: options, exit codes, and messages of one line."""
+"""Parser and runner of commands: options, exit codes, and one-line messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _EXPECTED = (CliError, ValueError, TypeError, OSError, MemoryError)
 
 
 class CommandParser(ArgumentParser):
-    """Parser whose errors are one line."""
+    """Parser whose error messages are one line."""
 
     def error(self, message: str) -> NoReturn:
         raise CliError(f"{message}; see {self.prog} --help")
@@ -39,7 +39,7 @@ class CommandParser(ArgumentParser):
 def add_command(
     commands: Any, name: str, text: str, run: Callable[..., Any], *, operands: str = "DATA", epilog: str | None = None
 ) -> ArgumentParser:
-    """Parser of one command, whose options hold its function as ``run``."""
+    """Add the parser of one command, which stores its function as ``run`` in the options."""
     command = commands.add_parser(
         name,
         usage=f"%(prog)s [options] {operands}",
@@ -54,7 +54,7 @@ def add_command(
 
 
 def run_command(parser: ArgumentParser, argv: list[str]) -> int:
-    """Run what the arguments say; exit code as of `csf.cli.main`."""
+    """Run the command of the arguments; return the exit code that `csf.cli.main` describes."""
     try:
         options = parser.parse_args(argv)
         with warnings.catch_warnings():
@@ -87,7 +87,7 @@ def _silent(*values: object, **options: Any) -> None:
 
 
 def _one_line(error: object) -> str:
-    """First line of a message, and the last one where it says more: what went wrong, where a traceback is quoted."""
+    """Shorten a message to its first line, and its last one if that adds the cause, as in a quoted traceback."""
     text = str(error) if isinstance(error, CliError) else in_options(str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " ".join([*lines[:1], *(line for line in lines[-1:] if line not in lines[0])])
@@ -147,7 +147,7 @@ what --verbose prints
 
 
 def make_parser() -> ArgumentParser:
-    """Parser of all commands."""
+    """Make the parser of all commands."""
     parser = CommandParser(
         prog="csf",
         description="Find the class weights and the threshold that maximise F1, G-mean, Jaccard and the like.",
@@ -229,7 +229,7 @@ def _add_predict(commands):
 
 
 def _add_model(command, data):
-    """Arguments of what takes a saved model."""
+    """Add the arguments of commands that take a saved model."""
     command.add_argument("model", metavar="MODEL", help="file written by csf search --save")
     command.add_argument("data", metavar="DATA", help=data)
     command.add_argument(
@@ -243,7 +243,7 @@ def _add_model(command, data):
 
 
 def _add_format(command):
-    """Options of tables, with pandas' names."""
+    """Add the options of tables, with pandas' names."""
     group = command.add_argument_group("how a table is written")
     group.add_argument("--sep", type=_mark, metavar="MARK", help="separator of a CSV file (by its header)")
     group.add_argument("--decimal", type=_mark, default=".", metavar="MARK", help="decimal mark of its numbers (.)")
@@ -316,7 +316,7 @@ def _add_threshold(commands):
 
 
 def _add_labels(group, *, required):
-    """Options about labels and weights."""
+    """Add the options about labels and weights."""
     group.add_argument("--target", metavar="COL", required=required, help="column of the labels")
     text = "positive class; all others are joined; without it metrics of several classes take all"
     group.add_argument("--positive", "--pos", metavar="VALUE", help=text)
@@ -326,7 +326,7 @@ def _add_labels(group, *, required):
 
 
 def _add_problem_options(command):
-    """Options that search and compare share."""
+    """Add the options that search and compare share."""
     command.add_argument("data", metavar="DATA", help="file or name of a data set, see below")
     group = command.add_argument_group("data")
     _add_labels(group, required=False)
@@ -392,7 +392,7 @@ def _add_problem_options(command):
 
 
 def _add_shown(group, drawn):
-    """Pictures, pages and how much is printed, which search and compare share too."""
+    """Add the options that search and compare share about plots, pages and the amount of output."""
     group.add_argument("--plot", metavar="FILE", help=f"draw {drawn} (.png, .pdf, ...)")
     group.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     loudness = group.add_mutually_exclusive_group()
@@ -401,7 +401,7 @@ def _add_shown(group, drawn):
 
 
 def _one_of(known):
-    """Arguments of an option that takes one of some names; it says which one was probably meant."""
+    """Return the arguments of an option with a choice of names, whose error suggests the nearest name."""
     known = list(known)
 
     def parse(text):
@@ -414,14 +414,14 @@ def _one_of(known):
 
 
 def _bases(text):
-    """Names of bases, each of which is known."""
+    """Check that each base in a list of names is known."""
     for name in base_names(text):
         _one_of(BASES)["type"](name)
     return text
 
 
 def _number(kind: Callable[[str], Any], accept: Callable[[Any], bool], accepted: str) -> Callable[[str], Any]:
-    """Type of an option that takes some numbers."""
+    """Make the type of an option that accepts some numbers."""
 
     def parse(text):
         try:

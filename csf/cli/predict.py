@@ -1,4 +1,4 @@
-"""Models as files, read back without running code that is not on a short list; ``csf predict`` and ``csf monitor``."""
+"""Saved models, loaded without running untrusted code, and the commands ``csf predict`` and ``csf monitor``."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _HOLDING = (
 
 
 def _is_trusted(name: str) -> bool:
-    """Whether any file may hold a type: of csf the classes that hold results, which run nothing when they are read."""
+    """Check whether any file may hold a type, such as csf's result classes, which run no code when they are read."""
     if not name.startswith(_HOLDING):
         return name in _PLAIN
     module, _, kind = name.rpartition(".")
@@ -68,7 +68,7 @@ def _is_trusted(name: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PlainTree:
-    """What a compiled tree is made from: its constructor's arguments and its state."""
+    """Constructor arguments and state from which a compiled tree is made."""
 
     n_features: int
     n_classes: Array
@@ -76,7 +76,7 @@ class PlainTree:
     state: dict[str, Any]
 
     def compiled(self, n_features: int) -> Any:
-        """The tree, if no way through it leads out of its arrays."""
+        """Build the compiled tree, after a check that no path through it leaves its arrays."""
         nodes, n_classes, count = self.state["nodes"], self.n_classes, self.state["node_count"]
         left, right, feature = (nodes[name] for name in ("left_child", "right_child", "feature"))
         inner = np.flatnonzero(left != -1)
@@ -101,12 +101,12 @@ _UNSOUND = "the links of its trees lead out of their arrays; the file is damaged
 
 
 def _leads_on(inner: Array, left: Array, right: Array, count: int) -> bool:
-    """Whether every way through a tree ends within it: children come after their parents."""
+    """Check that every path through a tree ends within it: children come after their parents."""
     return bool((left > inner).all() and (right > inner).all() and (np.maximum(left, right) < count).all())
 
 
 def _depth(left: Array, right: Array) -> int:
-    """Number of steps of the longest way, of links that lead on."""
+    """Count the steps of the longest path, where children come after their parents."""
     depth, level = -1, np.zeros(1, dtype=int)
     while level.size:
         depth, inner = depth + 1, level[left[level] != -1]
@@ -119,7 +119,7 @@ _OF_NEIGHBOURS = {"kd_tree": KDTree, "ball_tree": BallTree}
 
 
 def _with_plain_trees(search: CostSearch) -> CostSearch:
-    """A copy whose compiled trees are their arrays, where there are some."""
+    """Return a copy with arrays in place of compiled trees; the search itself if it has none."""
     kinds = (tree_type(), KDTree, BallTree)
     if not any(isinstance(part, kinds) for part in _parts_of(search)):
         return search
@@ -134,14 +134,14 @@ def _with_plain_trees(search: CostSearch) -> CostSearch:
 
 
 def check_model_name(path: str | None) -> None:
-    """Refuse a file whose name promises another format, or that cannot be written."""
+    """Raise an error for a file that cannot be written, or whose name has the suffix of another format."""
     check_output(path)
     if path is not None and os.path.splitext(path)[1].lower() not in ("", ".skops"):
         raise CliError(f"models are files of skops; give a name such as model.skops in place of {path}")
 
 
 def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
-    """Write a fitted search and what features it takes."""
+    """Write a fitted search and the features that it takes."""
     skops = require("skops.io", "saving a model")
     content = {
         "format": FORMAT,
@@ -159,12 +159,12 @@ def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
 
 
 def required_trust(path: PathLike) -> list[str]:
-    """Types in a file that `load_model` reads only when they are named."""
+    """List the types in a file that `load_model` accepts only when they are named."""
     return [name for name in _types_in(path) if not _is_trusted(name)]
 
 
 def _types_in(path: PathLike) -> list[str]:
-    """Types in a file that skops does not trust by itself."""
+    """List the types in a file that skops does not trust by default."""
     skops = require("skops.io", "reading a model")
     try:
         return sorted(set(skops.get_untrusted_types(file=path)))
@@ -189,8 +189,8 @@ def load(path: PathLike, *, trust: Sequence[str] = ()) -> CostSearch:
     Returns
     -------
     CostSearch
-        The search, fitted: ``predict``, ``monitor``, ``prevalence``, ``at_prevalence`` and the rest. Of the held-out
-        scores those of the winner were saved. Of a table it takes the columns ``feature_names_in_`` in their order,
+        The search, fitted: ``predict``, ``monitor``, ``prevalence``, ``at_prevalence`` and the rest. Only the winner's
+        held-out scores were saved. From a table it takes the columns ``feature_names_in_`` in their order,
         categories as texts (``frame[name].astype(str)`` for columns of booleans).
 
     Raises
@@ -214,7 +214,7 @@ def load(path: PathLike, *, trust: Sequence[str] = ()) -> CostSearch:
 
 
 def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, Features]:
-    """Read a model that `save_model` wrote; ``trust`` names further types that it may hold."""
+    """Load a model that `save_model` wrote; ``trust`` names further types that it may hold."""
     types = _types_in(path)
     untrusted = [name for name in types if name not in trust and not _is_trusted(name)]
     if untrusted:
@@ -251,7 +251,7 @@ def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, F
 
 
 def _parts_of(value: Any) -> Iterator[Any]:
-    """A value and all that it holds, each once."""
+    """Yield a value and everything that it holds, each once."""
     waiting, seen = [value], set()
     while waiting:
         part = waiting.pop()
@@ -269,7 +269,7 @@ def _parts_of(value: Any) -> Iterator[Any]:
 
 
 def _check_trees(model: Any) -> None:
-    """Refuse trees that lead out of their arrays: compiled code follows them without a look."""
+    """Raise an error for trees with links out of their arrays, which compiled code would follow unchecked."""
     if not hasattr(model, "_predictors"):
         return
     categorical = np.flatnonzero(model._bin_mapper.is_categorical_)
@@ -296,7 +296,7 @@ def _check_trees(model: Any) -> None:
 
 
 def run(options: Namespace, say: Callable[..., Any]) -> None:
-    """Run the command."""
+    """Run ``csf predict``."""
     check_output(options.output)
     check_model_name(options.save)
     search, features = load_model(options.model, options.trust)
@@ -317,7 +317,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
 
 
 def _counted(search, labels):
-    """How many rows are predicted what."""
+    """Describe how many rows are predicted as each class, or as positive."""
     if search.pos_label_ is None:
         known, counts = np.unique(labels, return_counts=True)
         return "predicted " + ", ".join(f"{label} ({count})" for label, count in zip(known, counts))
@@ -325,9 +325,9 @@ def _counted(search, labels):
 
 
 def _columns(search, X, at_most):
-    """Scores above 0 where the positive class is predicted, and its probabilities where the base has them.
+    """Return scores, positive where the positive class is predicted, and its probabilities if the base has them.
 
-    Of several classes each has a column: the largest score is predicted.
+    Each of several classes has a column; the class with the largest score is predicted.
     """
     if search.pos_label_ is None:
         answers = {"score": search.decision_function(X)}
@@ -346,7 +346,7 @@ def _columns(search, X, at_most):
 
 
 def _opened(path):
-    """File to write, or the standard output."""
+    """Open a file to write, or return the standard output."""
     if path:
         return replaced(path, newline="")
     return contextlib.nullcontext(sys.stdout)
@@ -362,7 +362,7 @@ ESTIMATE = "estimate"
 
 
 def run_monitor(options: Namespace, say: Callable[..., Any]) -> int:
-    """Run the command; the exit code says whether there is an alarm."""
+    """Run ``csf monitor``; return an exit code that signals an alarm."""
     check_figure(options.plot)
     check_model_name(options.retune)
     search, features = load_model(options.model, options.trust)
@@ -387,7 +387,7 @@ def run_monitor(options: Namespace, say: Callable[..., Any]) -> int:
 
 
 def _retune(options, search, features, X, y, weight, say):
-    """Save the model with the threshold that is best on the rows that have labels."""
+    """Save the model with the threshold that is best on the labelled rows."""
     if y is None:
         raise CliError("--retune finds a threshold by labels; name their column with --target")
     known = np.flatnonzero([label is not None for label in y])

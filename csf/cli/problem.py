@@ -1,4 +1,4 @@
-"""What a command works on, checked before anything is trained: data, base, options, and what a search has to beat."""
+"""Problem of a command, checked before anything is trained: data, base, options, and rivals of the search."""
 
 from __future__ import annotations
 
@@ -91,19 +91,19 @@ _DENSE_ONLY = ("hist-gradient-boosting",)
 
 
 def base_names(text: str) -> list[str]:
-    """Names of the bases that an option means: one, several with commas, or those of a group."""
+    """Return the names of the bases that an option selects: one, a list separated by commas, or a group."""
     if text in GROUPS:
         return [name for name in GROUPS[text] if name not in ("lightgbm", "xgboost") or find_spec(name)]
     return [_ALIASES.get(name.strip(), name.strip()) for name in text.split(",")]
 
 
 def takes_sparse(name: str) -> bool:
-    """Whether the base of a name takes sparse data."""
+    """Check whether a base takes sparse data."""
     return name not in _DENSE_ONLY
 
 
 def make_base(name: str, features: Features) -> Pipeline:
-    """Pipeline of preparation and the step ``"classifier"``; columns of a frame are chosen by name."""
+    """Make a pipeline of preprocessing and the step ``"classifier"``; columns of a frame are selected by name."""
     classifier = BASES[name]()
     linear = name in _SCALED
     if features.kind == "frame":
@@ -127,7 +127,7 @@ def _columns(features, linear, sparse_output):
 
 
 def parse_grid(texts: Sequence[str], base: Pipeline) -> dict[str, Any]:
-    """Grid of the pipeline's parameters from texts such as ``"C=0.1,1,10"``; values are Python literals, or strings."""
+    """Parse a grid of pipeline parameters such as ``"C=0.1,1,10"``; values are Python literals, or strings."""
     known = base.named_steps[CLASSIFIER].get_params()
     grid = {}
     for text in texts:
@@ -161,12 +161,12 @@ ONE = "best single threshold"
 
 
 class NotApplicable(Exception):
-    """Why a rival cannot be run on these data."""
+    """Reason why a rival cannot be run on these data."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What all methods of one comparison share."""
+    """Settings that all methods of one comparison share."""
 
     # Several by their names.
     base: Pipeline | dict[str, Pipeline]
@@ -185,18 +185,18 @@ class Setup:
     n_classes: int = 2
 
     def bases(self) -> list[Pipeline]:
-        """The base with each setting of its parameters, or several bases as they are."""
+        """Return the base with each setting of its parameters, or several bases as they are."""
         if isinstance(self.base, dict):
             return [clone(base) for base in self.base.values()]
         return [clone(self.base).set_params(**setting) for setting in ParameterGrid(self.grid)]
 
     def weight_params(self, weight: Array | None) -> dict[str, Any]:
-        """Arguments of the base's ``fit`` that carry the sample weights; none without weights."""
+        """Return the arguments of the base's ``fit`` that carry the sample weights; none without weights."""
         return {} if weight is None else {f"{CLASSIFIER}__sample_weight": weight}
 
 
 def value_of(metric: Any, codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None) -> float:
-    """Metric of decisions; of two classes code 1 is the positive one."""
+    """Compute the metric of predictions; of two classes, code 1 is the positive one."""
     if isinstance(metric, RowCosts):  # parameters of what knows no costs are chosen by it
         metric = get_metric("accuracy")
     if isinstance(metric, ConfusionMetric):
@@ -205,12 +205,12 @@ def value_of(metric: Any, codes: IntArray, decided: IntArray, n_classes: int, we
 
 
 def fit_plain(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
-    """The base and its own decision; its parameters chosen on pooled held-out predictions."""
+    """Fit the base with its own decision; parameters are chosen on pooled held-out predictions."""
     return _fit_best(setup, setup.bases(), X, y, weight)
 
 
 def fit_balanced(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
-    """The base with ``class_weight="balanced"``; parameters as in `fit_plain`."""
+    """Fit the base with ``class_weight="balanced"``; parameters are chosen as in `fit_plain`."""
     name = f"{CLASSIFIER}__class_weight"
     if any(name not in base.get_params() for base in setup.bases()):
         raise NotApplicable("the base has no class_weight")
@@ -218,9 +218,10 @@ def fit_balanced(setup: Setup, X: Samples, y: IntArray, weight: Array | None) ->
 
 
 def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
-    """Equal costs, the best decision on the held-out scores (of two classes of all cuts); parameters by its metric.
+    """Fit with equal costs, and tune the threshold, or the rule of several classes, on the held-out scores.
 
-    Where the search promises its constraint, so does this one, on the same calibration samples.
+    Parameters are chosen by the metric at that threshold. If the search certifies its constraint, so does this
+    method, on the same calibration samples.
     """
     search = CostSearch(
         setup.base,
@@ -247,14 +248,14 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
 
 
 def _one_threshold(search: Any) -> FixedThresholdClassifier:
-    """What decides all rows alike, by the threshold of least cost on the held-out scores."""
+    """Make a classifier with a single threshold for all rows: that of least cost on the held-out scores."""
     method = response_method(search.best_estimator_) or "auto"
     cut = search._outcome.alone if method == "decision_function" else search.threshold_without_costs_
     return FixedThresholdClassifier(FrozenEstimator(search.best_estimator_), threshold=cut, response_method=method)
 
 
 def fit_tuned(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
-    """scikit-learn's threshold: the mean over folds at 100 thresholds."""
+    """Fit scikit-learn's TunedThresholdClassifierCV, whose threshold is a mean over folds at 100 thresholds."""
     if weight is not None:
         raise NotApplicable("its scorer gets no sample weights without metadata routing")
     scorer = make_scorer(setup.metric.score, pos_label=1)
@@ -275,14 +276,14 @@ CLASS_RIVALS, ROW_RIVALS = _SIMPLE | {EQUAL: fit_pooled}, _SIMPLE | {ONE: fit_po
 
 
 def _fit_best(setup, bases, X, y, weight):
-    """The best of several bases, fitted to everything; a single one needs no choice."""
+    """Choose the best of several bases, and fit it to all samples; a single one needs no choice."""
     if len(bases) > 1:
         bases = sorted(bases, key=lambda base: _held_out_value(setup, base, X, y, weight), reverse=True)
     return bases[0].fit(X, y, **setup.weight_params(weight))
 
 
 def _held_out_value(setup, base, X, y, weight):
-    """Metric of the pooled held-out predictions."""
+    """Compute the metric of the pooled held-out predictions."""
     truth, predicted, weights = [], [], []
     for train, test in setup.splits:
         model = clone(base)
@@ -328,38 +329,38 @@ class Problem:
 
     @property
     def several(self) -> bool:
-        """Whether there are several classes that are all alike."""
+        """True where there are several classes that are all alike."""
         return self.data.pos_label is None
 
     @property
     def by_row(self) -> bool:
-        """Whether each row has costs of its own."""
+        """True where each row has costs of its own."""
         return isinstance(self.metric, RowCosts)
 
     @property
     def rivals(self) -> dict[str, Callable[..., Any]]:
-        """What fits simpler methods, by their names."""
+        """Functions that fit simpler methods, by name."""
         return CLASS_RIVALS if self.several else ROW_RIVALS if self.by_row else RIVALS
 
     @property
     def reference(self) -> str:
-        """The rival that the search is compared with."""
+        """Rival that the search is compared with."""
         return PLAIN if self.several else ONE if self.by_row else POOLED
 
     @property
     def measured(self) -> list[str]:
-        """Columns of a table of methods: the metric, and the constrained rate where there is one."""
+        """Columns of a table of methods: the metric, and the constrained rate if there is one."""
         return ["method", self.metric.name, *([] if self.constraint is None else [self.constraint.quantity.name])]
 
     def part(self, rows: IntArray) -> Part:
-        """Rows of the data."""
+        """Select rows of the data."""
         data = self.data
         y = data.y[rows]
         weight = None if data.sample_weight is None else data.sample_weight[rows]
         return Part(safe_indexing(data.X, rows), y, data.labels.encode(y), weight)
 
     def judged(self, part: Part, decided: IntArray) -> tuple[float, float, float, float]:
-        """Metric of decisions, both ends of its 90 % interval, and the constrained rate; NaN without a constraint."""
+        """Return the metric, the ends of its 90 % interval, and the constrained rate (NaN without a constraint)."""
         if self.by_row:
             costs = self.metric.table(part.X).answers(part.codes == 1)
             predicted = Predictions.of_rows(self.metric, *costs, decided == 1, weight=part.weight)
@@ -373,7 +374,7 @@ class Problem:
         return float(predicted.value[0]), *predicted.interval(LEVEL), rate
 
     def setup(self, train: Part) -> Setup:
-        """What all methods share that are trained on a part; the inner splits are made once."""
+        """Make the settings that all methods trained on a part share; the inner splits are made only once."""
         seed = self.options.seed
         effort = shared_effort([each.effort for each in self._models(train.y)])
         cv = self.kind.cv(self.config, train.y, effort, random_state=check_random_state(seed))
@@ -393,7 +394,7 @@ class Problem:
         )
 
     def plan(self) -> str:
-        """What is searched, for the lines above the tables."""
+        """Describe the search, for the lines above the tables."""
         options = self.options
         demand = "" if self.constraint is None else f" with {self.constraint}"
         models, trials = self._models(self.data.y), options.trials
@@ -417,7 +418,7 @@ class Problem:
         return planned_models(self.config, self.kind, self.config.models, y.shape[0])
 
     def study(self, strategy: str) -> ClassStudy:
-        """Trials of several classes; a ValueError where a strategy has none."""
+        """Make the study of several classes; raise a ValueError for a strategy that has none."""
         assert isinstance(self.metric, ConfusionMetric), "of several classes"
         return ClassStudy(self.metric, strategy, shares=self._shares(), n_trials=self.options.trials)
 
@@ -426,7 +427,7 @@ class Problem:
         return totals / totals.sum()
 
     def describe(self) -> str:
-        """Lines that tell what the data are."""
+        """Describe the data in one line."""
         data = self.data
         features = data.features
         kinds = f" ({len(features.categorical)} categorical)" if features.categorical else ""
@@ -441,7 +442,7 @@ class Problem:
 
 
 def make_search(setup: Setup, options: Namespace, strategy: str, **extra: Any) -> CostSearch:
-    """Cost search of a command, not fitted; ``extra`` wins over what setup and options say."""
+    """Make the cost search of a command, not fitted; ``extra`` overrides setup and options."""
     arguments = {
         "metric": setup.metric,
         "strategy": strategy,
@@ -461,7 +462,7 @@ def make_search(setup: Setup, options: Namespace, strategy: str, **extra: Any) -
 
 
 def load_problem(options: Namespace) -> Problem:
-    """Read the data and check what the command line says about them."""
+    """Read the data, and check the options about them."""
     costs, constraint = _costs_of(options), get_constraint(options.constraint)
     metric = get_metric(options.metric) if costs is None else costs
     several = costs is None and class_metric(options.metric) is not None
@@ -488,7 +489,7 @@ def load_problem(options: Namespace) -> Problem:
 
 
 def _costs_of(options: Namespace) -> RowCosts | None:
-    """Costs of rows, where some are asked for; numbers or names of columns."""
+    """Return the costs of rows, as numbers or names of columns; ``None`` where rows have no costs."""
     texts = {name: getattr(options, f"{name}_cost") for name in OUTCOMES}
     given = {name: _literal(text) for name, text in texts.items() if text is not None}
     costs = row_costs(options.metric) or (RowCosts() if given else None)
@@ -496,7 +497,7 @@ def _costs_of(options: Namespace) -> RowCosts | None:
 
 
 def check_outputs(options: Namespace, *paths: str | None) -> None:
-    """Refuse what search and compare cannot write: these files, a figure, a page."""
+    """Raise an error if search or compare cannot write one of its outputs: these files, a figure, a page."""
     for path in (*paths, options.plot, options.report):
         check_output(path)
     check_figure(options.plot)
@@ -504,7 +505,7 @@ def check_outputs(options: Namespace, *paths: str | None) -> None:
 
 
 def check_output(path: str | None) -> None:
-    """Refuse files that cannot be written, before hours of training."""
+    """Raise an error for a file that cannot be written, before hours of training."""
     if path is None:
         return
     folder = os.path.dirname(os.path.realpath(path))
@@ -522,18 +523,18 @@ def check_output(path: str | None) -> None:
 
 
 class Budget:
-    """Seconds from now on; ``None`` for no limit."""
+    """Seconds left from now on; ``None`` for no limit."""
 
     def __init__(self, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> None:
         self.seconds, self._clock = seconds, clock
         self._start = clock()
 
     def share(self, part: float) -> float | None:
-        """A part of the seconds that are left, more than 0; ``None`` without a limit."""
+        """Return a share of the seconds that are left, more than 0; ``None`` without a limit."""
         return None if self.seconds is None else max(part * self._left(), 1e-9)
 
     def refusal(self, seconds: float) -> str | None:
-        """Why something that takes about so long is left out; ``None`` where there is time for it."""
+        """Explain why a task of about so many seconds is left out; ``None`` if there is time for it."""
         if self.seconds is None or seconds <= self._left():
             return None
         about = f", which takes about {seconds:.1f} s" if seconds else ""
@@ -545,7 +546,7 @@ class Budget:
 
 
 def shows_progress(options: Namespace) -> bool:
-    """Whether a command shows bars: on a terminal, unless it is asked to be quiet."""
+    """Check whether a command shows progress bars: on a terminal, unless it is quiet."""
     return not options.quiet and sys.stderr.isatty()
 
 
@@ -556,7 +557,7 @@ def _new_figure(height):
 
 
 def check_figure(path: str | None) -> None:
-    """Refuse figures in a format that cannot be written."""
+    """Raise an error for a figure in a format that cannot be written."""
     if path is None:
         return
     figure, _ = _new_figure(1.0)
@@ -566,7 +567,7 @@ def check_figure(path: str | None) -> None:
 
 
 def draw_search(path: str, search: CostSearch) -> None:
-    """Draw the cones of a fitted search; for several classes their confusion matrix, for costs of rows the costs."""
+    """Draw the cones of a fitted search, the confusion matrix of several classes, or the costs of rows."""
     figure, ax = _new_figure(5.4)
     if hasattr(search, "row_costs_"):
         draw_costs(ax, search)

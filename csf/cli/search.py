@@ -1,4 +1,4 @@
-"""``csf search``: the best costs and threshold, judged on held-out data; ``csf threshold``: that of given scores."""
+"""Commands ``csf search``, with an evaluation on held-out data, and ``csf threshold``, for given scores."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _SEARCH = 2 / 3
 
 
 def run(options: Namespace, say: Callable[..., Any]) -> None:
-    """Run the command."""
+    """Run ``csf search``."""
     budget = Budget(options.time_limit)
     check_outputs(options, options.save, options.rule, options.json, options.checkpoint)
     if options.save:
@@ -111,7 +111,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
 
 
 def _in_short(search, problem, summary, held, winner):
-    """What was found, in four lines."""
+    """Summarise the results in about four lines."""
     name, low_high, verdict = problem.metric.name, spread(search.score_interval_), summary.verdict
     lines = [f"{name} {search.corrected_score_:.3f} to expect on new data, 90 % interval {low_high}"]
     if search.constraint is not None and search.constraint_value_ is not None:
@@ -133,12 +133,12 @@ def _in_short(search, problem, summary, held, winner):
 
 
 def _wrapped(code, title, text):
-    """A finding in lines."""
+    """Wrap a finding into lines."""
     return textwrap.fill(f"{code} {title}: {in_options(text)}", 100, subsequent_indent="  ")
 
 
 def _split(problem):
-    """Training part, held-out part (or None), and where the split comes from."""
+    """Split into a training part and a held-out part (or None); return them and the source of the split."""
     data, options = problem.data, problem.options
     rows = np.arange(data.y.shape[0])
     if options.test_size == 0:
@@ -159,7 +159,7 @@ def _plan(problem, train, test, origin, setup):
 
 
 def _search(problem, setup, train, limit):
-    """Fitted search within a limit of seconds, and what it took."""
+    """Fit the search within a time limit in seconds; return it and the seconds that it took."""
     options = problem.options
     search = make_search(
         setup,
@@ -183,7 +183,7 @@ def _reviews(options):
 
 
 def _trials_table(search, problem):
-    """The winner, the best one with equal costs, and the others by their score as far as there is room."""
+    """Format the winner, the best trial with equal costs, and as many of the other best trials as fit."""
     shown, columns = _worth_showing(search), _columns(search, problem)
     rows = [[entry(at, search.trials_[at]) for entry in columns.values()] for at in shown]
     more = len(search.trials_) - len(shown)
@@ -192,7 +192,7 @@ def _trials_table(search, problem):
 
 
 def _columns(search, problem):
-    """Columns of the table of trials: by their titles, what a trial has there."""
+    """Return the columns of the table of trials: functions that give a trial's entry, by title."""
     name, table = problem.metric.name, search.cv_results_
     varied = [key for key in search.best_params_ if len({trial.setting for trial in search.trials_}) > 1]
     several = problem.several or problem.by_row
@@ -208,7 +208,7 @@ def _columns(search, problem):
 
 
 def _cost_columns(search, problem):
-    """Costs of the trials, and what each reaches at its best threshold."""
+    """Return the columns of the trials' costs, and those of their values at the best threshold."""
     rates = {} if problem.constraint is None else {problem.constraint.quantity.name: _number_of("rate")}
     costs = {"level t": _number_of("t"), "c_fn": _number_of("c_fn", ".4g"), "c_fp": _number_of("c_fp", ".4g")}
     tuned = {f"tuned {problem.metric.name}": _number_of("score")}
@@ -220,12 +220,12 @@ def _number_of(field, spec=".4f"):
 
 
 def _short(key):
-    """Name of a parameter of the base, without its step."""
+    """Remove the step from the name of a parameter of the base."""
     return key.removeprefix(f"{CLASSIFIER}__")
 
 
 def _worth_showing(search):
-    """Places of trials in their order: all of a few, else the winner, the best of equal costs and other good ones."""
+    """Choose the trials to show, in order: all of a few, else winner, best of equal costs and other good ones."""
     trials = search.trials_
     if len(trials) <= _MOST_ROWS:
         return list(range(len(trials)))
@@ -269,7 +269,7 @@ def _row_winner(search, problem):
 
 
 def _value_lines(search, problem):
-    """What the winner is worth."""
+    """Describe the value of the winner."""
     name, (low, high) = problem.metric.name, search.score_interval_
     return [
         f"  to expect on new data: {name} {search.corrected_score_:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
@@ -285,14 +285,14 @@ def _part(search, problem):
 
 
 def _judged_own(problem, search, seconds, test):
-    """Record of the search, and the labels that it predicts."""
+    """Return the record of the search, and its predicted labels."""
     labels = search.predict(test.X)
     decided = problem.data.labels.encode(labels)
     return _record(problem, f"csf, {problem.options.strategy}", test, decided, seconds, search), labels
 
 
 def _judge_rivals(problem, setup, train, test, expected, budget, interrupted):
-    """Records of the rivals, the labels that they predict, and whether Ctrl-C ended them."""
+    """Return the records of the rivals, their predicted labels, and whether Ctrl-C interrupted them."""
     records, answers = {}, {}
     # The comparison that counts comes first, so that a time limit leaves it.
     every = _rivals(problem)
@@ -317,7 +317,7 @@ def _rivals(problem):
 
 
 def _judged_rival(problem, setup, name, train, test):
-    """Record of a rival, and the labels that it predicts."""
+    """Return the record of a rival, and its predicted labels."""
     start = time.perf_counter()
     model = problem.rivals[name](setup, train.X, train.codes, train.weight)
     decided, seconds = model.predict(test.X), time.perf_counter() - start
@@ -325,7 +325,7 @@ def _judged_rival(problem, setup, name, train, test):
 
 
 def _expected_seconds(problem, setup, search, seconds):
-    """About how long each rival takes, by what the search took."""
+    """Estimate the seconds of each rival from those of the search."""
     n_settings, training = len(setup.bases()), search.refit_time_
     choosing = n_settings * len(setup.splits) if n_settings > 1 else 0
     trial = (seconds - training) / max(search.n_trials_, 1)
@@ -359,7 +359,7 @@ def _results_table(results, problem):
 
 
 def _write(options, problem, search, results, held, found, say):
-    """Files that were asked for."""
+    """Write the files that the options request."""
     if options.json:
         write_json(options.json, _valid(_report(options, problem, search, results, held, found)))
         say(f"all results: {options.json}")
@@ -377,7 +377,7 @@ def _write(options, problem, search, results, held, found, say):
 
 
 def _write_report(options, problem, search, test, answers):
-    """The page for a browser."""
+    """Write the report as a web page."""
     facts = {"Data": problem.describe()}
     rivals = {name: labels for name, labels in answers.items() if name != OWN}
     held = {} if test is None else {"X": test.X, "y": test.y, "sample_weight": test.weight, "rivals": rivals}
@@ -386,7 +386,7 @@ def _write_report(options, problem, search, test, answers):
 
 
 def _valid(value):
-    """What JSON can hold: infinite numbers as the texts "inf" and "-inf", NaN as null, unknown objects as texts."""
+    """Convert a value to JSON: infinite numbers to "inf" and "-inf", NaN to null, unknown objects to text."""
     if isinstance(value, dict):
         return {str(key): _valid(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
@@ -398,7 +398,7 @@ def _valid(value):
 
 
 def _report(options, problem, search, results, held, found):
-    """Everything as plain numbers, strings and lists."""
+    """Collect all results as plain numbers, strings and lists."""
     data = problem.data
     plain = {name: value for name, value in vars(options).items() if name != "run"}
     return {
@@ -432,7 +432,7 @@ def _cut(trial):
 
 
 def _winner_record(search, problem):
-    """The winner as plain numbers, strings and lists."""
+    """Describe the winner as plain numbers, strings and lists."""
     return {
         "trial": search.best_index_,
         "params": search.best_params_,
@@ -461,7 +461,7 @@ _MOST_CLASSES = 12
 
 
 def _class_columns(table):
-    """Class weights of the trials, and what they reach with a rule."""
+    """Return the columns of the trials' class weights, and those of their values with a rule."""
     titles = {"rule": "tuned_value", "rule, cross-fitted": "judged_value"}
     titles = {title: key for title, key in titles.items() if key in table}
     found = {title: lambda at, trial, key=key: format_number(table[key][at]) for title, key in titles.items()}
@@ -469,7 +469,7 @@ def _class_columns(table):
 
 
 def class_winner(search: CostSearch, problem: Problem) -> str:
-    """The winner, and what it is worth."""
+    """Describe the winner and its value."""
     parameters = "".join(f"{_short(key)} = {value}, " for key, value in search.best_params_.items())
     power = search.trials_[search.best_index_].t
     weights = "equal class weights" if power == 0.0 else f"class weights share^-{power:.4g}"
@@ -485,7 +485,7 @@ def _decision(search):
 
 
 def _rule_table(search):
-    """Weights of the classes in training, and the slopes and offsets of a tuned rule."""
+    """Format the weights of the classes in training, and the slopes and offsets of a tuned rule."""
     rule = search.rule_
     tuned = rule.kind != "argmax" and rule.matrix is None
     columns = [rule.slopes, rule.offsets] if tuned else []
@@ -498,7 +498,7 @@ def _rule_table(search):
 
 
 def confusion_table(classes: Array, test: Part, labels: Array) -> str:
-    """Confusion matrix of held-out rows: how many of each class, in sample weights where there are some."""
+    """Format the confusion matrix of held-out rows: counts, or sums of sample weights if there are any."""
     if classes.size > _MOST_CLASSES:
         return f"{classes.size} classes are too many for a confusion matrix here; --report and --plot have it"
     counts = counts_of(test.codes, np.searchsorted(classes, labels), classes.size, test.weight)
@@ -508,7 +508,7 @@ def confusion_table(classes: Array, test: Part, labels: Array) -> str:
 
 
 def class_record(search: CostSearch) -> dict[str, Any]:
-    """What the winner of several classes has beside its value."""
+    """Return the winner's further results for several classes."""
     rule = search.rule_
     return {
         "power": search.trials_[search.best_index_].t,
@@ -529,7 +529,7 @@ OWN = "csf"
 
 
 def compared(metric_name: str, search: CostSearch, judged: list[Judged], reference: str = POOLED) -> str:
-    """How the search did beside the rival that counts: of two classes the exact threshold without costs."""
+    """Compare the search with the rival that matters most: of two classes, the exact threshold without costs."""
     own = judged[0]
     text = f"csf: {metric_name} {own.value:.4f}, 90 % interval {_range(own.interval)}"
     rival = next((each for each in judged if each.name == reference), None)
@@ -546,7 +546,7 @@ def _range(interval: tuple[float, float], spec: str = ".4f") -> str:
 
 
 def _unequal(search: CostSearch, own: Judged, rival: Judged) -> str | None:
-    """Why a difference would compare what is not alike, if it would: who keeps no constraint finds more."""
+    """Explain why a comparison would be unfair, if it would: a method without the constraint scores higher."""
     promise = getattr(search, "guarantee_", None)
     if promise is not None and not promise.holds:
         return f"{promise.constraint} could not be shown for the search"
@@ -559,7 +559,7 @@ def _unequal(search: CostSearch, own: Judged, rival: Judged) -> str | None:
 
 
 def run_threshold(options: Namespace, say: Callable[..., Any]) -> None:
-    """Run the command."""
+    """Run ``csf threshold``."""
     for path in (options.json, options.report):
         check_output(path)
     check_page(options.report or "")
@@ -614,7 +614,7 @@ def _threshold_lines(options: Namespace, decision: Decision, cut: float, positiv
 
 
 def _decision_record(options: Namespace, decision: Decision, cut: float) -> dict[str, Any]:
-    """What was found as plain numbers and texts."""
+    """Return the results as plain numbers and texts."""
     return {
         "score": options.score,
         "lower_is_positive": options.lower_is_positive,

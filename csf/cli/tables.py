@@ -1,4 +1,4 @@
-"""Errors that users can correct, and tables: read from CSV, Parquet and JSON Lines files, or shown on a terminal."""
+"""User errors, and tables: read from CSV, Parquet and JSON Lines files, or shown on a terminal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from csf.report.checks import is_counter
 
 
 class CliError(Exception):
-    """Something in the command or the data that the user can correct; shown as one line."""
+    """Error in the command or the data that the user can correct; shown as one line."""
 
 
 # What messages of csf in Python say, and the option.
@@ -46,7 +46,7 @@ _OPTIONS = (
 
 
 def in_options(text: str) -> str:
-    """A message of csf in Python, in the words of the command line."""
+    """Replace the names of csf's parameters in a message by the options of the command line."""
     for name, option in _OPTIONS:
         text = text.replace(name, option)
     return text
@@ -69,7 +69,7 @@ ENCODING = "utf-8-sig"
 
 
 def _open_zip(path: str, mode: str, **options: Any) -> IO[Any]:
-    """The only file of an archive."""
+    """Open the only file of an archive."""
     with zipfile.ZipFile(path) as archive:  # which stays open as long as its file
         names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
         if len(names) != 1:
@@ -82,7 +82,7 @@ _COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zip": _op
 
 
 def format_suffix(path: str) -> str:
-    """Suffix of the format, without the one of the compression.
+    """Return the suffix of the format, without that of the compression.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def format_suffix(path: str) -> str:
     Returns
     -------
     str
-        In lower case, with its dot.
+        The suffix in lower case, with its dot.
 
     Examples
     --------
@@ -106,12 +106,12 @@ def format_suffix(path: str) -> str:
 
 
 def opened(path: str, mode: str, **options: Any) -> IO[Any]:
-    """File that is unpacked as it is read, where it is packed."""
+    """Open a file, and decompress it as it is read."""
     return _COMPRESSED.get(Path(path).suffix.lower(), open)(path, mode, **options)
 
 
 def first_line(path: str, encoding: str = ENCODING) -> str:
-    """First line with content, without comments that take a line."""
+    """Return the first line that is not empty or a comment."""
     try:
         with opened(path, "rt", encoding=encoding) as file:
             return next((line.strip() for line in file if line.strip() and not line.startswith("#")), "")
@@ -125,7 +125,7 @@ def first_line(path: str, encoding: str = ENCODING) -> str:
 
 @contextmanager
 def _decoding() -> Iterator[None]:
-    """Context that reads texts: an error names the bytes that are none, and the option."""
+    """Decode texts within this context: an error names the invalid bytes and the option to set."""
     try:
         yield
     except UnicodeError as error:
@@ -155,16 +155,16 @@ _SPACES = " \u00a0\u2009\u202f"
 
 @dataclass(frozen=True)
 class TableFormat:
-    """How a table is written, by the options that have pandas' names.
+    """Format of a table, by the options that have pandas' names.
 
     Parameters
     ----------
     sep : str, default=None
-        Separator of fields; the most frequent one of the header by default.
+        Separator of fields; by default the most frequent one in the header.
     decimal, thousands : str, default="." and None
         Marks in numbers.
     encoding : str, default="utf-8-sig"
-        Of the texts.
+        Encoding of the texts.
     na_values : tuple of str, default=()
         Further texts that mean a missing entry.
     """
@@ -177,32 +177,32 @@ class TableFormat:
 
     @classmethod
     def of(cls, options: Namespace) -> Self:
-        """Format that the options of a command say."""
+        """Read the format from the options of a command."""
         if options.decimal == options.thousands:
             raise CliError(f"--decimal and --thousands must differ, got {options.decimal!r} twice")
         return cls(options.sep, options.decimal, options.thousands, options.encoding, tuple(options.na_values))
 
     @cached_property
     def _number(self) -> re.Pattern[str]:
-        """Numbers with these marks."""
+        """Pattern of numbers with these marks."""
         point, mark = re.escape(self.decimal), f"[{re.escape(self._marks)}]"
         whole = rf"\d{{1,3}}(?:{mark}\d{{2,3}})*{mark}\d{{3}}|\d+" if self.thousands else r"\d+"
         return re.compile(rf"[+-]?(?:(?:{whole})(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?")
 
     @property
     def _marks(self) -> str:
-        """Characters that separate thousands: a space means each kind of it."""
+        """Characters that separate thousands; a space stands for every kind of space."""
         return _SPACES if self.thousands == " " else self.thousands or ""
 
     def numeral(self, text: str) -> str | None:
-        """A number as Python writes it, without a percent sign; ``None`` where the text is none."""
+        """Return a number as Python writes it, without a percent sign; ``None`` where the text is not a number."""
         text = text.strip().removesuffix("%").rstrip()
         if not self._number.fullmatch(text):
             return None
         return text.translate(dict.fromkeys(map(ord, self._marks))).replace(self.decimal, ".")
 
     def numbers(self, pandas: Any, column: Any) -> Any:
-        """Numbers of a column of texts, all of them with a percent sign or none; a ValueError where one is none."""
+        """Convert a column of texts to numbers, all with a percent sign or none; raise a ValueError for other texts."""
         known = column.dropna()
         signed = known.str.endswith("%")
         if not signed.any() and (self.decimal, self.thousands) == (USUAL.decimal, USUAL.thousands):
@@ -227,7 +227,7 @@ _WRITTEN = {
 
 
 def number_options(texts: Sequence[str]) -> str:
-    """Options by which all texts are numbers, with what they make of one; empty for none."""
+    """List the options by which all texts are numbers, with the result for one of them; empty for none."""
     odd, ways = [text for text in texts if USUAL.numeral(text) is None], {}
     for options, form in _WRITTEN.items():
         if odd and all(map(form.numeral, texts)):
@@ -238,7 +238,7 @@ def number_options(texts: Sequence[str]) -> str:
 def read_csv(
     pandas: Any, path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL
 ) -> Any:
-    """Frame of a file; columns hold numbers where every entry is one, unless named in ``text``.
+    """Read a CSV file as a frame; columns are numeric where every entry is a number, unless named in ``text``.
 
     Texts such as ``NA`` mean that an entry is missing, except in a ``target`` of texts, where they are classes.
     """
@@ -269,7 +269,7 @@ def read_csv(
 
 
 def _checked_names(path: str, separator: str, encoding: str) -> list[str]:
-    """Names of the columns, after a check that they differ and that every row has as many fields."""
+    """Return the column names, after a check that they differ and that every row has as many fields."""
     with opened(path, "rt", encoding=encoding, newline="") as file:
         rows = csv.reader(file, delimiter=separator, skipinitialspace=True)
         names = next((row for row in rows if not _is_blank(row)), None)
@@ -300,7 +300,7 @@ def _fields(number: int) -> str:
 
 
 def _warn_of_classes(column: Any) -> None:
-    """Say which classes may be missing labels, where enough others are left for a search."""
+    """Warn of classes that may be missing labels, where enough others remain for a search."""
     counts = column.value_counts()
     odd = [name for name in counts.index if name in _ABSENT]
     if odd and len(counts) - len(odd) >= 2:
@@ -317,7 +317,7 @@ def _warn_of_classes(column: Any) -> None:
 def read_json_lines(
     pandas: Any, path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL
 ) -> Any:
-    """Frame of a file of one object a line, whose keys are the columns."""
+    """Read a file with one object per line, whose keys are the columns."""
     with opened(path, "rt", encoding=form.encoding) as file:
         rows = [_row(line, number) for number, line in enumerate(file, start=1) if line.strip()]
     names = dict.fromkeys(name for row in rows for name in row)
@@ -329,14 +329,14 @@ def read_json_lines(
 
 
 def _type_of(values: list[Any], as_text: bool) -> type | None:
-    """Texts stay as they are written, a column without entries holds numbers; pandas finds the type of others."""
+    """Choose a column's type: texts stay texts, an empty column is numeric, and pandas infers the others."""
     if as_text:
         return object
     return float if all(value is None for value in values) else None
 
 
 def _row(line: str, number: int) -> dict[str, Any]:
-    """Object of one line, checked."""
+    """Parse and check the object of one line."""
     try:
         row = json.loads(line, object_pairs_hook=_without_repetition)
     except ValueError as error:
@@ -380,7 +380,7 @@ SUFFIXES = {suffix: (kind, package, reader) for kind, package, suffixes, reader 
 
 
 def read_table(path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL) -> Any:
-    """File as a frame with rows, its columns named by texts."""
+    """Read a file as a frame with rows and text column names."""
     kind, package, reader = SUFFIXES[format_suffix(path)]
     pandas = require("pandas", f"reading {kind}")
     require(package, f"reading {kind}")
@@ -398,7 +398,7 @@ def read_table(path: str, text: tuple[str, ...] = (), target: str | None = None,
 
 
 def plain(frame: Any, names: Sequence[Any]) -> Any:
-    """Some columns of a frame, decimals as floats, after a check that they hold numbers and texts alone."""
+    """Select columns of a frame, decimals as floats, after a check that they hold only numbers and texts."""
     pandas = require("pandas", "reading tables")
     return pandas.DataFrame({name: _plain_column(pandas, frame[name]) for name in names}, index=frame.index)
 
@@ -423,19 +423,19 @@ def _plain_column(pandas: Any, column: Any) -> Any:
 
 
 def is_number(column: Any) -> bool:
-    """Whether a column holds numbers; booleans are none."""
+    """Check whether a column holds numbers; booleans are not numbers."""
     types = require("pandas", "reading tables").api.types
     return types.is_numeric_dtype(column) and not types.is_bool_dtype(column)
 
 
 def way_out(column: Any) -> str:
-    """Options that make numbers of a column, for the end of a message; empty for none."""
+    """Return the options that make a column numeric, for the end of a message; empty for none."""
     options = number_options(column.dropna().astype(str).unique().tolist())
     return options and f"; give {options}"
 
 
 def typed(frame: Any, numeric: Sequence[str], categorical: Sequence[str], path: str) -> Any:
-    """Numbers as float64, categories as strings, missing entries as NaN, columns numeric ones first."""
+    """Convert numbers to float64, categories to strings, missing entries to NaN; numeric columns come first."""
     columns = {}
     for name in numeric:
         if not is_number(frame[name]):
@@ -487,7 +487,7 @@ def warn_of_columns(frame: Any, categorical: Sequence[str]) -> None:
 
 
 def _suspicion(texts, n_rows):
-    """What is odd about the texts of a column, and the way out but for ``--drop``; empty for nothing."""
+    """Describe an odd column of texts and the remedies besides ``--drop``; empty for a normal one."""
     counts = texts.value_counts()
     known = counts.index.tolist()
     dates = [text for text in known if _DATE.fullmatch(text.strip())]
@@ -511,7 +511,7 @@ def _suspicion(texts, n_rows):
 
 
 def is_numeral(value: Any) -> bool:
-    """Whether an entry is a number, or a text that says one."""
+    """Check whether an entry is a number, or a text that represents one."""
     try:
         float(value)
     except (TypeError, ValueError):
@@ -520,7 +520,7 @@ def is_numeral(value: Any) -> bool:
 
 
 def listed(names: Sequence[object]) -> str:
-    """Names of columns for a message, the first ones of many."""
+    """List names of columns for a message, only the first of many."""
     rest = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
     return f"the column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names[:_SHOWN]))}{rest}"
 
@@ -529,21 +529,21 @@ def listed(names: Sequence[object]) -> str:
 
 
 def format_number(value: float | None, spec: str = ".4f") -> str:
-    """A number as text; ``-`` where there is none."""
+    """Format a number; ``-`` stands for a missing one."""
     if value is None or math.isnan(value):
         return "-"
     return format(value, spec) if math.isfinite(value) else str(float(value))
 
 
 def format_mean(mean: float, spread: float, spec: str = ".4f") -> str:
-    """A mean and its spread, such as ``0.8125 ± 0.0312``; a spread that is not known (NaN) is left out."""
+    """Format a mean and its spread, such as ``0.8125 ± 0.0312``, without a spread that is NaN."""
     if math.isnan(spread):
         return format_number(mean, spec)
     return f"{format_number(mean, spec)} ± {format_number(spread, spec.lstrip('+'))}"
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Table with aligned columns; all but the ``left`` first ones hold numbers, which stand at the right."""
+    """Format a table with aligned columns: the first ``left`` ones flush left, numbers flush right."""
     widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
 
     def line(cells):

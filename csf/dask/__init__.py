@@ -1,4 +1,4 @@
-"""Cost search on Dask collections: the data stay where they are, and counts, sums and coefficients travel."""
+"""Cost search on Dask collections: the data are not moved; only counts, sums and coefficients are sent."""
 
 from csf.dask.engine import DaskEngine
 from csf.dask.search import DaskCostSearch

@@ -1,4 +1,4 @@
-"""Dask collections as parts that belong together, the passes over them, and the first of these."""
+"""Dask collections as parts that belong together, passes over them, and the survey by the first pass."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _LOGGER = logging.getLogger("csf")
 
 
 class LostWorkers(RuntimeError):
-    """No worker of the cluster was at work for too long."""
+    """Error that no worker of the cluster was active for too long."""
 
 
 def watched_pass(ask: Callable[[], Any], *, first: bool, patience: float | None = None) -> Any:
-    """Result of a pass; a RuntimeError where no worker is at work for ``patience`` seconds, or the partition ends them.
+    """Run a pass; raise a RuntimeError if no worker is active for ``patience`` seconds, or a partition ends them.
 
-    Before the ``first`` pass there is as much time for the first workers to come as Dask gives them.
+    Before the ``first`` pass, the first workers may take as long to start as Dask allows.
     """
     from dask.base import get_scheduler
 
@@ -72,7 +72,7 @@ def watched_pass(ask: Callable[[], Any], *, first: bool, patience: float | None 
 
 
 def watched_training(client: Any, train: Callable[[], Any], *, patience: float | None = None) -> Any | Exception:
-    """Result of a training that needs all workers until its end, or its error; a RuntimeError where one is lost."""
+    """Run a training that needs all workers to its end; return its result or error. A lost worker is a RuntimeError."""
     with _Watch(client, patience, needs_all=True) as watch:
         try:
             return train()
@@ -90,11 +90,11 @@ def watched_training(client: Any, train: Callable[[], Any], *, patience: float |
 
 
 class _Watch:
-    """Looks at the workers while something runs, and cancels what was asked for since where they are lost.
+    """Watchdog of the workers while a task runs, which cancels the task's requests if they are lost.
 
-    They are lost once none of them has been at work for a while, or, for a training that ``needs_all``, as soon as one
-    that was there at the start is gone: the client would wait for ever. Where it ``waits`` for the first worker, none
-    is lost before one is there.
+    Workers are lost once none of them has been active for a while or, for a training that ``needs_all``, as soon as one
+    of those at the start is gone: the client would wait for ever. If it ``waits`` for the first worker, none is
+    lost before one has started.
     """
 
     def __init__(self, client: Any, patience: float | None, *, needs_all: bool = False, waits: bool = False) -> None:
@@ -113,7 +113,7 @@ class _Watch:
         self._over.set()
 
     def is_lost(self) -> bool:
-        """Whether what runs would wait for ever."""
+        """Check whether the task would wait for ever."""
         self.workers, now = working(self._client), time.monotonic()
         if self.workers:
             self._last_seen = now if any(self.workers.values()) else min(self._last_seen, now)
@@ -161,31 +161,31 @@ def require_dask() -> None:
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is a Dask array."""
+    """Check whether a value is a Dask array."""
     import dask.array as da
 
     return isinstance(value, da.Array)
 
 
 def is_frame(value: Any) -> bool:
-    """Whether a value is a Dask frame or series."""
+    """Check whether a value is a Dask frame or series."""
     import dask.dataframe as dd
 
     return isinstance(value, dd.DataFrame | dd.Series)
 
 
 class ChangedRows(RuntimeError):
-    """A partition is not what it was at the first read: no training and no score means anything then."""
+    """Error that a partition differs from its first read, so that no training and no score is valid."""
 
 
 class Mark(NamedTuple):
-    """By what a partition is known again: its labels and folds to the bit, the features of some rows about."""
+    """Fingerprint of a partition: exact for labels and folds, approximate for the features of some rows."""
 
     labels: int
     features: float
 
     def differs(self, other: Mark) -> str:
-        """What differs, or nothing."""
+        """Name the difference; empty for none."""
         if self.labels != other.labels:
             return "labels and folds"
         # Not to the bit: where features are computed, workers of another kind round them in another way.
@@ -194,7 +194,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RawPart:
-    """One partition as the user's collections hold it: its number, samples, labels, weights and folds."""
+    """Partition as the user's collections hold it: its number, samples, labels, weights and folds."""
 
     index: int
     X: Samples
@@ -203,12 +203,12 @@ class RawPart:
     fold: Array
 
     def rows(self, at: IntArray) -> Samples:
-        """Samples at some places."""
+        """Select samples by their positions."""
         return self.X.iloc[at] if hasattr(self.X, "iloc") else self.X[at]
 
     @property
     def mark(self) -> Mark:
-        """See `Mark`."""
+        """Fingerprint of the partition, see `Mark`."""
         from pandas import util
 
         hash_array: Any = util.hash_array
@@ -222,12 +222,12 @@ class RawPart:
         return Mark(labels, float(of_rows @ (rows @ of_columns)))
 
     def coded(self, pos_label: Label) -> Part:
-        """The part with a matrix, and with codes for labels, for the linear solvers."""
+        """Convert the part for the linear solvers: a matrix, and codes for labels."""
         return Part(matrix(self.X), self.y == pos_label, self.weight, self.fold)
 
 
 def matrix(X: Samples) -> Any:
-    """Samples of one partition as a CSR matrix or an array of float32 or float64; a TypeError for other columns."""
+    """Convert samples to a CSR matrix or an array of float32 or float64; raise a TypeError for other columns."""
     if sparse.issparse(X):
         return X.tocsr()
     try:
@@ -246,9 +246,8 @@ def matrix(X: Samples) -> Any:
 class DaskData:
     """Collections of the same samples, part by part.
 
-    Without ``folds`` these are those of a hash with the seed: ``cv`` of them, or one that holds out that share. With
-    ``marks``, those of a first read, each partition that is no longer what it was then is an error. ``thinned`` are the
-    parts of a sample.
+    Without ``folds``, rows are hashed with the seed to ``cv`` folds, or to one that holds out that share. With the
+    ``marks`` of a first read, a partition that has changed since is an error. ``thinned`` are the parts of a sample.
     """
 
     X: Any
@@ -277,13 +276,13 @@ class DaskData:
 
     @cached_property
     def feature_names(self) -> Array | None:
-        """Names of the features of a frame, where all are texts."""
+        """Names of the features of a frame if all are texts, else ``None``."""
         names = list(getattr(self.X, "columns", ()))
         return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
 
     @cached_property
     def parts(self) -> list[Any]:
-        """Delayed `RawPart` of each partition; nothing is read before they are asked for."""
+        """Delayed `RawPart` of each partition; nothing is read before they are computed."""
         from dask.delayed import delayed
 
         if self.thinned is not None:
@@ -303,7 +302,7 @@ class DaskData:
         return list(zip(_delayed(rows), *(_aligned(*pair, rows) for pair in given), strict=True))
 
     def sampled(self, of_part: Callable[[RawPart], RawPart]) -> DaskData:
-        """The data with fewer rows in each part, kept where the parts are."""
+        """Return the data with fewer rows in each part, kept on the workers."""
         from dask.base import persist
         from dask.delayed import delayed
 
@@ -312,7 +311,7 @@ class DaskData:
         return replace(self, thinned=watched_pass(lambda: persist(*fewer), first=not self.marks))
 
     def reduced(self, of_part: Callable[[RawPart], Any], of_results: Callable[[Sequence[Any]], Any]) -> Any:
-        """Run a function on each part, where that part is, and merge the results in order, a few at a time."""
+        """Run a function on each part, where that part is stored, and merge the results in order, a few at a time."""
         from dask.base import compute
         from dask.delayed import delayed
 
@@ -335,9 +334,9 @@ class DaskData:
 
 
 def _moved(X: Any, *columns: Any) -> Array:
-    """Of each column how far its hashed pandas index is from that of X, and whether its rows are others.
+    """Return each column's difference to X in the hash of its pandas index, and whether the indexes differ.
 
-    The sum of the first over all partitions is 0, modulo 2^64, where the rows of both are the same in any order.
+    Over all partitions, the differences sum to 0, modulo 2^64, if both have the same rows in any order.
     """
     from pandas import util
 
@@ -348,7 +347,7 @@ def _moved(X: Any, *columns: Any) -> Array:
 
 
 def _check(name: str, value: Any, ndim: int) -> None:
-    """Raise an error for what is no Dask collection of so many dimensions."""
+    """Raise an error unless a value is a Dask collection of so many dimensions."""
     if not (is_array(value) or is_frame(value)):
         raise TypeError(
             f"{name} must be a Dask {'array or frame' if ndim == 2 else 'array or series'}, got a "
@@ -363,7 +362,7 @@ def _call(function: Callable[[Any], Any], argument: Any) -> Any:
 
 
 def _delayed(collection: Any) -> list[Any]:
-    """One delayed value for each partition."""
+    """Return one delayed value for each partition."""
     if is_frame(collection):
         # Full optimisation joins small partitions, those of one column more than those of all others.
         return collection.simplify().to_delayed(optimize_graph=False)
@@ -371,7 +370,7 @@ def _delayed(collection: Any) -> list[Any]:
 
 
 def _aligned(name: str, value: Any, rows: Any) -> list[Any]:
-    """Partitions of a column that are those of the samples."""
+    """Return the partitions of a column, aligned with those of the samples."""
     n_parts = rows.npartitions
     if value is None:
         return [None] * n_parts
@@ -391,7 +390,7 @@ def _aligned(name: str, value: Any, rows: Any) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class _Reader:
-    """Makes a part of its pieces, and checks that they belong together and to the collections."""
+    """Reader that makes a part of its pieces, and checks that they match each other and the collections."""
 
     # Of a frame; the number of those of an array.
     columns: list[Any] | int
@@ -444,12 +443,11 @@ _MOST_LABELS = 100
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What the first pass found.
+    """Results of the first pass.
 
     ``table`` is a pandas frame with the ``weight``, the ``largest`` one and number of ``rows`` of each partition, fold
-    and label;
-    ``marks`` are by what partitions are known again; ``checksum`` is that of everything, where it was asked for;
-    ``moments`` are those of each fold, where the base needs them.
+    and label; ``marks`` are the fingerprints of the partitions; ``checksum`` is that of all data, if requested;
+    ``moments`` are those of each fold, if the base needs them.
     """
 
     table: Any
@@ -459,7 +457,7 @@ class Survey:
 
     @property
     def labels(self) -> Array:
-        """All labels; a TypeError where some are texts and others numbers, of which numpy would make texts."""
+        """All labels; a TypeError where some are texts and others numbers, which numpy would convert to texts."""
         labels = self.table["label"].tolist()
         kinds = {_kind(label): (label, part) for label, part in zip(labels, self.table["part"])}
         if len(kinds) > 1:
@@ -476,11 +474,11 @@ class Survey:
         return 1 + int(self.table["fold"].max())
 
     def count(self, labels: Array) -> IntArray:
-        """Rows of each label."""
+        """Count the rows of each label."""
         return np.array([self.table.loc[self.table["label"] == label, "rows"].sum() for label in labels])
 
     def fold_totals(self, pos_label: Label) -> FoldTotals:
-        """What each fold weighs."""
+        """Compute the weight and the number of rows of each fold."""
         fold, is_pos = self.table["fold"].to_numpy(), (self.table["label"] == pos_label).to_numpy(dtype=int)
         weight, rows = np.zeros((self.n_folds + 1, 2)), np.zeros(self.n_folds + 1, dtype=np.int64)
         np.add.at(weight, (fold, is_pos), self.table["weight"])
@@ -488,25 +486,25 @@ class Survey:
         return FoldTotals(weight, rows)
 
     def n_training(self, fold: int | None, n_parts: int) -> list[int]:
-        """Rows of each partition that a fold trains on."""
+        """Count the rows of each partition that a fold trains on."""
         kept = self.table if fold is None else self.table[self.table["fold"] != fold]
         return kept.groupby("part")["rows"].sum().reindex(range(n_parts), fill_value=0).tolist()
 
 
 def survey(data: DaskData, moments: Callable[[RawPart], dict[int, Moments]], *, checksum: bool) -> Survey:
-    """Make the first pass, with moments of the features; with ``checksum`` other data are recognised by them."""
+    """Make the first pass, with moments of the features; the ``checksum`` distinguishes the data from others."""
     return data.reduced(partial(_of_part, moments=moments, checksum=checksum), _merged)
 
 
 def _kind(label: Label) -> str:
-    """Kind of a label: those of one kind can be equal."""
+    """Return the kind of a label; only labels of the same kind can be equal."""
     if isinstance(label, str):
         return "text"
     return "number" if isinstance(label, Number | np.bool_) else type(label).__name__
 
 
 def check_labels_given(part: RawPart) -> None:
-    """Raise a ValueError where a label is missing, in whatever way arrays and frames say so."""
+    """Raise a ValueError where a label is missing, in any form that arrays and frames have for that."""
     import pandas  # which Dask's frames need
 
     if np.any(pandas.isna(part.y)) or (part.y.dtype.kind == "f" and np.isinf(part.y).any()):
@@ -538,7 +536,7 @@ def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]],
 
 
 def _checksum(part: RawPart) -> int:
-    """Number that other content gives another one of, almost surely; sums of it do not depend on an order."""
+    """Compute a checksum of the content of a part; sums of checksums do not depend on the order."""
     from pandas import util
 
     hash_rows: Any = util.hash_pandas_object

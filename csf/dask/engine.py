@@ -1,4 +1,4 @@
-"""Dask collections as an engine of cost searches, and the bases that it trains."""
+"""Engine of cost searches on Dask collections, and the bases that it trains."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ Scorer: TypeAlias = Callable[[Samples], Array]
 
 
 class DaskBase(ABC):
-    """How one kind of base is trained on Dask collections; ``method`` of its models gives the scores."""
+    """Training of one kind of base on Dask collections; ``method`` of its models gives the scores."""
 
     method: str
 
     @property
     def own_cut(self) -> float:
-        """See `csf.distributed.Scored`."""
+        """Threshold of the model's own decision, see `csf.distributed.Scored`."""
         return above(NATURAL_THRESHOLDS[self.method])
 
     def most_jobs(self, n_folds: int, n_features: int) -> int:
@@ -72,31 +72,31 @@ class DaskBase(ABC):
 
     @abstractmethod
     def check(self, base: Estimator) -> None:
-        """Raise a ValueError where the base has parameters that cannot be served."""
+        """Raise a ValueError where the base has parameters that are not supported."""
 
     def moments(self, part: RawPart) -> dict[int, Moments]:
-        """What scalers learn of each fold of a partition; a TypeError or ValueError where it cannot be trained on."""
+        """Compute the moments of each fold for scalers; raise a TypeError or ValueError for unsuitable samples."""
         return {}
 
     @abstractmethod
     def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, labels: Labels) -> list[Training | Exception]:
-        """Train, see `csf.distributed.Engine.train`."""
+        """Train models, see `csf.distributed.Engine.train`."""
 
     @abstractmethod
     def scorer(self, model: Any, labels: Labels) -> Scorer:
-        """Scores of a model for rows in memory."""
+        """Return a function that computes a model's scores for rows in memory."""
 
     @abstractmethod
     def fitted(self, base: Estimator, model: Any, names: Array | None, labels: Labels) -> Estimator:
-        """What the user gets of a model: an object of the base's class, see `Labels.learnt_by`."""
+        """Return the model for the user: an object of the base's class, see `Labels.learnt_by`."""
 
     @abstractmethod
     def in_memory(self, base: Estimator) -> Estimator:
-        """Unfitted classifier with the base's parameters for data in memory."""
+        """Return an unfitted classifier with the base's parameters for data in memory."""
 
     @abstractmethod
     def local(self, fitted: Estimator) -> Estimator:
-        """Classifier in memory that predicts what a fitted base does."""
+        """Return a classifier in memory with the predictions of a fitted base."""
 
 
 # ---------------------------------------------------------------- linear models
@@ -107,9 +107,9 @@ _MOST_BYTES = (1 << 26) // FAN_IN
 
 
 class LinearBase(DaskBase):
-    """Trains scikit-learn's linear models on sums over partitions, all folds in the same passes.
+    """Training of scikit-learn's linear models on sums over partitions, all folds in the same passes.
 
-    They may be the last steps of pipelines of scalers (``scaled``), which learn their columns in the first pass.
+    The models may end pipelines of scalers (``scaled``), which are fitted to the columns in the first pass.
     """
 
     method = "decision_function"
@@ -202,7 +202,7 @@ def _scores(model: LinearModel, X: Samples) -> Array:
 
 
 def _coded(base: Estimator, labels: Labels) -> Estimator:
-    """The base with its class weights by codes, on which sums are made."""
+    """Return the base with its class weights by codes, as used in the sums."""
     prefix, last = last_step(base)
     weights = own_class_weights(last.class_weight, np.arange(2), labels).tolist()
     return clone(base).set_params(**{f"{prefix}class_weight": dict(enumerate(weights))})
@@ -216,9 +216,9 @@ def _answers(part: RawPart, *, questions: list[Question], pos_label: Label) -> l
 
 
 class BoostingBase(DaskBase):
-    """What both libraries share: they take collections and a cluster, and train one model after the other.
+    """Training of boosting libraries, which take collections and a cluster, one model after the other.
 
-    Scores are those of a search in memory, which asks a classifier for decisions first: LightGBM has some from 4.7 on.
+    Scores are those of a search in memory, which prefers ``decision_function``: LightGBM has it from 4.7 on.
     """
 
     def __init__(self, base: Estimator) -> None:
@@ -259,7 +259,7 @@ class BoostingBase(DaskBase):
 
     @abstractmethod
     def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
-        """The base, fitted."""
+        """Fit the base."""
 
     def scorer(self, model: Estimator, labels: Labels) -> Scorer:
         """See `DaskBase.scorer`."""
@@ -272,7 +272,7 @@ class BoostingBase(DaskBase):
 
 
 class XGBoostBase(BoostingBase):
-    """Trains `xgboost.dask.DaskXGBClassifier`."""
+    """Training of `xgboost.dask.DaskXGBClassifier`."""
 
     def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
         return base.fit(X, y, sample_weight=weight)
@@ -291,7 +291,7 @@ class XGBoostBase(BoostingBase):
 
 
 class LightGBMBase(BoostingBase):
-    """Trains `lightgbm.DaskLGBMClassifier`."""
+    """Training of `lightgbm.DaskLGBMClassifier`."""
 
     def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
         from dask.base import persist
@@ -314,7 +314,7 @@ class LightGBMBase(BoostingBase):
 
 
 def _collections(job: Job, data: DaskData, found: Survey, labels: Labels) -> tuple[Any, Any, Any]:
-    """Samples, places of labels and weights of the training part, with equal partitions and none of them empty."""
+    """Return samples, label codes and weights of the training part, in aligned partitions without empty ones."""
     from dask.delayed import delayed
 
     pieces, lengths = [], []
@@ -342,7 +342,7 @@ def _collections(job: Job, data: DaskData, found: Survey, labels: Labels) -> tup
 def _training_rows(
     part: RawPart, fold: int | None, costs: tuple[float, float], labels: Labels
 ) -> tuple[Samples, Array, Array]:
-    """Samples, places among the sorted labels, and weights of the rows that a fold trains on."""
+    """Return samples, label codes and weights of the rows that a fold trains on."""
     kept = np.flatnonzero(part.fold != fold) if fold is not None else np.arange(part.fold.shape[0])
     is_pos = part.y[kept] == labels.positive
     weight = np.where(is_pos, *costs) * (1.0 if part.weight is None else part.weight[kept])
@@ -357,7 +357,7 @@ _SAMPLED = 1 << 18
 
 
 def base_kind(base: Estimator) -> DaskBase:
-    """How a base is trained on Dask collections; a TypeError where it cannot be."""
+    """Choose how to train a base on Dask collections; raise a TypeError for one that cannot be."""
     if named_models(base) is not None:
         raise TypeError(
             f"base must be one classifier on Dask collections, got {base!r}; fit a search of each model with the same "
@@ -379,7 +379,7 @@ def base_kind(base: Estimator) -> DaskBase:
 
 
 class DaskEngine(Engine):
-    """Trains and counts on Dask collections, by whatever scheduler Dask is set to.
+    """Engine that trains and counts on Dask collections, with the scheduler that Dask is set to.
 
     Parameters
     ----------
@@ -408,28 +408,28 @@ class DaskEngine(Engine):
     # The first pass is made when something is asked for: it counts in the time of the search.
     @cached_property
     def found(self) -> Survey:
-        """What the first pass says."""
+        """Results of the first pass."""
         return survey(self.data, self.kind.moments, checksum=self._checksum)
 
     @cached_property
     def _known(self) -> DaskData:
-        """The collections, which must be at each read what they were in the first pass."""
+        """The collections, with a check at each read that they are those of the first pass."""
         return replace(self.data, marks=self.found.marks)
 
     @cached_property
     def labels(self) -> Labels:
-        """The classes."""
+        """Classes of the labels."""
         _, classes = check_labels(self.found.labels)
         positive = check_pos_label(classes, self.found.count(classes), self._positive)
         return Labels(classes, classes[classes != positive][0])
 
     def hurry(self) -> None:
-        """Wait no longer than it takes to see that all workers are gone."""
+        """Wait only as long as it takes to detect that all workers are gone."""
         self._known = replace(self._known, patience=HURRY)
 
     @property
     def identity(self) -> Any:
-        """See `Engine`."""
+        """Identity of the data and folds, see `csf.distributed.Engine`."""
         return self.found.checksum, self.labels.positive, self.data.n_features
 
     def totals(self) -> FoldTotals:
@@ -438,7 +438,7 @@ class DaskEngine(Engine):
 
     @cached_property
     def _sampled(self) -> DaskData | None:
-        """A sample of the rows, kept by the workers, where they are too many for all scores to be collected."""
+        """Sample of the rows, kept by the workers, if these are too many for all scores to be collected."""
         if self.data.thinned is not None or self.totals().rows[:-1].sum() <= MOST_COLLECTED:
             return None
         counts = self.found.count(np.array([self.labels.null, self.labels.positive]))
@@ -474,7 +474,7 @@ class DaskEngine(Engine):
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Part of a partition: shares of the negatives and positives, with weights by which they stand for all."""
+    """Sampler of a partition: shares of the negatives and positives, with weights by which they represent all."""
 
     pos_label: Label
     shares: list[float]
@@ -489,7 +489,7 @@ class _Sample:
 
 
 def _joined(parts: Sequence[PartScores]) -> PartScores:
-    """Entries of several parts, in their order."""
+    """Join the entries of several parts, in their order."""
     columns = zip(PartScores._fields, zip(*parts))
     joined: dict[str, Any] = {name: None if of[0] is None else np.concatenate(of) for name, of in columns}
     return PartScores(**joined)
@@ -517,7 +517,7 @@ class _DaskScores(PartedScores):
 
 
 def _asked(part: RawPart, *, held: _Held, of_part: OfPart) -> Any:
-    """Something that is asked of the scores of a partition."""
+    """Apply a function to the held-out scores of a partition."""
     return of_part(held(part))
 
 

@@ -1,4 +1,4 @@
-"""DaskCostSearch: the cost search on Dask arrays and frames that need not fit into any memory."""
+"""Cost search on Dask arrays and frames that need not fit into any memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def mapped(rule: ThresholdRule, method: str, X: Samples, *, dtype: Any, n_columns: int | None = None) -> Any:
-    """What a method of a rule says about samples, lazy where these are; ``n_columns=None`` for one dimension."""
+    """Apply a method of a rule to samples, lazily if these are lazy; ``n_columns=None`` for one dimension."""
     columns = () if n_columns is None else (n_columns,)
     ask = _Asked(rule, method, np.empty((0, *columns), dtype=dtype))
     if is_array(X):
@@ -68,7 +68,7 @@ def mapped(rule: ThresholdRule, method: str, X: Samples, *, dtype: Any, n_column
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """What a rule says about one partition; an empty one is not asked about, as some libraries refuse it."""
+    """Method of a rule for one partition; an empty one is skipped, as some libraries refuse it."""
 
     rule: ThresholdRule
     method: str
@@ -79,13 +79,13 @@ class _Asked:
 
 
 def profile_of(rule: ThresholdRule, data: DaskData) -> ErrorProfile:
-    """Errors of a rule on collections, in one pass."""
+    """Compute the errors of a rule on collections, in one pass."""
     (tn, fp), (fn, tp) = data.reduced(partial(_judged, rule=rule), partial(np.sum, axis=0)).tolist()
     return ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn)
 
 
 def _judged(part: RawPart, *, rule: ThresholdRule) -> Array:
-    """Weights of one partition by truth and prediction."""
+    """Sum the weights of one partition by truth and prediction."""
     check_labels_given(part)
     import pandas
 
@@ -118,13 +118,13 @@ _TAKEN = [
 
 @with_parameters
 class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Search class costs and the threshold on Dask collections, which stay where they are.
+    """Search for class costs and a threshold on Dask collections, which are not moved.
 
-    What `csf.CostSearch` does, with its defaults but for ``cv``, where the data are: each trial trains the base on the
-    folds by the cluster. It runs on whatever scheduler Dask is set to: a `distributed.Client`, or threads of this
-    process. With the same folds it finds what `csf.CostSearch` finds. Where the folds hold 2^20 rows at most, their
-    scores (8 bytes for each of them and each trial, never the samples) are collected for that; of more rows counts are,
-    and the scores of a sample, see Notes.
+    It does what `csf.CostSearch` does, with the same defaults except ``cv``, where the data are: each trial trains the
+    base on the folds by the cluster. It runs on any scheduler that Dask is set to: a `distributed.Client`, or threads
+    of this process. With the same folds, its results are those of `csf.CostSearch`. Where the folds hold 2^20 rows at
+    most, their scores (8 bytes for each row and trial, never the samples) are collected for that; of more rows, counts
+    and the scores of a sample are collected, see Notes.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         return object.__getattribute__(self, name)
 
     def to_local(self) -> CostSearch:
-        """This search as one in memory, which needs no Dask: to predict, to show, to export.
+        """Convert the search to one in memory, which needs no Dask: to predict, to show, to export.
 
         Returns
         -------
@@ -350,7 +350,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         return local_search(base_kind(self.base).in_memory(self.base), self._outcome, self._rule, options, **known)
 
     def predict(self, X: Samples) -> Any:
-        """Labels by the winner and its threshold.
+        """Predict labels with the winner and its threshold.
 
         Parameters
         ----------
@@ -366,7 +366,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 
     @available_if(base_has("decision_function", "predict_proba"))
     def score_samples(self, X: Samples) -> Any:
-        """Scores that ``best_threshold_`` is for, see `csf.CostSearch.score_samples`.
+        """Compute the scores that ``best_threshold_`` is for, see `csf.CostSearch.score_samples`.
 
         Parameters
         ----------
@@ -382,7 +382,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 
     @available_if(base_has("decision_function", "predict_proba"))
     def decision_function(self, X: Samples) -> Any:
-        """Score minus threshold, above 0 exactly where the second of ``classes_`` is predicted.
+        """Compute score minus threshold, above 0 exactly where the second of ``classes_`` is predicted.
 
         Parameters
         ----------
@@ -398,7 +398,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 
     @available_if(base_has("predict_proba"))
     def predict_proba(self, X: Samples) -> Any:
-        """Class probabilities with the costs taken out again, see `csf.CostSearch.predict_proba`.
+        """Compute class probabilities corrected for the costs, see `csf.CostSearch.predict_proba`.
 
         Parameters
         ----------
@@ -413,7 +413,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         return mapped(self._predicting, "predict_proba", X, dtype=np.float64, n_columns=2)
 
     def score(self, X: Samples, y: Any, sample_weight: Any = None) -> float:
-        """Value of ``metric`` (not the accuracy) on new data, in one pass.
+        """Compute the value of ``metric`` (not the accuracy) on new data, in one pass.
 
         Parameters
         ----------
@@ -433,7 +433,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 
 
 def _refitted(search: EngineSearch, engine: DaskEngine, found: BinaryResult) -> tuple[Estimator, ThresholdRule]:
-    """The winner trained on everything, and what predicts with it in memory."""
+    """Train the winner on everything; return it, and the rule that predicts with it in memory."""
     kind, labels = engine.kind, engine.labels
     base = search.bases[found.winner.setting]
     model = _trained_on_everything(search, engine, found).model
@@ -454,7 +454,7 @@ def _refitted(search: EngineSearch, engine: DaskEngine, found: BinaryResult) -> 
 
 
 def _trained_on_everything(search: EngineSearch, engine: DaskEngine, found: BinaryResult) -> Training:
-    """The training of the winner; after Ctrl-C, which may have ended all workers, in this process if need be."""
+    """Train the winner; after Ctrl-C, which may have ended all workers, in this process if necessary."""
     interrupted = found.stop_reason.startswith("interrupted")
     if interrupted:
         engine.hurry()

@@ -1,4 +1,4 @@
-"""What the user gave: targets, folds, weights on their way into ``fit``; and what fitted classifiers give back."""
+"""User data on their way into ``fit`` (targets, folds, weights), and the responses of fitted classifiers."""
 
 from csf.data.costs import CostChannel, OneVsRestChannel
 from csf.data.folds import Fold, Task

@@ -1,4 +1,4 @@
-"""How class costs reach training: sample weights, class weights, and one problem for each class."""
+"""Ways of class costs into training: sample weights, class weights, and one problem for each class."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NORMALIZATIONS = ("none", "mean")
 def cost_sample_weight(
     codes: IntArray | BoolArray, costs: Costs, *, sample_weight: Array | None = None, normalize: str = "none"
 ) -> Array:
-    """Weights for the samples of a training set: class cost times the user's weight.
+    """Compute the weights for the samples of a training set: class cost times the user's weight.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def cost_sample_weight(
 
 
 def _of_samples(codes: IntArray | BoolArray, costs: Costs) -> Array:
-    """Cost of each sample."""
+    """Return the cost of each sample."""
     if len(costs) == 2:
         c_fn, c_fp = costs
         return np.where(codes > 0, float(c_fn), float(c_fp))
@@ -87,10 +87,10 @@ def _of_samples(codes: IntArray | BoolArray, costs: Costs) -> Array:
 
 
 def own_class_weights(own: Any, codes: Array, labels: Labels, sample_weight: Array | None = None) -> Array:
-    """Class weights that a base brings, one for each code and 1 where it names none; they multiply costs.
+    """Compute the class weights of a base, one per code and 1 for a class it does not name; they multiply costs.
 
-    ``"balanced"`` means as the user weighs the samples. scikit-learn from 1.7 on reads the weights that ``fit`` is
-    given, with the costs in them, and so would undo these.
+    ``"balanced"`` refers to the user's weights. From version 1.7 on scikit-learn uses the weights passed to ``fit``,
+    which contain the costs, and would cancel these.
     """
     weights = np.ones(labels.classes.size)
     if isinstance(own, str):
@@ -105,16 +105,16 @@ def own_class_weights(own: Any, codes: Array, labels: Labels, sample_weight: Arr
 
 
 def check_class_weight(base: Estimator) -> None:
-    """Warn where a base brings class weights of its own, which multiply the costs."""
+    """Warn where a base has class weights of its own, which multiply the costs."""
     for name, value in base.get_params(deep=True).items():
         if value is not None and name.rpartition("__")[2] == "class_weight":
             warn(f"the base has {name}={value!r}, which multiplies the searched costs; None leaves the costs alone")
 
 
 def fit_to_labels(estimator: Estimator, X: Samples, codes: Array, labels: Labels, given: dict[str, Any]) -> Estimator:
-    """Train a base on the user's labels, or on their places in order where it refuses them, as XGBoost does texts.
+    """Train a base on the user's labels, or on their indices in order where it rejects labels, as XGBoost does texts.
 
-    So its parameters that name classes, by label or by order, mean what they mean without a search around it.
+    So parameters of the base that name classes, by label or by order, have the same meaning as without a search.
     """
     y = labels.decode(codes)
     try:
@@ -129,7 +129,7 @@ def fit_to_labels(estimator: Estimator, X: Samples, codes: Array, labels: Labels
 
 
 def _can_be_coded(estimator: Estimator, places: IntArray, labels: Labels) -> bool:
-    """Whether codes in the order of the labels are clear, and nothing else to the parameters of a base."""
+    """Check that a base can be trained on codes in the order of the labels without a change to its parameters."""
     every = set(range(labels.classes.size))
     return set(places.tolist()) == every and not any(
         name.rpartition("__")[2] == "pos_label" or (isinstance(value, dict) and every & set(value))
@@ -139,7 +139,7 @@ def _can_be_coded(estimator: Estimator, places: IntArray, labels: Labels) -> boo
 
 @dataclass(frozen=True)
 class CostChannel:
-    """How class costs reach a base classifier.
+    """Way in which class costs reach a base classifier.
 
     Parameters
     ----------
@@ -156,26 +156,26 @@ class CostChannel:
 
     @property
     def is_own(self) -> bool:
-        """Whether costs are ``sample_weight`` of the base's own ``fit``, which a trainer may put on samples itself."""
+        """True where costs are ``sample_weight`` of the base's own ``fit``: a trainer may then weight samples."""
         return self.name == "sample_weight"
 
     @property
     def carries_samples(self) -> bool:
-        """Whether weights of single samples get through, not those of classes alone."""
+        """True where weights of single samples reach the base, not only those of classes."""
         return self.kind not in ("class_weight", "none")
 
     @property
     def has_own_costs(self) -> bool:
-        """Whether each problem of a one-vs-rest base has costs of its own."""
+        """True where each problem of a one-vs-rest base has its own costs."""
         return False
 
     @property
     def of_problem(self) -> CostChannel:
-        """How costs reach the classifier that a one-vs-rest base trains for each class."""
+        """Way in which costs reach the classifier that a one-vs-rest base trains for each class."""
         return self.inside("estimator") or self
 
     def inside(self, part: str) -> CostChannel | None:
-        """How costs reach a part of the base, such as the last step of a pipeline; ``None`` where they go elsewhere."""
+        """Return the channel of a part of the base, such as the last step of a pipeline, or ``None``."""
         if self.kind == "none":
             return self
         path, _, rest = self.name.partition("__")
@@ -254,7 +254,7 @@ class CostChannel:
             return fitted.set_params(**dict.fromkeys(own, "balanced")) if own else fitted
 
     def _balanced(self, estimator: Estimator, y: IntArray) -> list[str]:
-        """Name of the ``class_weight`` beside the weights where it is ``"balanced"``, which would undo the costs."""
+        """Name the ``class_weight`` parameter where it is ``"balanced"``, which would cancel the costs."""
         path = self.name.rpartition("__")[0]
         name = f"{path}__class_weight" if path else "class_weight"
         # What is wrapped around a classifier may hand it other classes than those of y, unless there are but two.
@@ -263,24 +263,24 @@ class CostChannel:
         return [name] if isinstance(own, str) and own == "balanced" else []
 
     def _is_optional(self, estimator: Estimator) -> bool:
-        """Whether the ``fit`` that takes the weights has ``None`` as their default."""
+        """Check whether ``None`` is the default of the weights in the ``fit`` that takes them."""
         path, _, argument = self.name.rpartition("__")
         part = estimator.get_params().get(path) if path else estimator
         return has_fit_parameter(part, argument) and signature(part.fit).parameters[argument].default is None
 
 
 def _labels_of(codes: IntArray, labels: Labels | None) -> Labels:
-    """The user's labels of codes; the codes themselves where there are no others."""
+    """Return the user's labels of codes, or the codes themselves where there are no labels."""
     return Labels(np.arange(int(codes.max()) + 1), None) if labels is None else labels
 
 
 def _is_linear(base: Estimator) -> bool:
-    """Whether class weights of a base may weigh each class against the rest, and so differ from weights of samples."""
+    """Check whether a base may weigh each class against the rest, so that class weights differ from sample weights."""
     return any(kind.__module__.startswith(("sklearn.linear_model", "sklearn.svm")) for kind in type(base).__mro__)
 
 
 def _all_one(costs: Costs, normalize: str) -> bool:
-    """Whether the weights of these costs are all 1."""
+    """Check whether the weights of these costs are all 1."""
     return len(set(costs)) == 1 and (costs[0] == 1 or normalize == "mean")
 
 
@@ -337,7 +337,7 @@ def cost_channel(base: Estimator, *, sample_weight_name: str | None = None, weig
 
 
 def _found_channel(base: Estimator) -> CostChannel | None:
-    """The first way by which weights reach a base; ``None`` where there is none."""
+    """Find the first way in which weights reach a base; return ``None`` where there is none."""
     prefix, last = last_step(base)
     if has_fit_parameter(last, "sample_weight"):
         return CostChannel("sample_weight", f"{prefix}sample_weight")
@@ -349,12 +349,12 @@ def _found_channel(base: Estimator) -> CostChannel | None:
 
 
 def takes_weights(base: Estimator) -> bool:
-    """Whether there is a way by which weights reach a base."""
+    """Check whether weights can reach a base."""
     return _found_channel(base) is not None
 
 
 def _wrapped_path(base: Estimator) -> str | None:
-    """Prefix of the parameters of the classifier inside a base that takes weights and is given them, or ``None``."""
+    """Find the parameter prefix of the inner classifier that takes weights and receives them; ``None`` without one."""
     path, part = "", base
     while hasattr(part, "estimator") and not has_fit_parameter(part, "sample_weight"):
         if hasattr(part, "scoring"):  # a search would need the weights for its scores as well
@@ -374,10 +374,10 @@ def _wrapped_path(base: Estimator) -> str | None:
 
 
 def _request_weights(base: Estimator, name: str) -> None:
-    """Ask for weights in the named step and all below it, and for none elsewhere, where nothing was said about them.
+    """Request weights in the named step and all below it, and none elsewhere, where no request was set.
 
-    Routing refuses weights as long as any estimator inside the base (a scaler in a column transformer, the model
-    of a calibration) leaves open whether it wants them.
+    Routing rejects weights as long as any estimator inside the base (a scaler in a column transformer, the model of a
+    calibration) has no request for them.
     """
     wanted, _, argument = name.rpartition("__")
     for path, part in base.get_params(deep=True).items():
@@ -389,7 +389,7 @@ def _request_weights(base: Estimator, name: str) -> None:
 
 
 def problem_costs(code: int, costs: Costs) -> tuple[float, float]:
-    """Costs of one class against the rest.
+    """Compute the costs of one class against the rest.
 
     Parameters
     ----------
@@ -414,14 +414,14 @@ def problem_costs(code: int, costs: Costs) -> tuple[float, float]:
 
 
 def problems_of(codes: IntArray, labels: Labels) -> IntArray:
-    """Codes of the classes that a one-vs-rest classifier sets against the rest, in the order of their labels."""
+    """List the codes of the classes that a one-vs-rest classifier trains against the rest, ordered by label."""
     order = labels.encode(labels.classes)
     order = order[np.isin(order, codes)]
     return order if order.size > 2 else order[1:]
 
 
 def assembled(base: OneVsRestClassifier, y: Array, estimators: list[Estimator]) -> OneVsRestClassifier:
-    """A fitted OneVsRestClassifier.
+    """Assemble a fitted OneVsRestClassifier.
 
     Parameters
     ----------
@@ -444,7 +444,7 @@ def assembled(base: OneVsRestClassifier, y: Array, estimators: list[Estimator]) 
 
 
 def problem_probabilities(estimator: Estimator, X: Samples, costs: Costs, null: Label = 0) -> Array:
-    """Probability of each class against the rest, with the costs of its own problem taken out of its odds.
+    """Predict the probability of each class against the rest, with the costs of its problem removed from the odds.
 
     Notes
     -----
@@ -465,7 +465,7 @@ def problem_probabilities(estimator: Estimator, X: Samples, costs: Costs, null: 
 
 @dataclass(frozen=True)
 class OneVsRestChannel(CostChannel):
-    """Costs that each problem of a one-vs-rest classifier has by itself.
+    """Way in which the costs of each problem of a one-vs-rest classifier reach it.
 
     Parameters
     ----------
@@ -501,7 +501,7 @@ class OneVsRestChannel(CostChannel):
         fit_params: Mapping[str, Any] | None = None,
         labels: Labels | None = None,
     ) -> Estimator:
-        """Train ``estimator`` in place, parameters as for `CostChannel.fit`."""
+        """Train ``estimator`` in place, with parameters as for `CostChannel.fit`."""
         labels = _labels_of(y, labels)
         if fit_params:
             raise ValueError(f"weighting='one-vs-rest' takes no further arguments of fit, got {sorted(fit_params)}")

@@ -1,4 +1,4 @@
-"""What the user gave, in one record, and its splits into parts to train on and parts held out."""
+"""Training data in one record, and its splits into training parts and held-out parts."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from csf.data.labels import Labels, label_strata
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Samples, their codes and weights, and whatever else trainings are given.
+    """Samples, their codes and weights, and whatever else trainings receive.
 
-    Of several labels a sample the codes are 0 and 1, of shape (n_samples, n_labels).
+    With several labels per sample the codes are 0 and 1, of shape (n_samples, n_labels).
 
     Parameters
     ----------
@@ -61,17 +61,17 @@ class Task:
 
     @property
     def n_alike(self) -> int | None:
-        """Number of classes where none means nothing to find, else ``None``."""
+        """Number of classes where none of them is the null class, else ``None``."""
         return None if self.labels is None else self.labels.n_alike
 
     @property
     def strata(self) -> Array:
-        """What splitters stratify by: the user's labels, as everywhere else, or one that stands for several labels."""
+        """Labels to stratify splits by: the user's labels, or strata that represent several labels."""
         return label_strata(self.codes) if self.codes.ndim == 2 else self.user_labels.decode(self.codes)
 
     @cached_property
     def columns(self) -> list[Self]:
-        """The task of each of several labels, the same object each time."""
+        """List of the tasks of all labels, the same objects each time."""
         return [replace(self, codes=codes.astype(np.int64)) for codes in self.codes.T]
 
     @property
@@ -81,7 +81,7 @@ class Task:
 
     @property
     def several(self) -> bool:
-        """Whether there are more than two classes."""
+        """True where there are more than two classes."""
         return bool(self.codes.max() > 1)
 
 
@@ -102,7 +102,7 @@ class Fold:
     test: IntArray
 
     def on(self, task: Task) -> Fold:
-        """The fold of a task of the same samples with other weights; the slices of the samples serve both."""
+        """Return the fold of a task of the same samples with other weights; both share the slices of the samples."""
         fold = replace(self, given=task)
         vars(fold)["_alike"] = self
         return fold
@@ -122,32 +122,32 @@ class Fold:
 
     @cached_property
     def _alike(self) -> Fold | None:
-        """Fold of the same rows whose slices of the samples serve this one too, see `LabelFold`."""
+        """Fold of the same rows whose slices of the samples this one shares, see `LabelFold`."""
         return None
 
     @cached_property
     def X_train(self) -> Samples:
-        """Samples to train on."""
+        """Training samples."""
         return safe_indexing(self.task.X, self.train) if self._alike is None else self._alike.X_train
 
     @cached_property
     def X_test(self) -> Samples:
-        """Samples held out."""
+        """Held-out samples."""
         return safe_indexing(self.task.X, self.test) if self._alike is None else self._alike.X_test
 
     @cached_property
     def y_train(self) -> IntArray:
-        """Targets to train on."""
+        """Training targets."""
         return self.task.codes[self.train]
 
     @cached_property
     def is_pos_train(self) -> BoolArray:
-        """Which samples to train on have code 1."""
+        """Mask of the training samples with code 1."""
         return self._targets == 1
 
     @cached_property
     def labels(self) -> Labels:
-        """The user's labels, which a base is trained on."""
+        """The user's labels, on which a base is trained."""
         return self.task.user_labels
 
     @property
@@ -157,42 +157,42 @@ class Fold:
 
     @cached_property
     def codes_train(self) -> IntArray:
-        """Codes that occur among the targets to train on, in their order."""
+        """Codes that occur among the training targets, in their order."""
         return np.unique(self._targets)
 
     @property
     def _targets(self) -> IntArray:
-        """Targets to train on; eight bytes a sample are kept for those alone who ask for `y_train`."""
+        """Training targets, not kept: only `y_train` spends eight bytes per sample on them."""
         return self.y_train if self.given is None else self.given.codes[self.train]
 
     @cached_property
     def sign_train(self) -> IntArray:
-        """1 for these and -1 for the others in a byte each, once for all trainers of the fold."""
+        """Sign of each training sample, 1 for code 1 and -1 otherwise, in a byte each; all trainers share it."""
         return np.where(self.is_pos_train, 1, -1).astype(np.int8)
 
     @cached_property
     def y_test(self) -> IntArray:
-        """Targets held out."""
+        """Held-out targets."""
         return self.task.codes[self.test]
 
     @cached_property
     def weight_train(self) -> Array | None:
-        """Weights to train with, or ``None``."""
+        """Training weights, or ``None``."""
         return None if self.task.weight is None else self.task.weight[self.train]
 
     @cached_property
     def weight_test(self) -> Array | None:
-        """Weights held out, or ``None``."""
+        """Weights of the held-out samples, or ``None``."""
         return None if self.task.weight is None else self.task.weight[self.test]
 
     @cached_property
     def fit_params(self) -> dict[str, Any]:
-        """Arguments of the base's ``fit``; those with one entry a sample are sliced."""
+        """Arguments of the base's ``fit``; those with one entry per sample are sliced."""
         return slice_params(dict(self.task.fit_params), self.train, self.task.n_samples)
 
     @cached_property
     def sliced(self) -> Fold:
-        """The same fold with all slices made and without the task, so that a worker process gets no more."""
+        """The same fold with all slices made and without the task, so that a worker process receives nothing else."""
         fold = self._without_task("X_train", "X_test", "y_train", "fit_params")
         # The samples would be in memory twice for as long as this fold lives.
         vars(self).pop("X_train")
@@ -201,7 +201,7 @@ class Fold:
 
     @cached_property
     def without_samples(self) -> Fold:
-        """The same fold with its targets and weights alone: what judging predictions takes."""
+        """The same fold with only its targets and weights, which suffice to evaluate predictions."""
         fold, targets = self._without_task(), self._targets
         # A byte a sample is enough to compare codes with, and there is one such array for each fold.
         vars(fold)["y_train"] = targets.astype(np.min_scalar_type(targets.max()))
@@ -216,19 +216,19 @@ class Fold:
 
 
 class LabelFold(Fold):
-    """One split of a task with several labels: its entries are all labels of a row, then those of the next row.
+    """Split of a task with several labels: its entries are all labels of a row, then those of the next row.
 
-    ``train`` and ``test`` have the row of each entry, so that entries of a row are one sample to whoever draws samples.
+    ``train`` and ``test`` hold the row of each entry, so that the entries of a row count as one sample in resampling.
     """
 
     @classmethod
     def of(cls, task: Task, train: IntArray, test: IntArray) -> LabelFold:
-        """Fold of the rows of a split."""
+        """Create the fold of a split of rows."""
         return cls(task, *(np.repeat(rows, task.codes.shape[1]) for rows in (train, test)))
 
     @cached_property
     def columns(self) -> list[Fold]:
-        """The fold of each label, with slices of the samples that all of them share."""
+        """Fold of each label; all of them share the slices of the samples."""
         n_labels = self.task.codes.shape[1]
         folds = [Fold(task, self.train[::n_labels], self.test[::n_labels]) for task in self.task.columns]
         for fold in folds[1:]:
@@ -241,12 +241,12 @@ class LabelFold(Fold):
 
     @cached_property
     def y_train(self) -> IntArray:
-        """Targets of the entries to train on."""
+        """Training targets of the entries."""
         return self._codes(self.train)
 
     @cached_property
     def y_test(self) -> IntArray:
-        """Targets of the entries held out."""
+        """Held-out targets of the entries."""
         return self._codes(self.test)
 
     @property
@@ -255,7 +255,7 @@ class LabelFold(Fold):
 
 
 def read_groups(groups: ArrayLike | None, n_samples: int) -> IntArray | None:
-    """Groups of samples, counted from 0 on; ``None`` where there are none."""
+    """Encode the groups of samples as integers from 0; return ``None`` where there are none."""
     if groups is None:
         return None
     given = np.asarray(groups)
@@ -275,7 +275,7 @@ def read_groups(groups: ArrayLike | None, n_samples: int) -> IntArray | None:
 
 
 def group_folds(cv: Any, y: Array, groups: IntArray, *, random_state: RandomState_) -> Any:
-    """Splits that keep groups together in place of a number of folds, a share, or the splits that csf chose."""
+    """Return splits that keep groups together, in place of a number of folds, a share, or csf's default splits."""
     if isinstance(cv, (float, np.floating)):
         return GroupShuffleSplit(1, test_size=cv, random_state=random_state)
     whole = isinstance(cv, (int, np.integer))
@@ -290,7 +290,7 @@ def group_folds(cv: Any, y: Array, groups: IntArray, *, random_state: RandomStat
 
 
 def make_folds(task: Task, splits: Iterable[tuple[IntArray, IntArray]]) -> list[Fold]:
-    """Folds of all splits.
+    """Create the folds of all splits.
 
     Parameters
     ----------
@@ -309,14 +309,14 @@ def make_folds(task: Task, splits: Iterable[tuple[IntArray, IntArray]]) -> list[
 
 
 def pool_held_out(folds: Sequence[Fold]) -> tuple[IntArray, Array | None, IntArray]:
-    """Targets, weights and places of the samples that folds hold out, one fold after the other."""
+    """Concatenate the targets, weights and sample indices of the held-out parts of all folds."""
     y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in folds)))
     weights = [fold.weight_test for fold in folds if fold.weight_test is not None]
     return y, np.concatenate(weights) if weights else None, samples
 
 
 def bound_share(folds: list[Fold], *, on_train: bool) -> float:
-    """Share of positives in the data that the bounds read: all held-out parts, or the training parts."""
+    """Compute the share of positives in the data that the bounds use: all held-out parts, or the training parts."""
     parts = [(f.y_train, f.weight_train) if on_train else (f.y_test, f.weight_test) for f in folds]
     total = float(sum(y.size if weight is None else weight.sum() for y, weight in parts))
     positive = float(sum(np.count_nonzero(y) if weight is None else weight[y > 0].sum() for y, weight in parts))
@@ -329,7 +329,7 @@ def bound_share(folds: list[Fold], *, on_train: bool) -> float:
 
 
 def first_repeat(splits: Sequence[tuple[IntArray, IntArray]]) -> int:
-    """How many splits it takes to hold out each sample once; all of them where the first ones do not."""
+    """Count the splits that hold out each sample once; all of them where the first ones do not."""
     tests = [test for _, test in splits]
     n_samples = np.unique(np.concatenate(tests)).size
     for count in range(1, len(tests)):
@@ -344,7 +344,7 @@ _MOST_NAMED = 5
 
 
 def _pairs(cv: Iterable[Any]) -> list[Any]:
-    """Splits that are given one by one, as pairs."""
+    """Convert splits that are given one by one to pairs."""
     cv = list(cv)
     for split in cv:
         if not isinstance(split, (Sequence, np.ndarray)) or isinstance(split, str) or len(split) != 2:
@@ -360,7 +360,7 @@ def resolve_splits(
     random_state: RandomState_ = None,
     split_params: dict[str, Any] | None = None,
 ) -> list[tuple[IntArray, IntArray]]:
-    """Train and test indices of a ``cv`` argument.
+    """Return the train and test indices of a ``cv`` argument.
 
     Parameters
     ----------
@@ -432,7 +432,7 @@ def resolve_splits(
 
 
 def _rarest(classes: Array, counts: IntArray, needed: int) -> str:
-    """Who has too few samples."""
+    """Describe the classes that have too few samples."""
     if classes.shape[0] == 2:
         return f"the rarer one has n_samples={counts.min()}"
     few = {str(name): int(count) for name, count in zip(classes, counts) if count < needed}
@@ -441,14 +441,14 @@ def _rarest(classes: Array, counts: IntArray, needed: int) -> str:
 
 
 def _splitter(cv: Any, y: Array) -> Any:
-    """`check_cv`, which looks for real numbers among labels that are none for longer than the folds take."""
+    """Call `check_cv` on integer labels where possible, as it takes long to search other labels for real numbers."""
     if isinstance(cv, (int, np.integer)) and y.ndim == 1 and y.dtype.kind in "biu":
         return StratifiedKFold(int(cv))
     return check_cv(cv, y, classifier=True)  # pyright: ignore[reportArgumentType] (any cv)
 
 
 def _places(split: Any, n_samples: int) -> tuple[IntArray, IntArray]:
-    """Train and test indices of a split that is given as indices or as masks."""
+    """Read the train and test indices of a split that is given as indices or as masks."""
     accepted = f"a split of cv must be a pair (train, test) of indices from 0 to {n_samples - 1} or of masks"
     try:
         parts = [np.asarray(part) for part in split]

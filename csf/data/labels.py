@@ -1,4 +1,4 @@
-"""Targets: classes as codes, 0 where there is nothing to find, and several labels a sample as columns of 0 and 1."""
+"""Targets: classes as codes, with 0 for the null class, and several labels per sample as columns of 0 and 1."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from csf._common.validation import check_binary_target, check_labels, check_unma
 
 
 class LearntClasses(NamedTuple):
-    """Classes that an estimator has learnt, as it calls them, their codes, and its name of the null class."""
+    """Classes that an estimator has learnt, by its names, with their codes and its name of the null class."""
 
     known: Array
     codes: IntArray
     null: Label
 
     def encode(self, found: Any) -> IntArray:
-        """Codes of what the estimator predicts."""
+        """Convert the estimator's predictions to codes."""
         if not np.isin(found, self.known).all():
             unknown, learnt = np.setdiff1d(found, self.known).tolist(), self.known.tolist()
             raise ValueError(f"the base predicted the classes {unknown}, but it was trained on {learnt} alone")
@@ -31,7 +31,7 @@ class LearntClasses(NamedTuple):
 
 
 def places_of(known: Array, classes: Array) -> IntArray:
-    """Places among the sorted labels of what an estimator has learnt: labels, or such places."""
+    """Return the indices, among the sorted labels, of learnt classes that are labels or already such indices."""
     learnt, given = known.tolist(), classes.tolist()
     if set(learnt) <= set(given):
         return np.array([given.index(label) for label in learnt])
@@ -42,7 +42,7 @@ def places_of(known: Array, classes: Array) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Classes of a problem, one of which may mean that there is nothing to find.
+    """Classes of a problem, with or without a null class.
 
     Parameters
     ----------
@@ -73,21 +73,21 @@ class Labels:
 
     @property
     def n_alike(self) -> int | None:
-        """Number of classes where none means nothing to find, else ``None``."""
+        """Number of classes where none of them is the null class, else ``None``."""
         return self.classes.shape[0] if self.null is None else None
 
     @property
     def positive(self) -> Label:
-        """The other one of two classes; ``None`` of more."""
+        """The positive one of two classes; ``None`` for more."""
         return self.by_code[1] if self.classes.shape[0] == 2 else None
 
     @property
     def positive_is_first(self) -> bool:
-        """Whether there are two classes, and the first of them is the positive one."""
+        """True where there are two classes and the first one is positive."""
         return bool(self.positive is not None and self.positive == self.classes[0])
 
     def encode(self, y: Array) -> IntArray:
-        """Codes of labels.
+        """Convert labels to codes.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Labels:
         return codes[np.searchsorted(self.classes, y)]
 
     def decode(self, codes: IntArray) -> Array:
-        """Labels of codes.
+        """Convert codes to labels.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class Labels:
         return self.by_code[codes]
 
     def learnt_by(self, estimator: Estimator) -> LearntClasses:
-        """Classes that an estimator has learnt; all of them where it does not say which."""
+        """Return the classes that an estimator has learnt; all of them where it does not say."""
         known = np.asarray(getattr(estimator, "classes_", self.classes))
         codes = self.encode(self.classes)[places_of(known, self.classes)]
         return LearntClasses(known, codes, next(iter(known[codes == 0]), self.null))
@@ -153,7 +153,7 @@ class Labels:
             )
 
     def count(self, codes: IntArray) -> IntArray:
-        """Samples of each class.
+        """Count the samples of each class.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class Labels:
 
 
 def read_labels(y: ArrayLike, *, pos_label: Label = None, null_class: Label = None) -> tuple[Labels, IntArray]:
-    """Labels of a target and their codes.
+    """Read the labels of a target and their codes.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def read_labels(y: ArrayLike, *, pos_label: Label = None, null_class: Label = No
 
 
 def read_classes(y: ArrayLike) -> tuple[Labels, IntArray]:
-    """Labels of a target of classes that are all alike, and their codes.
+    """Read the labels of a target without a null class, and their codes.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ _MANY = 1000
 
 
 def has_several_columns(y: Any) -> bool:
-    """Whether a target has a column for each of several labels; a single column is one label a sample."""
+    """Check whether a target has a column for each of several labels; a single column is one label per sample."""
     if issparse(y):
         return True
     try:
@@ -291,7 +291,7 @@ class LabelMatrix:
 
     @classmethod
     def read(cls, y: Any, sample_weight: ArrayLike | None = None) -> LabelMatrix:
-        """Labels of a target; a ValueError that names the column of which there is nothing to learn."""
+        """Read the labels of a target; raise a ValueError that names a column in which there is nothing to learn."""
         names, codes = _table(y)
         weight = check_weights(sample_weight, codes.shape[0])
         counted = codes if weight is None else codes[weight > 0.0]
@@ -312,16 +312,16 @@ class LabelMatrix:
 
     @property
     def ordered(self) -> Array:
-        """The codes in `order`."""
+        """The codes, with columns in `order`."""
         return np.ascontiguousarray(self.codes[:, self.order])
 
     def given(self, parts: list[Any]) -> list[Any]:
-        """What was made for each label in `order`, in the user's order."""
+        """Rearrange the results of all labels from `order` to the user's order."""
         return [parts[at] for at in np.argsort(self.order)]
 
 
 def read_codes(y: Any, n_labels: int) -> Array:
-    """Codes of a target with a given number of labels, which may have some of them in no sample."""
+    """Read the codes of a target with a given number of labels; some labels may occur in no sample."""
     codes = _table(y)[1]
     if codes.shape[1] != n_labels:
         raise ValueError(f"y must have a column for each of {n_labels} labels, got {codes.shape[1]}")
@@ -329,7 +329,7 @@ def read_codes(y: Any, n_labels: int) -> Array:
 
 
 def _table(y: Any) -> tuple[Array, Array]:
-    """Names of the columns and the codes."""
+    """Return the names of the columns and the codes."""
     y = y.toarray() if issparse(y) else y
     values, named = np.asarray(check_unmasked(y, "y")), getattr(y, "columns", None)
     if values.ndim != 2 or values.shape[1] < 2 or not values.shape[0]:
@@ -340,7 +340,7 @@ def _table(y: Any) -> tuple[Array, Array]:
 
 
 def _codes(values: Array, name: Any) -> Array:
-    """Codes of one label; a ValueError that names the column if it is none."""
+    """Convert one label to codes; raise a ValueError that names the column if it has other values."""
     try:
         if values.dtype.kind not in "biuf" and any(isinstance(value, str) for value in values.tolist()):
             raise ValueError
@@ -362,10 +362,10 @@ _ACCEPTED = (
 
 
 def label_strata(codes: Array) -> IntArray:
-    """Strata of samples such that folds have like shares of all labels: the rarest value that a sample has.
+    """Assign samples to strata by the rarest label value of each, so that folds have similar shares of all labels.
 
-    Values are 1 of labels that less than half of the samples have, else 0. Samples without any are a stratum too, which
-    takes in strata with fewer samples than the rarest value has: no fold needs one of each of these.
+    Values are 1 for labels that less than half of the samples have, else 0. Samples with no such value form a stratum
+    too, which absorbs strata with fewer samples than the rarest value has: no fold needs one of each of these.
     """
     n_samples, n_labels = codes.shape
     rare = codes != (2 * codes.sum(axis=0, dtype=np.int64) > n_samples)

@@ -1,4 +1,4 @@
-"""What fitted classifiers give: features, scores, decisions; and classifiers of two classes by the sign of a score."""
+"""Responses of fitted classifiers: features, scores, decisions; and binary classifiers by the sign of a score."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Features:
 
     @classmethod
     def of(cls, estimator: Estimator) -> Self:
-        """Features that a fitted estimator has seen."""
+        """Read the features that a fitted estimator has seen."""
         return cls(getattr(estimator, "n_features_in_", None), getattr(estimator, "feature_names_in_", None))
 
     def put_on(self, estimator: Estimator) -> None:
-        """Have another estimator say that it has seen them; what is unknown is left as it is."""
+        """Set the features on another estimator; unknown attributes stay as they are."""
         if self.number is not None:
             estimator.n_features_in_ = self.number
         if self.names is not None:
@@ -61,19 +61,19 @@ NATURAL_THRESHOLDS = {"decision_function": 0.0, "predict_proba": 0.5}
 
 
 def response_method(estimator: Estimator, methods: Sequence[str] = DECISION_FIRST) -> str | None:
-    """Method that gives the scores of a classifier."""
+    """Choose the method that gives the scores of a classifier."""
     return next((method for method in methods if hasattr(estimator, method)), None)
 
 
 def natural_threshold(estimator: Estimator, methods: Sequence[str] = DECISION_FIRST) -> float:
-    """Score above which a classifier predicts its second class by itself: 0 for decisions, 0.5 for probabilities."""
+    """Return the score above which a classifier predicts its second class: 0 for decisions, 0.5 for probabilities."""
     return NATURAL_THRESHOLDS.get(response_method(estimator, methods) or "", 0.0)
 
 
 def positive_score(
     estimator: Estimator, X: Samples, pos_label: Label, methods: Sequence[str] = DECISION_FIRST
 ) -> Array:
-    """Scores that grow with the belief in the positive class."""
+    """Compute scores that increase with the evidence for the positive class."""
     method, name = response_method(estimator, methods), type(estimator).__name__
     if method is None:
         raise TypeError(
@@ -104,7 +104,7 @@ def positive_score(
 
 
 def class_scores(estimator: Estimator, X: Samples, methods: Sequence[str] = DECISION_FIRST) -> Array:
-    """Scores of all classes that a classifier has learnt."""
+    """Compute the scores of all classes that a classifier has learnt."""
     method, name = response_method(estimator, methods), type(estimator).__name__
     if method is None:
         raise TypeError(
@@ -127,7 +127,7 @@ def class_scores(estimator: Estimator, X: Samples, methods: Sequence[str] = DECI
 
 
 class Response(NamedTuple):
-    """What a classifier says about samples: in which it finds something, or of which of several classes they are."""
+    """Response of a classifier to samples: its decisions, scores, and the classes that it predicts."""
 
     # Where it finds something by its own decision; of classes that are all alike, the codes of its decision.
     decided: Array
@@ -142,7 +142,7 @@ class Response(NamedTuple):
 def respond(
     estimator: Estimator, X: Samples, null: Label, *, tune: bool, methods: Sequence[str] = DECISION_FIRST
 ) -> Response:
-    """Ask a classifier what it finds, ``null`` being its class of nothing to find; of several classes see `compare`."""
+    """Predict with a classifier whose null class is ``null``; for several classes see `compare`."""
     if not tune:
         predicted = _predicted(estimator, X)
         return Response(predicted != null, found=predicted)
@@ -172,7 +172,7 @@ def _predicted(estimator: Estimator, X: Samples) -> Array:
 def respond_classes(
     estimator: Estimator, X: Samples, n_classes: int, *, tune: bool, labels: Labels | None = None
 ) -> Response:
-    """Ask a classifier of which class, all alike, each sample is; the answers are codes of its labels."""
+    """Predict the class of each sample, without a null class; the answers are codes of the classifier's labels."""
     learnt = (Labels(np.arange(n_classes), None) if labels is None else labels).learnt_by(estimator)
     if not tune:
         predicted = learnt.encode(_predicted(estimator, X))
@@ -189,7 +189,7 @@ def respond_classes(
 
 
 def answer_of_classes(scores: Array, codes: IntArray, n_classes: int, *, probabilities: bool) -> Response:
-    """Response of scores of the classes that were learnt: the others are less likely than all of these."""
+    """Build the response from scores of the learnt classes; the other classes score lower than all of these."""
     if codes.size < n_classes:
         lowest = np.zeros(scores.shape[0]) if probabilities else scores.min(axis=1) - 1.0
         learnt, scores = scores, np.repeat(lowest[:, None], n_classes, axis=1)
@@ -199,7 +199,7 @@ def answer_of_classes(scores: Array, codes: IntArray, n_classes: int, *, probabi
 
 
 def null_column(estimator: Estimator, null: Label) -> int:
-    """Place of the null class among the classes of a fitted classifier; a ValueError where it is not one of them."""
+    """Find the null class among the classes of a fitted classifier; raise a ValueError where it is missing."""
     classes = np.asarray(estimator.classes_).tolist()
     if null not in classes:
         raise ValueError(
@@ -210,10 +210,10 @@ def null_column(estimator: Estimator, null: Label) -> int:
 
 
 def compare(scores: Array, column: int, *, probabilities: bool) -> tuple[Array, IntArray]:
-    """Best class but that in a column, and how it compares with that one, by score and column.
+    """Find the best class outside a column, and compare it with that column, given its score and column.
 
-    Score f compared with g is f - g, so that a threshold on it is an offset on g; or f / (f + g) for probabilities, so
-    that a threshold multiplies the odds. Of equal classes the first is best.
+    Score f compared with g is f - g, so that a threshold on it is an offset on g; for probabilities it is f / (f + g),
+    so that a threshold multiplies the odds. Among equal classes the first is best.
     """
     nothing, rest = scores[:, column], scores.copy()
     rest[:, column] = -np.inf
@@ -230,7 +230,7 @@ def compare(scores: Array, column: int, *, probabilities: bool) -> tuple[Array, 
 
 
 def moved_scores(scores: Array, column: int, threshold: float, *, probabilities: bool) -> Array:
-    """Scores of all classes, that of the null class moved so that the largest one is what a threshold decides."""
+    """Shift the score of the null class so that the largest score is the class that the threshold decides for."""
     score, best = compare(scores, column, probabilities=probabilities)
     something = scores[np.arange(best.size), best]
     nothing, decided = something - margin(score, threshold, True), score >= threshold
@@ -241,7 +241,7 @@ def moved_scores(scores: Array, column: int, threshold: float, *, probabilities:
 
 
 def margin(score: Array, threshold: float, positive_is_last: bool) -> Array:
-    """Decision function of the rule ``score >= threshold``: above 0 exactly where the second class is predicted."""
+    """Compute the decision function of ``score >= threshold``: above 0 exactly where it predicts the second class."""
     if np.isfinite(threshold):
         with np.errstate(over="ignore"):
             distance = score - threshold
@@ -261,7 +261,7 @@ TIE = 8 * np.finfo(np.float64).eps
 
 
 def midpoint(upper: Array | float, lower: Array | float) -> Array:
-    """Thresholds between neighbouring scores; the upper one where rounding leaves no number between them."""
+    """Compute thresholds between neighbouring scores; the upper score where rounding leaves no number between them."""
     # Infinite scores have no middle: what comes out is NaN, and the upper one is taken.
     with np.errstate(invalid="ignore", over="ignore"):
         middle = 0.5 * np.asarray(upper) + 0.5 * np.asarray(lower)
@@ -269,15 +269,15 @@ def midpoint(upper: Array | float, lower: Array | float) -> Array:
 
 
 def above(threshold: float) -> float:
-    """Threshold of the rule ``score >= threshold`` that decides as ``score > threshold`` does.
+    """Return the threshold at which ``score >= threshold`` decides as ``score > threshold`` does.
 
-    A classifier's own decision leaves a score at its natural threshold negative; a tuned threshold takes it in.
+    A classifier's default decision is negative for a score at its natural threshold; a tuned threshold includes it.
     """
     return float(np.nextafter(threshold, np.inf))
 
 
 def linear_scores(X: Samples, coef: Array, intercept: float) -> Array:
-    """Scores of checked samples."""
+    """Compute the linear scores of checked samples."""
     with np.errstate(over="ignore", invalid="ignore"):
         score = np.asarray(X @ coef).ravel() + intercept
     if np.isnan(score).any():
@@ -289,7 +289,7 @@ def linear_scores(X: Samples, coef: Array, intercept: float) -> Array:
 
 
 class TwoClassRule(DocLinkMixin, ClassifierMixin, BaseEstimator, ABC):
-    """Base of classifiers of two classes by the sign of a score.
+    """Base of binary classifiers by the sign of a score.
 
     Subclasses set ``classes_`` and ``pos_label_`` in ``fit`` and write ``decision_function``.
     """
@@ -299,10 +299,10 @@ class TwoClassRule(DocLinkMixin, ClassifierMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def decision_function(self, X: Samples) -> Array:
-        """Score of each sample, above 0 exactly where ``predict`` gives ``classes_[1]``."""
+        """Compute the score of each sample, above 0 exactly where ``predict`` gives ``classes_[1]``."""
 
     def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy, as of each classifier of scikit-learn.
+        """Compute the accuracy, as all classifiers of scikit-learn do.
 
         Parameters
         ----------
@@ -321,12 +321,12 @@ class TwoClassRule(DocLinkMixin, ClassifierMixin, BaseEstimator, ABC):
         return super().score(X, y, check_weights(sample_weight, num_samples(X), X=X, y=y))
 
     def predict(self, X: Samples) -> Array:
-        """Class of each sample."""
+        """Predict the class of each sample."""
         score = self.decision_function(X)
         return self.classes_[(score > 0.0).astype(int)]
 
     def _orientation(self) -> float:
-        """1 where scores of the positive class are those of ``classes_[1]``, else -1."""
+        """Return 1 where scores of the positive class are those of ``classes_[1]``, else -1."""
         return 1.0 if self.pos_label_ == self.classes_[1] else -1.0
 
     def __sklearn_tags__(self) -> Any:
@@ -352,7 +352,7 @@ class LinearClassifier(TwoClassRule):
     _cut: float | None = None
 
     def decision_function(self, X: Samples) -> Array:
-        """Signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``."""
+        """Compute the signed score of each sample, above 0 exactly where ``predict`` gives ``classes_[1]``."""
         check_is_fitted(self)
         score, cut = self._scores(validate_data(self, X, reset=False, **self._sample_checks)), self._cut
         if cut is None:
@@ -361,5 +361,5 @@ class LinearClassifier(TwoClassRule):
         return margin(sign * score, cut, sign > 0)
 
     def _scores(self, X: Samples) -> Array:
-        """Linear scores of checked samples."""
+        """Compute the linear scores of checked samples."""
         return linear_scores(X, self.coef_[0], self.intercept_[0])

@@ -1,4 +1,4 @@
-"""Cost search where the data are: an engine trains and counts, and exact thresholds come from its counts."""
+"""Cost search on distributed data: an engine trains and counts, and exact thresholds come from its counts."""
 
 from csf.distributed.counts import (
     Bins,

@@ -1,4 +1,4 @@
-"""Scores as weighted counts in bins, and the exact best threshold from them."""
+"""Scores as weighted counts in bins, and the exact best threshold computed from them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _NAN_SCORES = "the base gave NaN scores"
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Weighted counts of both classes in bins of the score, fold by fold.
+    """Weighted counts of both classes in bins of the score, for each fold.
 
-    Samples of weight zero do not count at all.
+    Samples of weight zero are not counted.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Bins:
     weight : ndarray of shape (n_folds, 2, n_bins)
         Sum of weights of the negatives (at 0) and the positives (at 1) of each fold.
     rest : ndarray of shape (n_folds, 2, n_bins), default=None
-        What rounding left out of these sums, where it was kept; ``None`` for nothing.
+        Rounding errors of these sums, where they were kept; ``None`` if they were not.
 
     Examples
     --------
@@ -58,21 +58,21 @@ class Bins:
 
     @property
     def sums(self) -> Array:
-        """Sums of weights with what rounding left out of them, rounded once."""
+        """Sums of weights with their rounding errors added, rounded once."""
         return self.weight if self.rest is None else self.weight + self.rest
 
     def take(self, at: IntArray | BoolArray) -> Self:
-        """Some of the bins.
+        """Select some of the bins.
 
         Parameters
         ----------
         at : ndarray of int or bool
-            Which ones.
+            Indices or mask of the bins.
 
         Returns
         -------
         Bins
-            These.
+            The selected bins.
         """
         rest = None if self.rest is None else self.rest[..., at]
         return type(self)(self.lowest[at], self.highest[at], self.rows[at], self.weight[..., at], rest)
@@ -87,7 +87,7 @@ def count_bins(
     *,
     n_folds: int = 1,
 ) -> Bins:
-    """Counts of one part between ascending edges, as in `Scored.counts`; a ValueError where a score is NaN."""
+    """Count one part between ascending edges, as in `Scored.counts`; raise a ValueError if a score is NaN."""
     score = np.ascontiguousarray(score, dtype=np.float64)
     n, size = score.shape[0], edges.shape[0] + 1
     weight = np.ones(n) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
@@ -102,14 +102,14 @@ def count_bins(
 
 
 def empty_bins(size: int, n_folds: int) -> Bins:
-    """Bins without samples."""
+    """Make bins without samples."""
     weight, rest = np.zeros((2, n_folds, 2, size))
     return Bins(np.full(size, np.inf), np.full(size, -np.inf), np.zeros(size, dtype=np.int64), weight, rest)
 
 
 @njit(cache=True, nogil=True)
 def _count(score, is_pos, weight, fold, edges, lowest, highest, rows, total, rest):
-    """Add samples to bins, with compensated sums; whether no score is NaN."""
+    """Add samples to bins, with compensated sums; return False if a score is NaN."""
     for i in range(score.shape[0]):
         s, w = score[i], weight[i]
         if s != s:
@@ -135,7 +135,7 @@ def _count(score, is_pos, weight, fold, edges, lowest, highest, rows, total, res
 
 
 def add_bins(parts: Sequence[Bins]) -> Bins:
-    """Counts of several parts in the same bins."""
+    """Add the counts of several parts in the same bins."""
     lowest = np.min([part.lowest for part in parts], axis=0)
     highest = np.max([part.highest for part in parts], axis=0)
     rows = np.sum([part.rows for part in parts], axis=0)
@@ -147,7 +147,7 @@ def add_bins(parts: Sequence[Bins]) -> Bins:
 
 
 def _sum(weight: Array, rest: Array, more: Array, more_rest: Array | None) -> tuple[Array, Array]:
-    """Compensated sum of two compensated sums."""
+    """Add two compensated sums, with compensation."""
     grown = weight + more
     part = grown - weight
     lost = (weight - (grown - part)) + (more - part)
@@ -164,7 +164,7 @@ def count_distinct(
     *,
     n_folds: int = 1,
 ) -> Bins:
-    """Counts of one part at each distinct score within intervals, as in `Scored.distinct`."""
+    """Count one part at each distinct score within intervals, as in `Scored.distinct`."""
     if np.isnan(score).any():
         raise ValueError(_NAN_SCORES)
     score = np.asarray(score, dtype=np.float64)
@@ -178,7 +178,7 @@ def count_distinct(
 
 
 def unite_bins(parts: Sequence[Bins]) -> Bins:
-    """Counts of several parts at distinct scores: one bin for each score of any part, ascending."""
+    """Merge the counts of several parts at distinct scores: one bin for each score of any part, ascending."""
     scores = np.unique(np.concatenate([part.lowest for part in parts]))
     whole = empty_bins(scores.shape[0], parts[0].weight.shape[0])
     assert whole.rest is not None
@@ -198,9 +198,9 @@ class Quantiles:
     Parameters
     ----------
     scores : tuple of ndarray
-        Ascending scores of negatives and of positives that stand for all of them.
+        Ascending scores of negatives and of positives that represent all of them.
     mass : tuple of ndarray
-        How many samples each one stands for.
+        Number of samples that each score represents.
 
     Examples
     --------
@@ -214,7 +214,7 @@ class Quantiles:
 
     @classmethod
     def of_part(cls, score: Array, is_pos: BoolArray, size: int) -> Self:
-        """Quantiles of one part of the data.
+        """Compute the quantiles of one part of the data.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class Quantiles:
         is_pos : ndarray of bool, shape (n_samples,)
             Truth.
         size : int
-            How many scores to keep of each class.
+            Number of scores to keep of each class.
 
         Returns
         -------
@@ -236,12 +236,12 @@ class Quantiles:
         return cls((negatives, positives), (n_mass, p_mass))
 
     def edges(self) -> Array:
-        """All scores, ascending and distinct."""
+        """Return all scores, ascending and distinct."""
         return np.unique(np.concatenate(self.scores))
 
 
 def _thinned(score: Array, mass: Array | None, size: int) -> tuple[Array, Array]:
-    """At most ``size`` scores at evenly spaced ranks, and what each of them stands for."""
+    """Keep at most ``size`` scores at evenly spaced ranks, and the number of samples that each represents."""
     order = np.argsort(score, kind="stable")
     score, mass = score[order], None if mass is None else mass[order]
     if score.shape[0] <= size:
@@ -253,7 +253,7 @@ def _thinned(score: Array, mass: Array | None, size: int) -> tuple[Array, Array]
 
 
 def merge_quantiles(parts: Sequence[Quantiles], size: int) -> Quantiles:
-    """Quantiles of several parts together; each merge adds an error of rank of at most a ``size``-th."""
+    """Merge the quantiles of several parts; each merge adds a rank error of at most one part in ``size``."""
     merged = [
         _thinned(np.concatenate([p.scores[c] for p in parts]), np.concatenate([p.mass[c] for p in parts]), size)
         for c in (0, 1)
@@ -266,7 +266,7 @@ def merge_quantiles(parts: Sequence[Quantiles], size: int) -> Quantiles:
 
 
 class Scored(ABC):
-    """Held-out scores of one trial, wherever they are; they are counted there, and only counts come back.
+    """Held-out scores of one trial, counted where they are stored; only counts are returned.
 
     Each sample has the score that the model of its fold gives it; samples that are never held out have none and are
     left out. Samples of weight zero do not count.
@@ -281,22 +281,22 @@ class Scored(ABC):
 
     @abstractmethod
     def quantiles(self, size: int) -> Array:
-        """Scores at about evenly spaced ranks, whatever the method: where bins may begin.
+        """Return scores at roughly evenly spaced ranks, by any method, as candidate edges of bins.
 
         Parameters
         ----------
         size : int
-            About how many for each class.
+            Approximate number of scores for each class.
 
         Returns
         -------
         ndarray of shape (n_edges,)
-            Ascending distinct numbers. They decide how many passes are needed and nothing else.
+            Ascending distinct numbers. They affect only the number of passes.
         """
 
     @abstractmethod
     def counts(self, edges: Array) -> Bins:
-        """Exact counts between edges, in one pass.
+        """Count the samples between edges exactly, in one pass.
 
         Parameters
         ----------
@@ -316,13 +316,13 @@ class Scored(ABC):
 
     @abstractmethod
     def distinct(self, low: Array, high: Array) -> Bins:
-        """Exact counts at each distinct score within some intervals, in one pass.
+        """Count the samples at each distinct score within some intervals exactly, in one pass.
 
         Parameters
         ----------
         low, high : ndarray of shape (n_intervals,)
-            Ends of the intervals, which belong to them; ascending and apart from each other. It is asked for where
-            `counts` found few samples.
+            Ends of the intervals, which are closed, ascending and disjoint. They are intervals where `counts` returned
+            few samples.
 
         Returns
         -------
@@ -331,7 +331,7 @@ class Scored(ABC):
         """
 
     def collected(self) -> Array:
-        """All scores, in the order of the engine's `Engine.entries`; asked for only where it gives these.
+        """Return all scores, in the order of `Engine.entries`; called only if the engine gives these entries.
 
         Returns
         -------
@@ -381,7 +381,7 @@ OfResults: TypeAlias = Callable[[Sequence[Any]], Any]
 
 
 class PartedScores(Scored):
-    """Scores of an engine that runs Python on the parts of its data: one method is all that it writes.
+    """Scores of an engine that runs Python on the parts of its data; subclasses write a single method.
 
     Parameters
     ----------
@@ -396,7 +396,7 @@ class PartedScores(Scored):
 
     @abstractmethod
     def reduced(self, of_part: OfPart, of_results: OfResults) -> Any:
-        """Run a function on the scores of each part, where that part is, and merge the results, a few at a time.
+        """Run a function on the scores of each part, where that part is stored, and merge the results, a few at a time.
 
         Parameters
         ----------
@@ -430,7 +430,7 @@ class PartedScores(Scored):
 
 
 def score_of(part: PartScores) -> Array:
-    """Scores of a part."""
+    """Return the scores of a part."""
     return part.score
 
 
@@ -474,12 +474,12 @@ _LISTED = 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class CountedCut:
-    """The best threshold on scores that were counted, and what else the counts show.
+    """Best threshold on counted scores, with the other results of the counts.
 
     Parameters
     ----------
     cut : Cut or None
-        The best threshold; ``None`` where only the model's own decision was asked for.
+        The best threshold; ``None`` where only the model's own decision was requested.
     own : ErrorProfile
         Errors of the model's own decision.
     curve : ThresholdCurve or None
@@ -487,9 +487,9 @@ class CountedCut:
     fold_profiles : list of ErrorProfile or None
         Errors within each fold at the threshold; ``None`` for a fold without one of the classes.
     n_passes : int
-        How often the scores were gone through.
+        Number of passes over the scores.
     n_listed : int
-        Samples whose scores were listed one by one in the last pass.
+        Number of samples whose scores were listed one by one in the last pass.
     """
 
     cut: Cut | None
@@ -501,7 +501,7 @@ class CountedCut:
 
 
 def own_decision(scored: Scored) -> CountedCut:
-    """What the model decides by itself, in one pass.
+    """Count the errors of the model's own decision, in one pass.
 
     Parameters
     ----------
@@ -531,7 +531,7 @@ def counted_cut(scored: Scored, metric: Metric, *, n_edges: int = _EDGES, n_list
     n_edges : int, default=2048
         Edges of bins for each class in the first pass of counts.
     n_listed : int, default=131072
-        So many samples at most are listed score by score.
+        Largest number of samples whose scores are listed one by one.
 
     Returns
     -------
@@ -547,7 +547,7 @@ def counted_cut(scored: Scored, metric: Metric, *, n_edges: int = _EDGES, n_list
     -----
     The first pass takes approximate quantiles, the second counts exactly between them. Along the scores ``fn`` and
     ``fp`` are monotone, so a metric that falls with both cannot be larger inside a bin than at the ``fn`` of its
-    lower end and the ``fp`` of its upper end. Bins where that is less than the best value known are done with. The
+    lower end and the ``fp`` of its upper end. Bins where that is less than the best value known are excluded. The
     others are a small share of the samples: near the best threshold the metric is flat, and a bin that holds a share s
     of them is in doubt only within about :math:`\sqrt s` of it. A third pass lists their scores if these are few
     enough; else it counts in narrower bins, and a fourth one lists.
@@ -587,12 +587,12 @@ def counted_cut(scored: Scored, metric: Metric, *, n_edges: int = _EDGES, n_list
 
 
 def _filled(bins: Bins) -> Bins:
-    """Bins that hold samples."""
+    """Select the bins that hold samples."""
     return bins.take(bins.rows > 0)
 
 
 def _curve(bins: Bins) -> ThresholdCurve:
-    """Cuts between bins: those of samples that stand for whole bins."""
+    """Compute the thresholds between bins, each of which counts as one negative and one positive sample."""
     negatives, positives = bins.sums.sum(axis=0)
     check_class_totals(positives.sum(), negatives.sum(), "the held-out part")
     is_pos = np.arange(2 * bins.rows.shape[0]) >= bins.rows.shape[0]
@@ -600,7 +600,7 @@ def _curve(bins: Bins) -> ThresholdCurve:
 
 
 def _could_win(curve: ThresholdCurve, best: Cut, bins: Bins, metric: Metric) -> BoolArray:
-    """Bins that may hold a better cut, or an equal one that finds less."""
+    """Select the bins that may hold a better threshold, or an equal one that predicts fewer positives."""
     # Cuts descend, bins ascend. The samples of cut k, and not of the cut before it, are those of one bin.
     first = curve.lowest_score.shape[0] - bins.rows.shape[0]
     fn, fp = (np.concatenate([[start], errors[first:]]) for errors, start in ((curve.fn, curve.pos), (curve.fp, 0.0)))
@@ -622,7 +622,7 @@ def _could_win(curve: ThresholdCurve, best: Cut, bins: Bins, metric: Metric) -> 
 def _allowed(
     constraint: Any, corners: list[tuple[Array, Array]], curve: ThresholdCurve, best: Cut, wins: Array
 ) -> BoolArray:
-    """The same under a constraint: a smaller violation comes before a larger value."""
+    """Restrict the selection by a constraint: a smaller violation comes before a larger value."""
     missed = np.min([_as_array(constraint.violation(*corner, pos=curve.pos)) for corner in corners], axis=0)
     if best.feasible:
         return wins & (missed <= 0.0)
@@ -636,10 +636,10 @@ def _as_array(values: Any) -> FloatArray:
 
 
 def _finer_edges(bins: Bins, doubtful: BoolArray, size: int) -> Array:
-    """Edges inside doubtful bins: half of them evenly spaced in value, half evenly among the numbers of a computer.
+    """Choose edges inside doubtful bins: half evenly spaced in value, half among the floating-point numbers.
 
-    Either halves what is left at least; the first are quick where scores are evenly spread, the others where they are
-    of very different sizes.
+    Either set of edges at least halves the intervals that remain; the first is faster where scores are evenly spread,
+    the other where their magnitudes differ widely.
     """
     low, high = bins.lowest[doubtful], bins.highest[doubtful]
     share = np.arange(1, max(4, size // low.shape[0]) + 1)[:, None] / max(4, size // low.shape[0])
@@ -652,25 +652,25 @@ def _finer_edges(bins: Bins, doubtful: BoolArray, size: int) -> Array:
 
 
 def _rank(score: Array) -> Array:
-    """Numbers, as float, that grow with the bits of a score."""
+    """Return integers, as floats, that increase with the bits of a score."""
     bits = np.ascontiguousarray(score + 0.0).view(np.int64)
     return np.where(bits >= 0, bits, -(bits & np.int64(2**63 - 1))).astype(np.float64)
 
 
 def _number(rank: Array) -> Array:
-    """About the inverse of `_rank`."""
+    """Invert `_rank`, approximately."""
     size = np.abs(rank).astype(np.int64)
     return np.copysign(size.view(np.float64), rank)
 
 
 def _within(bins: Bins, low: Array, high: Array) -> Bins:
-    """Bins inside intervals."""
+    """Select the bins inside intervals."""
     place = np.searchsorted(low, bins.lowest, side="right") - 1
     return bins.take((place >= 0) & (bins.highest <= high[place]))
 
 
 def _replaced(bins: Bins, doubtful: BoolArray, finer: Bins) -> Bins:
-    """Bins with some of them replaced by finer ones, ascending."""
+    """Replace doubtful bins by finer ones, in ascending order."""
     kept = bins.take(~doubtful)
     order = np.argsort(np.concatenate([kept.lowest, finer.lowest]))
 
@@ -682,7 +682,7 @@ def _replaced(bins: Bins, doubtful: BoolArray, finer: Bins) -> Bins:
 
 
 def _threshold(bins: Bins, curve: ThresholdCurve, best: Cut) -> float:
-    """Halfway between the lowest score that is found and the highest one that is not."""
+    """Return the midpoint of the lowest score predicted positive and the highest one predicted negative."""
     at = int(curve.cuts_at(best.threshold))
     found = curve.lowest_score[at]
     below = np.flatnonzero(bins.lowest < found)
@@ -693,7 +693,7 @@ def _threshold(bins: Bins, curve: ThresholdCurve, best: Cut) -> float:
 
 
 def _fold_profiles(bins: Bins, threshold: float) -> list[ErrorProfile | None]:
-    """Errors within each fold at a cut between bins."""
+    """Compute the errors within each fold at a threshold between bins."""
     found: IntArray = np.flatnonzero(bins.lowest >= threshold)
     profiles: list[ErrorProfile | None] = []
     for negatives, positives in bins.sums:

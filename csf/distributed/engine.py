@@ -1,4 +1,4 @@
-"""What an engine implements, the engine in memory, and the search over an engine."""
+"""Interface of engines, the engine in memory, and the search over an engine."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ MOST_COLLECTED = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class FoldTotals:
-    """How much each fold weighs.
+    """Total weight and number of rows of each fold.
 
     Parameters
     ----------
     weight : ndarray of shape (n_folds + 1, 2)
         Sum of the user's weights (number of rows without any) of the negatives and the positives of each fold; the
-        last line is that of rows that are in no fold: they are trained on and never held out.
+        last row is for the samples in no fold: they are trained on and never held out.
     rows : ndarray of int, shape (n_folds + 1,)
         Number of rows.
 
@@ -76,12 +76,12 @@ class FoldTotals:
 
     @property
     def pos(self) -> float:
-        """Share of positives in what the folds hold out, all together."""
+        """Share of positives among the samples that the folds hold out."""
         held_out = self.weight[:-1].sum(axis=0)
         return float(held_out[1] / held_out.sum())
 
     def trained_on(self, fold: int | None) -> Array:
-        """Weight of negatives and positives that a fold trains on.
+        """Return the weight of negatives and positives that a fold trains on.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class FoldTotals:
         Raises
         ------
         ValueError
-            With the fold and what it lacks.
+            If a fold holds out no row, or lacks a class.
         """
         for fold in range(self.n_folds):
             if not self.rows[fold]:
@@ -122,7 +122,7 @@ class FoldTotals:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One training.
+    """One training: a base, the fold to hold out, and costs.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Job:
         The fold whose rows are held out; ``None`` trains on everything.
     costs : tuple of float
         ``(c_fn, c_fp)``: a positive weighs ``c_fn`` times its own weight, a negative ``c_fp`` times. They are final:
-        whatever normalisation there is was applied.
+        any normalisation was applied before.
     starts : sequence, default=()
         States of earlier trainings of the same base and fold, the nearest first; on everything, those of a fold.
     """
@@ -144,20 +144,21 @@ class Job:
 
 
 class Engine(ABC):
-    """Data somewhere, with a fold number for each row, and what a search needs of them.
+    """Data of a search with a fold number for each row, and the operations on them that a search needs.
 
     A search calls `totals` once, then `train` and `scores` for each trial, and in the end `train` on everything.
-    Subclasses keep the data, or a plan to read them; nothing that grows with the number of rows is given out.
+    Subclasses hold the data, or a plan to read them; they return nothing that grows with the number of rows.
 
-    What an engine implements:
+    An engine implements:
 
-    - **Folds.** Each row has a number in 0, ..., n_folds - 1, from a column or from a seeded hash of what distinguishes
-      rows (`csf.distributed.hash_folds`), the same in every pass; rows with -1 are trained on and never held out.
-      `totals` gives the weights of the folds, so that the share of positives is known and each part has both classes.
+    - **Folds.** Each row has a number in 0, ..., n_folds - 1, from a column or from a seeded hash of values that
+      distinguish rows (`csf.distributed.hash_folds`), the same in every pass; rows with -1 are trained on and never
+      held out. `totals` gives the weights of the folds, so that the share of positives is known and each part has both
+      classes.
     - **Train.** `train` runs some jobs, those of all folds of a trial together, at once or one after the other.
     - **Counts.** `scores` gives the handle of the held-out scores, each row scored by the model of its fold. They are
-      counted where they are: write the three methods of `csf.distributed.Scored` in the engine's own language, or
-      `csf.distributed.PartedScores.reduced` where the engine runs Python on parts of the data.
+      counted where they are stored: write the three methods of `csf.distributed.Scored` in the engine's own language,
+      or `csf.distributed.PartedScores.reduced` where the engine runs Python on parts of the data.
 
     `csf.testing.check_engine` checks all that on small data, and `MemoryEngine` is the shortest example.
 
@@ -172,7 +173,7 @@ class Engine(ABC):
 
     @abstractmethod
     def totals(self) -> FoldTotals:
-        """Weight of both classes in each fold.
+        """Return the weight of both classes in each fold.
 
         Returns
         -------
@@ -182,7 +183,7 @@ class Engine(ABC):
 
     @abstractmethod
     def train(self, jobs: Sequence[Job]) -> list[Training | Exception]:
-        """Train.
+        """Train models, one for each job.
 
         Parameters
         ----------
@@ -193,13 +194,13 @@ class Engine(ABC):
         -------
         list of Training or Exception
             One for each job, in their order: the model (anything that `scores` takes, and for the job of everything
-            what the user gets), its ``state`` (small arrays, numbers and tuples of these that a later training of
-            the same fold may start from, or ``None``) and its relative duality ``gap``, where it is known; or what
-            the training raised. Errors that no other training could escape are raised.
+            the model for the user), its ``state`` (small arrays, numbers and tuples of these that a later training of
+            the same fold may start from, or ``None``) and its relative duality ``gap``, where it is known; or the
+            exception of the training. Errors that would affect every training are raised.
         """
 
     def most_jobs(self, n_folds: int) -> int:
-        """How many jobs are trained at once, in the same passes over the data; by default those of one trial.
+        """Return the number of jobs trained at once, in the same passes over the data; by default those of one trial.
 
         Parameters
         ----------
@@ -214,39 +215,39 @@ class Engine(ABC):
         return n_folds
 
     def entries(self) -> PartScores | None:
-        """Truth, weight and fold of all rows in folds, or of those of `sample`, in the order of `Scored.collected`.
+        """Return truth, weight and fold of all rows in folds, or of those of `sample`, ordered as `Scored.collected`.
 
-        They are asked for once, before the first trial. With those of all rows the held-out scores of each trial are
+        It is called once, before the first trial. With those of all rows the held-out scores of each trial are
         collected in one pass, and the search chooses and corrects as in memory. With those of a sample thresholds come
-        from counts of all rows, and corrections from the sample. By default all scores stay where they are.
+        from counts of all rows, and corrections from the sample. By default no scores are collected.
 
         Returns
         -------
         PartScores or None
-            Scores of 0 with what is known of the rows; ``None`` where nothing is collected.
+            Scores of 0 with the truth, weight and fold of the rows; ``None`` where nothing is collected.
         """
         return None
 
     def sample(self) -> Engine | None:
-        """The same search on a sample of the rows, where these are too many for all scores to be collected.
+        """Return the same search on a sample of the rows, where these are too many for all scores to be collected.
 
         Settings race there with equal costs: those that are behind are never trained on all rows.
 
         Returns
         -------
         Engine or None
-            It collects the scores of all its rows, which have the folds that they have here, and weights by which they
-            stand for all. ``None`` (the default) without a sample.
+            It collects the scores of all its rows, which have the same folds as here, and weights by which they
+            represent all rows. ``None`` (the default) without a sample.
         """
         return None
 
     def cause(self, error: Exception) -> Exception | None:
-        """What scores failed with, in few lines; ``None`` where no other training could escape it.
+        """Return the cause of failed scores, in few lines; ``None`` if it would affect every training.
 
         Parameters
         ----------
         error : Exception
-            What asking for scores raised.
+            The exception that computing scores raised.
 
         Returns
         -------
@@ -257,7 +258,7 @@ class Engine(ABC):
 
     @abstractmethod
     def scores(self, models: Sequence[Any]) -> Scored:
-        """Held-out scores of one trial.
+        """Return the held-out scores of one trial.
 
         Parameters
         ----------
@@ -278,7 +279,7 @@ _ODD, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1C
 
 
 def check_folds(cv: int | float) -> int | float:
-    """Check a number of folds >= 2 or a share to hold out in (0, 1)."""
+    """Check a number of folds >= 2, or a share to hold out in (0, 1), and return it."""
     if isinstance(cv, float):
         return check_fraction(cv, "cv")
     try:
@@ -291,14 +292,14 @@ def check_folds(cv: int | float) -> int | float:
 
 
 def hash_folds(part: int, n_rows: int, cv: int | float, seed: int = 0) -> IntArray:
-    """Fold of each row of a part of the data.
+    """Assign each row of a part to a fold by a hash.
 
     Parameters
     ----------
     part : int
         Number of the part.
     n_rows : int
-        Its rows.
+        Number of its rows.
     cv : int or float
         Number of folds, or the share that is held out as fold 0 while all other rows have -1.
     seed : int, default=0
@@ -331,7 +332,7 @@ def hash_folds(part: int, n_rows: int, cv: int | float, seed: int = 0) -> IntArr
 
 
 def _mixed(bits: Array) -> Array:
-    """The finaliser of splitmix64."""
+    """Apply the finaliser of splitmix64."""
     bits = bits + _ODD
     bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
     bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
@@ -355,7 +356,7 @@ class MemoryEngine(Engine):
     sample_weight : ndarray of shape (n_samples,), default=None
         Weights >= 0.
     n_parts : int, default=1
-        Scores are counted in so many parts.
+        Number of parts in which scores are counted.
 
     Examples
     --------
@@ -424,7 +425,7 @@ class MemoryEngine(Engine):
 
 
 class _Family(NamedTuple):
-    """Trainings of one setting start from each other, from the nearest costs first."""
+    """Family of the trainings of one setting, which start from each other, the nearest costs first."""
 
     family: str
 
@@ -433,24 +434,24 @@ class _Family(NamedTuple):
 
 
 class SampledStore(ScoreStore):
-    """Held-out scores of a sample of rows, with the values that trials attain there and not on all rows."""
+    """Held-out scores of a sample of rows, with the values of trials on the sample and not on all rows."""
 
     def __init__(self, entries: PartScores, metric: Metric, n_rows: int) -> None:
         super().__init__(entries.is_pos, entries.weight)
         self.metric, self.share = metric, entries.is_pos.size / n_rows
 
     def put(self, row: ScoreRow) -> None:
-        """Keep a row with its value on these rows."""
+        """Add the scores of a trial with its value on these rows."""
         profile = ErrorProfile.from_masks(self.is_pos, decisions(row), sample_weight=self.weight)
         super().put(replace(row, value=self.metric.of(profile)))
 
 
 class EngineTrainer(BatchTrainer):
-    """Trains on the data of an engine.
+    """Trainer on the data of an engine.
 
-    ``counted`` has what the counts of each complete trial give, in their order. Held-out scores are collected where the
-    engine says that they are few enough for that: one pass then, and winner and threshold are chosen as in memory.
-    Where it collects those of a ``sample``, the store holds these, and trials are judged by counts.
+    ``counted`` has the results of counting for each complete trial, in their order. Held-out scores are collected, in
+    one pass, where the engine gives its entries: winner and threshold are then chosen as in memory. Where it collects
+    those of a ``sample``, the store holds these, and trials are evaluated by counts.
     """
 
     def __init__(
@@ -477,7 +478,7 @@ class EngineTrainer(BatchTrainer):
         return SampledStore(entries, self.metric, int(self.totals.rows[:-1].sum()))
 
     def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
-        """As many trials at once as the engine trains in the same passes, but one of each setting."""
+        """Group the trials into batches that the engine trains in the same passes, with one trial of each setting."""
         # Trials of a setting start from each other: a search that goes on in the middle of a batch must find the same.
         size, batches = max(self.engine.most_jobs(self.n_folds) // self.n_folds, 1), []
         for setting, trial in asked:
@@ -489,7 +490,7 @@ class EngineTrainer(BatchTrainer):
         return batches
 
     def train(self, batch: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
-        """See `BatchTrainer.train`."""
+        """Train a batch, see `BatchTrainer.train`."""
         start = time.perf_counter()
         jobs = [self._job(work, fold) for work in batch for fold in range(self.n_folds)]
         trained = self.engine.train(jobs)
@@ -510,7 +511,7 @@ class EngineTrainer(BatchTrainer):
         return Job(self.bases[work.setting], fold, costs, work.starts[fold])
 
     def _scaled(self, costs: Costs, fold: int | None) -> Costs:
-        """Costs with the mean weight of the training taken out, where that is wanted."""
+        """Divide the costs by the mean weight of the training, unless ``normalize`` is "none"."""
         if self.normalize == "none":
             return costs
         c_fn, c_fp = costs
@@ -519,7 +520,7 @@ class EngineTrainer(BatchTrainer):
         return scale * c_fn, scale * c_fp
 
     def _judged(self, trained: Sequence[Training | Exception], seconds: float, *, raise_errors: bool) -> TrainedTrial:
-        """What the trainings of one trial say together."""
+        """Judge the trainings of one trial together."""
         times, start = [seconds / self.n_folds] * self.n_folds, time.perf_counter()
         errors = [each for each in trained if isinstance(each, Exception)]
         if errors:
@@ -537,7 +538,7 @@ class EngineTrainer(BatchTrainer):
         return TrainedTrial(fields, [training.state for training in trainings], times, predictions)
 
     def _fields(self, models: list[Any]) -> tuple[CompleteFields, HeldOutPredictions | None]:
-        """Fields of a trial from the counts of its held-out scores, and these scores where they are collected."""
+        """Compute the fields of a trial from its counted scores; also return the scores where they are collected."""
         scored: Scored = self.engine.scores(models)
         score = None if self.entries is None else scored.collected()
         if self.entries is not None and not self.sampled:
@@ -564,30 +565,30 @@ class EngineTrainer(BatchTrainer):
 
 @dataclass
 class EngineSearch:
-    """A cost search on the data of an engine.
+    """Cost search on the data of an engine.
 
     Parameters
     ----------
     engine : Engine
-        Where the data are.
+        The engine that holds the data.
     bases : list of estimator
         Unfitted bases, one for each setting.
     settings : list of dict
         Parameters in which they differ. They race as in memory where held-out scores are collected, and on a sample of
         the rows where the engine has one: those that are behind there are left out.
     config : SearchConfig
-        What the search is asked for, as `csf.CostSearch` describes it; folds are those of the engine.
+        Configuration of the search, as `csf.CostSearch` describes it; folds are those of the engine.
     fast : bool, default=False
         Whether trainings cost little: the ladder is longer then, and costs need no margin over equal ones.
 
     Attributes
     ----------
     totals : FoldTotals
-        What the folds weigh.
+        Weights of the folds.
     studies : list of Study
         One for each setting.
     trainer : EngineTrainer
-        Where trials were trained; ``trainer.counted`` says how each threshold was found.
+        Trainer of the trials; ``trainer.counted`` has the passes and counts behind each threshold.
     """
 
     engine: Engine
@@ -654,7 +655,7 @@ class EngineSearch:
         return FAST if self.fast else SLOW
 
     def _raced(self, sample: Engine, steps: list[RaceStep]) -> tuple[list[RaceStep], list[str]]:
-        """Leave the settings that equal costs on a sample leave in doubt; their steps, and what is said of others."""
+        """Race the settings with equal costs on a sample; return steps for those that remain, and a note."""
         # What is known in the end is the same whether this is repeated or not.
         alone = {"n_trials": 1, "checkpoint": None, "callbacks": None, "verbose": 0, "tol": None, "min_gain": None}
         config = replace(self.config, **alone)
@@ -672,7 +673,7 @@ class EngineSearch:
         return [RaceStep() for _ in left], [message] if len(left) < tried else []
 
     def _race(self, steps: list[RaceStep]) -> Race | None:
-        """Make the studies, and what decides which of them go on: where held-out scores are at hand, as in memory."""
+        """Make the studies, and the race that drops settings if held-out scores are collected, as in memory."""
         store = self.trainer.store if races(self.config) else None
         if store is None:
             # What a race alone goes on to.
@@ -682,7 +683,7 @@ class EngineSearch:
         return None if store is None or len(steps) == 1 else Race(self.studies, steps, store, self.config.aim)
 
     def _warn_of_counts(self) -> None:
-        """What was asked for and cannot be had of counts."""
+        """Warn of options that have no effect where scores are only counted."""
         config = self.config
         ignored = ["threshold='stable' chooses as 'tune' does"] if config.threshold == "stable" else []
         ignored += [] if config.min_gain is None else [f"min_gain={config.min_gain:g} is ignored"]
@@ -706,7 +707,7 @@ class EngineSearch:
 
 
 class RemoteClassifier(ClassifierMixin, BaseEstimator):
-    """Stands for a classifier that cannot be had in memory.
+    """Placeholder for a classifier that is not available in memory.
 
     Parameters
     ----------
@@ -719,7 +720,7 @@ class RemoteClassifier(ClassifierMixin, BaseEstimator):
 
 
 def local_search(base: Estimator, found: BinaryResult, rule: Any, options: dict[str, Any], **known: Any) -> CostSearch:
-    """A fitted search in memory of what an engine found; ``known`` are attributes that no outcome has."""
+    """Make a fitted search in memory from an engine's outcome; ``known`` are attributes that no outcome has."""
     search = CostSearch(base, **options)
     vars(search).update(known)
     search._publish(replace(found, config=replace(found.config, base=base, checkpoint=None, callbacks=None)), rule)

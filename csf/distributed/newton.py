@@ -29,7 +29,7 @@ _ACCEPTED = StandardScaler, MinMaxScaler, MaxAbsScaler
 
 
 def scalers_of(base: Estimator) -> list[Estimator] | None:
-    """Steps before the last one of a pipeline, where all of them are scalers of columns; ``None`` for other bases."""
+    """Return the steps before the last one of a pipeline if all of them scale columns, else ``None``."""
     if not isinstance(base, Pipeline):
         return None
     scalers = [step for _, step in base.steps[:-1]]
@@ -38,7 +38,7 @@ def scalers_of(base: Estimator) -> list[Estimator] | None:
 
 
 class Moments(NamedTuple):
-    """What scalers learn of the columns of some rows; ``squares`` are sums of squares around the mean."""
+    """Statistics of the columns of some rows for scalers; ``squares`` are sums of squares around the mean."""
 
     n_rows: int
     mean: Array
@@ -49,7 +49,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, X: Any) -> Self:
-        """Moments of rows."""
+        """Compute the moments of rows."""
         if sparse.issparse(X):
             columns: Any = mean_variance_axis(X, axis=0), min_max_axis(X, axis=0)
             (mean, variance), (low, high) = columns
@@ -60,7 +60,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def merged(cls, parts: Sequence[Moments]) -> Self:
-        """Moments of the rows of several parts."""
+        """Merge the moments of several parts."""
         n_rows, mean, squares, low, high, is_sparse = (np.array(each) for each in zip(*parts, strict=True))
         share = n_rows[:, None] / n_rows.sum()
         middle = (share * mean).sum(axis=0)
@@ -70,7 +70,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Fitted scalers, and what they do together: ``scaled = slope * raw + shift``, column by column."""
+    """Fitted scalers and their joint effect: ``scaled = slope * raw + shift``, column by column."""
 
     scalers: list[Estimator]
     slope: Array
@@ -79,7 +79,7 @@ class Scaling:
 
     @classmethod
     def of(cls, scalers: Sequence[Estimator], moments: Moments, constant: float, names: Array | None) -> Self:
-        """Scalers fitted to rows of these moments; a ValueError where no linear model takes in what they shift."""
+        """Fit scalers to rows of these moments; raise a ValueError where a linear model cannot absorb the shift."""
         deviation = np.sqrt(moments.squares / moments.n_rows)
         # So far from 0 that the difference of two scaled values is exact.
         step = np.maximum(deviation, np.abs(moments.mean))
@@ -104,11 +104,11 @@ class Scaling:
         return cls(fitted, slope, shift / (constant or 1.0))
 
     def raw(self, w: Array) -> Array:
-        """Coefficients for raw features that say what some for scaled ones do."""
+        """Convert coefficients of scaled features to equivalent ones of raw features."""
         return np.append(self.slope * w[:-1], w[-1] + self.shift @ w[:-1])
 
     def scaled(self, sums: Array) -> Array:
-        """Sums of raw rows, columns last, as those of scaled ones."""
+        """Convert sums over raw rows, columns last, to those over scaled rows."""
         inner = self.slope * sums[..., :-1] + self.shift * sums[..., -1:]
         return np.concatenate([inner, sums[..., -1:]], axis=-1)
 
@@ -118,18 +118,18 @@ class Scaling:
 
 @dataclass(frozen=True)
 class LinearProblem:
-    """What `sklearn.svm.LinearSVC` (squared hinge loss) or `sklearn.linear_model.LogisticRegression` (L2) minimises.
+    """Objective of `sklearn.svm.LinearSVC` (squared hinge) or `sklearn.linear_model.LogisticRegression` (L2).
 
     Parameters
     ----------
     logistic : bool
-        Which loss.
+        True for the logistic loss, False for the squared hinge loss.
     constant : float
         Value of the constant feature that stands for the intercept; 0 without one.
     free : bool
         Whether the coefficient of the constant feature is not regularised.
     scale : tuple of float
-        What the costs of positives and of negatives are multiplied with: C and the base's own class weights.
+        Factors of the costs of positives and of negatives: C and the base's own class weights.
     tol : float
         Duality gap to reach, as a share of the objective.
     max_iter : int
@@ -151,7 +151,7 @@ class LinearProblem:
 
     @classmethod
     def of(cls, base: Estimator) -> LinearProblem:
-        """Problem of a base.
+        """Read the problem from a base.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """Coefficients of a linear model of two classes, that of the constant feature last, and how good they are."""
+    """Coefficients of a linear model of two classes, that of the constant feature last, and their accuracy."""
 
     w: Array
     constant: float
@@ -221,14 +221,14 @@ class LinearModel:
     scaling: Scaling | None = None
 
     def scores(self, X: Any) -> Array:
-        """Scores of some rows."""
+        """Compute the scores of some rows."""
         w = self.w if self.scaling is None else self.scaling.raw(self.w)
         return Rows(X, constant=self.constant).scores(w)
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What one pass over the rows is to sum up for one training."""
+    """Sums that one pass over the rows computes for one training."""
 
     problem: LinearProblem
     # Its rows are left out.
@@ -243,7 +243,7 @@ class Question:
     shares: Array | None = None
 
     def answer(self, rows: Rows, part: Part) -> Answer:
-        """Sums over the rows of one part."""
+        """Compute the sums over the rows of one part."""
         weight = np.where(part.is_pos, *self.weights)
         if part.weight is not None:
             weight *= part.weight
@@ -264,7 +264,7 @@ class Question:
         return LOGISTIC if self.problem.logistic else SQUARED_HINGE
 
     def _value(self, rows: Rows, margins: Array, sign: Array, weight: Array) -> Answer:
-        """Losses of both classes, the sums of their rows times minus the slopes, and second derivatives."""
+        """Compute losses of both classes, sums of their rows times minus the slopes, and second derivatives."""
         losses, factor = np.zeros(2), np.empty_like(margins)
         for k, of_class in enumerate((sign > 0.0, sign < 0.0)):
             at, part = np.flatnonzero(of_class), np.empty(np.count_nonzero(of_class))
@@ -281,7 +281,7 @@ class Question:
 
 
 def answers(part: Part, questions: Sequence[Question]) -> list[Answer]:
-    """What one part of the data answers to some questions."""
+    """Answer some questions on one part of the data."""
     with np.errstate(over="ignore", invalid="ignore"):
         views: dict[float, Rows] = {}
         for question in questions:
@@ -291,7 +291,7 @@ def answers(part: Part, questions: Sequence[Question]) -> list[Answer]:
 
 
 def add_answers(parts: Sequence[list[Answer]]) -> list[Answer]:
-    """Sums of several parts."""
+    """Add the sums of several parts."""
     return [tuple(np.sum(terms, axis=0) for terms in zip(*answer, strict=True)) for answer in zip(*parts, strict=True)]
 
 
@@ -304,7 +304,7 @@ def solve_together(
 ) -> list[LinearModel]:
     """Solve several problems on the same data, with one pass for a step of all of them.
 
-    With ``scalings``, one for each job, these are problems on scaled features.
+    With ``scalings``, one for each job, the problems are on scaled features.
     """
     problems = [LinearProblem.of(last_step(job.base)[1]) for job in jobs]
     solving = [_solved(each, job.fold, job.costs, n_features, job.starts) for each, job in zip(problems, jobs)]
@@ -324,7 +324,7 @@ def solve_together(
 
 
 def _scaled(solving: Solving, scaling: Scaling) -> Solving:
-    """The same training, whose questions are asked of raw rows."""
+    """Run a training on scaled features by questions about raw rows."""
     question = next(solving)
     while True:
         along = None if question.along is None else scaling.raw(question.along)
@@ -336,7 +336,7 @@ def _scaled(solving: Solving, scaling: Scaling) -> Solving:
 
 
 def _of_scaled(question: Question, answer: Answer, scaling: Scaling) -> Answer:
-    """What scaled rows answer, from what raw ones did."""
+    """Convert an answer about raw rows to that about scaled rows."""
     if question.along is not None:
         return answer if question.shares is not None else (scaling.scaled(answer[0]),)
     losses, pulls, matrix = answer
@@ -348,7 +348,7 @@ def _of_scaled(question: Question, answer: Answer, scaling: Scaling) -> Answer:
 
 
 def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: int, starts: Sequence[Any]) -> Solving:
-    """Newton's method with a line search; asks for sums."""
+    """Solve a problem by Newton's method with a line search; the generator asks for sums."""
     weights = costs[0] * problem.scale[0], costs[1] * problem.scale[1]
     ridge = np.ones(n_features + 1)
     ridge[-1] = 0.0 if problem.free else 1.0
@@ -383,7 +383,7 @@ def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: 
 def _step(
     problem: LinearProblem, fold: int | None, weights: tuple[float, float], ridge: Array, state: _Value
 ) -> Generator[Question, Answer, Array]:
-    """Newton step, by a factor or, with many features, by a product with the second derivatives for each pass."""
+    """Compute a Newton step, by a factorisation or, with many features, by one matrix-vector product per pass."""
     matrix = state.matrix
     if matrix.ndim == 2:
         return newton_step(matrix + np.diag(ridge), state.slope)

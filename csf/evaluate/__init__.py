@@ -1,4 +1,4 @@
-"""What held-out data show: records of trials, their scores, draws of the samples, and corrected values."""
+"""Evaluation on held-out data: records of trials, their scores, draws of the samples, and corrected values."""
 
 from csf.evaluate.assessment import (
     AssessedMixin,

@@ -9,7 +9,7 @@ from csf._common.compiled import njit
 
 @njit(cache=True)
 def count_drawn(drawn, units, counts, most):
-    """Add up in ``counts`` how often each unit was drawn; ``most`` stands for more."""
+    """Count in ``counts`` how often each unit was drawn, at most ``most`` times."""
     for sample in drawn:
         unit = units[sample]
         if counts[unit] < most:
@@ -18,7 +18,7 @@ def count_drawn(drawn, units, counts, most):
 
 @njit(cache=True)
 def class_sums(is_pos, weight):
-    """Weight of all negatives and of all positives on each draw, of those of entries on each draw."""
+    """Sum the weights of all negatives and of all positives on each draw, given those of entries on each draw."""
     sums = np.zeros((2, weight.shape[1]))
     for i in range(weight.shape[0]):
         kind = np.int64(is_pos[i])
@@ -29,11 +29,12 @@ def class_sums(is_pos, weight):
 
 @njit(cache=True, nogil=True)
 def candidate_cuts(score, is_pos, copies, order, every, keep, cuts):
-    """Write how many entries are found at each cut that can be the best one. Return the number of cuts.
+    """Write the numbers of entries above each threshold that can be the best. Return the number of thresholds.
 
-    ``order`` sorts the scores downwards. A cut that is worth a look ends a run of positives: going on to the end of it
-    costs nothing. Besides, a cut counts after ``every`` ``copies``, and the one at ``keep`` entries. Groups of equal
-    scores are never divided. The first cut, of nothing, is left out where scores of +inf make it impossible.
+    ``order`` sorts the scores downwards. A candidate ends a run of positives: lowering the threshold to the end of a
+    run adds no error. Besides, there is a candidate after every ``every`` ``copies``, and one at ``keep`` entries.
+    Groups of equal scores are never divided. The first candidate, above all scores, is left out where scores of +inf
+    rule it out.
     """
     n_entries, size = order.shape[0], 0
     if n_entries == 0 or score[order[0]] < np.inf:
@@ -66,7 +67,7 @@ def candidate_cuts(score, is_pos, copies, order, every, keep, cuts):
 
 @njit(cache=True, nogil=True)
 def code_samples(order, entries, cuts, codes):
-    """Write for each entry the first cut that finds it; ``entries`` are the places of ``order`` in ``codes``."""
+    """Write for each entry the first threshold that includes it; ``entries`` are places of ``order`` in ``codes``."""
     cut = 0
     for rank in range(order.shape[0]):
         while cuts[cut] <= rank:
@@ -76,10 +77,10 @@ def code_samples(order, entries, cuts, codes):
 
 @njit(cache=True)
 def sums_at(codes, is_pos, weight, n_cuts, sums):
-    """Write the weight of found positives (``sums[1]``) and negatives (``sums[0]``) at each cut, for all draws at once.
+    """Write the weights of true (``sums[1]``) and false positives (``sums[0]``) at each threshold, for all draws.
 
-    ``weight`` has a row for each entry and a column for each draw, ``sums[kind]`` a row for each cut. Entries whose
-    code is ``n_cuts`` are found at no cut.
+    ``weight`` has a row for each entry and a column for each draw, ``sums[kind]`` a row for each threshold. Entries
+    whose code is ``n_cuts`` are predicted positive at no threshold.
     """
     n_draws = weight.shape[1]
     sums[:, : n_cuts + 1] = 0
@@ -95,10 +96,10 @@ def sums_at(codes, is_pos, weight, n_cuts, sums):
 
 @njit(cache=True)
 def best_ratios(sums, n_cuts, pos, neg, numbers, tie, cuts, values):
-    """Write the best cut of each draw, and its value, for a ratio of two affine functions of the errors.
+    """Write the best threshold of each draw, and its value, for a ratio of two affine functions of the errors.
 
-    ``numbers`` has the six numbers of `csf.metrics.base.Coefficients` for each draw; of values within ``tie`` the first
-    one is the best. Draws that lack a class are left as they are.
+    ``numbers`` has the six numbers of `csf.metrics.base.Coefficients` for each draw. Among values within ``tie`` of
+    each other the first is the best. Draws that lack a class are left as they are.
     """
     for draw in range(pos.shape[0]):
         if not (pos[draw] > 0.0 and neg[draw] > 0.0):
@@ -120,7 +121,7 @@ def best_ratios(sums, n_cuts, pos, neg, numbers, tie, cuts, values):
 
 @njit(cache=True)
 def middle_of_ties(sums, n_cuts, cuts):
-    """Move each draw's cut to the middle of those between which the draw holds nothing, as a threshold would be."""
+    """Move each draw's threshold to the middle of those between which the draw has no sample."""
     for draw in range(cuts.shape[0]):
         at = cuts[draw]
         last = at
@@ -133,10 +134,10 @@ def middle_of_ties(sums, n_cuts, cuts):
 
 @njit(cache=True)
 def row_gains(order, is_pos, n_labels, squared_beta, gains):
-    """Write by how much finding each entry, after those before it in ``order``, moves the F-beta of its row.
+    """Write by how much each entry, added to those before it in ``order``, changes the F-beta of its row.
 
-    Entries are the labels of a row, then those of the next one. F-beta of a row without labels is 1 while nothing is
-    found in it.
+    Entries are the labels of a row, then those of the next one. F-beta of a row without labels is 1 as long as none of
+    its entries is predicted positive.
     """
     n_rows = is_pos.shape[0] // n_labels
     below, hits, value = np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows)
@@ -157,7 +158,7 @@ def row_gains(order, is_pos, n_labels, squared_beta, gains):
 
 @njit(cache=True)
 def add_gains(codes, gains, samples, counts, sums):
-    """Add to ``sums``, of a row for each cut and a column for each draw, what the entries gain that a cut finds first.
+    """Add the gains of the entries that a threshold is the first to include to ``sums``, (n_cuts, n_draws).
 
     ``counts`` has a row for each sample and a column for each draw.
     """

@@ -1,4 +1,4 @@
-"""What a winner is worth on new data: its corrected score and its intervals."""
+"""Value of a winner on new data: its corrected score and its intervals."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ _FEW = 12
 
 
 class Resampling:
-    """Draws samples again, tunes every trial's threshold on each draw, and chooses the winner again on parts of them.
+    """Bootstrap and random partitions of the samples, with every trial's threshold tuned again on each draw.
 
-    All entries of a sample are drawn together, so that repeated folds do not pass for more data; a sample of weight 2
-    is drawn as two of them (see `ScoreStore`). Trials that are far behind the best one (4 standard errors of the
-    difference) are left out.
+    The winner is chosen again on parts of the samples. All entries of a sample are drawn together, so that repeated
+    folds do not count as more data; a sample of weight 2 is drawn as two samples (see `ScoreStore`). Trials that are
+    far behind the best one (4 standard errors of the difference) are left out.
 
     Parameters
     ----------
@@ -119,12 +119,12 @@ class Resampling:
 
     @property
     def units(self) -> Units:
-        """What is drawn."""
+        """Units that are drawn."""
         return self._units[0]
 
     @property
     def coded(self) -> list[CodedRow]:
-        """The rows as places on their lists of thresholds, of the entries of `units`."""
+        """Rows as places on their lists of thresholds, for the entries of `units`."""
         return self._units[1]
 
     @cached_property
@@ -136,7 +136,7 @@ class Resampling:
         return retune_all(units, rows, self.metric, bootstrap_counts(units.copies, self.n_draws, self.random_state))
 
     def thresholds(self, key: TrialKey) -> Array:
-        """Thresholds of a trial, tuned again on each bootstrap draw that holds both classes.
+        """Tune the threshold of a trial again on each bootstrap draw that holds both classes.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class Resampling:
         return self._codes[at].thresholds[found.cuts[place, valid]]
 
     def threshold_interval(self, key: TrialKey, level: float = 0.9) -> tuple[float, float]:
-        """Percentile interval of `thresholds`: where the best threshold is by these data.
+        """Compute the percentile interval of `thresholds`.
 
         Parameters
         ----------
@@ -177,28 +177,27 @@ class Resampling:
 
     @property
     def corrected_score(self) -> float:
-        """Value to expect of the winner on new data, with what choosing it and its threshold added taken out.
+        """Expected value of the winner on new data, corrected for the choice of the winner and its threshold.
 
-        The winner and its threshold are chosen on two thirds of the samples and judged on the third that is left out;
-        the errors of all left-out parts are pooled before the metric is computed. NaN where no draw holds both
-        classes.
+        The winner and its threshold are chosen on two thirds of the samples and evaluated on the left-out third; the
+        errors of all left-out parts are pooled before the metric is computed. NaN where no draw holds both classes.
         """
         return self._left_out.corrected_score
 
     @property
     def monte_carlo_error(self) -> float:
-        """Standard error that `corrected_score` has because its partitions are a few of all there could be."""
+        """Standard error of `corrected_score` that comes from the finite number of random partitions."""
         return self._left_out.monte_carlo_error
 
     def choose(self, counts: Array, first: int) -> Chosen:
-        """The choice made again on parts of the samples, which hold each unit so often."""
+        """Choose the winner again on parts of the samples, which hold each unit ``counts`` times."""
         seeds = [(self.random_state, first + part) for part in range(counts.shape[1])]
         rivals = self.chooser.rivals(self.rows)
         return choose_on_parts(self.units, self.coded, self.metric, self.chooser, rivals, counts, seeds)
 
     @cached_property
     def _left_out(self) -> LeftOut:
-        """Weights of found and of all positives and negatives in each left-out part."""
+        """Weights of true and false positives and of all positives and negatives in each left-out part."""
 
         def judge(counts: Array, first: int) -> Array:
             return self.choose(counts, first).left_out
@@ -207,12 +206,12 @@ class Resampling:
 
 
 def n_draws_of(copies: IntArray) -> int:
-    """Number of draws: chance has little say in percentiles of many samples, and draws of them take their time."""
+    """Choose the number of draws: fewer for many samples, where percentiles vary less and draws take longer."""
     return N_DRAWS if copies.sum() <= LARGE else _N_DRAWS_OF_MANY
 
 
 def interval(values: Array, level: float) -> tuple[float, float]:
-    """Percentile interval of values that may be infinite; NaN without one."""
+    """Compute the percentile interval of values that may be infinite; NaN without a value."""
     tail = 0.5 * (1.0 - check_fraction(level, "level"))
     values = values[~np.isnan(values)]
     if not values.size:
@@ -222,7 +221,7 @@ def interval(values: Array, level: float) -> tuple[float, float]:
 
 
 def _value(metric: Metric, tp: float, fp: float, pos: float, neg: float) -> float:
-    """Metric of sums of weights; NaN where a class weighs nothing."""
+    """Compute the metric from sums of weights; NaN where a class has no weight."""
     if pos <= 0.0 or neg <= 0.0:
         return np.nan
     fn, fp, share = shares(max(pos - tp, 0.0), min(fp, neg), pos, neg)
@@ -230,7 +229,7 @@ def _value(metric: Metric, tp: float, fp: float, pos: float, neg: float) -> floa
 
 
 def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey]) -> list[ScoreRow]:
-    """Rows that can win on some draw: those not far behind the best one, or behind the best one with equal costs."""
+    """List the rows that can win on some draw: those not far behind the best row, or the best row with equal costs."""
     rows = list(store)
     # Where a constraint decides, thresholds move by more than decisions at fixed ones can tell.
     if len(rows) <= _FEW or metric.constraint is not None:
@@ -362,7 +361,7 @@ def assess(
 
 
 def mean_assessment(parts: Sequence[Assessment]) -> Assessment:
-    """Assessment of the mean of several values on the same samples; their thresholds have no common interval.
+    """Combine assessments of several values on the same samples into that of their mean, without a threshold interval.
 
     Parameters
     ----------
@@ -390,21 +389,21 @@ def mean_assessment(parts: Sequence[Assessment]) -> Assessment:
 
 
 def seed_of(random_state: object) -> int:
-    """Seed of draws: that of the user where it is a number."""
+    """Return the seed of the draws: the user's where it is a number."""
     return random_state if isinstance(random_state, int) else 0
 
 
 class AssessedMixin:
-    """Corrected score and intervals of a fitted classifier, computed when they are first asked for."""
+    """Corrected score and intervals of a fitted classifier, computed on first access."""
 
     held_out_: Any
 
     def _assess_scores(self) -> Assessment | None:
-        """What held-out scores say about the classifier; ``None`` where there are none."""
+        """Assess the classifier by its held-out scores; return ``None`` where there are none."""
         raise NotImplementedError
 
     def assess(self) -> Assessment:
-        """Corrected score with its bootstrap; computed once, from the held-out scores that ``fit`` kept.
+        """Assess the corrected score with its bootstrap, once, from the held-out scores that ``fit`` kept.
 
         Returns
         -------
@@ -425,7 +424,7 @@ class AssessedMixin:
 
     @property
     def corrected_score_(self) -> float:
-        """Value to expect on new data: ``best_score_`` without what choosing trial and threshold added to it."""
+        """Expected value on new data: ``best_score_`` corrected for the choice of trial and threshold."""
         return self.assess().corrected_score
 
     @property
@@ -435,7 +434,7 @@ class AssessedMixin:
 
     @property
     def threshold_interval_(self) -> tuple[float, float]:
-        """90 % interval of the best threshold of the winner's held-out scores if other samples had been drawn.
+        """90 % interval of the best threshold of the winner's held-out scores, over other draws of the samples.
 
         Percentiles of the best thresholds of bootstrap draws; NaN where none is tuned.
         """
@@ -451,7 +450,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class LabelledSamples:
-    """Truth of entries that are the labels of a row, then those of the next one, and what is counted of each row.
+    """True labels of entries, which are the labels of a row, then those of the next one, and the values of rows.
 
     Parameters
     ----------
@@ -468,23 +467,23 @@ class LabelledSamples:
     beta: float
 
     def gains(self, order: IntArray) -> Array:
-        """By how much finding each entry, after those before it, moves the value of its row; 0 for those left out."""
+        """Compute by how much each entry, added to those before it, changes the value of its row; 0 for others."""
         gains = np.zeros(self.is_pos.size)
         row_gains(order, self.is_pos, self.n_labels, self.beta**2, gains)
         return gains
 
     @property
     def empty(self) -> Array:
-        """Value of each row where nothing is found: 1 for rows without labels."""
+        """Value of each row where no label is predicted: 1 for rows without labels."""
         return np.asarray(~self.is_pos.reshape(-1, self.n_labels).any(axis=1), dtype=np.float64)
 
     def values(self, found: BoolArray) -> Array:
-        """Value of each row where some entries are found."""
+        """Compute the value of each row where the given labels are predicted."""
         gains = self.gains(np.flatnonzero(found))
         return self.empty + gains.reshape(-1, self.n_labels).sum(axis=1)
 
     def best_cut(self, score: Array, weight: Array | None) -> tuple[float, float]:
-        """Threshold with the largest mean value, of equal ones the highest, and that value; ``weight`` of entries."""
+        """Find the threshold with the largest mean value, the highest among equals, and that value."""
         each = np.ones(score.size) if weight is None else weight
         order = np.argsort(-score, kind="stable")
         order = order[each[order] > 0.0]
@@ -502,7 +501,7 @@ class LabelledSamples:
 
 
 class SampleDraws:
-    """Draws of the rows, with the threshold of each trial tuned again on each; see `Resampling` for the binary case.
+    """Draws of the rows, with each trial's threshold tuned again on each; see `Resampling` for the binary case.
 
     Parameters
     ----------
@@ -531,14 +530,14 @@ class SampleDraws:
         self.empty = np.bincount(unit, weight * truth.empty, minlength=n_units)
 
     def sums(self, at: int, counts: Array) -> Array:
-        """Weighted sum of the values at each threshold of a trial, of shape (n_cuts, n_draws)."""
+        """Compute the weighted sum of the values at each threshold of a trial, of shape (n_cuts, n_draws)."""
         row = self.coded[at]
         sums = np.zeros((row.thresholds.size + 1, counts.shape[1]))
         add_gains(row.codes, self.gains[at], self.units.samples, np.ascontiguousarray(counts), sums)
         return self.empty @ counts + np.cumsum(sums[:-1], axis=0)
 
     def tuned(self, at: int, counts: Array) -> tuple[IntArray, Array]:
-        """Best threshold of a trial on each draw, and its value: of equal ones there the one in the middle."""
+        """Tune the threshold of a trial on each draw; return it with its value, the middle one among equals."""
         values = self.sums(at, counts) / (self.weight @ counts)
         near = values >= values.max(axis=0) - _SAME
         first, places = near.argmax(axis=0), np.arange(len(values))[:, None]
@@ -556,11 +555,11 @@ class SampleDraws:
         return [self.tuned(at, self.counts) for at in range(len(self.rows))]
 
     def thresholds(self, at: int) -> Array:
-        """Thresholds of a trial, tuned again on each bootstrap draw."""
+        """Tune the threshold of a trial again on each bootstrap draw."""
         return self.coded[at].thresholds[self.retuned[at][0]]
 
     def errors(self, at: int) -> Array:
-        """Bootstrap errors of the value of a trial at its own threshold."""
+        """Compute the bootstrap errors of the value of a trial at its own threshold."""
         row = self.coded[at]
         own = np.flatnonzero(row.thresholds == self.rows[at].threshold)
         cut = int(own[0]) if own.size else 0
@@ -572,7 +571,7 @@ class SampleDraws:
 
     @cached_property
     def left_out(self) -> LeftOut:
-        """Trial and threshold chosen on two thirds of the rows, judged on the others: sums of values and of weights."""
+        """Sums of values and weights on left-out thirds of the rows; the other thirds choose trial and threshold."""
         return judge_left_out(self.units, self._judged, lambda sums: float(sums[0] / sums[1]), self.random_state)
 
     def _judged(self, counts: Array, first: int) -> Array:

@@ -1,4 +1,4 @@
-"""Which trial wins, on all held-out samples or on a part of them."""
+"""Choice of the winning trial, on all held-out samples or on a part of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _UNMET = 0.5
 
 
 def decisions(row: ScoreRow) -> BoolArray:
-    """Which entries a row finds for what they are, at its own threshold."""
+    """Return the mask of entries predicted positive at the row's threshold, without positives of the wrong class."""
     if row.score is None or row.threshold is None:
         assert row.decided is not None, "a row has scores and a threshold, or decisions"
         found = row.decided
@@ -48,7 +48,7 @@ def decisions(row: ScoreRow) -> BoolArray:
 
 
 def outcomes(store: ScoreStore, row: ScoreRow) -> Array:
-    """Weight of true positives, false negatives, false positives and true negatives in one copy of each sample."""
+    """Sum the weights of tp, fn, fp and tn (the cells of the confusion matrix) in one copy of each sample."""
     place = 4 * store.samples + 2 * ~store.is_pos + ~decisions(row)
     table = np.bincount(place, store.importance, minlength=4 * store.n_samples).reshape(-1, 4)
     # A byte each, where no sample is held out more often.
@@ -56,7 +56,7 @@ def outcomes(store: ScoreStore, row: ScoreRow) -> Array:
 
 
 def influence(metric: Metric, outcome: Array, copies: IntArray) -> Array:
-    """By how much the metric moves with one more copy of each sample."""
+    """Compute by how much the metric changes with one more copy of each sample."""
     totals = copies @ outcome.astype(float)
     slope = np.zeros(4)
     for at in range(4):
@@ -69,7 +69,7 @@ def influence(metric: Metric, outcome: Array, copies: IntArray) -> Array:
 
 
 def standard_error(store: ScoreStore, row: ScoreRow, metric: Metric) -> float:
-    """Standard error of the metric of a trial's own decisions, by the delta method.
+    """Estimate the standard error of the metric of a trial's own decisions, by the delta method.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def standard_error(store: ScoreStore, row: ScoreRow, metric: Metric) -> float:
 
 
 def differences(store: ScoreStore, metric: Metric, rows: Sequence[ScoreRow], to: Sequence[int]) -> tuple[Array, Array]:
-    """How far rows are above some of them, and the standard errors of that, by the delta method.
+    """Compute by how much rows exceed some of them, and the standard errors of that, by the delta method.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def differences(store: ScoreStore, metric: Metric, rows: Sequence[ScoreRow], to:
 
 
 def _value(metric: Metric, totals: Array) -> float:
-    """Metric of the weights of true and false positives and negatives: tp, fn, fp, tn."""
+    """Compute the metric from the weights of the cells tp, fn, fp and tn."""
     tp, fn, fp, tn = totals
     if tp + fn <= 0.0 or fp + tn <= 0.0:
         return 0.0
@@ -135,7 +135,7 @@ def _value(metric: Metric, totals: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class JudgedDecisions:
-    """Decisions on the same samples, whose mean value is asked for.
+    """Decisions on the same samples, of which the mean value is estimated.
 
     Parameters
     ----------
@@ -153,20 +153,20 @@ class JudgedDecisions:
 
     @classmethod
     def of(cls, store: ScoreStore, row: ScoreRow, metric: Metric) -> JudgedDecisions:
-        """Own decisions of a trial."""
+        """Read the decisions of a trial at its own threshold."""
         return cls((metric,), (outcomes(store, row),), store.copies)
 
     @classmethod
     def mean(cls, parts: Sequence[JudgedDecisions]) -> JudgedDecisions:
-        """Those of several problems on the same samples."""
+        """Combine the decisions of several problems on the same samples."""
         metrics, tables = ([each for part in parts for each in getattr(part, name)] for name in ("metrics", "outcomes"))
         return cls(tuple(metrics), tuple(tables), parts[0].copies)
 
     def errors(self, n_draws: int, random_state: int) -> Array:
-        """Bootstrap errors of the mean value, of shape (n_draws,).
+        """Compute bootstrap errors of the mean value, of shape (n_draws,).
 
-        A bootstrap alone would say that what never happened never happens: decisions without an error would have no
-        error of their value. So each draw adds to each outcome a gamma number of samples, of mean 1 / 2.
+        In a plain bootstrap, outcomes that were not observed never occur: decisions without an error would have no
+        standard error. So each draw adds to each outcome a gamma-distributed number of samples with mean 1 / 2.
         """
         sums = drawn_sums(np.concatenate(self.outcomes, axis=1), self.copies, 2, n_draws, random_state)
         sums = sums.reshape(n_draws, -1, 4)
@@ -176,7 +176,7 @@ class JudgedDecisions:
 
 
 def drawn_sums(tables: Array, copies: IntArray, per_class: int, n_draws: int, random_state: int) -> Array:
-    """Sums of cells over bootstrap draws of samples, with half a sample that was not met in each, (n_draws, n_cells).
+    """Sum cells over bootstrap draws of samples, plus half an unobserved sample in each cell, (n_draws, n_cells).
 
     ``tables``, of shape (n_samples, n_cells), has ``per_class`` cells for each true class, one class after the other.
     """
@@ -190,7 +190,7 @@ def drawn_sums(tables: Array, copies: IntArray, per_class: int, n_draws: int, ra
 
 
 def _typical_weight(cells: Array, copies: IntArray, per_class: int) -> Array:
-    """Weight of a sample of the class of each cell, such that as many of them vary as much."""
+    """Compute a typical sample weight for the class of each cell, which preserves the variance of the sum."""
     weight = cells.reshape(-1, per_class, copies.size).sum(axis=1)
     totals = weight @ copies
     typical = np.divide(weight**2 @ copies, totals, out=np.zeros_like(totals), where=totals > 0.0)
@@ -204,7 +204,7 @@ _EPS = np.finfo(float).eps
 
 
 class Margins:
-    """By how much others have to beat equal costs, in standard deviations of the gain over draws of the samples."""
+    """Margins by which others must beat equal costs, in standard deviations of the gain over draws of the samples."""
 
     # Two classes: trainings start from earlier solutions; others; those whose rounds of boosting are searched.
     FAST, SLOW, ROUNDS = 0.0, 1.0, 1.0
@@ -226,7 +226,7 @@ Cut = TypeVar("Cut", int, float)
 
 
 def best_on_average(values: Array, equal_costs: BoolArray, margin: float) -> int:
-    """Row that is best on average over draws, unless it is not by a margin better than one of equal costs."""
+    """Choose the row with the best mean over draws; keep equal costs unless it exceeds them by the margin."""
     means = np.nanmean(values, axis=1)
     best = int(np.argmax(means))
     if not margin or equal_costs[best] or not any(equal_costs):
@@ -240,7 +240,7 @@ def best_on_average(values: Array, equal_costs: BoolArray, margin: float) -> int
 class Rivals:
     """Rows among which a winner is chosen.
 
-    ``kept`` says which rows stay unless others of the same ``model`` are better by its margin.
+    ``kept`` marks rows that stay unless others of the same ``model`` are better by its margin.
     """
 
     kept: BoolArray
@@ -248,11 +248,11 @@ class Rivals:
     margins: tuple[float, ...]
 
     def take(self, at: IntArray) -> Rivals:
-        """Some of the rows."""
+        """Select some of the rows."""
         return Rivals(self.kept[at], self.model[at], self.margins)
 
     def best_on_average(self, values: Array) -> int:
-        """Best row on average over draws of those that `best_on_average` chooses for each model."""
+        """Choose a row for each model with `best_on_average`, and return the one with the best mean over draws."""
         means = np.nanmean(values, axis=1)
         places = [np.flatnonzero(self.model == model) for model in np.unique(self.model)]
         best = [at[best_on_average(values[at], self.kept[at], self.margins[self.model[at[0]]])] for at in places]
@@ -260,7 +260,7 @@ class Rivals:
 
 
 class Gain(NamedTuple):
-    """Places of the winner and of the best row, and what decided between them; see `csf.search.selection.Choice`."""
+    """Places of the winner and of the best row, and the numbers that decided; see `csf.search.selection.Choice`."""
 
     at: int
     best: int
@@ -272,9 +272,9 @@ class Gain(NamedTuple):
 def decide_gain(
     own: Array, violation: Array, equal_costs: BoolArray, values: Callable[[], Array], min_gain: float
 ) -> Gain:
-    """Keep the best row of equal costs unless the best of all gains more over it than chance would give it.
+    """Keep the best row with equal costs unless the best of all gains more over it than expected by chance.
 
-    ``values``, of shape (n_rows, n_draws), are those of the rows on draws; they are asked for where they decide.
+    ``values``, of shape (n_rows, n_draws), are those of the rows on draws; they are computed only where they decide.
     """
     # A stable sort: of equal rows the first one is the best.
     order = np.lexsort([-own, violation])
@@ -300,10 +300,10 @@ def decide_gain(
 def averaged(
     found: Array, cuts: IntArray, best: Cut, at: Callable[[float], Cut], value: Callable[[Cut], float], error: float
 ) -> Cut:
-    """Threshold that finds the mean of the shares that others find, unless it loses more than an error to ``best``.
+    """Average the shares of positive predictions at thresholds; return ``best`` where that costs more than an error.
 
-    ``found`` has the share of samples that each threshold finds, and ``at`` gives the threshold of a share. Shares are
-    averaged in log-odds.
+    ``found`` has the share of samples that each threshold predicts positive, and ``at`` gives the threshold of a share.
+    Shares are averaged in log-odds.
     """
     shares = found[cuts]
     # Finding nothing, or everything, is at no distance from other cuts that could be averaged.
@@ -324,7 +324,7 @@ class ModelMargin(NamedTuple):
 
 @dataclass(frozen=True)
 class Chooser:
-    """How a search chooses among its trials.
+    """Rule by which a search chooses among its trials.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ class Chooser:
     models: tuple[ModelMargin, ...] = ()
 
     def rivals(self, rows: Sequence[ScoreRow]) -> Rivals:
-        """What the rows are to each other."""
+        """Compare the rows: which ones stay as equal costs, and the model and margin of each."""
         models = self.models or (ModelMargin(0, self.margin or 0.0, self.own),)
         setting = np.array([row.key[0] for row in rows], dtype=int)
         model = np.searchsorted([each.first for each in models], setting, side="right") - 1
@@ -368,7 +368,7 @@ _CLOSE = 4
 
 
 class Chosen(NamedTuple):
-    """Row and threshold chosen on each part, both -1 where it lacks a class, and what they find in all the rest.
+    """Row and threshold chosen on each part, both -1 where it lacks a class, and their results on the rest.
 
     Parameters
     ----------
@@ -392,10 +392,10 @@ def choose_on_parts(
     counts: Array,
     seeds: Sequence[Sequence[int]],
 ) -> Chosen:
-    """The choice on each part of the samples.
+    """Choose a row and a threshold on each part of the samples.
 
-    ``counts``, of shape (n_units, n_parts), says how many samples of each unit a part holds; ``seeds`` are those of
-    their draws.
+    ``counts``, of shape (n_units, n_parts), holds the number of samples of each unit in a part; ``seeds`` are those of
+    its draws.
     """
     own = retune(units, rows, metric, counts, middle=True)
     # The mean of cuts that satisfy a constraint on draws need not do so: there the best cut is taken.
@@ -427,7 +427,7 @@ def choose_on_parts(
 
 
 class _TunedCuts(NamedTuple):
-    """Best cuts of a row on draws, and the standard deviation of its values there."""
+    """Best thresholds of a row on draws, and the standard deviation of its values there."""
 
     cuts: IntArray
     error: float
@@ -443,7 +443,7 @@ def _steady(
     on_part: tuple[Array, Array],
     seed: Sequence[int],
 ) -> tuple[IntArray, _TunedCuts | None]:
-    """The row that draws of a part speak for, as the only one left, and its cuts there; all rows without draws.
+    """Choose the row that is best on draws of a part, with its thresholds there; return all rows without draws.
 
     ``on_part`` are values and violations of the rows on the part itself.
     """
@@ -465,14 +465,14 @@ def _steady(
 
 
 def _close(value: Array, equal_costs: BoolArray) -> IntArray:
-    """The few best rows, and the few best ones of equal costs, in their order."""
+    """List the best few rows, and the best few rows with equal costs, in their order."""
     order = np.argsort(-value, kind="stable")
     return np.unique(np.concatenate([order[:_CLOSE], order[equal_costs[order]][:_CLOSE]]))
 
 
 @dataclass(frozen=True, eq=False)
 class _Held:
-    """What some parts hold: weights of negatives and positives at a row's cuts, (2, n_cuts, n_parts), and of all."""
+    """Weights in some parts: of negatives and positives at a row's thresholds, (2, n_cuts, n_parts), and of all."""
 
     sums: Array
     neg: Array
@@ -480,7 +480,7 @@ class _Held:
 
     @classmethod
     def of(cls, units: Units, row: CodedRow, counts: Array) -> _Held:
-        """What parts hold that have each unit so often."""
+        """Sum the weights of parts that hold each unit ``counts`` times."""
         weight = draw_weights(units, counts)
         pos, neg = class_weights(units, weight)
         sums = np.empty((2, row.thresholds.size + 1, weight.shape[1]))
@@ -488,12 +488,12 @@ class _Held:
         return cls(np.minimum(sums[:, :-1], np.stack([neg, pos])[:, None]), neg, pos)
 
     def at(self, cuts: IntArray) -> Array:
-        """Weight of found and of all positives and negatives, each part at a cut of its own, or one at several."""
+        """Return the weights of predicted and of all positives and negatives, of each part at its own threshold(s)."""
         fp, tp = self.sums[:, cuts, np.arange(cuts.size) % self.pos.size]
         return np.stack(np.broadcast_arrays(tp, fp, self.pos, self.neg), axis=1)
 
     def averaged(self, part: int, metric: Metric, best: int, tuned_cuts: _TunedCuts | None) -> int:
-        """Mean of the cuts that draws of a part speak for; see `csf.search.selection`."""
+        """Average the thresholds tuned on draws of a part; see `csf.search.selection`."""
         (fp, tp), pos, neg = self.sums[:, :, part], self.pos[part], self.neg[part]
         if tuned_cuts is None or tp.size == 1:
             return best
@@ -506,6 +506,6 @@ class _Held:
 
 
 def _place(found: Array, share: float) -> int:
-    """Place of the cut that finds a share; between cuts that find the same the middle one, as for a threshold."""
+    """Find the threshold with a share of positive predictions; among thresholds with equal shares, the middle one."""
     values, first, count = np.unique(found, return_index=True, return_counts=True)
     return int(np.round(np.interp(share, values, first + 0.5 * (count - 1))))

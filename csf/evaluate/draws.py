@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def shares(fn: Values, fp: Values, pos: Any, neg: Any) -> tuple[Values, Values, Any]:
-    """Errors and positives as shares of all weight; rounding leaves no class more errors than it has."""
+    """Divide errors and positives by the total weight; rounding leaves no class with more errors than weight."""
     share = pos / (pos + neg)
     return np.minimum(fn / (pos + neg), share), np.minimum(fp / (pos + neg), 1.0 - share), share
 
@@ -62,32 +62,32 @@ class Units:
 
     @property
     def is_pos(self) -> BoolArray:
-        """Truth of two classes."""
+        """True classes, for two classes."""
         return self.truth
 
     def weights_in(self, counts: Array) -> Array:
-        """Weight of each entry where each unit is there so often."""
+        """Compute the weight of each entry where each unit occurs ``counts`` times."""
         return counts[self.samples] * (1.0 if self.weight is None else self.weight)
 
     @property
     def kinds(self) -> Array:
-        """Class of each unit; with several labels whether it has any of them."""
+        """Class of each unit; with several labels, whether it has any."""
         kind = np.zeros(self.copies.size, dtype=self.truth.dtype)
         np.maximum.at(kind, self.samples, self.truth)
         return kind
 
 
 def units_of(store: ScoreStore, rows: Sequence[CodedRow], n_labels: int | None = None) -> tuple[Units, list[CodedRow]]:
-    """Units of some trials, and the trials' codes of their entries; see `grouped`."""
+    """Group the samples of some trials into units, and code the units' entries for each trial; see `grouped`."""
     units, at = grouped(store, [row.codes for row in rows], n_labels)
     return units, [replace(row, codes=row.codes[at]) for row in rows]
 
 
 def grouped(store: EntryStore[Any], said: Sequence[Array], n_labels: int | None = None) -> tuple[Units, IntArray]:
-    """Units of samples about which arrays, one number an entry, say the same; and which entries those of units are.
+    """Group samples that have equal numbers in all arrays (one per entry); return the units and their entries.
 
-    Where entries of a sample are several labels, which of them comes first means nothing: they are put in an order that
-    truth and arrays decide, ``n_labels`` at a time where these belong together, else all.
+    Where the entries of a sample are several labels, their order has no meaning: they are sorted by truth and arrays,
+    ``n_labels`` at a time where these belong together, else all.
     """
     copies, importance = store.copies, store.importance
     if store.has_groups:  # hardly two are alike
@@ -117,7 +117,7 @@ def grouped(store: EntryStore[Any], said: Sequence[Array], n_labels: int | None 
 
 
 def distinct(columns: Sequence[Array], among: IntArray) -> tuple[IntArray, IntArray]:
-    """Rows of a table in lexicographic order, and where in it each different one starts."""
+    """Sort the rows of a table lexicographically, and find where each distinct row starts."""
     order = among[np.lexsort([column[among] for column in columns[::-1]])]
     new = np.zeros(order.size, dtype=bool)
     new[:1] = True
@@ -128,7 +128,7 @@ def distinct(columns: Sequence[Array], among: IntArray) -> tuple[IntArray, IntAr
 
 
 def _in_order(entries: IntArray, columns: Sequence[Array], size: int) -> IntArray:
-    """Entries of each sample in the order of some columns, ``size`` at a time; places that stand for none stay last."""
+    """Sort the entries of each sample by some columns, ``size`` at a time; placeholders stay last."""
     blocks, none = entries.reshape(-1, size), columns[0].size
     keys = [np.append(column, column.dtype.type(0))[blocks] for column in columns[::-1]]
     order = np.lexsort([*keys, blocks == none])
@@ -136,7 +136,7 @@ def _in_order(entries: IntArray, columns: Sequence[Array], size: int) -> IntArra
 
 
 def _entries_of_samples(store: EntryStore[Any]) -> IntArray:
-    """Entries of each sample in their order, of shape (n_samples, most); the number of entries stands for none."""
+    """List the entries of each sample in their order, (n_samples, most), padded with the number of entries."""
     counts = np.bincount(store.samples, minlength=store.n_samples)
     most, order = int(counts.max()), np.argsort(store.samples, kind="stable")
     place = np.arange(order.size) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -161,14 +161,14 @@ _PARTS, _PARTITIONS, _ENOUGH = 3, (4, 8, 16, 33), 0.002
 
 
 def draws_at_once(n_entries: int, itemsize: int = 1) -> int:
-    """Number of draws that are made or summed at once, from 4 to 32: 16 MB at most where 4 draws take no more."""
+    """Choose how many draws are made or summed at once, from 4 to 32: within 16 MB unless 4 draws take more."""
     return min(max(_BYTES // max(n_entries * itemsize, 1), _FEWEST), _MOST_DRAWS)
 
 
 def bootstrap_counts(copies: IntArray, n_draws: int, random_state: int | Sequence[int]) -> Iterator[Array]:
-    """How often each unit is drawn by bootstrap draws of as many samples as there are, some draws at a time.
+    """Draw bootstrap samples, some at a time: the counts of each unit, in draws of the original number of samples.
 
-    A draw is the same whatever number of them follows.
+    A draw does not depend on the number of draws that follow.
     """
     rng = np.random.default_rng([*np.atleast_1d(random_state), 0])
     size, n_samples, kind = draws_at_once(copies.size), int(copies.sum()), _kind(copies)
@@ -192,9 +192,9 @@ def bootstrap_counts(copies: IntArray, n_draws: int, random_state: int | Sequenc
 
 
 def partition_counts(kinds: Array, copies: IntArray, n_parts: int, random_state: int) -> Iterator[Array]:
-    """Random partitions of the samples, stratified by class, without end: a draw holds all parts of one but one.
+    """Generate random partitions of the samples without end, stratified by class; each draw omits one part.
 
-    Each, of shape (n_units, n_parts), says how many samples of each unit a draw holds.
+    Each partition, of shape (n_units, n_parts), has the number of samples of each unit in each draw.
     """
     rng = np.random.default_rng([random_state, 1])
     every = np.unique(kinds)[::-1]
@@ -212,7 +212,7 @@ def partition_counts(kinds: Array, copies: IntArray, n_parts: int, random_state:
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Decisions that were made on two thirds of the samples, judged on the third that is left out.
+    """Decisions made on two thirds of the samples and evaluated on the left-out third.
 
     Parameters
     ----------
@@ -227,12 +227,12 @@ class LeftOut:
 
     @property
     def corrected_score(self) -> float:
-        """Metric of all parts that are left out, pooled."""
+        """Metric of all left-out parts, pooled."""
         return self.value(self.sums.sum(axis=(0, 1)))
 
     @property
     def monte_carlo_error(self) -> float:
-        """Standard error of `corrected_score`, because its partitions are a few of all there could be."""
+        """Standard error of `corrected_score` that comes from the finite number of random partitions."""
         values = np.array([self.value(sums) for sums in self.sums.sum(axis=1)])
         known = values[~np.isnan(values)]
         return float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else np.nan
@@ -241,11 +241,11 @@ class LeftOut:
 def judge_left_out(
     units: Units, judge: Callable[[Array, int], Array], value: Callable[[Array], float], random_state: int
 ) -> LeftOut:
-    """Judge decisions on left-out thirds, over as many partitions as the error of their mean asks for.
+    """Evaluate decisions on left-out thirds, over as many partitions as the error of their mean requires.
 
-    ``judge(counts, first)`` decides on each draw of ``counts``, of shape (n_units, n_draws), which says how many
-    samples of each unit it holds, and returns the sums of the samples that it leaves out, (n_draws, ...); ``first`` is
-    the number of the first of them.
+    ``judge(counts, first)`` decides on each draw of ``counts``, of shape (n_units, n_draws), which holds the number of
+    samples of each unit. It returns the sums of the left-out samples, (n_draws, ...); ``first`` is the number of the
+    first draw.
     """
     partitions = partition_counts(units.kinds, units.copies, _PARTS, random_state)
     found, done = None, 0
@@ -263,7 +263,7 @@ def judge_left_out(
 
 
 def _kind(copies: IntArray) -> type[np.unsignedinteger]:
-    """Type of counts: bytes where no draw will ever hold more of a unit."""
+    """Choose the dtype of counts: bytes where no draw can exceed their range."""
     return np.uint8 if copies.max(initial=0) <= _FEW_COPIES else np.uint32
 
 
@@ -277,7 +277,7 @@ _MOST_CUTS = 1024
 
 
 class Entries(Protocol):
-    """Truth, weight and sample of held-out entries."""
+    """Class, weight and sample of held-out entries."""
 
     @property
     def is_pos(self) -> BoolArray: ...
@@ -291,7 +291,7 @@ class Entries(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CodedRow:
-    """A row of the store as places on its list of thresholds.
+    """Row of the store as places on its list of thresholds.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ class CodedRow:
 
     @classmethod
     def of(cls, row: ScoreRow, store: ScoreStore) -> CodedRow:
-        """Codes of a row."""
+        """Code the entries of a row as places on a list of its thresholds."""
         n_entries = store.is_pos.size
         if row.score is None:
             decided = row.decided
@@ -342,7 +342,7 @@ def _thinned(cuts: IntArray, keep: int) -> IntArray:
 
 
 def _thresholds(ordered: Array, cuts: IntArray, keep: int, threshold: float | None) -> Array:
-    """Midpoint of each cut between its neighbouring scores; the row's own one where it is known."""
+    """Compute the midpoint of each threshold between its neighbouring scores; keep the row's own one where known."""
     upper = np.where(cuts > 0, ordered[np.maximum(cuts - 1, 0)], np.inf)
     lower = np.where(cuts < ordered.size, ordered[np.minimum(cuts, ordered.size - 1)], -np.inf)
     result = midpoint(upper, lower)
@@ -373,7 +373,7 @@ class Retuned:
 
 
 def draw_weights(entries: Entries, counts: Array) -> Array:
-    """Weight of each entry in draws that hold each sample so often; float32, in units of their size, if they differ."""
+    """Compute each entry's weight in draws that hold each sample ``counts`` times; scaled float32 if weights differ."""
     samples = entries.samples
     if samples.size > counts.shape[0] or (samples[1:] <= samples[:-1]).any():  # else each is one entry, in their order
         counts = counts[samples]
@@ -386,7 +386,7 @@ def draw_weights(entries: Entries, counts: Array) -> Array:
 
 
 def class_weights(entries: Entries, weight: Array) -> tuple[Array, Array]:
-    """Weights of all positives and of all negatives on each draw, of those of entries on each draw."""
+    """Sum the weights of all positives and of all negatives on each draw, given those of entries on each draw."""
     neg, pos = class_sums(entries.is_pos, weight)
     return pos, neg
 
@@ -434,14 +434,14 @@ def retune(store: Entries, rows: list[CodedRow], metric: Metric, counts: Array, 
 
 
 def retune_all(store: Entries, rows: list[CodedRow], metric: Metric, draws: Iterable[Array]) -> Retuned:
-    """`retune` for draws that come some at a time."""
+    """Tune thresholds with `retune` on draws that are generated some at a time."""
     parts = [retune(store, rows, metric, counts) for counts in draws]
     columns = zip(*((part.cuts, part.value, part.violation) for part in parts))
     return Retuned(*(np.concatenate(column, axis=1) for column in columns))
 
 
 class _Tuner:
-    """Writes the best cut, its value and its violation for each draw of a block."""
+    """Search for the best threshold, its value and its violation on each draw of a block."""
 
     def __init__(self, metric: Metric, pos: Array, neg: Array) -> None:
         self.metric, self.pos, self.neg = metric, pos, neg
@@ -472,7 +472,7 @@ class _Tuner:
         cuts[valid], value[valid], violation[valid] = best, values[best, draws], missing[best, draws]
 
     def _judged(self, fn: Array, fp: Array, pos: Array) -> tuple[Array, Array]:
-        """Values and violations at all cuts of all draws, of shape (n_cuts, n_draws)."""
+        """Compute values and violations at all thresholds of all draws, of shape (n_cuts, n_draws)."""
         if self.together is None:
             self.together = self._reads_all_at_once(fn, fp, pos)
         if self.together:
@@ -486,7 +486,7 @@ class _Tuner:
         return value, np.zeros(fn.shape) if constraint is None else constraint.violation(fn, fp, pos=pos)
 
     def _reads_all_at_once(self, fn: Array, fp: Array, pos: Array) -> bool:
-        """Whether the metric reads several shares of positives at once; one of somebody's own need not."""
+        """Check whether the metric accepts several shares of positives at once; a user's metric need not."""
         ends = [0, pos.size - 1]
         alone = [self._at(fn[:, draw], fp[:, draw], float(pos[draw])) for draw in ends]
         try:

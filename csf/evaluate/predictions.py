@@ -46,7 +46,7 @@ _BESIDES = 0.5, 1.0
 
 
 class Difference(NamedTuple):
-    """By how much one method is better than another, and the interval of that."""
+    """Difference between two methods, positive where the first one is better, with its interval."""
 
     value: float
     low: float
@@ -63,7 +63,7 @@ def interval(
     sample_weight: ArrayLike | None = None,
     pos_label: Label = None,
 ) -> tuple[float, float]:
-    """Interval of a metric of predicted labels, for the value on all samples that these were drawn from.
+    """Compute the interval of a metric of predicted labels, for its value on the population of the samples.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def difference(
     sample_weight: ArrayLike | None = None,
     pos_label: Label = None,
 ) -> Difference:
-    """By how much the first of two methods is better, with an interval; both predict the same samples.
+    """Compute by how much the first of two methods is better, with an interval; both predict the same samples.
 
     Parameters
     ----------
@@ -157,10 +157,10 @@ def difference(
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What methods predict for the same samples, as sums over samples that a metric is computed from.
+    """Predictions of methods for the same samples, as sums over samples that determine a metric.
 
-    An interval is that of random sums, in which each sample weighs a gamma variable (the Bayesian bootstrap) and each
-    possible outcome a part of a sample besides, as in Jeffreys' prior.
+    An interval is that of random sums, in which each sample has a gamma-distributed weight (the Bayesian bootstrap) and
+    each possible outcome has a fraction of a sample more, as in Jeffreys' prior.
 
     Parameters
     ----------
@@ -185,9 +185,10 @@ class Predictions:
 
     @classmethod
     def of_classes(cls, metric: Any, known: BoolArray, truth: IntArray, *answers: IntArray, **rows: Any) -> Self:
-        """Codes of the true class and of what each method predicts; of two classes 1 is the positive one.
+        """Create predictions from codes of the true classes and of each method's answers; of two classes 1 is positive.
 
-        Classes that are not ``known`` count for the methods that predict them. ``rows`` are ``weight`` and ``groups``.
+        Classes that are not ``known`` count only for the methods that predict them. ``rows`` are ``weight`` and
+        ``groups``.
         """
         used = [known | (np.bincount(codes, minlength=known.size) > 0) for codes in answers]
 
@@ -204,7 +205,7 @@ class Predictions:
 
     @classmethod
     def of_labels(cls, metric: LabelMetric, truth: Array, *answers: Array, **rows: Any) -> Self:
-        """Several labels a sample: truth and predictions of shape (n_samples, n_labels), with 0 and 1."""
+        """Create predictions of several labels per sample: truth and answers of shape (n_samples, n_labels), 0 or 1."""
         if metric.average != "samples":
             return cls._of_tables(metric.of_tables, 2, *(codes.astype(int) for codes in (truth, *answers)), **rows)
         ends = np.array(list(product((0.0, 1.0), repeat=len(answers))))
@@ -213,7 +214,7 @@ class Predictions:
 
     @classmethod
     def of_rows(cls, costs: RowCosts, negative: Array, positive: Array, *answers: BoolArray, **rows: Any) -> Self:
-        """What both answers to each row cost, and for each method whether it is the positive one."""
+        """Create predictions from the costs of both answers to each row, and each method's mask of positive answers."""
         paid = [np.where(answer, positive, negative) for answer in answers]
 
         def values(sums: Array) -> Array:
@@ -224,7 +225,7 @@ class Predictions:
 
     @classmethod
     def _of_sums(cls, values, numbers, ends, weight=None, groups=None) -> Self:
-        """Numbers that each sample adds, and those of samples at the ends of what they can be."""
+        """Create predictions from the numbers that each sample adds, and those of samples at their extremes."""
         units, at = _units(list(numbers.T), weight, groups)
         columns = np.column_stack([numbers[at], np.ones(at.size)])
         sums = _sums(units, np.tile(np.arange(columns.shape[1]), (at.size, 1)), columns.shape[1], columns)
@@ -234,7 +235,7 @@ class Predictions:
 
     @classmethod
     def _of_tables(cls, values, n_classes, truth, *answers, share=None, weight=None, groups=None) -> Self:
-        """Codes of shape (n_samples, n_tables): each column has a confusion matrix of its own."""
+        """Create predictions from codes of shape (n_samples, n_tables): each column has its own confusion matrix."""
         (n_tables, n_methods), kinds = (truth.shape[1], len(answers)), 2 ** len(answers)
         n_rows, row = n_tables * n_classes, np.arange(truth.shape[1]) * n_classes + truth
         kind = row * kinds + sum((predicted != truth) << at for at, predicted in enumerate(answers))
@@ -266,14 +267,14 @@ class Predictions:
         return self.values((self.copies @ self.sums)[None])[0]
 
     def interval(self, level: float, *, exact: bool = False) -> tuple[float, float]:
-        """Interval of the metric of the first method; ``exact`` ones of shares hold it at least so often."""
+        """Compute the interval of the metric of the first method; ``exact`` intervals of shares are conservative."""
         if self.share is not None:
             return self.share(level, exact=exact)
         value, (low, high) = float(self.value[0]), percentiles(self.draws(level)[:, 0], level)
         return min(low, value), max(high, value)
 
     def draws(self, level: float) -> Array:
-        """Metric of each method in random sums, (n_draws, n_methods); of few groups these vary more."""
+        """Compute the metric of each method in random sums, (n_draws, n_methods); few groups increase the variation."""
         wider = 1.0 if self.n_groups is None else _widening(self.n_groups, level) ** 2
         numbers, scale = self.copies / wider + self.besides, np.where(self.besides > 0.0, 1.0, wider)
         size, rng = max(1, _BLOCK // (numbers.size + self.sums.shape[1])), np.random.default_rng(0)
@@ -283,7 +284,7 @@ class Predictions:
 
 
 def difference_of(read: Callable[[Any, Any], Predictions], pred_a: Any, pred_b: Any, level: float) -> Difference:
-    """By how much the first of two methods is better: each is the first one in half of the draws, which mirrors it."""
+    """Compute by how much the first method is better; each is the first in half of the draws, so a swap mirrors it."""
     both, turned = read(pred_a, pred_b), read(pred_b, pred_a)
     gain = float(np.subtract(*both.value))
     drawn = [each.draws(level) @ np.array([sign, -sign]) for each, sign in ((both, 1.0), (turned, -1.0))]
@@ -295,14 +296,14 @@ def difference_of(read: Callable[[Any, Any], Predictions], pred_a: Any, pred_b: 
 
 
 def _units(columns: list[Array], weight: Array | None, groups: IntArray | None) -> tuple[Units, IntArray]:
-    """Samples about which all columns say the same count once; and which samples those are."""
+    """Group samples that have equal values in all columns, and return the unit of each sample."""
     store: Any = EntryStore(np.zeros(columns[0].size, dtype=int), weight)
     store.draw_together(groups)
     return grouped(store, columns)
 
 
 def _sums(units: Units, columns: IntArray, n_columns: int, values: Array | float = 1.0) -> Any:
-    """Weight in each of some columns, of samples that are in several of them, by units."""
+    """Sum the weights of samples by column and unit; a sample may be in several columns."""
     weight = np.ones(columns.shape[0]) if units.weight is None else units.weight
     entries = np.broadcast_to(weight[:, None] * values, columns.shape)
     places = np.repeat(units.samples, columns.shape[1]), columns.ravel()
@@ -310,9 +311,9 @@ def _sums(units: Units, columns: IntArray, n_columns: int, values: Array | float
 
 
 def _sample_weights(rows: Any, copies: IntArray, met: Any = None) -> tuple[Array, int]:
-    """Weight of a sample of each row of tables such that independent ones vary as much; and units of the rarest row.
+    """Compute a sample weight for each row of tables that preserves the variance, and the units of the rarest row.
 
-    What a group has of a row varies as a whole only where all of it has the same outcome of those that are ``met``.
+    A group's share of a row varies as a whole only where all of it has the same outcome among those that are ``met``.
     """
     sizes, squares = copies @ rows, copies @ rows.power(2)
     weights = np.divide(squares, sizes, out=np.zeros(sizes.size), where=sizes > 0.0)
@@ -326,7 +327,7 @@ def _sample_weights(rows: Any, copies: IntArray, met: Any = None) -> tuple[Array
 
 
 def _outcomes(shape: tuple[int, ...], weights: Array) -> csr_array:
-    """A sample of each row that some methods decide rightly, the others wrongly, in the tables of each method."""
+    """Return, for each row, a sample that some methods predict correctly and others not, in each method's tables."""
     n_methods, n_rows, n_classes = shape
     right = np.eye(n_classes)
     answers = np.stack([right, (1.0 - right) / (n_classes - 1.0)])
@@ -338,7 +339,7 @@ def _outcomes(shape: tuple[int, ...], weights: Array) -> csr_array:
 
 
 def _interval_of_share(share: Share, table: Array) -> Callable[..., tuple[float, float]]:
-    """Jeffreys' interval of a share, from a confusion matrix."""
+    """Compute Jeffreys' interval of a share from a confusion matrix."""
     right = float(np.trace(table))
     cells = dict(zip(CELLS, (right, table.sum() - right, 0.0, 0.0)))
     if len(table) == 2:
@@ -347,7 +348,7 @@ def _interval_of_share(share: Share, table: Array) -> Callable[..., tuple[float,
 
 
 def _widening(n_units: int, level: float) -> float:
-    """By how much an interval is wider for a variance that is known from few units."""
+    """Compute the factor by which an interval is wider because few units determine the variance."""
     units, level = max(n_units, 2), max(level, 1e-6)
     return float(t.isf(0.5 - 0.5 * level, units - 1) / norm.isf(0.5 - 0.5 * level) * np.sqrt(units / (units - 1.0)))
 
@@ -358,7 +359,7 @@ def _widening(n_units: int, level: float) -> float:
 def _read(
     y: Any, predictions: Mapping[str, Any], metric: Any, groups: Any, sample_weight: Any, pos_label: Label
 ) -> tuple[Callable[..., Predictions], list[Array]]:
-    """What makes `Predictions` of codes, and the codes of what each method predicts."""
+    """Choose how `Predictions` are created, and code the predictions of each method."""
     check_in_memory(y=y, **predictions, groups=groups, sample_weight=sample_weight)
     warn_of_order(y=y, **predictions, groups=groups, sample_weight=sample_weight)
     if has_several_columns(y):
@@ -383,7 +384,7 @@ def _read(
 def _read_classes(
     y: Any, predictions: Mapping[str, Any], metric: Any, pos_label: Label
 ) -> tuple[Labels, Any, IntArray]:
-    """Classes of y and of predictions, the metric, and codes of y."""
+    """Read the classes of y and of predictions, the metric, and the codes of y."""
     truth, classes = check_labels(y)
     answers = {name: np.asarray(pred) for name, pred in predictions.items()}
     unknown, why = classes[:0], None
@@ -411,13 +412,13 @@ def _read_classes(
 
 
 def _are_alike(labels: Array, others: Array) -> bool:
-    """Whether labels are texts as others are, or whole numbers as others are."""
+    """Check that labels and others are both strings, or both whole numbers."""
     texts = [all(isinstance(label, str) for label in each.tolist()) for each in (labels, others)]
     return texts[0] == texts[1] and (texts[0] or bool((labels == np.floor(labels.astype(float))).all()))
 
 
 def label_answers(predictions: Mapping[str, Any], shape: tuple[int, int]) -> list[Array]:
-    """Predictions of several labels a sample; a ValueError where they are none."""
+    """Check predictions of several labels per sample; raise a ValueError where they have another form."""
     answers = []
     for name, given in predictions.items():
         predicted = given.toarray() if issparse(given) else np.asarray(given)

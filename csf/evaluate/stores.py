@@ -31,7 +31,7 @@ _CONSTANT = 20
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrialRow:
-    """What one trial predicts for the held-out entries, of two classes or of several."""
+    """Predictions of one trial for the held-out entries, of two classes or of several."""
 
     key: TrialKey
     score: Array | None
@@ -42,7 +42,7 @@ class TrialRow:
 
     @property
     def arrays(self) -> tuple[Array | None, ...]:
-        """What the trial does not say itself."""
+        """Arrays that the trial does not contain."""
         raise NotImplementedError
 
     @property
@@ -52,14 +52,14 @@ class TrialRow:
 
     @property
     def rank(self) -> tuple[float, float, int, int]:
-        """Smaller is better, see `csf.metrics.base.rank`."""
+        """Sort key, smaller is better, see `csf.metrics.base.rank`."""
         setting, number = self.key
         return rank(self.violation, self.value, number, setting)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScoreRow(TrialRow):
-    """What one trial predicts where a score has a threshold.
+    """Predictions of one trial with a score and a threshold.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class ScoreRow(TrialRow):
 
     @property
     def arrays(self) -> tuple[Array | None, ...]:
-        """What the trial does not say itself."""
+        """Arrays that the trial does not contain."""
         return self.score, self.decided, self.lost
 
 
@@ -94,9 +94,9 @@ R = TypeVar("R", bound=TrialRow)
 
 
 class EntryStore(Generic[R]):
-    """What the trials of one search say about the same held-out entries, in no more than so many bytes.
+    """Predictions of the trials of one search for the same held-out entries, within a memory limit.
 
-    Beyond these the worst trials are dropped, but never the best one and the best one with equal costs.
+    Beyond the limit the worst trials are dropped, but never the best one and the best one with equal costs.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class EntryStore(Generic[R]):
         return len(self._rows)
 
     def only(self, key: TrialKey) -> Self:
-        """A copy with the row of one trial."""
+        """Copy the store with the row of a single trial."""
         lean = copy.copy(self)
         lean._rows = {key: self._rows[key]}
         if (unmoved := getattr(self, "unmoved", None)) is not None:
@@ -139,7 +139,7 @@ class EntryStore(Generic[R]):
 
     @property
     def importance(self) -> Array | None:
-        """Weight of one copy of each entry up to a factor; ``None`` where all weigh the same."""
+        """Weight of one copy of each entry up to a factor; ``None`` where all weights are equal."""
         if self.weight is None:
             return None
         each = self.copies[self.samples]
@@ -150,13 +150,13 @@ class EntryStore(Generic[R]):
         return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
 
     def weights_in(self, counts: Array) -> Array:
-        """Weight of each entry where each sample is there so often."""
+        """Compute the weight of each entry where each sample occurs ``counts`` times."""
         return counts[self.samples] * (1.0 if self.importance is None else self.importance)
 
     def draw_together(self, groups: IntArray | None) -> None:
-        """Take the entries of each group for one sample; ``None`` leaves the rows alone.
+        """Treat the entries of each group as one sample; ``None`` leaves the rows as they are.
 
-        A group is drawn or left out whole, and weights say how much each of its entries matters.
+        A group is drawn or left out as a whole, and weights determine the importance of its entries.
         """
         if groups is None:
             return
@@ -165,7 +165,7 @@ class EntryStore(Generic[R]):
         self.copies = (np.bincount(self.samples, self.weight) > 0.0).astype(np.int64)
 
     def __iter__(self) -> Iterator[R]:
-        """The rows that are kept, by number and then setting of their trials: of equals the first one wins."""
+        """Iterate over the kept rows, by number and then setting of their trials: among equals the first one wins."""
         return iter(sorted(self._rows.values(), key=lambda row: row.key[::-1]))
 
     def __getitem__(self, key: TrialKey) -> R:
@@ -175,16 +175,16 @@ class EntryStore(Generic[R]):
         return key in self._rows
 
     def put(self, row: R) -> None:
-        """Keep a row as it is."""
+        """Store a row as it is."""
         self._rows[row.key] = row
         self._drop()
 
     def discard(self, key: TrialKey) -> None:
-        """Forget the row of a trial, if it is kept."""
+        """Remove the row of a trial, if it is kept."""
         self._rows.pop(key, None)
 
     def _drop(self) -> None:
-        """Drop the worst rows while all of them are too large."""
+        """Drop the worst rows until the rest fits the memory limit."""
         while len(self._rows) > 1 and sum(row.n_bytes for row in self._rows.values()) > self.max_bytes:
             ranked = sorted(self._rows.values(), key=lambda row: row.rank)
             kept = {ranked[0].key, *[row.key for row in ranked if row.equal_costs][:1]}
@@ -239,7 +239,7 @@ class ScoreStore(EntryStore[ScoreRow]):
 
     @property
     def is_pos(self) -> BoolArray:
-        """Truth of the entries."""
+        """True classes of the entries."""
         return self.truth
 
     def add(
@@ -254,7 +254,7 @@ class ScoreStore(EntryStore[ScoreRow]):
         violation: float = 0.0,
         equal_costs: bool = False,
     ) -> None:
-        """Keep what a trial predicts, scores or own decisions; see `ScoreRow`.
+        """Store the predictions of a trial, scores or its own decisions; see `ScoreRow`.
 
         Raises
         ------
@@ -280,7 +280,7 @@ class ScoreStore(EntryStore[ScoreRow]):
     def add_trial(
         self, key: TrialKey, trial: Trial, score: Array | None, decided: Array | None, lost: Array | None = None
     ) -> None:
-        """Keep what a complete trial predicts: its scores where it has a threshold, else its decisions."""
+        """Store the predictions of a complete trial: its scores where it has a threshold, else its decisions."""
         assert trial.score is not None, "a complete trial has a score"
         tuned = trial.threshold is not None
         self.add(
@@ -296,7 +296,7 @@ class ScoreStore(EntryStore[ScoreRow]):
 
 
 def _ranks(samples: IntArray) -> IntArray:
-    """Numbers of samples, counted anew from 0 in their order where some are missing."""
+    """Renumber the samples consecutively from 0 in their order."""
     if samples.size == 0 or samples.min() < 0 or samples.max() > 4 * samples.size:
         return np.unique(samples, return_inverse=True)[1].ravel()
     # No sort: numbers of samples are small.
@@ -304,7 +304,7 @@ def _ranks(samples: IntArray) -> IntArray:
 
 
 def _copies(store: EntryStore[Any]) -> IntArray:
-    """How many samples each one stands for, by the weights."""
+    """Compute how many samples each one represents, from the weights."""
     copies = np.ones(store.n_samples, dtype=np.int64)
     if store.weight is None:
         return copies
@@ -318,7 +318,7 @@ def _copies(store: EntryStore[Any]) -> IntArray:
 
 
 def _warn_of_shares(store: EntryStore[Any], each: Array) -> None:
-    """Say where whole weights are hardly counts: those of one class are one number, those of others are not."""
+    """Warn where whole weights are hardly counts: those of one class are all equal, and those of others differ."""
     of_class = [each[np.unique(store.samples[store.truth == kind])] for kind in np.unique(store.truth)]
     of_class = [weight[weight > 0.0] for weight in of_class]
     constant = [weight[0] for weight in of_class if weight.size >= _CONSTANT and (weight == weight[0]).all()]
@@ -331,7 +331,7 @@ def _warn_of_shares(store: EntryStore[Any], each: Array) -> None:
 
 
 def _small(score: Array) -> Array:
-    """Scores as float32, unless some of them would fall together: it is their order that counts."""
+    """Convert scores to float32, unless that would make different scores equal: only their order matters."""
     score = np.asarray(score)
     with np.errstate(over="ignore"):
         small = score.astype(np.float32)
@@ -345,5 +345,5 @@ def _small(score: Array) -> Array:
 
 
 def _n_different(ordered: Array) -> int:
-    """Number of different values of sorted ones."""
+    """Count the distinct values in a sorted array."""
     return ordered.size and 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))

@@ -1,4 +1,4 @@
-"""Winners in people's own tools: plain coefficients, scikit-learn's own classes, ONNX. None of them needs csf."""
+"""Winners for use without csf: plain coefficients, scikit-learn's own classes, ONNX."""
 
 from csf.export.rules import LinearRule, NumberColumn, TableRule, TextColumn, linear_rule, table_rule
 from csf.export.tools import ClassRule, CostRule, class_rule, cost_rule, fixed_threshold, review_rule, to_onnx

@@ -1,4 +1,4 @@
-"""Linear winners as rules: coefficients of the features, or what each column of a table adds."""
+"""Linear winners as rules: coefficients of the features, or contributions of each column of a table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from csf.search.kinds import is_row_search
 
 
 class Winner(NamedTuple):
-    """What predicts: labels are what the user and what the estimator calls them, ``method`` gives the score."""
+    """Estimator and threshold of a search, the labels of the user and of the estimator, and the method that scores."""
 
     estimator: Estimator
     threshold: float
@@ -34,12 +34,12 @@ class Winner(NamedTuple):
 
     @property
     def margin(self) -> float:
-        """Threshold on the margin of a linear model, whose probability may be the score."""
+        """Threshold on the margin of a linear model, even where the score is a probability."""
         return self.threshold if self.method == "decision_function" else float(logit(np.clip(self.threshold, 0.0, 1.0)))
 
 
 def fitted_winner(search: CostSearch) -> None:
-    """Raise an error unless it is a search with a fitted winner."""
+    """Raise an error unless ``search`` is a cost search with a fitted winner."""
     if not isinstance(search, CostSearch):
         raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "trials_")
@@ -48,7 +48,7 @@ def fitted_winner(search: CostSearch) -> None:
 
 
 def winner_of(search: CostSearch) -> Winner:
-    """Winner of a fitted search of two classes.
+    """Return the winner of a fitted search of two classes.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def winner_of(search: CostSearch) -> Winner:
     Returns
     -------
     Winner
-        What predicts.
+        The estimator, its threshold and the labels.
 
     Raises
     ------
@@ -97,14 +97,14 @@ def winner_of(search: CostSearch) -> Winner:
 
 
 class SavedRule:
-    """A rule that is written as JSON."""
+    """Rule that is written as JSON."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists."""
+        """Return the rule as plain numbers, strings and lists."""
         raise NotImplementedError
 
     def save(self, path: PathLike) -> None:
-        """Write the rule as JSON, for any language.
+        """Write the rule as JSON, for use from any language.
 
         Parameters
         ----------
@@ -115,18 +115,18 @@ class SavedRule:
 
 
 class ScoreRule(SavedRule):
-    """A rule that predicts ``positive`` from a score on."""
+    """Rule that predicts ``positive`` where the score reaches the threshold."""
 
     threshold: float
     negative: Label
     positive: Label
 
     def score(self, X: Any) -> FloatArray:
-        """Scores."""
+        """Compute the scores of samples."""
         raise NotImplementedError
 
     def predict(self, X: Any) -> Array:
-        """Labels.
+        """Predict labels.
 
         Parameters
         ----------
@@ -143,14 +143,14 @@ class ScoreRule(SavedRule):
 
 @dataclass(frozen=True, eq=False)
 class LinearRule(ScoreRule):
-    """Predict ``positive`` where ``X @ coef + intercept >= threshold``, else ``negative``.
+    """Rule that predicts ``positive`` where ``X @ coef + intercept >= threshold``, else ``negative``.
 
     Parameters
     ----------
     coef : ndarray of shape (n_features,)
-        Coefficients of the features as they come: scaling is in them.
+        Coefficients of the raw features: they include any scaling.
     intercept : float
-        What is added to each score.
+        Constant added to each score.
     threshold : float
         The threshold, maybe infinite.
     negative, positive : label
@@ -173,7 +173,7 @@ class LinearRule(ScoreRule):
     features: list[str] | None
 
     def score(self, X: Samples) -> FloatArray:
-        """Scores.
+        """Compute the scores of samples.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class LinearRule(ScoreRule):
         return np.asarray(X @ self.coef).ravel() + self.intercept
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists.
+        """Return the rule as plain numbers, strings and lists.
 
         Returns
         -------
@@ -205,18 +205,18 @@ class LinearRule(ScoreRule):
 
 
 def linear_rule(search: CostSearch) -> LinearRule:
-    """The rule of a search whose winner is linear.
+    """Convert the linear winner of a search to a rule.
 
     Parameters
     ----------
     search : CostSearch
-        Fitted, of two classes. The base has ``coef_`` and ``intercept_``, alone or at the end of a pipeline of
+        Fitted, of two classes. The base has ``coef_`` and ``intercept_``, and may be the end of a pipeline of
         StandardScaler, MinMaxScaler (without ``clip``) and MaxAbsScaler.
 
     Returns
     -------
     LinearRule
-        It predicts what the search does, but for scores that rounding moves over the threshold.
+        It predicts what the search does, except for scores that rounding moves across the threshold.
 
     Raises
     ------
@@ -244,14 +244,14 @@ def linear_rule(search: CostSearch) -> LinearRule:
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """A column of numbers adds ``coef`` times its number to the score, or ``missing`` where it has none.
+    """Column of numbers: each adds ``coef`` times its value to the score, a missing one adds ``missing``.
 
     Parameters
     ----------
     coef : float
-        What a unit adds.
+        Contribution of one unit.
     missing : float
-        What a missing number adds; NaN where the model takes none.
+        Contribution of a missing number; NaN where the model does not accept them.
 
     Examples
     --------
@@ -263,7 +263,7 @@ class NumberColumn:
     missing: float
 
     def part(self, values: ArrayLike) -> FloatArray:
-        """What the values of the column add.
+        """Compute the contributions of the column's values to the scores.
 
         Parameters
         ----------
@@ -279,26 +279,26 @@ class NumberColumn:
         return np.where(np.isnan(numbers), self.missing, self.coef * numbers)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers.
+        """Return the column as plain numbers.
 
         Returns
         -------
         dict
-            ``coef`` and ``missing``, ``None`` where the model takes no missing numbers.
+            ``coef`` and ``missing``, ``None`` where the model does not accept missing numbers.
         """
         return {"coef": self.coef, "missing": None if np.isnan(self.missing) else self.missing}
 
 
 @dataclass(frozen=True)
 class TextColumn:
-    """A column of texts adds a number for each text, or ``missing`` where it has none; unknown texts add nothing.
+    """Column of texts: each known text adds a number to the score, a missing one adds ``missing``, others add nothing.
 
     Parameters
     ----------
     texts : dict of str to float
-        What each text adds.
+        Contribution of each text.
     missing : float
-        What a missing text adds.
+        Contribution of a missing text.
 
     Examples
     --------
@@ -310,7 +310,7 @@ class TextColumn:
     missing: float
 
     def part(self, values: ArrayLike) -> FloatArray:
-        """What the values of the column add.
+        """Compute the contributions of the column's values to the scores.
 
         Parameters
         ----------
@@ -326,7 +326,7 @@ class TextColumn:
         return np.array([self.missing if _is_missing(entry) else self.texts.get(entry, 0.0) for entry in entries])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and strings.
+        """Return the column as plain numbers and strings.
 
         Returns
         -------
@@ -338,14 +338,14 @@ class TextColumn:
 
 @dataclass(frozen=True, eq=False)
 class TableRule(ScoreRule):
-    """Predict ``positive`` where ``intercept`` and the parts of all columns reach ``threshold``, else ``negative``.
+    """Rule that predicts ``positive`` where ``intercept`` plus all columns' contributions reach ``threshold``.
 
     Parameters
     ----------
     columns : dict of str to NumberColumn or TextColumn
-        What each column adds, by its name.
+        Contribution of each column, by its name.
     intercept : float
-        What is added to each score.
+        Constant added to each score.
     threshold : float
         The threshold, maybe infinite.
     negative, positive : label
@@ -366,23 +366,23 @@ class TableRule(ScoreRule):
     positive: Label
 
     def score(self, X: Mapping[str, ArrayLike] | Any) -> FloatArray:
-        """Scores.
+        """Compute the scores of samples.
 
         Parameters
         ----------
         X : DataFrame or dict of array-like
-            Columns by their names; others do not matter.
+            Columns by their names; others are ignored.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            ``intercept`` and what the columns add.
+            ``intercept`` plus the contributions of the columns.
         """
         parts = [column.part(X[name]) for name, column in self.columns.items()]
         return np.sum(parts, axis=0) + self.intercept
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and dicts.
+        """Return the rule as plain numbers, strings and dicts.
 
         Returns
         -------
@@ -398,7 +398,7 @@ class TableRule(ScoreRule):
 
 
 def table_rule(search: CostSearch) -> TableRule:
-    """The rule of a search on a table whose winner is linear.
+    """Convert the linear winner of a search on a table to a rule.
 
     Parameters
     ----------
@@ -411,12 +411,12 @@ def table_rule(search: CostSearch) -> TableRule:
     Returns
     -------
     TableRule
-        It predicts what the search does, but for scores that rounding moves over the threshold.
+        It predicts what the search does, except for scores that rounding moves across the threshold.
 
     Raises
     ------
     TypeError
-        If the winner is not linear in its columns, or one of them is treated otherwise.
+        If the winner is not linear in its columns, or one of them is processed in another way.
     ValueError
         If the search has several classes, or no fitted winner.
 
@@ -456,7 +456,7 @@ def table_rule(search: CostSearch) -> TableRule:
 
 
 def _numbers(steps: list[Estimator], weights: FloatArray, n_columns: int) -> tuple[list[NumberColumn], float]:
-    """Columns that are filled and scaled, and what all of them add to the intercept."""
+    """Return the columns that are imputed and scaled, and their total contribution to the intercept."""
     fills = np.full(n_columns, np.nan)
     if steps and isinstance(steps[0], SimpleImputer):
         imputer, *steps = steps
@@ -477,7 +477,7 @@ def _numbers(steps: list[Estimator], weights: FloatArray, n_columns: int) -> tup
 
 
 def _texts(encoder: OneHotEncoder, weights: FloatArray) -> Iterator[TextColumn]:
-    """Columns of which each text has a coefficient."""
+    """Yield the one-hot encoded columns, with a coefficient for each text."""
     limits = encoder.drop, encoder.min_frequency, encoder.max_categories
     if encoder.handle_unknown != "ignore" or limits != (None, None, None):
         raise TypeError(
@@ -499,7 +499,7 @@ def _is_missing(entry: object) -> bool:
 
 
 def _names(chosen: Any, prepare: ColumnTransformer) -> list[str]:
-    """Names of chosen columns; the rest of a table may be chosen by place."""
+    """Return the names of the chosen columns; the remainder of a table may be chosen by index."""
     known = getattr(prepare, "feature_names_in_", ())
     names: list[Any] = [known[at] if type(at) is int and len(known) else at for at in chosen]
     wrong = [name for name in names if not isinstance(name, str)]
@@ -512,18 +512,18 @@ def _names(chosen: Any, prepare: ColumnTransformer) -> list[str]:
 
 
 def steps_of(estimator: Estimator) -> list[Estimator]:
-    """Steps of a pipeline that do something; anything else is a step of its own."""
+    """Return the steps of a pipeline that are no identity; any other estimator counts as a single step."""
     steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
     return [step for step in steps if not _does_nothing(step)]
 
 
 def _does_nothing(step: Any) -> bool:
-    """Whether a step hands on what it gets; ColumnTransformer puts a function that is none in its place."""
+    """Check for an identity step, such as the FunctionTransformer without a function that ColumnTransformer inserts."""
     return step is None or step == "passthrough" or (isinstance(step, FunctionTransformer) and step.func is None)
 
 
 def linear_part(estimator: Estimator, winner: Winner) -> tuple[FloatArray, float]:
-    """Coefficients and intercept of scores that grow with the belief in the positive class."""
+    """Return coefficients and intercept of scores that increase with the probability of the positive class."""
     coef, intercept = affine(estimator)
     if winner.estimator.classes_.tolist()[0] == winner.known_positive:  # scores are those of the second class
         return -coef, -intercept
@@ -531,7 +531,7 @@ def linear_part(estimator: Estimator, winner: Winner) -> tuple[FloatArray, float
 
 
 def affine(estimator: Estimator) -> tuple[FloatArray, float]:
-    """Coefficients and intercept in the features that an estimator is given."""
+    """Return coefficients and intercept in the features that an estimator is given."""
     *scalers, last = steps_of(estimator)
     if isinstance(last, Pipeline):
         coef, intercept = affine(last)
@@ -550,7 +550,7 @@ def affine(estimator: Estimator) -> tuple[FloatArray, float]:
 
 
 def scaling(scaler: Estimator, n_features: int) -> tuple[FloatArray, FloatArray]:
-    """What a scaler multiplies each feature by, and adds to it then."""
+    """Return the factor and then the offset that a scaler applies to each feature."""
     ones, zeros = np.ones(n_features), np.zeros(n_features)
     if isinstance(scaler, StandardScaler):
         scale = ones if scaler.scale_ is None else ones / np.asarray(scaler.scale_)
@@ -566,12 +566,12 @@ def scaling(scaler: Estimator, n_features: int) -> tuple[FloatArray, FloatArray]
 
 
 def finite(value: float) -> float:
-    """A number as JSON has it: an infinite one as the largest or smallest number there is, which compares alike."""
+    """Replace an infinite number, which JSON lacks, by the largest or smallest finite one, which compares alike."""
     return float(np.nan_to_num(value))
 
 
 def decision(rule: Any) -> dict[str, Any]:
-    """How a rule decides from what is summed up, as JSON has it: numpy's labels and infinite cuts are none of it."""
+    """Return a rule's intercept, threshold and labels for JSON: no numpy labels, no infinite threshold."""
     labels = {"negative": rule.negative, "positive": rule.positive}
     return {
         "intercept": float(rule.intercept),

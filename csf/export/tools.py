@@ -1,4 +1,4 @@
-"""Winners of any base in other tools: classes of scikit-learn, ONNX, what decides between several classes."""
+"""Winners of any base for other tools: classes of scikit-learn, ONNX, rules for several classes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from csf.thresholding.row_costs import FARTHEST, RowRule, Tuned, log_odds, unwei
 
 
 def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:
-    """The winner and its threshold as a classifier of scikit-learn, which predicts what the search does.
+    """Convert the winner and its threshold to a classifier of scikit-learn that predicts what the search does.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:
     -------
     sklearn.model_selection.FixedThresholdClassifier
         Of a `sklearn.frozen.FrozenEstimator`; ready to predict, to be pickled, and to be used where csf is not
-        installed (what the base needs has to be there).
+        installed (but the packages of the base are).
 
     Raises
     ------
     TypeError
-        If the winner has no scores, or no names of classes that can be changed where yours are not 0 and 1.
+        If the winner has no scores, or its class names cannot be changed where yours are not 0 and 1.
     ValueError
         If the search has several classes, or no fitted winner.
 
@@ -63,7 +63,7 @@ def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:
 
 
 def _with_names(winner: Winner) -> Estimator:
-    """The estimator with the user's names of the classes; a copy where they differ."""
+    """Return the estimator with the user's names of the classes; a copy where they differ."""
     if (winner.known_negative, winner.known_positive) == (winner.negative, winner.positive):
         return winner.estimator
     names = {winner.known_negative: winner.negative, winner.known_positive: winner.positive}
@@ -93,7 +93,7 @@ OPSET, IR = 17, 8
 
 
 def to_onnx(search: CostSearch) -> Any:
-    """A linear winner as an ONNX model.
+    """Convert a linear winner to an ONNX model.
 
     Parameters
     ----------
@@ -163,14 +163,14 @@ def to_onnx(search: CostSearch) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ClassRule(SavedRule):
-    """Predict the class with the largest ``slope * p - offset``, where p are an estimator's probabilities.
+    """Rule that predicts the class with the largest ``slope * p - offset``, where p are an estimator's probabilities.
 
     Parameters
     ----------
     classes : ndarray of shape (n_classes,)
         Labels, in the order of the estimator's columns.
     reads : {"predict_proba", "decision_function"}
-        What the estimator is asked.
+        Method of the estimator that gives the scores.
     slopes, offsets : ndarray of shape (n_classes,)
         Of the probabilities.
     class_weights : ndarray of shape (n_classes,), default=None
@@ -197,12 +197,12 @@ class ClassRule(SavedRule):
     calibration: FloatArray | None = None
 
     def predict(self, scores: Array) -> Array:
-        """Labels.
+        """Predict labels.
 
         Parameters
         ----------
         scores : ndarray of shape (n_samples, n_classes)
-            What the estimator answers to ``reads``.
+            Output of the estimator's method ``reads``.
 
         Returns
         -------
@@ -217,7 +217,7 @@ class ClassRule(SavedRule):
         return self.classes[LinearRule(self.slopes, self.offsets, self.matrix).decide(proba)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists.
+        """Return the rule as plain numbers, strings and lists.
 
         Returns
         -------
@@ -242,7 +242,7 @@ class ClassRule(SavedRule):
 
 
 def class_rule(search: CostSearch) -> ClassRule:
-    """What decides in a search of several classes that are all alike.
+    """Convert the decision rule of a search with several classes that are all alike.
 
     ``best_estimator_`` and this table predict what the search does: the estimator alone where its own decision won,
     which makes slopes 1 and offsets 0.
@@ -303,7 +303,7 @@ def class_rule(search: CostSearch) -> ClassRule:
 
 
 def _sigmoid(calibrator: Any) -> tuple[float, float]:
-    """Slope and intercept of a sigmoid of the score itself."""
+    """Return the slope and intercept of a sigmoid of the score itself."""
     slope = calibrator.slope_
     return slope, calibrator.intercept_
 
@@ -320,7 +320,7 @@ _BY_COSTS = (
 
 
 def review_rule(search: CostSearch) -> dict[str, Any]:
-    """What decides between three answers, in words and numbers.
+    """Describe the choice between three answers in words and numbers.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
     Returns
     -------
     dict
-        Plain numbers and strings: the ``rule`` in words, what the estimator is asked (``reads``), and the numbers. An
+        Plain numbers and strings: the ``rule`` in words, the estimator's method (``reads``), and the numbers. An
         infinite one is the largest or smallest number there is: no score reaches an ``upper`` of 1.8e308, and all
         reach one of -1.8e308. Where errors have costs in each row, these are inputs.
 
@@ -373,7 +373,7 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class CostRule(SavedRule):
-    """Predict ``positive`` where the log-odds of a row plus log(gain / loss) reach ``threshold``, else ``negative``.
+    """Rule that predicts ``positive`` where the log-odds of a row plus log(gain / loss) reach ``threshold``.
 
     Gain = fn - tp is what the answer "positive" saves in a positive row, and loss = fp - tn what it costs in a negative
     one.
@@ -381,17 +381,17 @@ class CostRule(SavedRule):
     Parameters
     ----------
     reads : {"decision_function", "predict_proba"}
-        What the estimator is asked; a probability p becomes log(p / (1 - p)).
+        Method of the estimator that gives the scores; a probability p becomes log(p / (1 - p)).
     negative, positive : label
         The classes.
     threshold : float
         Threshold of the sum.
     power : float, default=0.0
-        This times log(gain / loss) is taken from the score first.
+        This times log(gain / loss) is subtracted from the score first.
     slope, intercept : float, default=1.0 and 0.0
         ``slope * score + intercept`` are the log-odds.
     farthest : float, default=40.0
-        Scores beyond it, or below minus it, are taken for it.
+        Scores are clipped to the range from minus this to this.
 
     Examples
     --------
@@ -410,12 +410,12 @@ class CostRule(SavedRule):
     farthest: float = FARTHEST
 
     def predict(self, score: ArrayLike, *, fn: Any, fp: Any, tp: Any = 0.0, tn: Any = 0.0) -> Array:
-        """Labels.
+        """Predict labels.
 
         Parameters
         ----------
         score : array-like of shape (n_samples,)
-            What the estimator answers to ``reads``: of probabilities that of the positive class.
+            Output of the estimator's method ``reads``; of probabilities, that of the positive class.
         fn, fp, tp, tn : float or array-like of shape (n_samples,)
             Costs of the four outcomes, finite numbers >= 0.
 
@@ -431,7 +431,7 @@ class CostRule(SavedRule):
         return np.where(decision.decide(odds, shift), self.positive, self.negative)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and strings.
+        """Return the rule as plain numbers and strings.
 
         Returns
         -------
@@ -450,7 +450,7 @@ class CostRule(SavedRule):
 
 
 def cost_rule(search: CostSearch) -> CostRule:
-    """What decides in a search for costs of rows, with the costs of a row as inputs.
+    """Convert the decision rule of a search for costs of rows; the costs of a row are its inputs.
 
     Parameters
     ----------
@@ -489,7 +489,7 @@ def cost_rule(search: CostSearch) -> CostRule:
 
 
 def _calibration(used: RowRule) -> tuple[float, float, float]:
-    """Slope and intercept of the log-odds in the score itself, and the farthest score."""
+    """Return slope and intercept of the log-odds as a function of the score, and the largest absolute score."""
     decision, slope = used.decision, used.decision.slope
     if used.method == "decision_function" and used.known.tolist().index(used.known_null) == 1:
         slope = -slope  # the decisions of a fitted base are about the other class

@@ -27,7 +27,7 @@ class Coefficients(NamedTuple):
 
 
 class Metric(ABC):
-    """A metric of error profiles that does not increase with either error.
+    """Metric of error profiles that does not increase with either error.
 
     Subclass it and write `value` to search costs for a metric of your own; a linear-fractional one is better
     written as `LinearFractional`, whose weights and bounds are sharper.
@@ -48,7 +48,7 @@ class Metric(ABC):
 
     @abstractmethod
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
-        """Value of the metric on error profiles.
+        """Compute the metric on error profiles.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class Metric(ABC):
         return type(self).__name__
 
     def range(self, pos: float) -> tuple[float, float]:
-        """Smallest and largest level worth aiming at.
+        """Return the smallest and the largest level worth aiming at.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Metric(ABC):
         return 0.0, 1.0
 
     def clip_level(self, t: float, *, pos: float) -> float:
-        """Level ``t`` moved inside the range, a millionth of its width away from the ends.
+        """Clip level ``t`` to the range, a millionth of its width away from the ends.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Metric(ABC):
         return float(min(max(t, lo + margin), hi - margin))
 
     def cost_weights(self, t: float, *, pos: float) -> tuple[float, float]:
-        """Class costs a(t) that aim at level ``t``.
+        """Compute the class costs a(t) that aim at level ``t``.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class Metric(ABC):
         return float((1.0 - share) / pos), float(share / (1.0 - pos))
 
     def trivial_answer(self, *, pos: float) -> str | None:
-        """Which answer, given to every sample, is worth as much as no errors at all.
+        """Find the constant prediction that is worth as much as no errors at all.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class Metric(ABC):
         return None
 
     def of(self, profile: ErrorProfile) -> float:
-        """Value of the metric on one `ErrorProfile`.
+        """Compute the metric on one `ErrorProfile`.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class Metric(ABC):
     def score(
         self, y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Label = None
     ) -> float:
-        """Value of the metric on predicted labels.
+        """Compute the metric on predicted labels.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class Metric(ABC):
 
 
 class LinearFractional(Metric):
-    r"""A ratio of two affine functions of the error profile (a pseudo-linear metric).
+    r"""Ratio of two affine functions of the error profile (a pseudo-linear metric).
 
     Subclasses write `coefficients`; everything else follows from the six numbers.
 
@@ -210,7 +210,7 @@ class LinearFractional(Metric):
 
     @abstractmethod
     def coefficients(self, pos: float) -> Coefficients:
-        """The six numbers of the metric.
+        """Return the six numbers of the metric.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class LinearFractional(Metric):
         """
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
-        """Value of the metric; 0 where numerator and denominator are both 0, up to rounding.
+        """Compute the metric; 0 where numerator and denominator are both 0, up to rounding.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class LinearFractional(Metric):
         return float_or_array(result)
 
     def cost_weights(self, t: float, *, pos: float) -> tuple[float, float]:
-        """Class costs ``a(t) = t d - n``: lowering this weighted error below ``-offset(t)`` reaches level ``t``.
+        """Compute ``a(t) = t d - n``: level ``t`` is reached where this weighted error is at most ``-offset(t)``.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class LinearFractional(Metric):
         return float(t * d_fn - n_fn), float(t * d_fp - n_fp)
 
     def require_falling(self, who: str, *, pos: float) -> None:
-        """Refuse a metric that rewards an error at some level.
+        """Raise a ValueError where the metric rewards an error at some level.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class LinearFractional(Metric):
                 )
 
     def offset(self, t: float, *, pos: float) -> float:
-        """Offset ``b(t) = t d0 - n0``: level ``t`` is reached exactly when ``c_fn fn + c_fp fp + b(t) <= 0``.
+        """Compute ``b(t) = t d0 - n0``: level ``t`` is reached exactly when ``c_fn fn + c_fp fp + b(t) <= 0``.
 
         Parameters
         ----------
@@ -314,7 +314,7 @@ class LinearFractional(Metric):
         return float(t * d0 - n0)
 
     def denominator(self, fn: Values, fp: Values, *, pos: float) -> Values:
-        """Denominator ``d0 + d·e``; its inverse turns weighted errors into units of the metric.
+        """Compute the denominator ``d0 + d·e``; its inverse turns weighted errors into units of the metric.
 
         Parameters
         ----------
@@ -333,12 +333,12 @@ class LinearFractional(Metric):
 
 
 def float_or_array(values: Values) -> Values:
-    """A float where one value was asked for, else the array."""
+    """Return a float for a single value, else the array."""
     return values if np.ndim(values) else float(values)
 
 
 def wrong_direction(name: str, right: float, wrong: float) -> str:
-    """Message about a metric that is no larger without errors than where everything is wrong."""
+    """Build the message about a metric that is no larger without errors than where everything is wrong."""
     return (
         f"{name!r} is worth {right:g} without errors and {wrong:g} where all is wrong; larger must be better. Turn its "
         "sign (WeightedAccuracy and CostMatrix maximise minus a cost, 'recall' and 'specificity' are 1 less a rate of "
@@ -347,5 +347,5 @@ def wrong_direction(name: str, right: float, wrong: float) -> str:
 
 
 def rank(violation: float, value: float, number: int = 0, setting: int = 0) -> tuple[float, float, int, int]:
-    """Smaller is better: the smaller miss of the constraint, the larger value, then the earlier trial and setting."""
+    """Build the sort key of a candidate: smaller violation, then larger value, then earlier trial and setting."""
     return violation, -value, number, setting

@@ -68,17 +68,17 @@ class FBeta(LinearFractional):
 
     @property
     def name(self) -> str:
-        """``"f1"``, ``"f2"``, ``"f0.5"``, …"""
+        """Name of the metric: ``"f1"``, ``"f2"``, ``"f0.5"``, …"""
         return f"f{self.beta:g}"
 
     def coefficients(self, pos: float) -> Coefficients:
-        """The six numbers of F-beta, see `LinearFractional.coefficients`."""
+        """Return the six numbers of F-beta, see `LinearFractional.coefficients`."""
         b = 1.0 + self.beta**2
         return Coefficients(b * pos, -b, 0.0, b * pos, -1.0, 1.0)
 
 
 def f_beta_of(name: str) -> FBeta | None:
-    """The F-beta score of a name such as ``"f0.5"``, ``None`` for other names."""
+    """Parse the name of an F-beta score, such as ``"f0.5"``; return ``None`` for other names."""
     match = F_BETA.fullmatch(name)
     return FBeta(float(match[1])) if match and float(match[1]) > 0 else None
 
@@ -106,7 +106,7 @@ class Jaccard(LinearFractional):
     name: ClassVar[str] = "jaccard"
 
     def coefficients(self, pos: float) -> Coefficients:
-        """The six numbers of the Jaccard index, see `LinearFractional.coefficients`."""
+        """Return the six numbers of the Jaccard index, see `LinearFractional.coefficients`."""
         return Coefficients(pos, -1.0, 0.0, pos, 0.0, 1.0)
 
 
@@ -149,11 +149,11 @@ class Tversky(LinearFractional):
 
     @property
     def name(self) -> str:
-        """``"tversky(0.5, 0.5)"``, …"""
+        """Name of the metric with its parameters: ``"tversky(0.5, 0.5)"``, …"""
         return f"tversky({self.alpha:g}, {self.beta:g})"
 
     def coefficients(self, pos: float) -> Coefficients:
-        """The six numbers of the Tversky index, see `LinearFractional.coefficients`."""
+        """Return the six numbers of the Tversky index, see `LinearFractional.coefficients`."""
         return Coefficients(pos, -1.0, 0.0, pos, self.alpha - 1.0, self.beta)
 
 
@@ -196,11 +196,11 @@ class GowerLegendre(LinearFractional):
 
     @property
     def name(self) -> str:
-        """``"gower_legendre(2)"``, …"""
+        """Name of the metric with its parameter: ``"gower_legendre(2)"``, …"""
         return f"gower_legendre({self.sigma:g})"
 
     def coefficients(self, pos: float) -> Coefficients:
-        """The six numbers of the similarity, see `LinearFractional.coefficients`."""
+        """Return the six numbers of the similarity, see `LinearFractional.coefficients`."""
         return Coefficients(1.0, -1.0, -1.0, 1.0, self.sigma - 1.0, self.sigma - 1.0)
 
 
@@ -239,15 +239,15 @@ class WeightedAccuracy(LinearFractional):
 
     @property
     def name(self) -> str:
-        """``"accuracy"``, or its costs where they differ from 1."""
+        """Name of the metric: ``"accuracy"``, or its costs where they differ from 1."""
         return "accuracy" if self.w_fn == self.w_fp == 1 else f"accuracy({self.w_fn:g}, {self.w_fp:g})"
 
     def range(self, pos: float) -> tuple[float, float]:
-        """From everything wrong to everything right, see `Metric.range`."""
+        """Return the values with all predictions wrong and with all right, see `Metric.range`."""
         return 1.0 - self.w_fn * pos - self.w_fp * (1.0 - pos), 1.0
 
     def coefficients(self, pos: float) -> Coefficients:
-        """The six numbers of the weighted accuracy, see `LinearFractional.coefficients`."""
+        """Return the six numbers of the weighted accuracy, see `LinearFractional.coefficients`."""
         return Coefficients(1.0, -self.w_fn, -self.w_fp, 1.0, 0.0, 0.0)
 
 
@@ -266,13 +266,13 @@ class BalancedAccuracy(LinearFractional):
     name: ClassVar[str] = "balanced_accuracy"
 
     def coefficients(self, pos: float) -> Coefficients:
-        """The six numbers of balanced accuracy, see `LinearFractional.coefficients`."""
+        """Return the six numbers of balanced accuracy, see `LinearFractional.coefficients`."""
         return Coefficients(1.0, -0.5 / pos, -0.5 / (1.0 - pos), 1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class CohenKappa(LinearFractional):
-    r"""Cohen's kappa of an error profile, at most 1; 0 is what chance gives, less than 0 is worse.
+    r"""Cohen's kappa of an error profile, at most 1; chance agreement has value 0, less than 0 is worse.
 
     Notes
     -----
@@ -298,7 +298,7 @@ class CohenKappa(LinearFractional):
     name: ClassVar[str] = "cohen_kappa"
 
     def coefficients(self, pos: float) -> Coefficients:
-        """The six numbers of kappa, see `LinearFractional.coefficients`."""
+        """Return the six numbers of kappa, see `LinearFractional.coefficients`."""
         neg, chance = 1.0 - pos, 2.0 * pos * (1.0 - pos)
         return Coefficients(chance, -2.0 * neg, -2.0 * pos, chance, pos - neg, neg - pos)
 
@@ -325,13 +325,13 @@ class Informedness(LinearFractional):
     name: ClassVar[str] = "informedness"
 
     def coefficients(self, pos: float) -> Coefficients:
-        """The six numbers of informedness, see `LinearFractional.coefficients`."""
+        """Return the six numbers of informedness, see `LinearFractional.coefficients`."""
         return Coefficients(1.0, -1.0 / pos, -1.0 / (1.0 - pos), 1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class CustomMetric(LinearFractional):
-    """A metric ``(n0 + n_fn fn + n_fp fp) / (d0 + d_fn fn + d_fp fp)`` given by its six numbers.
+    """Metric ``(n0 + n_fn fn + n_fp fp) / (d0 + d_fn fn + d_fp fp)`` given by its six numbers.
 
     Parameters
     ----------
@@ -371,16 +371,16 @@ class CustomMetric(LinearFractional):
 
     @property
     def name(self) -> str:
-        """The label."""
+        """Label of the metric."""
         return self.label
 
     def range(self, pos: float) -> tuple[float, float]:
-        """The given levels, see `Metric.range`."""
+        """Return the given levels, see `Metric.range`."""
         lo, hi = self.levels
         return float(lo), float(hi)
 
     def coefficients(self, pos: float) -> Coefficients:
-        """The given numbers, see `LinearFractional.coefficients`."""
+        """Return the given numbers, see `LinearFractional.coefficients`."""
         given = floats(self.numbers(pos) if callable(self.numbers) else self.numbers, "numbers")
         if given.shape != (6,) or not np.isfinite(given).all():
             raise ValueError(
@@ -434,7 +434,7 @@ class MCC(Metric):
     name: ClassVar[str] = "mcc"
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
-        """Value of the coefficient, see `Metric.value`."""
+        """Compute the coefficient, see `Metric.value`."""
         fn, fp, neg = np.asarray(fn, dtype=float), np.asarray(fp, dtype=float), 1.0 - pos
         # Differences of shares keep the digits that 1 - fn / pos would lose where nearly all of a class is missed.
         tp, tn = np.maximum(pos - fn, 0.0), np.maximum(neg - fp, 0.0)
@@ -444,7 +444,7 @@ class MCC(Metric):
         return float_or_array(result)
 
     def cost_weights(self, t: float, *, pos: float) -> tuple[float, float]:
-        """Class costs a(t) of the notes, see `Metric.cost_weights`; t is a place in the range, not a value.
+        """Compute the class costs a(t) of the notes; t is a place in the range, not a value. See `Metric.cost_weights`.
 
         Parameters
         ----------
@@ -463,7 +463,7 @@ class MCC(Metric):
 
 @dataclass(frozen=True)
 class FowlkesMallows(Metric):
-    r"""Geometric mean of precision and recall of an error profile, in [0, 1]; 0 where nothing positive is found.
+    r"""Geometric mean of precision and recall of an error profile, in [0, 1]; 0 without true positives.
 
     Notes
     -----
@@ -492,7 +492,7 @@ class FowlkesMallows(Metric):
     name: ClassVar[str] = "fowlkes_mallows"
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
-        """Value of the index, see `Metric.value`."""
+        """Compute the index, see `Metric.value`."""
         fn, fp = np.asarray(fn, dtype=float), np.asarray(fp, dtype=float)
         found = np.maximum(pos - fn, 0.0)
         defined = found + fp > _ROUNDING
@@ -500,7 +500,7 @@ class FowlkesMallows(Metric):
         return float_or_array(result)
 
     def cost_weights(self, t: float, *, pos: float) -> tuple[float, float]:
-        """Class costs of the precision t, see `Metric.cost_weights`.
+        """Compute the class costs that aim at precision t, see `Metric.cost_weights`.
 
         Parameters
         ----------

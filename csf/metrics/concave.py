@@ -79,7 +79,7 @@ class Concave(Metric):
 
     @abstractmethod
     def link(self, tpr: Values, tnr: Values) -> Values:
-        """Value of the metric as a function of the two rates.
+        """Compute the metric as a function of the two rates.
 
         Parameters
         ----------
@@ -98,9 +98,9 @@ class Concave(Metric):
         """
 
     def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
-        """Slopes of the tangent of the link; (1/2, 1/2) where it has none.
+        """Compute the slopes of the tangent of the link; (1/2, 1/2) where it has none.
 
-        That is the `dual`, unless a subclass has a dual region that leaves some gradients out.
+        These are the `dual`, unless the dual region of a subclass leaves out some gradients.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Concave(Metric):
 
     @abstractmethod
     def conjugate(self, alpha: Values, beta: Values) -> Values:
-        """Concave conjugate of the link; minus infinity outside its domain.
+        """Compute the concave conjugate of the link; minus infinity outside its domain.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Concave(Metric):
 
     @abstractmethod
     def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
-        """Point of the dual region that attains the `extension`.
+        """Find the point of the dual region that attains the `extension`.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Concave(Metric):
         return 0.5, 0.5
 
     def extension(self, tpr: Values, tnr: Values) -> Values:
-        """Value of the link extended to the whole plane.
+        """Compute the link extended to the whole plane.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Concave(Metric):
         return as_given(alpha * tpr + beta * tnr - self.conjugate(alpha, beta))[0]
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
-        """Value of the metric on error profiles, through the two rates.
+        """Compute the metric on error profiles, through the two rates.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class Concave(Metric):
 
 
 def _rate(error: Array, share: float, noise: float) -> Array:
-    """Share of a class that is classified correctly; 0 if only rounding error is left of it."""
+    """Compute the share of a class that is classified correctly; 0 where only rounding error is left of it."""
     return np.where(share - error <= noise, 0.0, 1.0 - error / share)
 
 
@@ -244,12 +244,12 @@ class GMean(Concave):
             raise ValueError(f"eps must be in (0, 1), got {self.eps!r}")
 
     def link(self, tpr: Values, tnr: Values) -> Values:
-        """Geometric mean of the rates, see `Concave.link`."""
+        """Compute the geometric mean of the rates, see `Concave.link`."""
         tpr, tnr = check_rates(tpr, tnr)
         return as_given(np.sqrt(tpr * tnr))[0]
 
     def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
-        """Tangent; (1/2, 1/2) where a rate is 0, see `Concave.gradient`."""
+        """Compute the tangent; (1/2, 1/2) where a rate is 0, see `Concave.gradient`."""
         tpr, tnr = check_rates(tpr, tnr)
         defined = (tpr > 0) & (tnr > 0)
         # roots first: the ratio of two tiny rates may overflow
@@ -257,12 +257,12 @@ class GMean(Concave):
         return as_given(0.5 * slope, 0.5 / slope)
 
     def conjugate(self, alpha: Values, beta: Values) -> Values:
-        """0 on and above the hyperbola, see `Concave.conjugate`."""
+        """Return 0 on and above the hyperbola, minus infinity elsewhere, see `Concave.conjugate`."""
         alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
         return inside((alpha > 0) & (beta > 0) & (alpha * beta >= 0.25 - 1e-9), np.zeros(()))
 
     def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
-        """Tangent clipped to the box; its upper corner where both averages are negative, see `Concave.dual`."""
+        """Clip the tangent to the box; return its upper corner where both averages are negative, see `Concave.dual`."""
         tpr, tnr = np.broadcast_arrays(np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float))
         # Ends of the box of duals; their product is 1/4, so two corners lie on the hyperbola.
         lo, hi = 0.5 * math.sqrt(self.eps), 0.5 / math.sqrt(self.eps)
@@ -305,20 +305,20 @@ class HMean(Concave):
     lipschitz = 2.0
 
     def link(self, tpr: Values, tnr: Values) -> Values:
-        """Harmonic mean of the rates, 0 where both are 0, see `Concave.link`."""
+        """Compute the harmonic mean of the rates, 0 where both are 0, see `Concave.link`."""
         tpr, tnr = check_rates(tpr, tnr)
         total = tpr + tnr
         # one factor is divided first: the product of two tiny rates is 0
         return as_given(2.0 * tpr * (tnr / np.where(total > 0, total, 1.0)))[0]
 
     def conjugate(self, alpha: Values, beta: Values) -> Values:
-        """0 on and above the curve, see `Concave.conjugate`."""
+        """Return 0 on and above the curve, minus infinity elsewhere, see `Concave.conjugate`."""
         alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
         roots = np.sqrt(np.maximum(alpha, 0.0)) + np.sqrt(np.maximum(beta, 0.0))
         return inside((alpha >= 0) & (beta >= 0) & (roots >= np.sqrt(2.0) - 1e-9), np.zeros(()))
 
     def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
-        """Tangent; a corner of the box where an average is negative, see `Concave.dual`."""
+        """Compute the tangent; return a corner of the box where an average is negative, see `Concave.dual`."""
         tpr, tnr = np.broadcast_arrays(np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float))
         up, vp = np.maximum(tpr, 0.0), np.maximum(tnr, 0.0)
         total = up + vp
@@ -360,17 +360,17 @@ class QMean(Concave):
     lipschitz = math.sqrt(0.5)
 
     def link(self, tpr: Values, tnr: Values) -> Values:
-        """One minus the quadratic mean of the error rates, see `Concave.link`."""
+        """Compute one minus the quadratic mean of the error rates, see `Concave.link`."""
         tpr, tnr = check_rates(tpr, tnr)
         return as_given(1.0 - np.hypot(1.0 - tpr, 1.0 - tnr) * math.sqrt(0.5))[0]
 
     def conjugate(self, alpha: Values, beta: Values) -> Values:
-        """``alpha + beta - 1`` in the disc, see `Concave.conjugate`."""
+        """Return ``alpha + beta - 1`` in the disc, minus infinity elsewhere, see `Concave.conjugate`."""
         alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
         return inside(alpha**2 + beta**2 <= 0.5 + 1e-9, alpha + beta - 1.0)
 
     def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
-        """Tangent; 0 for an average above 1, see `Concave.dual`."""
+        """Compute the tangent; 0 for an average above 1, see `Concave.dual`."""
         tpr, tnr = np.broadcast_arrays(np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float))
         fnr, fpr = np.maximum(1.0 - tpr, 0.0), np.maximum(1.0 - tnr, 0.0)
         length = np.hypot(fnr, fpr)
@@ -409,16 +409,16 @@ class MinRate(Concave):
     differentiable = False
 
     def link(self, tpr: Values, tnr: Values) -> Values:
-        """Smaller rate, see `Concave.link`."""
+        """Return the smaller rate, see `Concave.link`."""
         return as_given(np.minimum(*check_rates(tpr, tnr)))[0]
 
     def conjugate(self, alpha: Values, beta: Values) -> Values:
-        """0 on the segment, see `Concave.conjugate`."""
+        """Return 0 on the segment, minus infinity elsewhere, see `Concave.conjugate`."""
         alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
         return inside((alpha >= 0) & (beta >= 0) & (np.abs(alpha + beta - 1.0) <= 1e-9), np.zeros(()))
 
     def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
-        """All weight on the smaller average, halves where they are equal, see `Concave.dual`."""
+        """Put all weight on the smaller average, or halves where they are equal, see `Concave.dual`."""
         tpr, tnr = np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float)
         alpha = 0.5 * (1.0 + np.sign(tnr - tpr))
         return as_given(alpha, 1.0 - alpha)

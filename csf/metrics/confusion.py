@@ -23,7 +23,7 @@ _STEP = 1e-5
 
 
 class ConfusionMetric(ABC):
-    """A metric of the confusion matrix of any number of classes; larger is better.
+    """Metric of the confusion matrix of any number of classes; larger is better.
 
     Subclass it and write `value` to search for a metric of your own; `ConfusionFunction` makes one of a plain function.
 
@@ -65,7 +65,7 @@ class ConfusionMetric(ABC):
 
     @abstractmethod
     def value(self, confusion: Array) -> Values:
-        """Value of the metric on confusion matrices.
+        """Compute the metric on confusion matrices.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class ConfusionMetric(ABC):
         """
 
     def affine(self, confusion: Array) -> tuple[Array, Array] | None:
-        """Gradient as slopes and offsets, for metrics whose gradient is a diagonal less the same row everywhere.
+        """Compute the gradient as slopes and offsets, for a gradient that is a diagonal minus the same row everywhere.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class ConfusionMetric(ABC):
         return None
 
     def gradient(self, confusion: Array) -> Array:
-        """Derivatives by the shares, up to what a row has in common.
+        """Compute the derivatives by the shares, up to a constant in each row.
 
         Parameters
         ----------
@@ -116,21 +116,21 @@ class ConfusionMetric(ABC):
 
 
 class MetricOfSums(ConfusionMetric):
-    """A metric of the shares of true and of predicted classes, and of a weighted sum of each row.
+    """Metric of the shares of true and of predicted classes, and of a weighted sum of each row.
 
-    Of these, few change when one sample is decided otherwise: they are all that a sweep over many decisions keeps.
+    Few of these sums change when the decision on one sample changes, so a sweep over many decisions updates only them.
     """
 
     def cell_weights(self, n_classes: int) -> Array:
-        """What each cell counts in the sum of its row: what is right, if nothing else is said."""
+        """Return the weight of each cell in its row's sum; by default 1 for correct predictions, 0 for others."""
         return np.eye(n_classes)
 
     @abstractmethod
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """Values of sums of rows, of columns, and of rows with `cell_weights`, each of shape (..., n_classes)."""
+        """Compute the metric from the sums of rows, of columns and of weighted rows, each of shape (..., n_classes)."""
 
     def value(self, confusion: Array) -> Values:
-        """Value on confusion matrices, see `ConfusionMetric.value`."""
+        """Compute the metric on confusion matrices, see `ConfusionMetric.value`."""
         confusion = np.asarray(confusion, dtype=np.float64)
         weighted = (confusion * self.cell_weights(confusion.shape[-1])).sum(axis=-1)
         return float_or_array(self.of_sums(confusion.sum(axis=-1), confusion.sum(axis=-2), weighted))
@@ -167,21 +167,21 @@ class MacroF(MetricOfSums):
 
     @property
     def name(self) -> str:
-        """``"f1_macro"``, ``"f2_macro"``, …"""
+        """Name of the metric: ``"f1_macro"``, ``"f2_macro"``, …"""
         return f"{FBeta(self.beta).name}_macro"
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """Mean of the classes' F-beta scores."""
+        """Compute the mean of the classes' F-beta scores."""
         square = self.beta**2
         scores = _ratio((1.0 + square) * weighted, square * true + predicted)
         return (scores * self.class_weights(true)).sum(axis=-1)
 
     def class_weights(self, true: Array) -> Array:
-        """What the score of each class counts, by the shares of the true classes; alike."""
+        """Return the weight of each class's score; here all are equal."""
         return np.full_like(true, 1.0 / true.shape[-1])
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
-        """Slopes and offsets, see `ConfusionMetric.affine`."""
+        """Compute slopes and offsets, see `ConfusionMetric.affine`."""
         true, predicted, right = _sums(confusion)
         square = self.beta**2
         inverse = _ratio(self.class_weights(true), square * true + predicted)
@@ -191,7 +191,7 @@ class MacroF(MetricOfSums):
 
 @dataclass(frozen=True)
 class WeightedF(MacroF):
-    """Mean of the F-beta scores of the classes by how many samples they have, ``f1_score(average="weighted")``.
+    """Mean of the F-beta scores of the classes, weighted by their numbers of samples, ``f1_score(average="weighted")``.
 
     Parameters
     ----------
@@ -211,11 +211,11 @@ class WeightedF(MacroF):
 
     @property
     def name(self) -> str:
-        """``"f1_weighted"``, ``"f2_weighted"``, …"""
+        """Name of the metric: ``"f1_weighted"``, ``"f2_weighted"``, …"""
         return f"{FBeta(self.beta).name}_weighted"
 
     def class_weights(self, true: Array) -> Array:
-        """Shares of the true classes."""
+        """Return the shares of the true classes."""
         return true / true.sum(axis=-1, keepdims=True)
 
 
@@ -253,18 +253,18 @@ class MicroF(MetricOfSums):
 
     @property
     def name(self) -> str:
-        """``"f1_micro"``, with the class of nothing to find where there is one."""
+        """Name of the metric: ``"f1_micro"``, with the null class where there is one."""
         return f"{FBeta(self.beta).name}_micro" + ("" if self.null is None else f"(null={self.null})")
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """F-beta score of the counts."""
+        """Compute the F-beta score of the counts."""
         if self.null is None:
             return ConfusionAccuracy().of_sums(true, predicted, weighted)
         top, bottom = self._parts(true, predicted, weighted)
         return _ratio(top, bottom)
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
-        """Slopes and offsets, see `ConfusionMetric.affine`."""
+        """Compute slopes and offsets, see `ConfusionMetric.affine`."""
         if self.null is None:
             return ConfusionAccuracy().affine(confusion)
         top, bottom = self._parts(*_sums(confusion))
@@ -274,7 +274,7 @@ class MicroF(MetricOfSums):
         return slopes, offsets
 
     def _parts(self, true, predicted, right):
-        """Numerator and denominator of the score of all classes but one."""
+        """Compute numerator and denominator of the score of all classes but one."""
         if self.null not in range(true.shape[-1]):
             raise ValueError(f"null={self.null} is no code of the {true.shape[-1]} classes; give one from 0 on")
         # sums without it, not differences from 1, which leave rounding
@@ -285,16 +285,16 @@ class MicroF(MetricOfSums):
 
 @dataclass(frozen=True)
 class ConfusionAccuracy(MetricOfSums):
-    """Share of samples that are right."""
+    """Share of samples that are classified correctly."""
 
     name: ClassVar[str] = "accuracy"
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """Sum of the diagonal."""
+        """Sum the diagonal."""
         return weighted.sum(axis=-1)
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
-        """The rule of the largest probability."""
+        """Return the slopes and offsets of the rule that predicts the most probable class."""
         return np.ones(len(confusion)), np.zeros(len(confusion))
 
 
@@ -305,11 +305,11 @@ class BalancedAccuracyOfClasses(MetricOfSums):
     name: ClassVar[str] = "balanced_accuracy"
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """Mean recall."""
+        """Compute the mean recall."""
         return _ratio(_ratio(weighted, true).sum(axis=-1), _n_true(true))
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
-        """The rule of the largest probability in units of the class's share, whatever is predicted."""
+        """Return the slopes and offsets of the rule that predicts the class with the largest probability per share."""
         true, _, _ = _sums(confusion)
         return _ratio(_ratio(np.ones_like(true), true), _n_true(true)), np.zeros_like(true)
 
@@ -321,19 +321,19 @@ class GMeanOfClasses(MetricOfSums):
     name: ClassVar[str] = "gmean"
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """Geometric mean of the recalls."""
+        """Compute the geometric mean of the recalls."""
         some_missed = ((weighted == 0.0) & (true > 0.0)).any(axis=-1)
         return np.where(some_missed, 0.0, self._mean(_ratio(weighted, true), true))
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
-        """Slopes, with recalls kept off 0: there no class could be worth anything."""
+        """Compute slopes and offsets, with recalls kept above 0: a recall of 0 would make all other slopes 0."""
         true, _, right = _sums(confusion)
         recall = np.maximum(_ratio(right, true), _LOWEST_RECALL)
         slopes = self._mean(recall, true) / recall
         return _ratio(_ratio(slopes, true), _n_true(true)), np.zeros_like(true)
 
     def _mean(self, recall, true):
-        """Geometric mean of positive recalls, 0 without classes; in logarithms, as products of many underflow."""
+        """Compute the geometric mean of positive recalls, 0 without classes; in logarithms, to avoid underflow."""
         logs = np.log(recall, out=np.zeros_like(recall), where=(recall > 0.0) & (true > 0.0))
         return np.where(true.any(axis=-1), np.exp(_ratio(logs.sum(axis=-1), _n_true(true))), 0.0)
 
@@ -345,12 +345,12 @@ class MCCOfClasses(MetricOfSums):
     name: ClassVar[str] = "mcc"
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """Covariance of true and predicted classes over the root of their variances."""
+        """Compute the covariance of true and predicted classes over the root of their variances."""
         covariance, spread_predicted, spread_true = self._parts(true, predicted, weighted)
         return _ratio(covariance, np.sqrt(spread_predicted) * np.sqrt(spread_true))
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
-        """Slopes and offsets."""
+        """Compute slopes and offsets, see `ConfusionMetric.affine`."""
         true, predicted, right = _sums(confusion)
         covariance, spread_predicted, spread_true = self._parts(true, predicted, right)
         # Where one class is predicted the covariance is 0, and the direction that is left says p - share.
@@ -359,33 +359,33 @@ class MCCOfClasses(MetricOfSums):
         return np.full_like(true, slope), slope * (true - covariance / spread * predicted)
 
     def _parts(self, true, predicted, right):
-        """Covariance and both variances; products of shares with all others are 0 where one class is all."""
+        """Compute the covariance and both variances; exactly 0 where one class has all samples."""
         total = true.sum(axis=-1, keepdims=True)
         covariance = right.sum(axis=-1) * total[..., 0] - (true * predicted).sum(axis=-1)
         return covariance, _spread(predicted), _spread(true)
 
 
 class _Kappa(MetricOfSums):
-    """One less the weighted errors over those of chance, 0 where chance would be right always."""
+    """One minus the ratio of the weighted errors to those expected by chance, 0 where chance makes no error."""
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """Agreement beyond chance over what chance leaves."""
+        """Compute the agreement beyond chance as a share of the possible agreement beyond chance."""
         by_chance = ((true @ self.cell_weights(true.shape[-1])) * predicted).sum(axis=-1)
         return np.where(by_chance > 0.0, 1.0 - _ratio(weighted.sum(axis=-1), by_chance), 0.0)
 
 
 @dataclass(frozen=True)
 class KappaOfClasses(_Kappa):
-    """Cohen's kappa, 0 where chance would be right always."""
+    """Cohen's kappa, 0 where chance makes no error."""
 
     name: ClassVar[str] = "cohen_kappa"
 
     def cell_weights(self, n_classes: int) -> Array:
-        """What is wrong."""
+        """Return weight 1 for errors and 0 for correct predictions."""
         return _distances(n_classes, 0)
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
-        """Slopes and offsets."""
+        """Compute slopes and offsets, see `ConfusionMetric.affine`."""
         true, predicted, _ = _sums(confusion)
         wrong = (confusion * _distances(len(confusion), 0)).sum()
         by_chance = float((np.outer(true, predicted) * _distances(len(confusion), 0)).sum()) or 1.0
@@ -394,7 +394,7 @@ class KappaOfClasses(_Kappa):
 
 @dataclass(frozen=True)
 class WeightedKappa(_Kappa):
-    """Cohen's kappa of ordered classes: errors count by how far they are off.
+    """Cohen's kappa of ordered classes: the weight of an error depends on its distance from the true class.
 
     Parameters
     ----------
@@ -429,15 +429,15 @@ class WeightedKappa(_Kappa):
 
     @property
     def name(self) -> str:
-        """``"quadratic_kappa"`` or ``"linear_kappa"``."""
+        """Name of the metric: ``"quadratic_kappa"`` or ``"linear_kappa"``."""
         return f"{self.weights}_kappa"
 
     def cell_weights(self, n_classes: int) -> Array:
-        """How far decisions are off."""
+        """Return the distances of predicted from true classes."""
         return _distances(n_classes, 2 if self.weights == "quadratic" else 1)
 
     def gradient(self, confusion: Array) -> Array:
-        """Derivatives, see `ConfusionMetric.gradient`."""
+        """Compute the derivatives, see `ConfusionMetric.gradient`."""
         confusion = np.asarray(confusion, dtype=np.float64)
         true, predicted, _ = _sums(confusion)
         weights = self.cell_weights(len(confusion))
@@ -488,14 +488,14 @@ class CostMatrix(MetricOfSums):
         object.__setattr__(self, "costs", tuple(map(tuple, costs.tolist())))
 
     def for_classes(self, classes: Array) -> CostMatrix:
-        """The costs in the order of classes; a ValueError where these have other names."""
+        """Return the metric with its costs in the order of the classes; raise a ValueError where the names differ."""
         if self.names is None:
             return self
         at = _places(self.names, classes.tolist())
         return CostMatrix(np.asarray(self.costs)[np.ix_(at, at)])
 
     def cell_weights(self, n_classes: int) -> Array:
-        """The costs."""
+        """Return the costs."""
         costs = np.asarray(self.costs)
         if self.names is not None:
             raise ValueError(
@@ -510,17 +510,17 @@ class CostMatrix(MetricOfSums):
         return costs
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """Minus the mean cost."""
+        """Compute minus the mean cost."""
         return -weighted.sum(axis=-1)
 
     def gradient(self, confusion: Array) -> Array:
-        """Minus the costs, see `ConfusionMetric.gradient`."""
+        """Return minus the costs, see `ConfusionMetric.gradient`."""
         return -self.cell_weights(len(confusion))
 
 
 @dataclass(frozen=True)
 class ConfusionFunction(ConfusionMetric):
-    """A metric that is given by a function of one confusion matrix.
+    """Metric given by a function of one confusion matrix.
 
     Parameters
     ----------
@@ -555,11 +555,11 @@ class ConfusionFunction(ConfusionMetric):
 
     @property
     def name(self) -> str:
-        """The label."""
+        """Label of the metric."""
         return self.label
 
     def value(self, confusion: Array) -> Values:
-        """The function's value on each matrix, see `ConfusionMetric.value`."""
+        """Call the function on each matrix, see `ConfusionMetric.value`."""
         confusion = np.asarray(confusion, dtype=np.float64)
         shape = confusion.shape[:-2]
         values = [self._value(matrix) for matrix in confusion.reshape(-1, *confusion.shape[-2:])]
@@ -577,7 +577,7 @@ class ConfusionFunction(ConfusionMetric):
 
 @dataclass(frozen=True)
 class OfTwoClasses(Metric):
-    """A metric of the confusion matrix as one of the error profiles of two classes: negative first, positive second.
+    """Metric of the confusion matrix as a metric of error profiles of two classes: negative first, positive second.
 
     Parameters
     ----------
@@ -607,7 +607,7 @@ class OfTwoClasses(Metric):
         return self.confusion.name
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
-        """Value on the confusion matrix of a profile, see `Metric.value`."""
+        """Compute the metric on the confusion matrix of a profile, see `Metric.value`."""
         fn, fp = np.broadcast_arrays(np.asarray(fn, dtype=np.float64), np.asarray(fp, dtype=np.float64))
         neg = 1.0 - pos
         # the share of negatives is a difference itself, so that what rounding leaves of it does not shrink with it
@@ -616,7 +616,7 @@ class OfTwoClasses(Metric):
         return float_or_array(np.asarray(self.confusion.value(matrices)))
 
     def range(self, pos: float) -> tuple[float, float]:
-        """From everything wrong to everything right, see `Metric.range`."""
+        """Return the values with all predictions wrong and with all right, see `Metric.range`."""
         lo, hi = (float(self.value(share * pos, share * (1.0 - pos), pos=pos)) for share in (1.0, 0.0))
         if not lo < hi:
             raise ValueError(wrong_direction(self.name, hi, lo))
@@ -624,7 +624,7 @@ class OfTwoClasses(Metric):
 
 
 def _names(costs: Any) -> tuple[list[Any], list[Any]] | None:
-    """Names of the rows and the columns of a frame, ``None`` where it only counts them."""
+    """Return the row and column names of a frame; ``None`` where it only numbers them."""
     given = [getattr(costs, axis, None) for axis in ("index", "columns")]
     rows, columns = ([] if axis is None or callable(axis) else list(axis) for axis in given)
     # What pandas and polars call rows and columns that have no names.
@@ -637,7 +637,7 @@ def _names(costs: Any) -> tuple[list[Any], list[Any]] | None:
 
 
 def _places(names: Sequence[Any], wanted: Sequence[Any]) -> list[int]:
-    """Where the wanted ones are among the names of a cost matrix, as they are or as texts."""
+    """Find the wanted names among those of a cost matrix, as they are or as strings."""
     for known, asked in ((names, wanted), ([*map(str, names)], [*map(str, wanted)])):
         if len(set(known)) == len(known) == len(asked) and set(known) == set(asked):
             return [known.index(name) for name in asked]
@@ -648,36 +648,36 @@ def _places(names: Sequence[Any], wanted: Sequence[Any]) -> list[int]:
 
 
 def _sums(confusion):
-    """Shares of the true classes, of the predicted ones, and of those that are right."""
+    """Sum the shares of the true classes, of the predicted classes, and of the correct predictions."""
     confusion = np.asarray(confusion, dtype=np.float64)
     return confusion.sum(axis=-1), confusion.sum(axis=-2), np.diagonal(confusion, axis1=-2, axis2=-1)
 
 
 def _ratio(top, bottom):
-    """Quotient, 0 where the denominator is 0."""
+    """Divide, with result 0 where the denominator is 0."""
     top, bottom = np.broadcast_arrays(top, bottom)
     return np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > 0.0)
 
 
 def _n_true(true):
-    """Number of classes that have samples."""
+    """Count the classes that have samples."""
     return (true > 0.0).sum(axis=-1)
 
 
 def _spread(shares):
-    """Share of pairs of different classes: exactly 0 where one class is all, as 1 less a sum of squares is not."""
+    """Compute the share of pairs of different classes, in a form that is exactly 0 where one class is all."""
     return (shares * (shares.sum(axis=-1, keepdims=True) - shares)).sum(axis=-1)
 
 
 def _distances(n_classes, power):
-    """Distances of codes to a power; to the power of 0 each error counts 1."""
+    """Raise the distances of codes to a power; with power 0 each error counts 1."""
     codes = np.arange(n_classes)
     apart = np.abs(codes[:, np.newaxis] - codes).astype(np.float64)
     return (apart > 0.0).astype(np.float64) if power == 0 else apart**power
 
 
 def _differences(value, confusion):
-    """Differences of values as samples of a row move from its largest share to another, and back as far as it goes."""
+    """Compute differences of values as samples move from a row's largest share to another cell, and as far back."""
     n_classes = len(confusion)
     gradient, codes = np.zeros((n_classes, n_classes)), np.arange(n_classes)
     for row, largest in enumerate(confusion.argmax(axis=1)):

@@ -20,10 +20,10 @@ from csf.metrics.confusion import ConfusionAccuracy, CostMatrix, MicroF, OfTwoCl
 
 
 class Rate(LinearFractional):
-    """A share of ones among the samples that it counts; both are cells of the confusion matrix.
+    """Share of ones among the samples that it counts; both are cells of the confusion matrix.
 
-    Subclass it and name the cells to constrain a rate of your own, also with a confidence: what is a share of ones
-    has an exact binomial test, which other metrics do not have.
+    Subclass it and name the cells to constrain a rate of your own, with a confidence too: a share of ones has an exact
+    binomial test, which other metrics lack.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Rate(LinearFractional):
     zeros: ClassVar[tuple[str, ...]]
 
     def coefficients(self, pos: float) -> Coefficients:
-        """The six numbers of the rate, see `LinearFractional.coefficients`."""
+        """Return the six numbers of the rate, see `LinearFractional.coefficients`."""
         # Each cell as a share of all samples: a constant, and the weights of fn and fp.
         cells = {
             "tp": (pos, -1.0, 0.0),
@@ -73,7 +73,7 @@ class Precision(Rate):
 
 @dataclass(frozen=True)
 class Recall(Rate):
-    """Share of the positives that are found (true positive rate), in [0, 1].
+    """Share of the positives that are predicted positive (true positive rate), in [0, 1].
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Recall(Rate):
 
 @dataclass(frozen=True)
 class Specificity(Rate):
-    """Share of the negatives that are left alone (true negative rate), in [0, 1].
+    """Share of the negatives that are predicted negative (true negative rate), in [0, 1].
 
     Examples
     --------
@@ -129,7 +129,7 @@ class FalseNegativeRate(Rate):
 
 @dataclass(frozen=True)
 class PredictedPositiveRate(Rate):
-    """Share of all samples predicted positive, in [0, 1]; for constraints such as a limit on what can be checked.
+    """Share of all samples predicted positive, in [0, 1]; for constraints such as a limit on the number of checks.
 
     Examples
     --------
@@ -172,11 +172,11 @@ class MeanCost(LinearFractional):
 
     @property
     def name(self) -> str:
-        """``"cost(5, 1)"``, …"""
+        """Name of the metric with its costs: ``"cost(5, 1)"``, …"""
         return f"cost({self.fn:g}, {self.fp:g})"
 
     def coefficients(self, pos: float) -> Coefficients:
-        """The six numbers of the mean cost, see `LinearFractional.coefficients`."""
+        """Return the six numbers of the mean cost, see `LinearFractional.coefficients`."""
         return Coefficients(0.0, self.fn, self.fp, 1.0, 0.0, 0.0)
 
 
@@ -202,7 +202,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Constraint:
-    """A demand on one rate of the error profile.
+    """Requirement on one rate of the error profile.
 
     Parameters
     ----------
@@ -246,11 +246,11 @@ class Constraint:
 
     @property
     def parts(self) -> tuple[Constraint, ...]:
-        """Each demand by itself, this one first."""
+        """All requirements one by one, this one first."""
         return (replace(self, others=()), *(part for other in self.others for part in other.parts))
 
     def violation(self, fn: Values, fp: Values, *, pos: float) -> Values:
-        """By how much error profiles miss the demand.
+        """Compute by how much error profiles violate the constraint.
 
         Parameters
         ----------
@@ -272,7 +272,7 @@ class Constraint:
         return np.where(missing <= _ROUNDING, 0.0, missing)
 
     def half_plane(self, *, pos: float) -> tuple[tuple[float, float], float]:
-        """The demand, without ``others``, as ``normal·(fn, fp) <= rhs``.
+        """Return the constraint, without ``others``, as ``normal·(fn, fp) <= rhs``.
 
         Parameters
         ----------
@@ -292,7 +292,7 @@ class Constraint:
 
 
 def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None) -> Constraint | None:
-    """Constraint of a text, or the object itself.
+    """Parse a constraint given as text, or return the object itself.
 
     Parameters
     ----------
@@ -370,7 +370,7 @@ def _read_level(text: str, number: str) -> float:
 
 @dataclass(frozen=True)
 class Constrained(Metric):
-    """A metric that is to be maximised under a constraint.
+    """Metric that is maximised under a constraint.
 
     The best profile under a constraint lies anywhere on the trade-off between the two errors, so the costs are the
     generic ones of `Metric`, which sweep all of it.
@@ -403,11 +403,11 @@ class Constrained(Metric):
         return f"{self.metric.name}, {self.constraint}"
 
     def range(self, pos: float) -> tuple[float, float]:
-        """Range of the metric, see `Metric.range`."""
+        """Return the range of the metric, see `Metric.range`."""
         return self.metric.range(pos)
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
-        """Value of the metric, whether the constraint holds or not; see `Metric.value`."""
+        """Compute the metric, whether the constraint holds or not; see `Metric.value`."""
         return self.metric.value(fn, fp, pos=pos)
 
 
@@ -425,7 +425,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class Share:
-    """A metric as a share of ones among the samples that it counts: its value rises with that share.
+    """Metric as a share of ones among the samples that it counts: its value increases with that share.
 
     Attributes
     ----------
@@ -451,18 +451,18 @@ class Share:
     bottom: tuple[float, float] = (1.0, 1.0)
 
     def counts(self, *, tp: Any, fn: Any, fp: Any, tn: Any) -> tuple[Any, Any]:
-        """Numbers of ones and of counted samples, from numbers (or arrays of numbers) of the cells."""
+        """Count the ones and the counted samples, from numbers (or arrays of numbers) of the cells."""
         cells = {"tp": tp, "fn": fn, "fp": fp, "tn": tn}
         ones = sum(cells[name] for name in self.ones)
         return ones, ones + sum(cells[name] for name in self.zeros)
 
     def value(self, share: Values) -> Values:
-        """Value of the metric at a share of ones."""
+        """Compute the metric at a share of ones."""
         (n1, n0), (d1, d0), share = self.top, self.bottom, np.asarray(share, dtype=float)
         return float_or_array((n1 * share + n0 * (1.0 - share)) / (d1 * share + d0 * (1.0 - share)))
 
     def share(self, value: Values) -> Values:
-        """Share of ones at which the metric has a value; 0 or 1 for values beyond those of the metric."""
+        """Compute the share of ones at which the metric has a value; 0 or 1 for values outside its range."""
         (n1, n0), (d1, d0), value = self.top, self.bottom, np.asarray(value, dtype=float)
         gain, loss = n1 - value * d1, value * d0 - n0  # of a one above the value, and of a zero below it
         # Where one of them is negative, the value is out of reach: all samples are above it, or below.
@@ -470,7 +470,7 @@ class Share:
         return float_or_array(loss / (gain + loss))
 
     def interval(self, ones: int, trials: int, confidence: float = 0.9, *, exact: bool = False) -> tuple[float, float]:
-        """Interval of the metric's value where so many of the counted samples are ones.
+        """Compute the interval of the metric for a number of ones among the counted samples.
 
         Parameters
         ----------
@@ -501,7 +501,7 @@ class Share:
 
 
 def share_of(metric: Any) -> Share | None:
-    """The share that a metric is, ``None`` where it is none.
+    """Return the share that a metric is, or ``None`` for other metrics.
 
     Shares are F1, Jaccard, precision, recall, specificity and the other rates, accuracy, and all ratios that count
     errors of both kinds alike, such as ``Tversky(a, a)``; of several classes accuracy. F-beta of another beta counts
@@ -534,10 +534,10 @@ def share_of(metric: Any) -> Share | None:
 
 
 def terms_of(metric: Any) -> dict[str, tuple[float, float]] | None:
-    """What a sample of each cell adds to the numerator and the denominator of a metric that is a ratio of sums.
+    """List the terms that a sample of each cell adds to the numerator and the denominator of a ratio of sums.
 
-    ``None`` for other metrics, such as the G-mean and Cohen's kappa. A metric of this kind is at least t exactly where
-    the mean of ``top - t bottom`` over the samples is not negative.
+    Return ``None`` for other metrics, such as the G-mean and Cohen's kappa. A metric of this kind is at least t exactly
+    where the mean of ``top - t bottom`` over the samples is not negative.
 
     Examples
     --------
@@ -561,16 +561,16 @@ def terms_of(metric: Any) -> dict[str, tuple[float, float]] | None:
 
 
 def gains_of(terms: dict[str, tuple[float, float]], side: str, level: float) -> Array:
-    """What a sample of each cell adds to a sum that is not negative exactly where a metric keeps a level.
+    """Compute the gain of a sample of each cell; the sum of gains is >= 0 exactly where a metric keeps a level.
 
-    ``top - level bottom`` of a metric that shall be large (``">="``), minus that of one that shall be small.
+    The gain is ``top - level bottom`` for a lower bound of the metric (``">="``), and minus that for an upper bound.
     """
     sign = 1.0 if side == ">=" else -1.0
     return sign * np.array([terms[cell][0] - level * terms[cell][1] for cell in CELLS])
 
 
 def _of_ratio(metric: LinearFractional) -> dict[str, tuple[float, float]] | None:
-    """Terms of six numbers, if these are sums over samples: constants are linear in the share, the others fixed."""
+    """Express six numbers as terms of samples, if they are sums over samples; constants must be linear in the share."""
     low, middle, high = (np.array(metric.coefficients(pos)).reshape(2, 3) for pos in (0.25, 0.5, 0.75))
     slack = _SAME * np.abs(middle).max(axis=1, keepdims=True)
     if (np.abs(low + high - 2.0 * middle) > slack).any() or (np.abs(high - low)[:, 1:] > slack).any():
@@ -592,10 +592,10 @@ ANSWERS = ("negative", "review", "positive")
 
 @dataclass(frozen=True)
 class Review:
-    """What a review costs, and how many rows can be reviewed.
+    """Cost of a review, and the number of rows that can be reviewed.
 
-    As ``review`` of `csf.CostSearch` it has `csf.CostSearch.decide` answer each row with what costs least on average:
-    "negative", "review" or "positive" [1]_.
+    With it as ``review`` of `csf.CostSearch`, `csf.CostSearch.decide` chooses the answer with the smallest expected
+    cost for each row: "negative", "review" or "positive" [1]_.
 
     Parameters
     ----------
@@ -650,12 +650,12 @@ class Review:
 
     @property
     def only_limits(self) -> bool:
-        """Whether rows are reviewed for the limits on wrong answers alone."""
+        """True where rows are reviewed only because of the limits on wrong answers."""
         return not self.cost and self.at_most is None
 
     @property
     def limits(self) -> dict[str, Any]:
-        """Largest share of wrong answers, of each answer that has one."""
+        """Largest share of wrong answers, for each answer that has a limit."""
         if self.wrong is None or isinstance(self.wrong, Mapping):
             return dict(self.wrong or {})
         return dict.fromkeys(ANSWERS[::2], self.wrong)

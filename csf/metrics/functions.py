@@ -1,4 +1,4 @@
-"""Metrics that are given as functions of labels, ``f(y_true, y_pred, sample_weight=...)``, or as scorers of these."""
+"""Metrics given as functions of labels, ``f(y_true, y_pred, sample_weight=...)``, or as scorers of these."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _INSIDE, _CLOSE = np.array([0.05, 0.2, 0.4, 0.65, 0.9]), 1e-10
 
 @dataclass(frozen=True, eq=False)
 class LabelFunction:
-    """A function of labels as a function of the confusion matrix: each cell is one row, and its share the weight.
+    """Function of labels as a function of the confusion matrix: each cell is one row, with its share as weight.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ class LabelFunction:
     sign: float = 1.0
 
     def __call__(self, confusion: Array) -> float:
-        """Value on one confusion matrix."""
+        """Compute the value on one confusion matrix."""
         codes = np.arange(len(confusion))
         truth, found = np.repeat(codes, codes.size), np.tile(codes, codes.size)
         return self.of(truth, found, np.ravel(confusion))
 
     def of(self, truth: Array, found: Array, weight: Array) -> float:
-        """Value on weighted rows; functions that warn of a class that nobody predicts are not repeated."""
+        """Compute the value on weighted rows; warnings about classes that nobody predicts are suppressed."""
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
             return self.sign * self.function(truth, found, sample_weight=weight)
@@ -70,7 +70,7 @@ class LabelFunction:
 
 @dataclass(frozen=True, eq=False)
 class _ByValues(Metric):
-    """A function of labels that a few of its values say all of.
+    """Function of labels that is determined by a few of its values.
 
     Parameters
     ----------
@@ -86,28 +86,28 @@ class _ByValues(Metric):
         return self.metric.name
 
     def range(self, pos: float) -> tuple[float, float]:
-        """From everything wrong to everything right, see `Metric.range`."""
+        """Return the values with all predictions wrong and with all right, see `Metric.range`."""
         return self.metric.range(pos)
 
 
 class RatioOfLabels(_ByValues, LinearFractional):
-    """A function of labels that is a ratio of two affine functions of the errors, by its values."""
+    """Function of labels that is a ratio of two affine functions of the errors, determined by its values."""
 
     def coefficients(self, pos: float) -> Coefficients:
-        """The six numbers that give the function's values, see `LinearFractional.coefficients`."""
+        """Fit the six numbers to the function's values, see `LinearFractional.coefficients`."""
         top, bottom = _polynomials(self.metric, pos, 1)
         units = np.array([1.0, pos, 1.0 - pos])
         return Coefficients(*(top / units).tolist(), *(bottom / units).tolist())
 
 
 class QuotientOfLabels(_ByValues):
-    """A function of labels that is a quotient of squares of the errors, such as the mean of two ratios, by its values.
+    """Function of labels that is a ratio of quadratic functions of the errors, such as the mean of two ratios.
 
-    The function is asked for single values, and where the quotient is 0 / 0.
+    The function itself computes single values, and values where the ratio is 0 / 0.
     """
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
-        """Value of the function, see `Metric.value`."""
+        """Compute the value of the function, see `Metric.value`."""
         fn, fp = np.broadcast_arrays(np.asarray(fn, dtype=float), np.asarray(fp, dtype=float))
         if fn.size == 1:
             return self.metric.value(fn, fp, pos=pos)
@@ -123,7 +123,7 @@ class QuotientOfLabels(_ByValues):
 
 @lru_cache(maxsize=4096)
 def _polynomials(metric: Metric, pos: float, degree: int) -> tuple[Array, Array]:
-    """Numerator and denominator by values inside the box of errors; the mean of the denominator is 1 there."""
+    """Fit numerator and denominator to values inside the box of errors, where the denominator has mean 1."""
     u, v = (part.ravel() for part in np.meshgrid(_INSIDE, _INSIDE))
     value, terms = np.asarray(metric.value(u * pos, v * (1.0 - pos), pos=pos)), _terms(u, v, degree)
     # value * bottom = top everywhere: the one combination of columns that is 0.
@@ -134,13 +134,13 @@ def _polynomials(metric: Metric, pos: float, degree: int) -> tuple[Array, Array]
 
 
 def _terms(u: Array, v: Array, degree: int) -> Array:
-    """Powers of errors in parts of their class, up to a degree."""
+    """Compute the powers of errors, as shares of their class, up to a degree."""
     terms = [np.ones(u.shape), u, v]
     return np.stack(terms if degree == 1 else [*terms, u * u, u * v, v * v], axis=-1)
 
 
 def _read_off(given: OfTwoClasses) -> Metric:
-    """The function by a few of its values, where these say all of it; else the function itself."""
+    """Determine the function by a few of its values where that is exact; else return it unchanged."""
     for metric in (RatioOfLabels(given), QuotientOfLabels(given)):
         for pos in _POSITIVES:
             fn, fp = _errors(pos)
@@ -154,7 +154,7 @@ def _read_off(given: OfTwoClasses) -> Metric:
 
 
 def _errors(pos: float) -> tuple[Array, Array]:
-    """Shares of false negatives and of false positives over all that they can be."""
+    """Return shares of false negatives and of false positives over their full ranges."""
     fn, fp = np.meshgrid(pos * np.array(_SHARES), (1.0 - pos) * np.array(_SHARES))
     return fn.ravel(), fp.ravel()
 
@@ -163,9 +163,9 @@ def _errors(pos: float) -> tuple[Array, Array]:
 
 
 def metric_of_function(function: Any, name: str, known: Iterable[Metric]) -> Metric:
-    """Metric of two classes of a function of labels: a known one that has its values, a ratio, or the function itself.
+    """Find the binary metric of a function of labels: a known one with its values, a ratio, or the function itself.
 
-    Values of known metrics and of ratios take no call of the function, which a search would make a million times.
+    Known metrics and ratios are computed without a call of the function, of which a search would make a million.
     """
     given = OfTwoClasses(_read(function, name, 2))
     grids = [(*_errors(pos), pos) for pos in _POSITIVES]
@@ -183,7 +183,7 @@ def metric_of_function(function: Any, name: str, known: Iterable[Metric]) -> Met
 
 
 def confusion_of_function(function: Any, name: str, known: Iterable[ConfusionMetric]) -> ConfusionMetric:
-    """Metric of any number of classes of a function of labels: a known one that has its values, or the function."""
+    """Find the metric of a function of labels for any number of classes: a known metric, or the function itself."""
     given, rng = _read(function, name, 3), np.random.default_rng(0)
     tables = [rng.dirichlet(np.full(n * n, 0.7), 4).reshape(4, n, n) for n in (3, 4)]
     for n_classes, only in ((3, 0), (4, 2)):  # rules that predict one class alone
@@ -205,7 +205,7 @@ _LABELS = {
 
 
 def _read(function: Any, name: str, n_classes: int) -> ConfusionFunction:
-    """A function or scorer as a metric of the confusion matrix; an error where it is none."""
+    """Read a function or scorer as a metric of the confusion matrix; raise an error for anything else."""
     parts, sign = scorer_parts(function), 1.0
     if parts is not None:
         if parts.response != "predict":
@@ -234,7 +234,7 @@ def _read(function: Any, name: str, n_classes: int) -> ConfusionFunction:
 
 
 def _arguments(function: Any, name: str) -> dict[str, Any]:
-    """Arguments of a function by their defaults; an error where they are not those of a function of labels."""
+    """Read the defaults of a function's arguments; raise an error where it is no function of labels."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some compiled functions do not tell
@@ -258,7 +258,7 @@ def _arguments(function: Any, name: str) -> dict[str, Any]:
 
 
 def _check_counts(function: LabelFunction, name: str, n_classes: int) -> None:
-    """Raise an error unless a function of labels depends on nothing but the shares of its confusion matrix."""
+    """Raise an error unless a function of labels depends only on the shares of its confusion matrix."""
     # More of the right decisions than of others: no mean of all rows is that of the cells, where weights are left out.
     counts = (np.arange(n_classes**2) % 3 + 1).reshape(n_classes, -1) + np.diag(np.arange(n_classes) + 4)
     counts = counts.ravel()

@@ -1,4 +1,4 @@
-"""Error profiles: counts and predictions become proportions and rates here and nowhere else; and hulls of profiles."""
+"""Error profiles: the only place where counts and predictions become proportions and rates; and hulls of profiles."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class ErrorProfile:
 
     @classmethod
     def from_counts(cls, *, tp: float, fp: float, fn: float, tn: float) -> Self:
-        """Profile of a confusion table.
+        """Compute the profile of a confusion table.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class ErrorProfile:
 
     @classmethod
     def from_rates(cls, *, tpr: float, tnr: float, pos: float) -> Self:
-        """Profile with given true positive and true negative rates.
+        """Compute the profile with given true positive and true negative rates.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class ErrorProfile:
     def from_predictions(
         cls, y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Label = None
     ) -> Self:
-        """Profile of predicted labels.
+        """Compute the profile of predicted labels.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class ErrorProfile:
     def from_classes(
         cls, y_true: ArrayLike, y_pred: ArrayLike, *, null_class: Label, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Profile of predicted classes where one class means that there is nothing to find.
+        """Compute the profile of predicted classes where one class is the null class.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class ErrorProfile:
 
     @classmethod
     def from_masks(cls, is_pos: BoolArray, predicted_pos: BoolArray, *, sample_weight: Array | None = None) -> Self:
-        """Profile of boolean arrays that are known to be valid.
+        """Compute the profile of boolean arrays that are known to be valid.
 
         Parameters
         ----------
@@ -310,7 +310,7 @@ _LARGEST = 1e150
 
 
 class Hull:
-    """Lower-left convex hull of error profiles: everything that can be cheapest for some costs >= 0.
+    """Lower-left convex hull of error profiles: all profiles that are cheapest for some costs >= 0.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ class Hull:
         return f"Hull({self.points.tolist()})"
 
     def cheapest(self, c_fn: Values, c_fp: Values) -> Values:
-        """Smallest weighted error ``c_fn fn + c_fp fp`` of the known profiles.
+        """Find the smallest weighted error ``c_fn fn + c_fp fp`` of the known profiles.
 
         Parameters
         ----------
@@ -377,7 +377,7 @@ class Hull:
 
     @staticmethod
     def union(hulls: Sequence[Hull]) -> Hull:
-        """Hull of several hulls together.
+        """Compute the hull of several hulls together.
 
         Parameters
         ----------
@@ -405,7 +405,7 @@ class Hull:
 
     @staticmethod
     def mean(hulls: Sequence[Hull], shares: Sequence[float] | Array) -> Hull:
-        """Hull of the weighted means of profiles, one taken from each hull: what folds know together.
+        """Compute the hull of the weighted means of profiles, one from each hull, such as those of folds.
 
         Parameters
         ----------
@@ -436,7 +436,7 @@ _LOCK = Lock()  # searches may run in several threads
 
 
 def _lower_left(points: Array) -> Array:
-    """Vertices of the lower-left hull, by increasing fn."""
+    """Find the vertices of the lower-left hull, by increasing fn."""
     points = points[np.lexsort((points[:, 1], points[:, 0]))]
     # A profile that is nowhere below all earlier ones is dominated.
     lowest = np.minimum.accumulate(points[:, 1])
@@ -448,7 +448,7 @@ def _lower_left(points: Array) -> Array:
 
 
 def _is_convex(points):
-    """Whether all points are corners: loading a hull from a file compiles nothing then."""
+    """Check that all points are vertices; not compiled, so that a hull can be loaded from a file without numba."""
     before, at, after = points[:-2], points[1:-1], points[2:]
     into, over = at - before, after - before
     return bool((into[:, 0] * over[:, 1] > into[:, 1] * over[:, 0]).all())
@@ -456,7 +456,7 @@ def _is_convex(points):
 
 @njit(cache=True, nogil=True)
 def hull_cuts(fn: Array, fp: Array) -> IntArray:
-    """Cuts on the lower-left convex hull, by decreasing ``fn``, without corners within rounding of an edge."""
+    """Find the vertices of the lower-left convex hull, by decreasing ``fn``, but none within rounding of an edge."""
     first, end = 0, fn.shape[0] - 1
     largest_fn, largest_fp = fn[first], fp[end]
     while first < end and fp[first + 1] == fp[first]:

@@ -182,7 +182,7 @@ _F_OF_CLASSES = re.compile(F_BETA.pattern + "_(macro|micro|weighted)")
 
 
 def get_metric(metric: MetricLike) -> Metric:
-    """Metric object of a name, or the object itself.
+    """Look up the metric of a name, or return the object itself.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _check_direction(metric: Metric | ConfusionMetric) -> None:
 
 
 def get_quantity(metric: MetricLike) -> Metric:
-    """As `get_metric`, also what is not maximised: rates and costs of which less is better, or neither."""
+    """Look up a quantity as `get_metric` does; also rates and costs that are minimised, or neither."""
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, ConfusionMetric):
@@ -266,20 +266,20 @@ def get_quantity(metric: MetricLike) -> Metric:
 
 
 def for_classes(metric: Any, classes: Array) -> Any:
-    """A metric with its costs in the order of classes; others as they are."""
+    """Put the costs of a metric in the order of the classes; return other metrics unchanged."""
     if isinstance(metric, OfTwoClasses) and isinstance(metric.confusion, CostMatrix):
         return OfTwoClasses(metric.confusion.for_classes(classes))
     return metric.for_classes(classes) if isinstance(metric, CostMatrix) else metric
 
 
 def metric_of(search: Any) -> Any:
-    """The metric of a fitted search, with its costs in the order of the classes."""
+    """Return the metric of a fitted search, with its costs in the order of the classes."""
     null = getattr(search, "null_class_", None)
     return for_classes(search.metric, search.classes_ if null is None else np.array([null, search.pos_label_], object))
 
 
 def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
-    """Metric of any number of classes, of a name or of an object.
+    """Look up the metric of any number of classes, from a name or an object.
 
     Parameters
     ----------
@@ -343,12 +343,12 @@ def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
 
 
 def _is_function(metric: Any) -> bool:
-    """Whether a metric is a function of labels, or a scorer; classes are none, and a metric is no function."""
+    """Check whether a metric is a function of labels or a scorer; classes and metric objects are neither."""
     return callable(metric) and not isinstance(metric, type | Metric | ConfusionMetric)
 
 
 def _once(read: Any, function: Any) -> Any:
-    """What is read of a function: once, however often a search asks for its metric, where it can be remembered."""
+    """Read a function of labels, once if it is hashable, however often a search needs its metric."""
     try:
         hash(function)
     except TypeError:
@@ -358,7 +358,7 @@ def _once(read: Any, function: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _two_classes_of(function: Any) -> Metric:
-    """Metric of two classes of a function of labels."""
+    """Build the binary metric of a function of labels."""
     name = _name_of_function(function)
     of_classes = [OfTwoClasses(make()) for make in CONFUSION_METRICS.values()]
     known = [_of_two_classes(name), *(make() for make in METRICS.values()), *of_classes]
@@ -367,14 +367,14 @@ def _two_classes_of(function: Any) -> Metric:
 
 @lru_cache(maxsize=64)
 def _classes_of(function: Any) -> ConfusionMetric:
-    """Metric of any number of classes of a function of labels."""
+    """Build the metric of any number of classes of a function of labels."""
     name = _name_of_function(function)
     known = [_of_classes(name), *(make() for make in CONFUSION_METRICS.values())]
     return confusion_of_function(function, name, [metric for metric in known if metric is not None])
 
 
 def _name_of_function(function: Any) -> str:
-    """Name of a function of labels; a ValueError where it judges what no threshold changes."""
+    """Return the name of a function of labels; raise a ValueError where no threshold changes what it measures."""
     name = _name_of(function)
     if what := _unchanged(name):
         raise ValueError(f"metric must be one of labels{what}")
@@ -382,12 +382,12 @@ def _name_of_function(function: Any) -> str:
 
 
 def _of_two_classes(name: str) -> Metric | None:
-    """Metric of two classes of a name, if there is one."""
+    """Look up the binary metric of a name, or return ``None``."""
     return METRICS[name]() if name in METRICS else f_beta_of(name)
 
 
 def _of_classes(name: str) -> ConfusionMetric | None:
-    """Metric of any number of classes of a name, if there is one."""
+    """Look up the metric of any number of classes of a name, or return ``None``."""
     if name in CONFUSION_METRICS:
         return CONFUSION_METRICS[name]()
     match = _F_OF_CLASSES.fullmatch(name)
@@ -397,7 +397,7 @@ def _of_classes(name: str) -> ConfusionMetric | None:
 
 
 def _name_of(function: Any) -> str:
-    """Name of a function or scorer of scikit-learn, as its names of scorers are made; empty where it has none."""
+    """Derive the name of a function or scorer of scikit-learn, as in its list of scorers; empty where it has none."""
     parts = scorer_parts(function)
     if isinstance(function, partial):
         options, function = function.keywords, function.func
@@ -413,7 +413,7 @@ def _name_of(function: Any) -> str:
 
 
 def _hint(name: str) -> str:
-    """What to use instead of a name that is none here."""
+    """Suggest a replacement for a name that is unknown here."""
     if not name:
         return ""
     if what := _unchanged(name):
@@ -429,7 +429,7 @@ def _hint(name: str) -> str:
 
 
 def _unchanged(name: str) -> str:
-    """What a metric judges that no threshold changes, and what to do instead; empty for others."""
+    """Explain that no threshold changes a metric, and what to do instead; return "" for other metrics."""
     own = name.removeprefix("neg_")
     for kind, (what, words) in _UNCHANGED.items():
         if any(word in own for word in words):
@@ -441,13 +441,13 @@ def _unchanged(name: str) -> str:
 
 
 def aim(metric: MetricLike, constraint: Any) -> Metric:
-    """The metric itself where there is no constraint."""
+    """Combine a metric with its constraint; return the metric itself where there is none."""
     metric, constraint = get_metric(metric), get_constraint(constraint)
     return metric if constraint is None else Constrained(metric, constraint)
 
 
 def aim_of(search: Estimator) -> Metric:
-    """What a search maximises, or anything else that has a metric and maybe a constraint."""
+    """Return the metric of a search or a similar object, under its constraint if it has one."""
     return aim(search.metric, getattr(search, "constraint", None))
 
 
@@ -459,7 +459,7 @@ AVERAGES = ("macro", "micro", "samples", "weighted")
 
 @dataclass(frozen=True)
 class LabelMetric:
-    """A metric of two classes, averaged over several labels.
+    """Metric of two classes, averaged over several labels.
 
     Parameters
     ----------
@@ -496,13 +496,13 @@ class LabelMetric:
 
     @property
     def of_one(self) -> Metric:
-        """The metric that is averaged."""
+        """Metric that is averaged."""
         assert isinstance(self.metric, Metric), "names were read"
         return self.metric
 
     @property
     def beta(self) -> float:
-        """Of F-beta."""
+        """Beta of the F-beta score."""
         assert isinstance(self.metric, FBeta), "the mean over samples is of no other"
         return self.metric.beta
 
@@ -512,7 +512,7 @@ class LabelMetric:
         return f"{self.of_one.name}_{self.average}"
 
     def of(self, y_true: Array, y_pred: Array, sample_weight: Array | None = None) -> float:
-        """Value of predicted labels.
+        """Compute the metric on predicted labels.
 
         Parameters
         ----------
@@ -535,14 +535,14 @@ class LabelMetric:
         return float(self.of_tables(np.moveaxis(np.array(tables), 2, 0)))
 
     def of_samples(self, truth: BoolArray, found: BoolArray) -> Array:
-        """F-beta of the labels of each sample."""
+        """Compute the F-beta of the labels of each sample."""
         hits, missed, wrong = (cell.sum(axis=1) for cell in (truth & found, truth & ~found, ~truth & found))
         return _f_beta(hits, missed, wrong, self.beta, empty=1.0)
 
     def of_tables(self, tables: Array) -> Array:
-        """Mean over labels, or value of all together, of confusion matrices of shape (..., n_labels, 2, 2).
+        """Average confusion matrices of shape (..., n_labels, 2, 2) over labels, or compute the metric of their sum.
 
-        A label of one class has an F-beta, which needs no other; other metrics leave it out.
+        F-beta is defined for labels of one class; other metrics leave these out.
         """
         tables = tables.sum(axis=-3, keepdims=True) if self.average == "micro" else tables
         if isinstance(self.metric, FBeta):
@@ -558,7 +558,7 @@ class LabelMetric:
 
 
 def values_of_tables(metric: Metric, tables: Array) -> Array:
-    """Metric of confusion matrices (..., 2, 2), the positive class last; NaN where one class has no samples."""
+    """Compute the metric of confusion matrices (..., 2, 2), positive class last; NaN where a class has no samples."""
     known = tables.sum(axis=-1).all(axis=-1)
     values = np.full(known.shape, np.nan)
     (tn, fp), (fn, tp) = np.moveaxis(tables[known], (-2, -1), (0, 1))
@@ -580,14 +580,14 @@ def _of_counts(metric: Metric, tp: float, fp: float, fn: float, tn: float) -> fl
 
 
 def _f_beta(tp: Any, fn: Any, fp: Any, beta: float, *, empty: float) -> Array:
-    """F-beta of numbers of found, missed and wrong ones; ``empty`` where there are none of any."""
+    """Compute F-beta from true positives, false negatives and false positives; ``empty`` where all are 0."""
     b = 1.0 + beta**2
     total = np.asarray(b * tp + (b - 1.0) * fn + fp, dtype=float)
     return np.divide(b * tp, total, out=np.full(total.shape, empty), where=total > 0)
 
 
 def get_label_metric(metric: Any) -> LabelMetric:
-    """Metric of several labels of a name, or the object itself.
+    """Look up the metric of several labels of a name, or return the object itself.
 
     Parameters
     ----------
@@ -624,12 +624,12 @@ def get_label_metric(metric: Any) -> LabelMetric:
 
 
 def is_label_metric(metric: Any) -> bool:
-    """Whether a metric says how it is averaged over labels."""
+    """Check whether a metric includes an average over labels."""
     return isinstance(metric, LabelMetric) or _parts(metric)[2] in AVERAGES
 
 
 def _parts(metric: Any) -> tuple[Any, str, str]:
-    """Name of a metric, of what is averaged, and of the average."""
+    """Split the name of a metric into the name, the averaged metric and the average."""
     # Averages over classes, which objects of that name are, are averages over labels here.
     name = metric if isinstance(metric, str) else getattr(metric, "name", None)
     base, _, average = name.rpartition("_") if isinstance(name, str) else ("", "", "")

@@ -1,4 +1,4 @@
-"""Costs of each row in the user's own units: what the four outcomes of a decision cost, and what decisions come to."""
+"""Costs of each row in the user's own units: costs of the four outcomes of a decision, and the total of decisions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ Source: TypeAlias = "float | str | Column | Callable[[Any], ArrayLike] | None"
 
 @dataclass(frozen=True, eq=False)
 class CostTable:
-    """What the four outcomes cost in each row.
+    """Costs of the four outcomes in each row.
 
     Parameters
     ----------
@@ -74,20 +74,20 @@ class CostTable:
 
     @property
     def gain(self) -> Array:
-        """What the answer "positive" saves in a row that is positive."""
+        """Saving by the answer "positive" in a row that is positive."""
         return _difference(self.fn, self.tp)
 
     @property
     def loss(self) -> Array:
-        """What the answer "positive" costs in a row that is negative."""
+        """Cost of the answer "positive" in a row that is negative."""
         return _difference(self.fp, self.tn)
 
     @property
     def shift(self) -> Array:
-        """log(gain / loss): a row is worth the answer "positive" where its log-odds plus this are at least 0.
+        """Logarithm of gain / loss: the answer "positive" pays where a row's log-odds plus this are at least 0.
 
-        It is +inf where "positive" is the cheaper answer whatever the truth is, and -inf where "negative" is; rows in
-        which both answers cost the same are answered "negative".
+        It is +inf where "positive" is the cheaper answer for either class, and -inf where "negative" is; rows in which
+        both answers cost the same are answered "negative".
         """
         gain, loss = self.gain, self.loss
         weighs = (gain > 0.0) & (loss > 0.0)
@@ -97,24 +97,24 @@ class CostTable:
         return np.where(weighs, shift, certain)
 
     def stakes(self, is_pos: BoolArray) -> Array:
-        """What the answer "positive" costs in each row beyond "negative", less than 0 where it is the right one."""
+        """Compute the cost of "positive" minus that of "negative" in each row; below 0 where "positive" is right."""
         return np.where(is_pos, -self.gain, self.loss)
 
     def expected_gain(self, proba: Array) -> Array:
-        """What the answer "positive" saves in each row on average, beside "negative"; rows have probabilities."""
+        """Compute the expected saving of the answer "positive" over "negative" in each row, given its probability."""
         return _rounded(_difference(proba * self.gain, (1.0 - proba) * self.loss, _SAME))
 
     def expected_costs(self, proba: Array, cost: float, error: float) -> tuple[Array, Array, Array]:
-        """What "negative", a review and "positive" cost on average in each row, beyond the right answer."""
+        """Compute the expected cost of "negative", a review and "positive" in each row, beyond the right answer."""
         negative, positive = proba * self.gain, (1.0 - proba) * self.loss
         return _rounded(negative), _rounded(cost + error * (negative + positive)), _rounded(positive)
 
     def answers(self, is_pos: BoolArray) -> tuple[Array, Array]:
-        """What the answers "negative" and "positive" cost in each row."""
+        """Return the costs of the answers "negative" and "positive" in each row."""
         return np.where(is_pos, self.fn, self.tn), np.where(is_pos, self.tp, self.fp)
 
     def take(self, at: IntArray) -> CostTable:
-        """The table of some rows."""
+        """Select rows of the table."""
         return CostTable(*(getattr(self, each.name)[at] for each in fields(self)))
 
 
@@ -123,23 +123,23 @@ _SAME = 2.0**-33
 
 
 def _rounded(values: Array) -> Array:
-    """Numbers to ten digits: equal ones stay equal where all are in another unit."""
+    """Round numbers to ten digits, so that equal ones stay equal in another unit."""
     digits, exponent = np.frexp(values)
     return np.ldexp(np.rint(digits / _SAME) * _SAME, exponent)
 
 
 def _difference(first: Array, second: Array, noise: float = NOISE) -> Array:
-    """First minus second numbers; 0 where rounding of what both have in common can be all of it."""
+    """Subtract the second numbers from the first; 0 where the difference may be rounding error."""
     difference = first - second
     return np.where(np.abs(difference) > noise * np.maximum(np.abs(first), np.abs(second)), difference, 0.0)
 
 
 @dataclass(frozen=True)
 class RowCosts:
-    """What errors cost, in the user's own units, with a cost of its own for each row.
+    """Costs of errors in the user's own units, different for each row.
 
-    As ``metric`` of `csf.CostSearch` it has each row answered by its own costs: "positive" where that is the smaller
-    expected cost [1]_. The answer of a row depends on its costs and on its probability of being positive.
+    With it as ``metric`` of `csf.CostSearch`, each row is answered by its own costs: "positive" where that has the
+    smaller expected cost [1]_. The answer depends on the row's costs and on its probability of being positive.
 
     Parameters
     ----------
@@ -206,17 +206,17 @@ class RowCosts:
         return {"savings": "savings", "cost": "cost per row (negative)", "benefit": "benefit per row"}[self.measure]
 
     def needs(self, given: Mapping[str, Any]) -> list[str]:
-        """Arguments that have to be given with the samples, and are not."""
+        """List the arguments that have to be given with the samples, and are missing."""
         arguments = [f"{name}_cost" for name in OUTCOMES if getattr(self, name) is None]
         return [argument for argument in arguments if given.get(argument) is None]
 
     def remembering(self, given: Mapping[str, Any]) -> Self:
-        """The same costs with the numbers that were given for all rows, which hold for other rows too."""
+        """Return the same costs with the numbers that were given for all rows, which hold for other rows too."""
         numbers = {name: given.get(f"{name}_cost") for name in OUTCOMES}
         return replace(self, **{name: float(each) for name, each in numbers.items() if isinstance(each, Real)})
 
     def table(self, X: Samples | None, *, n_rows: int | None = None, **given: Any) -> CostTable:
-        """Costs of each row.
+        """Compute the costs of each row.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class RowCosts:
         return table
 
     def check_stakes(self, table: CostTable, is_pos: BoolArray, weight: Array | None = None) -> None:
-        """A ValueError where nothing is to be decided, or saved, in rows that have a weight."""
+        """Raise a ValueError where there is nothing to decide, or to save, in rows with a weight."""
         stakes = table.stakes(is_pos) if weight is None else table.stakes(is_pos)[weight > 0.0]
         negative, positive = _totals(table, is_pos, np.ones(is_pos.size) if weight is None else weight)
         if not ((stakes > 0.0).any() and (stakes < 0.0).any()):
@@ -278,7 +278,7 @@ class RowCosts:
             )
 
     def _column(self, name: str, given: Any, X: Samples, n_rows: int) -> Array:
-        """One of the four costs of each row, checked."""
+        """Read one of the four costs of each row and check it."""
         source = getattr(self, name) if given is None else given
         shown = getattr(source, "__name__", None) or repr(source)
         title = f"{name}_cost" if given is not None else f"{name}={shown} of the metric"
@@ -309,7 +309,7 @@ class RowCosts:
         return values
 
     def value(self, paid: Any, negative: Any, positive: Any, n_rows: Any) -> Any:
-        """Value of decisions.
+        """Compute the value of decisions.
 
         Parameters
         ----------
@@ -344,7 +344,7 @@ class RowCosts:
         pos_label: Label = None,
         **given: Any,
     ) -> float:
-        """Value of predicted labels.
+        """Compute the value of predicted labels.
 
         Parameters
         ----------
@@ -378,18 +378,18 @@ class RowCosts:
         return self.value_of(table, is_pos, predicted == positive, check_weights(sample_weight, is_pos.size))
 
     def value_of(self, table: CostTable, is_pos: BoolArray, found: Array, weight: Array | None) -> float:
-        """Value of decisions about rows with these costs, or of the share of each row that is found."""
+        """Compute the value of decisions about rows with these costs; decisions may be shares of a row."""
         weight = np.ones(is_pos.size) if weight is None else weight
         return self.value(weight @ paid(*table.answers(is_pos), found), *_totals(table, is_pos, weight), weight.sum())
 
 
 def paid(negative: Array, positive: Array, found: Array) -> Array:
-    """What is paid for rows, or for the share of each one that is found."""
+    """Compute the cost of rows, or of the share of each that is predicted positive."""
     return found * positive + (1.0 - found) * negative
 
 
 def _totals(table: CostTable, is_pos: BoolArray, weight: Array) -> tuple[float, float]:
-    """What both answers to all rows cost; a ValueError where no float holds it."""
+    """Sum the costs of both answers to all rows; raise a ValueError on overflow."""
     with np.errstate(over="ignore"):
         negative, positive = (float(weight @ each) for each in table.answers(is_pos))
     if not np.isfinite(negative + positive):
@@ -401,7 +401,7 @@ _OTHER = {"fn": "tp", "tp": "fn", "fp": "tn", "tn": "fp"}
 
 
 def _of_column(X: Samples, source: str | Column, title: str) -> Array:
-    """Values of a column of X."""
+    """Read the values of a column of X."""
     columns = getattr(X, "columns", None)
     if isinstance(source, str) and (columns is None or source not in list(columns)):
         known = "no names" if columns is None else f"the columns {list(columns)}{did_you_mean(source, columns)}"
@@ -419,7 +419,7 @@ def _of_column(X: Samples, source: str | Column, title: str) -> Array:
 
 
 def row_costs(metric: Any) -> RowCosts | None:
-    """Costs of rows that are searched by name or as an object; ``None`` where another metric is."""
+    """Return the costs of rows that a metric name or object stands for; ``None`` for other metrics."""
     if isinstance(metric, RowCosts):
         return metric
     return RowCosts(measure=metric) if isinstance(metric, str) and metric in MEASURES else None

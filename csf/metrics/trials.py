@@ -1,4 +1,4 @@
-"""Records of trials: what was trained with which class costs, and what came of it."""
+"""Records of trials: training setting, class costs and results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Matrix = tuple[tuple[float, ...], ...]
 
 
 class _Cut(Protocol):
-    """A threshold and what it achieves, see `csf.thresholding.Cut`."""
+    """Threshold and its results, see `csf.thresholding.Cut`."""
 
     @property
     def threshold(self) -> float: ...
@@ -132,11 +132,11 @@ class Trial:
 
     @property
     def feasible(self) -> bool:
-        """Whether the constraint, if any, holds."""
+        """True where the constraint, if any, holds."""
         return self.violation == 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists, ready for JSON.
+        """Convert the trial to plain numbers, strings and lists, ready for JSON.
 
         Returns
         -------
@@ -156,7 +156,7 @@ class Trial:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Self:
-        """Trial of a dict made by `to_dict`.
+        """Create a trial from a dict made by `to_dict`.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class Trial:
 
 
 class OutcomeFields(TypedDict):
-    """Fields of a `Trial` that say what its model does on one data set; see there."""
+    """Fields of a `Trial` that describe its model on one data set; see there."""
 
     profile: ErrorProfile
     value: float
@@ -225,7 +225,7 @@ class FailedFields(TypedDict):
 
 
 def same_costs(costs: Costs, others: Costs) -> bool:
-    """Whether two pairs of costs are in the same ratio."""
+    """Check whether two pairs of costs have the same ratio."""
     (c_fn, c_fp), (a_fn, a_fp) = costs, others
     return abs(c_fn * a_fp - c_fp * a_fn) <= 1e-6 * (c_fn * a_fp + c_fp * a_fn)
 
@@ -242,7 +242,7 @@ def check_share(profile: ErrorProfile, pos: float) -> None:
 def outcome(
     metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: _Cut | None = None
 ) -> OutcomeFields:
-    """Fields of a complete `Trial` whose model was evaluated on one data set.
+    """Build the fields of a complete `Trial` whose model was evaluated on one data set.
 
     Parameters
     ----------
@@ -285,13 +285,13 @@ def outcome(
 
 
 def known_hull(profile: ErrorProfile, curve: _Curve | None) -> Hull:
-    """Hull of a model's own decision and all thresholds on its score (``None`` for no score)."""
+    """Compute the hull of a model's own decision and all thresholds on its score (``None`` for no score)."""
     points = [[(profile.fn, profile.fp)]]
     return Hull(np.concatenate(points if curve is None else [*points, curve.lower_hull()]))
 
 
 def best_trial(trials: Sequence[Trial]) -> Trial | None:
-    """Complete trial that wins: the smallest violation, then the largest score, then the earliest."""
+    """Choose the complete trial with the smallest violation, then the largest score, then the smallest number."""
     complete = [trial for trial in trials if trial.state == "complete"]
 
     def place(trial: Trial) -> tuple[float, ...]:
@@ -301,15 +301,16 @@ def best_trial(trials: Sequence[Trial]) -> Trial | None:
 
 
 def _score(trial: Trial) -> float:
-    """Score of a complete trial."""
+    """Return the score of a complete trial."""
     assert trial.score is not None, "a complete trial has a score"
     return trial.score
 
 
 def gap(trials: Sequence[Trial], bound: float) -> float | None:
-    """Upper bound minus the best value that the trials attain, not below 0; ``None`` without one.
+    """Subtract the best value of the trials from the upper bound, at least 0; ``None`` without a bound or a value.
 
-    NaN where no trial satisfies the constraint: the bound is then that of classifiers of which none is known.
+    The result is NaN where no trial satisfies the constraint: the bound is then one for classifiers of which none is
+    known.
     """
     attained = [(trial.attained, trial.feasible) for trial in trials if trial.attained is not None]
     if not attained:
@@ -319,7 +320,7 @@ def gap(trials: Sequence[Trial], bound: float) -> float | None:
 
 
 def first_line(error: str) -> str:
-    """What went wrong in one line: in a traceback the kind of the last exception, with the first line of its text.
+    """Summarise an error in one line: of a traceback, the last exception with the first line of its message.
 
     Parameters
     ----------
@@ -357,9 +358,9 @@ _FILL_IN = (
 
 
 def nothing_worked(trials: Sequence[Any], *, ended: bool = False) -> Exception:
-    """Error for a search without a complete trial: the causes in a line each, a way out, then the first traceback.
+    """Build the error for a search without a complete trial: each cause in a line, a remedy, and the first traceback.
 
-    One that ``ended`` with what fails on every fold is raised from the error itself, which is not reported twice.
+    A search that ``ended`` early, as all folds failed, raises this from the error itself, which is not repeated.
     """
     errors = [trial.error for trial in trials if trial.error]
     causes = list(dict.fromkeys(map(first_line, errors))) or ["no trial was made"]

@@ -52,7 +52,7 @@ _LN2 = math.log(2.0)
 
 
 class Options(NamedTuple):
-    """Parameters as the kernels want them."""
+    """Parameters in the form of the kernels."""
 
     measure: int
     reward: int
@@ -68,7 +68,7 @@ class Options(NamedTuple):
 
 
 class AscentSteps(StepRule):
-    """Base of published steps: projected ascent on rewards at the prices of the two classes, with averaged weights."""
+    """Base of published steps: projected ascent on rewards at the costs of the two classes, with averaged weights."""
 
     def __init__(self, learner: Any, n_features: int) -> None:
         self.v, self.u = np.zeros((2, n_features + 1))
@@ -76,7 +76,7 @@ class AscentSteps(StepRule):
 
     @property
     def prices(self) -> Costs:
-        """Those of positives and of negatives."""
+        """Costs of positives and of negatives."""
         return float(self.scalars[ALPHA]), float(self.scalars[BETA])
 
     @prices.setter
@@ -89,22 +89,22 @@ class AscentSteps(StepRule):
         ascend(parts(X), y, learner.x_scale_, learner._constant(), *state)
 
     def weights(self) -> tuple[Array, Array]:
-        """The average of all steps, and the last weights."""
+        """Return the average of all steps, and the last weights."""
         s = self.scalars
         return s[P] * self.v + s[Q] * self.u, s[A] * self.v
 
     def restart(self, w: Array) -> None:
-        """Go on from these weights with an average that begins anew."""
+        """Continue from these weights with a new average."""
         self.v, self.u = w.copy(), np.zeros_like(w)
         self.scalars[[A, P, Q, SQUARED_NORM, N_STEPS]] = 1.0, 1.0, 1.0, w @ w, 0.0
 
     def n_updates(self, n_seen: int) -> int:
-        """Steps made: fewer than examples where some are left out."""
+        """Count the steps made: fewer than examples where some are left out."""
         return int(self.scalars[N_STEPS])
 
 
 def initial_scalars() -> Array:
-    """Scalars of weights that are all 0, before the first step."""
+    """Return the scalars of weights that are all 0, before the first step."""
     scalars = np.zeros(MEAN_NEG + 1)
     scalars[[A, P, Q]] = 1.0
     scalars[[ALPHA, BETA]] = 0.5
@@ -116,7 +116,7 @@ def initial_scalars() -> Array:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _reward(margin, kind):
-    """Reward of a margin, and its slope."""
+    """Compute the reward of a margin, and its slope."""
     if kind == HINGE:
         return (margin, 1.0) if margin < 1.0 else (1.0, 0.0)
     if margin >= 0.0:
@@ -172,7 +172,7 @@ def _dot(row, v):
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def square(x) -> float:
-    """Squared length."""
+    """Compute the squared length."""
     total = 0.0
     for j in range(x.shape[0]):
         total += np.float64(x[j]) * x[j]
@@ -242,7 +242,7 @@ def _project_gmean(a, b, eps):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def dual_projection(measure, a, b, eps):
-    """Nearest point of the dual region of a metric."""
+    """Find the nearest point of the dual region of a metric."""
     if measure == MIN:
         c = min(max(0.5 * (a - b + 1.0), 0.0), 1.0)
         return c, 1.0 - c
@@ -283,7 +283,7 @@ def _tangent_hmean(p, n):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def dual_tangent(measure, p, n, eps):
-    """Best duals for averages of rewards, as `csf.metrics.Concave.dual` has them."""
+    """Find the best duals for averages of rewards, as `csf.metrics.Concave.dual` does."""
     if measure == MIN:
         a = 0.5 if p == n else (1.0 if p < n else 0.0)
         return a, 1.0 - a
@@ -314,14 +314,14 @@ def _count_class(s, is_pos, pos):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _is_left_out(is_pos, pos, uniform):
-    """Whether to skip an example of the larger class, so that both classes come equally often."""
+    """Check whether to skip an example of the larger class, so that both classes come equally often."""
     own = pos if is_pos else 1.0 - pos
     return uniform * own >= 1.0 - own
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _update_dual(s, reward, is_pos, own, rate, options):
-    """One step of the duals after a reward of a class with share ``own``."""
+    """Make one step of the duals after a reward of a class with share ``own``."""
     eps = options.eps
     if options.measure == GMEAN and eps == 0.0:
         eps = 1.0 / math.sqrt(math.sqrt(s[N_STEPS] + 1.0))
@@ -346,7 +346,7 @@ def _update_dual(s, reward, is_pos, own, rate, options):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _priced_step(s, wx, is_pos, pos, options):
-    """Length of the primal step along x; the duals are updated. Both use the weights and duals before."""
+    """Compute the length of the primal step along x, and update the duals. Both use the weights and duals before."""
     own = pos if is_pos else 1.0 - pos
     rate = min(pos, 1.0 - pos) / math.sqrt(s[N_STEPS] + 1.0)
     reward, slope = _reward(wx if is_pos else -wx, options.reward)
@@ -421,7 +421,7 @@ class EarlyRows:
         self.rows, self.is_pos = [], []
 
     def keep(self, X: Samples, is_pos: BoolArray) -> None:
-        """Keep rows, while there is room."""
+        """Keep rows up to the largest number."""
         n_new = min(is_pos.size, self.most - self.n)
         if self.wanted and n_new > 0:
             new = rows(X, 0, n_new)
@@ -430,9 +430,9 @@ class EarlyRows:
             self.n += n_new
 
     def again(self, belief: Belief, n_seen: int) -> tuple[IntArray, BoolArray] | None:
-        """Bins of the posteriors that the weights give to the rows so far, and their labels.
+        """Score the rows so far by the present weights. Return the bins of their posteriors, and their labels.
 
-        None where they say nothing; beyond the last of them all are given up.
+        None where no scoring is due; after the last of them all are dropped.
         """
         if n_seen > self.most:
             self.wanted, self.rows, self.is_pos = False, [], []
@@ -455,7 +455,7 @@ _FAR = 1e4
 
 
 class LookBack:
-    """Recent scores, and when to look at them again; early rows get the scores that the weights give them now.
+    """Recent scores, with a schedule to look at them again; early rows get the scores that the present weights give.
 
     Without a belief there are no weights to score early rows with.
     """
@@ -470,7 +470,7 @@ class LookBack:
             self.early.keep(X, is_pos)
 
     def pieces(self, n_rows: int, n_seen: int) -> Iterator[slice]:
-        """Parts of the next rows, each up to where a look is due."""
+        """Yield the parts of the next rows, each up to where a look is due."""
         start = 0
         while start < n_rows:
             stop = min(n_rows, self.due - n_seen)
@@ -486,7 +486,7 @@ class LookBack:
         return True
 
     def again(self, belief: Belief | None, n_seen: int) -> tuple[IntArray, BoolArray] | None:
-        """Bins and labels of early rows as the weights score them now, which replace the counts; None without any."""
+        """Replace the counts by early rows scored with the present weights. Return their bins and labels, or None."""
         again = None if self.early is None or belief is None else self.early.again(belief, n_seen)
         if again is not None:
             self.recent.replace(*again)
@@ -494,7 +494,7 @@ class LookBack:
 
 
 class AimedSteps(BeliefSteps):
-    """A belief, and a cut and prices that follow the best value of the metric among recent examples."""
+    """Belief, with a threshold and class costs that follow the best value of the metric among recent examples."""
 
     prices: Costs
 
@@ -514,7 +514,7 @@ class AimedSteps(BeliefSteps):
 
     @property
     def cut(self) -> float:
-        """The same: a score of the threshold is positive."""
+        """Smallest score predicted positive: the threshold itself."""
         return self.threshold
 
     def meet(self, learner: AimedLearner, X: Samples, y: FloatArray) -> None:
@@ -522,7 +522,7 @@ class AimedSteps(BeliefSteps):
         self.look.keep(X, y > 0.0)
 
     def learn(self, learner: AimedLearner, X: Samples, y: FloatArray) -> None:
-        """Predict rows, then learn them, and move the aim where that is due."""
+        """Predict rows, then learn them, and update the threshold and costs where that is due."""
         for part in self.look.pieces(y.size, learner.n_seen_):
             proba, n_seen = np.empty(part.stop - part.start), learner.n_seen_ + part.stop
             believe(self.belief, X, y, learner.n_seen_ + part.start, self.pricing, proba, part.start)
@@ -539,7 +539,7 @@ class AimedSteps(BeliefSteps):
 
 
 class AimedLearner(SteppingLearner):
-    """What STAMP and SPADE share: a metric that they aim at, by its prices where it is."""
+    """Base class of STAMP and SPADE, which aim at a metric by its costs at the present value."""
 
     @property
     def threshold_(self) -> float:
@@ -556,8 +556,8 @@ class AimedLearner(SteppingLearner):
 
     @abstractmethod
     def _check_metric(self) -> Metric:
-        """The metric; raises where it is none for these steps."""
+        """Return the metric; raise where these steps do not support it."""
 
     @abstractmethod
     def _prices(self, value: float, profile: ErrorProfile) -> Costs:
-        """Prices of a false negative and a false positive, from the value and the error profile at the best cut."""
+        """Compute the costs of a false negative and a false positive, from the best threshold's value and profile."""

@@ -32,7 +32,7 @@ WEIGHT, SEEN = range(2)
 
 
 def next_due(n_seen: int, window: int | None = None) -> int:
-    """Number of examples after which what follows from the counts is worked out again: an eighth more."""
+    """Return the number of examples after which results of the counts are computed again: an eighth more."""
     return n_seen + 1 + min(n_seen, window or n_seen) // 8
 
 
@@ -50,20 +50,20 @@ class RecentScores:
         count_scores(bins, is_pos, self.counts, self.scalars, self.window)
 
     def replace(self, bins: IntArray, is_pos: BoolArray) -> None:
-        """Forget all counts, and count these."""
+        """Replace all counts by those of these posteriors."""
         self.counts[:], self.scalars[:] = 0.0, (1.0, 0.0)
         self.add(bins, is_pos)
 
     def has_both_classes(self) -> bool:
-        """Whether both classes have come."""
+        """Check whether both classes have come."""
         return bool(self.counts.any(axis=1).all())
 
     def shares(self) -> FloatArray:
-        """Share of positives by bin, which rises with the score; 0 until both classes have come."""
+        """Compute the share of positives by bin, which rises with the score; 0 until both classes have come."""
         return pooled_shares(self.counts) if self.has_both_classes() else np.zeros(_N_BINS)
 
     def best(self, metric: Metric) -> tuple[float, ErrorProfile, int] | None:
-        """Best cut for a metric."""
+        """Find the best threshold for a metric."""
         places, fp, tp = sums_above(self.counts)
         if fp[0] == 0.0 or tp[0] == 0.0:
             return None
@@ -75,20 +75,20 @@ class RecentScores:
 
 
 def posterior_at(place: int) -> float:
-    """Posterior at the lower edge of a bin; 0 at the lowest, and beyond the highest the last number below 1."""
+    """Return the posterior at the lower edge of a bin: 0 for the lowest, the last number below 1 beyond the highest."""
     if place == 0:
         return 0.0
     return _BELOW_ONE if place == _N_BINS else 1.0 / (1.0 + math.exp(_LARGEST - place * _WIDTH))
 
 
 def bins_of_scores(scores: FloatArray) -> IntArray:
-    """Bin of each score: those of posteriors, which are their log-odds."""
+    """Find the bin of each score, which is that of the posterior with these log-odds."""
     return ((scores.clip(-_LARGEST, _LARGEST) + _LARGEST) / _WIDTH).astype(np.int64).clip(0, _N_BINS - 1)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def bins_of(proba):
-    """Bin of each posterior."""
+    """Find the bin of each posterior."""
     bins = np.empty(proba.shape[0], dtype=np.int64)
     for i in range(proba.shape[0]):
         p = min(max(proba[i], 1e-12), 1.0 - 1e-12)
@@ -112,7 +112,7 @@ def count_scores(bins, is_pos, counts, s, window):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sums_above(counts):
-    """Bins where something was counted, and the place above all; negatives and positives at or above each of them."""
+    """Find the bins with counts, and the place above all; sum the negatives and positives at or above each of them."""
     n, size = counts.shape[1], 0
     for b in range(n):
         size += counts[0, b] + counts[1, b] != 0.0
@@ -127,7 +127,7 @@ def sums_above(counts):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def pooled_shares(counts):
-    """Share of positives by bin, made to rise with the score (pool adjacent violators)."""
+    """Compute the share of positives by bin, made to rise with the score (pool adjacent violators)."""
     n = counts.shape[1]
     share, pos, total, first = np.zeros(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
     size = 0
@@ -172,7 +172,7 @@ MEAN, VARIANCE, UNIT, TOUCHED = range(4)
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sigmoid(z) -> float:
-    """Probability of log-odds."""
+    """Compute the probability of log-odds."""
     if z >= 0.0:
         return 1.0 / (1.0 + math.exp(-z))
     e = math.exp(z)
@@ -181,7 +181,7 @@ def sigmoid(z) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _settle(score, reach, target):
-    """The most probable score: the root z of ``z = score + reach * (target - sigmoid(z))``."""
+    """Find the most probable score: the root z of ``z = score + reach * (target - sigmoid(z))``."""
     z = score + reach * (target - sigmoid(score))
     lo, hi = min(score, z), max(score, z)
     if reach > 4.0:
@@ -233,7 +233,7 @@ def _narrow(spread, along, factor):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _widen(spread, s, prior):
-    """Apply the factor of what is forgotten; no weight becomes less certain than it was at first.
+    """Apply the forgetting factor; no weight becomes less certain than it was at first.
 
     Rounding leaves the two halves of the matrix apart; that would grow with the factor, so they are made equal.
     """
@@ -255,7 +255,7 @@ def _widen(spread, s, prior):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _enlarge(mean, spread, gradient, scale, j, value, prior):
-    """Make ``value`` the unit of feature j: the same belief in new numbers, and the prior of the new unit."""
+    """Make ``value`` the unit of feature j: rescale the belief, and restore the prior in the new unit."""
     n = mean.shape[0]
     growth = value / scale[j] if scale[j] > 0.0 else np.inf
     scale[j] = value
@@ -281,7 +281,7 @@ def _enlarge(mean, spread, gradient, scale, j, value, prior):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _move(mean, spread, gradient, s, prior, along):
-    """Step along what has been gathered."""
+    """Make a step along the gathered gradient."""
     _widen(spread, s, prior)
     _times(spread, gradient, along)
     for j in range(mean.shape[0]):
@@ -292,7 +292,7 @@ def _move(mean, spread, gradient, s, prior, along):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along):
-    """Exact step for one example. Return the factor of its log-odds that moderates them."""
+    """Make the exact step for one example. Return the factor of its log-odds that moderates them."""
     prior, _, cost_pos, cost_neg, offset = options
     if s[SURPRISE] > 0.0:
         _move(mean, spread, gradient, s, prior, along)
@@ -313,7 +313,7 @@ def _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _gathers(score, proba, is_pos, is_early, s, options):
-    """Whether to gather an example, and the length of its gradient."""
+    """Decide whether to gather an example, and compute the length of its gradient."""
     _, window, cost_pos, cost_neg, offset = options
     if window < np.inf:
         s[INFORMATION] *= 1.0 - 1.0 / window
@@ -331,7 +331,7 @@ def _gathers(score, proba, is_pos, is_early, s, options):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _use_gathered(x, mean, spread, gradient, s, options, along):
-    """Steps of covariance and mean, where they are due."""
+    """Make the steps of covariance and mean where they are due."""
     if s[CURVATURE] * _STEPS_EACH * x.shape[0] > s[INFORMATION]:
         _widen(spread, s, options[0])
         variance = _times(spread, x, along)
@@ -390,7 +390,7 @@ def _add(gradient, step, x, row):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _forget(x, row):
-    """Make a scaled sparse row zeros again; a dense one is written over by the next."""
+    """Reset a scaled sparse row to zeros; a dense one is overwritten by the next."""
     if len(row) == 2:
         for k in range(row[0].shape[0]):
             x[column_of(row, k)] = 0.0
@@ -398,7 +398,7 @@ def _forget(x, row):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _inverse(scale):
-    """Inverses of the units. Any value exceeds a unit that is not known yet."""
+    """Invert the units; any value exceeds a unit that is not known yet."""
     out = np.empty(scale.shape[0])
     for j in range(scale.shape[0]):
         out[j] = 1.0 / scale[j] if scale[j] > 0.0 else 1.0 / _LEAST_VALUE
@@ -517,9 +517,9 @@ class Pricing(NamedTuple):
 
     @classmethod
     def of(cls, pos: float, neg: float) -> Pricing:
-        """Weights for two positive prices.
+        """Compute the weights of two positive class costs.
 
-        Their ratio is the fourth root of that of the prices, their product 1; the rest is left to the cut. Weights in
+        Their ratio is the fourth root of that of the costs, their product 1; the threshold does the rest. Weights in
         full proportion follow a few examples of the rare class: they cost up to 5 points of average precision.
         """
         ratio = math.sqrt(math.sqrt(pos / neg))
@@ -527,7 +527,7 @@ class Pricing(NamedTuple):
 
 
 class Belief:
-    """State of the learner. ``prior`` is the precision of the prior of each weight, that of the constant apart."""
+    """State of the learner; ``prior`` is the precision of the prior of each weight, that of the constant apart."""
 
     def __init__(self, n_features: int, *, prior: float, constant: float, window: int | None = None) -> None:
         n, self.n_features = n_features + 1, n_features
@@ -544,7 +544,7 @@ class Belief:
             self.table[:, VARIANCE], self.table[-1, UNIT] = variance, constant
 
     def weights(self) -> tuple[Array, Array]:
-        """Weights that predict, with what has been gathered, and those of the last step."""
+        """Return the weights that predict, with what has been gathered, and those of the last step."""
         if not self.full:
             last = self.table[:, MEAN] / np.where(self.table[:, UNIT] > 0.0, self.table[:, UNIT], np.inf)
             return last, last
@@ -584,11 +584,11 @@ class BeliefSteps(StepRule):
         self.belief = Belief(n_features, prior=learner.prior, constant=constant, window=learner.window)
 
     def learn(self, learner: SteppingLearner, X: Samples, y: FloatArray) -> FloatArray:
-        """Posterior of each row before it is learnt, which it then is."""
+        """Predict the posterior of each row, then learn it."""
         proba = np.empty(y.size)
         believe(self.belief, X, y, learner.n_seen_, Pricing(), proba)
         return proba
 
     def weights(self) -> tuple[Array, Array]:
-        """Weights that predict, with what has been gathered, and those of the last step."""
+        """Return the weights that predict, with what has been gathered, and those of the last step."""
         return self.belief.weights()

@@ -1,4 +1,4 @@
-"""What all online learners share: rows, checks of chunks and labels, passes, predictions."""
+"""Common parts of all online learners: rows, checks of chunks and labels, passes, predictions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _SMALL = 2.0**-520
 
 
 def are_ready(X: Any, y: Any, n_features: int) -> bool:
-    """Whether a chunk is what the general check would return unchanged: one look at its values instead of several."""
+    """Check whether the general check would return a chunk unchanged: one look at its values instead of several."""
     chunk = X
     if type(X) is np.ndarray:
         values, fits = chunk, X.ndim == 2 and X.flags.c_contiguous
@@ -70,7 +70,7 @@ def are_ready(X: Any, y: Any, n_features: int) -> bool:
 
 
 def canonical(X: Samples) -> Samples:
-    """Sparse rows with sorted columns, each at most once; anything else as it is."""
+    """Sort the columns of sparse rows and merge duplicates; return anything else unchanged."""
     if issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -78,12 +78,12 @@ def canonical(X: Samples) -> Samples:
 
 
 def rows(X: Samples, start: int, stop: int) -> Samples:
-    """Rows from ``start`` to ``stop``, without a copy where that is all of them."""
+    """Return the rows from ``start`` to ``stop``, without a copy where that is all of them."""
     return X if start == 0 and stop == X.shape[0] else X[start:stop]
 
 
 def linear_scores(X: Samples, coef: Array, intercept: float) -> FloatArray:
-    """Scores of rows; sums that leave the range of numbers are as large as numbers go, with the right sign."""
+    """Compute the scores of rows; sums that overflow become the largest number of the right sign."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(X @ coef, dtype=np.float64).ravel() + intercept
         lost = np.flatnonzero(~np.isfinite(scores))
@@ -95,12 +95,12 @@ def linear_scores(X: Samples, coef: Array, intercept: float) -> FloatArray:
 
 
 def lengths(X: Samples) -> FloatArray:
-    """Euclidean length of each row, at most 2**1000."""
+    """Compute the Euclidean length of each row, at most 2**1000."""
     return np.minimum(row_lengths(parts(X)), _LONGEST)
 
 
 def within_range(X: Samples) -> tuple[Samples, FloatArray]:
-    """Rows and their lengths, below 2**1000; in rows that are longer each value counts as 2**960 at most."""
+    """Return rows and their lengths, below 2**1000; in rows that are longer each value counts as 2**960 at most."""
     length = lengths(X)
     far = np.flatnonzero(length >= _LONGEST)
     if far.size:
@@ -113,7 +113,7 @@ def within_range(X: Samples) -> tuple[Samples, FloatArray]:
 
 
 def shorten(X: Samples, length: FloatArray, limit: float) -> Samples:
-    """Rows, the longer ones of which are shrunk to length ``limit``; a copy if there is one."""
+    """Shrink rows longer than ``limit`` to this length, in a copy if there are any."""
     if not (length > limit).any():
         return X
     factors = (limit / np.maximum(length, limit)).astype(X.dtype)
@@ -125,14 +125,14 @@ def shorten(X: Samples, length: FloatArray, limit: float) -> Samples:
 
 
 def power_of_two_above(length: float) -> float:
-    """Least power of two, from 2**-1000 on, that is not below ``length``."""
+    """Return the least power of two, from 2**-1000 on, that is not below ``length``."""
     fraction, exponent = math.frexp(length)
     return math.ldexp(1.0, max(exponent - (fraction == 0.5), -1000))
 
 
 @njit(cache=True, nogil=True)
 def _careful_length(values):
-    """Euclidean length where squares would overflow or vanish."""
+    """Compute the Euclidean length where squares would overflow or vanish."""
     largest = 0.0
     for value in values:
         largest = max(largest, abs(np.float64(value)))
@@ -146,7 +146,7 @@ def _careful_length(values):
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def row_lengths(rows) -> Array:
-    """`lengths` of the rows of ``(X,)`` or ``(data, indices, indptr)``."""
+    """Compute the `lengths` of the rows of ``(X,)`` or ``(data, indices, indptr)``."""
     n_rows = rows[0].shape[0] if len(rows) == 1 else rows[2].shape[0] - 1
     out = np.empty(n_rows)
     for i in range(n_rows):
@@ -180,7 +180,7 @@ class EmittedPredictions:
 
     @property
     def n_updates_(self) -> int:
-        """Steps made: one for each example."""
+        """Number of steps: one for each example."""
         check_is_fitted(self)
         return self.n_seen_
 
@@ -189,7 +189,7 @@ class EmittedPredictions:
 
 
 def value_of_counts(metric: Metric, *, tp: int, fp: int, fn: int, tn: int) -> float:
-    """Linear-fractional metric of counts, also where one class is absent; 0 where it is 0 / 0."""
+    """Compute a linear-fractional metric of counts, also where one class is absent; 0 where it is 0 / 0."""
     total = max(tp + fp + fn + tn, 1)
     return metric.value(fn / total, fp / total, pos=(tp + fn) / total)
 
@@ -308,18 +308,18 @@ class OnlineClassifier(TwoClassRule):
 
     @abstractmethod
     def _start(self, n_features: int) -> None:
-        """Make a fresh state."""
+        """Create a fresh state."""
 
     @abstractmethod
     def _step(self, X: Samples, y: FloatArray) -> Any:
         """Learn rows in order."""
 
     def _numbers(self) -> dict[str, Any]:
-        """Numbers for the history."""
+        """Return the numbers for the history."""
         return {}
 
     def _checked(self, X: Samples, y: Any, *, reset: bool = True) -> tuple[Samples, Array]:
-        """Checked samples and labels."""
+        """Check samples and labels, and return them."""
         known = None if reset or hasattr(self, "feature_names_in_") else self.n_features_in_
         if known is None or not are_ready(X, y, known):
             warn_of_order(X=X, y=y)
@@ -340,7 +340,7 @@ class OnlineClassifier(TwoClassRule):
         n_expected: int | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        """Fresh state for these labels; ``n_expected`` examples will come, ``None`` where nobody knows."""
+        """Create a fresh state for these labels; ``n_expected`` examples will come, ``None`` for unknown."""
         if n_expected is not None and np.all(labels == labels[0]):
             raise ValueError(
                 f"y has one class only ({labels.tolist()[0]!r}), fit needs both; partial_fit(X, y, "
@@ -361,7 +361,7 @@ class OnlineClassifier(TwoClassRule):
         self._begin(classes, n_features, rng=rng)
 
     def _signs(self, y: Array) -> FloatArray:
-        """Labels as +1.0 for the positive class and -1.0 for the other."""
+        """Convert labels to +1.0 for the positive class and -1.0 for the other."""
         is_pos, is_last = y == self.pos_label_, y == self.classes_[1]
         known = is_pos | is_last | (y == self.classes_[0])
         if not np.all(known):
@@ -370,7 +370,7 @@ class OnlineClassifier(TwoClassRule):
         return np.where(is_pos, 1.0, -1.0)
 
     def _go_through(self, X: Samples, y: FloatArray) -> None:
-        """All passes over checked samples."""
+        """Learn checked samples in all passes."""
         for _ in range(self.passes):
             self._pass_over(X, y)
 
@@ -381,7 +381,7 @@ class OnlineClassifier(TwoClassRule):
             self._learn(X[block], y[block])
 
     def _learn(self, X: Samples, y: FloatArray) -> list[Any]:
-        """Learn checked rows; the history gets its entries where they are due. List of what the steps return."""
+        """Learn checked rows, and record the history where due. Return the list of the steps' results."""
         results, start, n_rows = [], 0, y.size
         while start < n_rows:
             due = 1 << self.n_seen_.bit_length()  # the next power of two
@@ -393,7 +393,7 @@ class OnlineClassifier(TwoClassRule):
         return results
 
     def _piece(self, n_left: int) -> int:
-        """Rows to take at a time, ``n_left`` before the history is due."""
+        """Return the number of rows to take at a time, ``n_left`` before the history is due."""
         return n_left
 
     def _take(self, X: Samples, y: FloatArray) -> list[Any]:
@@ -403,7 +403,7 @@ class OnlineClassifier(TwoClassRule):
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
-        """Take back what checks and a first start have set, if one of them fails."""
+        """Undo what checks and a first start have set, if one of them fails."""
         before = dict(vars(self))
         try:
             yield
@@ -437,7 +437,7 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
     _cut = np.nextafter(0.0, np.inf)
 
     def _constant(self) -> float:
-        """Value of the constant feature that stands for the intercept; 0 without one."""
+        """Return the value of the constant feature that stands for the intercept; 0 without one."""
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     @property
@@ -447,7 +447,7 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
 
     @property
     def coef_last_(self) -> Array:
-        """As ``coef_``, but those of the last step, not averaged."""
+        """Coefficients of the last step, not averaged; otherwise as ``coef_``."""
         return self._coef(1)
 
     @property
@@ -459,10 +459,10 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
 
     @abstractmethod
     def _weights(self) -> tuple[Array, Array]:
-        """Weights to predict with, and those of the last step."""
+        """Return the weights to predict with, and those of the last step."""
 
     def _scores(self, X: Samples) -> Array:
-        """Linear scores of checked rows."""
+        """Compute the linear scores of checked rows."""
         return linear_scores(X, self.coef_[0], self.intercept_[0])
 
     def _coef(self, which: int) -> Array:
@@ -485,7 +485,7 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
         super()._begin(labels, n_features, **options)
 
     def _take(self, X: Samples, y: FloatArray) -> list[Any]:
-        """Hand on rows in pieces of one scale, or as they are to steps that need none."""
+        """Pass on rows in pieces of one scale, or as they are to steps that need no scale."""
         if not self._scales_rows:
             return super()._take(X, y)
         X, norm = within_range(X)
@@ -505,7 +505,7 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
 
 
 def _first_labels(y: Array, classes: ArrayLike | None) -> ArrayLike:
-    """Labels to start with."""
+    """Return the labels to start with."""
     if classes is not None:
         return classes
     if np.all(y == y[0]):
@@ -520,7 +520,7 @@ def _first_labels(y: Array, classes: ArrayLike | None) -> ArrayLike:
 
 
 class StepRule(ABC):
-    """How a linear learner steps, and what it has learnt so.
+    """Step rule of a linear learner, with the state that it has learnt.
 
     Parameters of the learner are read where they are needed, so that changes of them count from the next chunk on.
     """
@@ -532,7 +532,7 @@ class StepRule(ABC):
 
     @abstractmethod
     def __init__(self, learner: Any, n_features: int) -> None:
-        """Fresh state."""
+        """Create a fresh state."""
 
     @staticmethod
     def check(learner: Any) -> None:
@@ -549,10 +549,10 @@ class StepRule(ABC):
 
     @abstractmethod
     def weights(self) -> tuple[Array, Array]:
-        """Weights to predict with, and those of the last step."""
+        """Return the weights to predict with, and those of the last step."""
 
     def n_updates(self, n_seen: int) -> int:
-        """Steps made: one for each example, unless overridden."""
+        """Count the steps made: one for each example, unless overridden."""
         return n_seen
 
 
@@ -579,7 +579,7 @@ class SteppingLearner(LinearOnlineClassifier):
 
     @property
     def n_updates_(self) -> int:
-        """Steps made."""
+        """Number of steps made."""
         check_is_fitted(self)
         return self._rule.n_updates(self.n_seen_)
 

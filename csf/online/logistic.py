@@ -37,7 +37,7 @@ _LEAST_PROBA = 1e-12
 
 
 def _schedule(t: int, n_rows: int, learner: OnlineLogistic) -> tuple[FloatArray, FloatArray]:
-    """Step sizes, and shares of the newest weights in the average, of the examples after the first ``t``."""
+    """Compute step sizes, and shares of the newest weights in the average, for the examples after the first ``t``."""
     now, eta0, alpha = np.arange(t + 1.0, t + n_rows + 1.0), float(learner.eta0), float(learner.alpha)
     eta = eta0 / np.sqrt(now) if alpha == 0.0 else eta0 / (1.0 + eta0 * alpha * now)
     if learner.averaging == "none":
@@ -102,7 +102,7 @@ class GradientSteps(StepRule):
         check_choice(learner.averaging, "averaging", AVERAGING)
 
     def learn(self, learner: OnlineLogistic, X: Samples, y: FloatArray) -> FloatArray:
-        """Posterior of each row before it is learnt, which it then is."""
+        """Predict the posterior of each row, then learn it."""
         proba, radius = np.empty(y.size), math.inf if learner.radius is None else float(learner.radius)
         state = (learner.x_scale_, learner._constant(), self.v, self.u, self.scalars)
         steps = _schedule(learner.n_seen_, y.size, learner)
@@ -110,14 +110,14 @@ class GradientSteps(StepRule):
         return proba
 
     def weights(self) -> tuple[Array, Array]:
-        """The average, and the last weights."""
+        """Return the average, and the last weights."""
         s = self.scalars
         return s[P] * self.v + s[Q] * self.u, s[A] * self.v
 
 
 @with_parameters
 class OnlineLogistic(EmittedPredictions, SteppingLearner):
-    r"""Logistic regression, one step an example.
+    r"""Logistic regression with one step per example.
 
     Parameters
     ----------
@@ -212,11 +212,11 @@ class OnlineLogistic(EmittedPredictions, SteppingLearner):
 
     @property
     def _belief(self) -> Belief | None:
-        """What it believes of the weights, where its steps go by that."""
+        """Belief about the weights, where the steps follow one."""
         return getattr(self._rule, "belief", None)
 
     def predict_proba(self, X: Samples) -> Array:
-        """Probabilities of both classes, none below 1e-12.
+        """Predict the probabilities of both classes, none below 1e-12.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class OnlineLogistic(EmittedPredictions, SteppingLearner):
         return proba.clip(_LEAST_PROBA, 1.0 - _LEAST_PROBA)
 
     def _predict_then_learn(self, X: Samples, y: FloatArray) -> FloatArray:
-        """Probability of the positive class in each checked row before it is learnt, which it then is."""
+        """Predict the probability of the positive class in each checked row, then learn it."""
         return np.concatenate(self._learn(X, y))
 
 
@@ -310,7 +310,7 @@ class RiverClassifier(OnlineClassifier):
     threshold_: float = field(init=False)
 
     def predict_proba(self, X: Samples) -> Array:
-        """Probabilities of both classes.
+        """Predict the probabilities of both classes.
 
         Parameters
         ----------
@@ -327,7 +327,7 @@ class RiverClassifier(OnlineClassifier):
         return np.column_stack(columns if self.pos_label_ == self.classes_[1] else columns[::-1])
 
     def decision_function(self, X: Samples) -> Array:
-        """Probability less 0.5; above 0 exactly where ``predict`` gives ``classes_[1]``.
+        """Compute the probability minus 0.5; above 0 exactly where ``predict`` gives ``classes_[1]``.
 
         Parameters
         ----------
@@ -347,7 +347,7 @@ class RiverClassifier(OnlineClassifier):
         return np.array([self._posterior(row) for row in _dicts(X)])
 
     def _posterior(self, row: dict[int, float]) -> float:
-        """Probability of True; 1/2 where the model does not know."""
+        """Predict the probability of True; 1/2 where the model gives none."""
         proba = self.model_.predict_proba_one(row)
         return float(proba.get(True, 1.0 - proba[False] if False in proba else 0.5))
 
@@ -368,12 +368,12 @@ class RiverClassifier(OnlineClassifier):
         return proba
 
     def _predict_then_learn(self, X: Samples, y: FloatArray) -> FloatArray:
-        """Probability of the positive class in each checked row before it is learnt, which it then is."""
+        """Predict the probability of the positive class in each checked row, then learn it."""
         return np.concatenate(self._learn(X, y))
 
 
 def _dicts(X: Samples) -> Iterator[dict[int, float]]:
-    """Rows as dicts, one after the other."""
+    """Yield rows as dicts, one after the other."""
     if not issparse(X):
         for row in X:
             yield dict(enumerate(row.tolist()))

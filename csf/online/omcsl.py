@@ -47,7 +47,7 @@ def _weigh(values, rate, share):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _choose(share, total, uniform):
-    """Expert k with probability proportional to its share."""
+    """Draw expert k with probability proportional to its share."""
     left = uniform * total
     for k in range(share.shape[0]):
         left -= share[k]
@@ -58,7 +58,7 @@ def _choose(share, total, uniform):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _slope(margin, hinge):
-    """Minus the derivative of the loss."""
+    """Compute minus the derivative of the loss."""
     if hinge:
         return 1.0 if margin < 1.0 else 0.0
     return sigmoid(-margin)
@@ -66,13 +66,13 @@ def _slope(margin, hinge):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _bin_of(z, n_bins):
-    """Place of a score among equal parts of its probability."""
+    """Find the place of a score among equal parts of its probability."""
     return min(int(sigmoid(z) * n_bins), n_bins - 1)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def areas(of_pos, of_neg, precision, values) -> None:
-    """Areas under the ROC curve, or average precisions, of histograms with one column an expert.
+    """Write areas under the ROC curve, or average precisions, of histograms with one column an expert.
 
     Scores in one bin are equal: they count one half, or get in together. 0 where a class is missing.
     """
@@ -132,7 +132,7 @@ def _judge(state, pos, hist, z, chosen, is_pos, t, squared_beta, measure):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _advance(state, z, xx, y, t, costs, eta0, radius, hinge, averages, d, back):
-    """Scalars of all experts after one step; writes the multiples of x that v and, with averages, u gain."""
+    """Update the scalars of all experts after one step; write the multiples of x that v and, with averages, u gain."""
     eta = eta0 / math.sqrt(t)
     for k in range(z.shape[0]):
         gain = eta * costs[k] * _slope(y * z[k], hinge) * y
@@ -391,14 +391,14 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         return isinstance(self.metric, str) and self.metric in RANKINGS
 
     def _aim(self) -> Metric:
-        """Metric whose levels the experts aim at."""
+        """Return the metric whose levels the experts aim at."""
         return FBeta() if self._ranks() else get_metric(self.metric)
 
     def _squared_beta(self) -> float:
         return float(getattr(self._aim(), "beta", 1.0)) ** 2
 
     def _areas(self, hist: FloatArray) -> FloatArray:
-        """Value of each column of histograms of two classes."""
+        """Compute the value of each column of histograms of two classes."""
         values = np.empty(hist.shape[2])
         areas(hist[0], hist[1], self.metric == "auprc", values)
         return values
@@ -416,7 +416,7 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         self._counts = np.zeros(4, dtype=np.int64)
 
     def _costs(self) -> FloatArray:
-        """Costs of a negative (first row) and a positive (second row) for each expert; they sum to 1."""
+        """Compute the costs of a negative (first row) and a positive (second row) for each expert; they sum to 1."""
         metric = self._aim()
         c_fn, c_fp = np.array([metric.cost_weights(level, pos=0.5) for level in self.levels_]).T
         return np.array([c_fp, c_fn]) / (c_fp + c_fn)

@@ -33,20 +33,20 @@ _TINY = np.finfo(np.float64).tiny
 
 
 class PublishedThresholds:
-    """As published: thresholds apply to the probabilities of the learner."""
+    """Published rule: thresholds apply to the probabilities of the learner."""
 
     def __init__(self, belief: Belief | None, window: int | None) -> None:
-        """Nothing is to be kept."""
+        """Keep nothing."""
 
     def meet(self, X: Samples, is_pos: BoolArray) -> None:
-        """Nothing is to be kept of a chunk."""
+        """Keep nothing of a chunk."""
 
     def piece(self, n_left: int, n_seen: int) -> int:
-        """Rows to take at a time: all."""
+        """Return the number of rows to take at a time: all."""
         return n_left
 
     def posterior(self, level: float) -> float:
-        """Probability of the learner at a threshold."""
+        """Return the learner's probability at a threshold."""
         return level
 
     def follow(self, learner: PosteriorThreshold, proba: FloatArray, is_pos: BoolArray) -> None:
@@ -55,7 +55,7 @@ class PublishedThresholds:
 
 
 class ThresholdsOfShares:
-    """Thresholds apply to the share of positives among recent examples with such a probability."""
+    """Rule of thresholds on the share of positives among recent examples with such a probability."""
 
     def __init__(self, belief: Belief | None, window: int | None) -> None:
         self.look, self.belief = LookBack(belief, window), belief
@@ -66,18 +66,18 @@ class ThresholdsOfShares:
         self.look.keep(X, is_pos)
 
     def piece(self, n_left: int, n_seen: int) -> int:
-        """Rows to take at a time: while early rows are kept, up to where they are scored again."""
+        """Return the number of rows to take at a time: while early rows are kept, up to the next scoring."""
         early = self.look.early
         if early is None or not early.wanted:
             return n_left
         return min(n_left, max(self.look.due, early.next) - n_seen)
 
     def posterior(self, level: float) -> float:
-        """Probability of the learner at which the share is so large."""
+        """Find the learner's probability at which the share is ``level``."""
         return posterior_at(int(np.searchsorted(self.shares, level)))
 
     def follow(self, learner: PosteriorThreshold, proba: FloatArray, is_pos: BoolArray) -> None:
-        """Move the threshold by what recent examples say about posteriors in the same bins."""
+        """Move the threshold by the labels of recent examples with posteriors in the same bins."""
         bins = bins_of(proba)
         for part in self.look.pieces(bins.size, learner.n_seen_):
             n_seen = learner.n_seen_ + part.stop
@@ -159,7 +159,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         return self.posterior_.coef_last_
 
     def predict_proba(self, X: Samples) -> Array:
-        """Probabilities of both classes, from the learner.
+        """Predict the probabilities of both classes with the learner.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         return self.posterior_.predict_proba(validate_data(self, X, reset=False, **NUMBERS))
 
     def decision_function(self, X: Samples) -> Array:
-        """Log-odds less those of the threshold; above 0 exactly where ``predict`` gives ``classes_[1]``.
+        """Compute log-odds minus those of the threshold; above 0 where ``predict`` gives ``classes_[1]``.
 
         Parameters
         ----------
@@ -200,18 +200,18 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
 
     @abstractmethod
     def _level(self) -> float:
-        """Posterior from which on the positive class is predicted."""
+        """Return the posterior from which on the positive class is predicted."""
 
     @abstractmethod
     def _start_threshold(self) -> None:
-        """Make a fresh state."""
+        """Create a fresh state."""
 
     @abstractmethod
     def _move_threshold(self, proba: FloatArray, is_pos: BoolArray) -> None:
         """Emit predictions for examples in order, and move the threshold after each."""
 
     def _posteriors(self, X: Samples) -> FloatArray:
-        """Probabilities of the positive class."""
+        """Predict the probabilities of the positive class."""
         check_is_fitted(self)
         return self._proba_of_pos(validate_data(self, X, reset=False, **NUMBERS))
 
@@ -240,12 +240,12 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         check_step(self, of_paper=self._of_paper)
 
     def _wrapped(self) -> str:
-        """How to give a model of river."""
+        """Explain how to pass a model of river."""
         is_river = hasattr(self.posterior, "learn_one")
         return f"RiverClassifier({type(self.posterior).__name__}(...))" if is_river else "RiverClassifier(model)"
 
     def _squared_beta(self) -> float:
-        """Squared beta of the metric; Jaccard has the threshold of F1."""
+        """Return the squared beta of the metric; Jaccard has the threshold of F1."""
         return float(getattr(get_metric(self.metric), "beta", 1.0)) ** 2
 
     def _start(self, n_features: int) -> None:
@@ -280,14 +280,14 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         self._rule.follow(self, proba, y > 0.0)
 
     def _move_threshold_anew(self, proba: FloatArray, is_pos: BoolArray) -> None:
-        """Go through early examples from the beginning; what was emitted for them stays."""
+        """Process early examples again from the beginning; keep the predictions emitted for them."""
         emitted, self._counts = self._counts, np.zeros_like(self._counts)
         self._start_threshold()
         self._move_threshold(proba, is_pos)
         self._counts = emitted
 
     def _labels(self, y: FloatArray) -> Array:
-        """Labels of signs."""
+        """Convert signs to labels."""
         negative = self.classes_[0] if self.pos_label_ == self.classes_[1] else self.classes_[1]
         return np.where(y > 0.0, self.pos_label_, negative)
 
@@ -420,7 +420,7 @@ class OFO(PosteriorThreshold):
         ofo(proba, is_pos, self._state, self._square, forgetting, self._counts)
 
     def _forgetting(self, n_before: int, n_rows: int) -> FloatArray:
-        """Factor of the sums for each of the next examples; example t weighs t, and more with a window."""
+        """Compute the factor of the sums for each of the next examples; example t weighs t, and more with a window."""
         if self.step == "paper":
             return np.full(n_rows, float(self.forgetting))
         later = np.arange(n_before + 2.0, n_before + n_rows + 2.0)
@@ -439,7 +439,7 @@ _SEEN, _POS, _CENTRE, _ITERATE, _MEAN, _RADIUS, _BLOCK, _IN_BLOCK, _STAGE, _IN_S
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def n_stages(n) -> int:
-    """Number of stages for n examples."""
+    """Return the number of stages for n examples."""
     if n <= 2:
         return 1
     return max(1, math.floor(0.5 * math.log2(2.0 * n / math.log2(n))) - 1)

@@ -51,7 +51,7 @@ _HELD_OUT, _LEAST_RISE = 0.1, 1e-4
 
 
 class PrimalDualSteps(AscentSteps):
-    """The published steps: each example moves the weights up and the prices down."""
+    """Published steps: each example moves the weights up and the class costs down."""
 
     @staticmethod
     def check(learner: SPADE) -> None:
@@ -72,7 +72,7 @@ class PrimalDualSteps(AscentSteps):
 
     @staticmethod
     def options(learner: SPADE) -> Options:
-        """Parameters as the kernel wants them."""
+        """Convert the parameters to the form of the kernel."""
         metric = learner._check_metric()
         return Options(
             measure=MEASURES[type(metric)],
@@ -121,9 +121,9 @@ class SPADE(AimedLearner):
     random_state : int, RandomState instance or None, default=None
         Seed of the order in `fit`, of balanced sampling, and of what is held out.
     eta0 : float, default=400.0
-        For ``step="paper"``: first step size of the weights, positive; it falls as ``1 / sqrt(t)``. The useful
-        range is wide, up to 16 times ``radius``: larger steps find good predictions sooner, smaller ones come
-        nearer to the best rewards.
+        For ``step="paper"``: first step size of the weights, positive; it falls as ``1 / sqrt(t)``. The useful range is
+        wide, up to 16 times ``radius``: larger steps reach good predictions sooner, smaller ones come nearer to the
+        best rewards.
     dual_eta0 : float, default=0.2
         For ``step="paper"``: first step size of the costs, positive; ``2 ** -6`` to 1 is useful. Not used with
         ``dual="closed"``.
@@ -295,7 +295,7 @@ class SPADE(AimedLearner):
         self.validation_scores_ = np.array(values)
 
     def _held_out(self, y: FloatArray) -> BoolArray:
-        """Boolean array: a random tenth of each class, and one sample at least."""
+        """Draw a random tenth of each class, and one sample at least, as a boolean array."""
         held_out = np.zeros(y.size, dtype=bool)
         for sign in (1.0, -1.0):
             places = np.flatnonzero(y == sign)
@@ -303,7 +303,7 @@ class SPADE(AimedLearner):
         return held_out
 
     def _score(self, X: Samples, y: FloatArray) -> float:
-        """Metric of predictions for signed labels."""
+        """Compute the metric of predictions for signed labels."""
         is_right = (self._orientation() * self._scores(X) >= self._cut) == (y > 0.0)
         return float(self._check_metric().link(is_right[y > 0.0].mean(), is_right[y < 0.0].mean()))
 
@@ -313,7 +313,7 @@ class SPADE(AimedLearner):
         self._rule.prices = self._check_metric().initial_dual
 
     def _prices(self, value: float, profile: ErrorProfile) -> Costs:
-        """Prices of both errors where the metric is, by its dual there."""
+        """Compute the costs of both errors at the present value of the metric, by its dual there."""
         alpha, beta = self._rule.prices = self._check_metric().dual(profile.tpr, profile.tnr)
         return alpha / profile.pos, beta / (1.0 - profile.pos)
 
@@ -333,7 +333,7 @@ _LEAST_DENOMINATOR = 1e-6
 
 
 class StagedSteps(AscentSteps):
-    """The published steps: model stages at the prices of a level, challenge stages that measure the next level."""
+    """Published steps: model stages at the costs of a level, challenge stages that measure the next level."""
 
     def __init__(self, learner: STAMP, n_features: int) -> None:
         super().__init__(learner, n_features)
@@ -375,25 +375,25 @@ class StagedSteps(AscentSteps):
                 self.end_stage(learner)
 
     def climb(self, learner: STAMP, X: Samples, y: FloatArray) -> None:
-        """Steps of a model stage."""
+        """Make the steps of a model stage."""
         reward, eta0, radius = REWARDS.index(learner.reward), float(learner.eta0), float(learner.radius)
         # of equal shares: a step is as long as the price of its class
         options = Options(measure=FIXED, reward=reward, eta0=eta0, radius=radius, pos=0.5)
         self.ascend(learner, X, y, np.empty(0), options)
 
     def challenge(self, learner: STAMP, X: Samples, y: FloatArray) -> None:
-        """Measure the weights of the model stage, which rest."""
+        """Measure the weights of the model stage, which stay as they are."""
         state = (learner.x_scale_, learner._constant(), self.complete, REWARDS.index(learner.reward), self.tally)
         tally(parts(X), y, *state)
 
     def begin_model_stage(self, learner: STAMP) -> None:
-        """Prices of the two classes at the present level."""
+        """Set the costs of the two classes at the present level."""
         self.learning, self.in_stage, self.length = True, 0, _stage_length(learner.model_stage, learner)
         pos = (self.n_pos + 0.5) / (self.n_met + 1.0)
         self.prices = learner._check_metric().cost_weights(learner.level_, pos=pos)
 
     def end_stage(self, learner: STAMP) -> None:
-        """What was learnt is measured next; what was measured is the next level."""
+        """End a model stage, to measure its weights, or a challenge stage, to use the level measured."""
         if not self.learning:
             learner._set_level(self.reached(learner))
             self.begin_model_stage(learner)
@@ -405,7 +405,7 @@ class StagedSteps(AscentSteps):
         self.learning, self.in_stage, self.length = False, 0, _stage_length(learner.challenge_stage, learner)
 
     def reached(self, learner: STAMP) -> float:
-        """Level that the challenge stage measured; the present one where that has no value."""
+        """Return the level that the challenge stage measured; the present one where that has no value."""
         tp, fp, fn, tn = self.tally[: TN + 1]
         if tp + fn == 0.0 or fp + tn == 0.0:
             return learner.level_
@@ -417,18 +417,18 @@ class StagedSteps(AscentSteps):
         return _below_top(next((level for level in levels if level is not None), learner.level_), metric, pos)
 
     def weights(self) -> tuple[Array, Array]:
-        """The average of a model stage, once part of it is done, and the last weights."""
+        """Return the average of a model stage, once part of it is done, and the last weights."""
         average, last = super().weights()
         usable = self.learning and self.in_stage >= _USABLE * self.length
         return (average if usable else self.complete), last
 
     def n_updates(self, n_seen: int) -> int:
-        """Steps of all model stages."""
+        """Count the steps of all model stages."""
         return self.n_earlier_steps + super().n_updates(n_seen)
 
 
 def _stage_length(first: int, learner: STAMP) -> int:
-    """Examples in a stage of the present epoch."""
+    """Return the number of examples in a stage of the present epoch."""
     epoch = len(learner._levels)
     exponent = math.log2(first) + epoch * math.log2(learner.growth)
     return int(first * float(learner.growth) ** epoch) if exponent < 60.0 else 2**60
@@ -437,13 +437,13 @@ def _stage_length(first: int, learner: STAMP) -> int:
 def _value(
     metric: LinearFractional, fn: float, fp: float, pos: float, least: float = _LEAST_DENOMINATOR
 ) -> float | None:
-    """Metric of errors, which may leave the box; None where its denominator, 1 without any hit, is too small."""
+    """Compute the metric of errors, also outside the box; None where its denominator, 1 without hits, is too small."""
     denominator = metric.denominator(fn, fp, pos=pos) / metric.denominator(pos, 1.0 - pos, pos=pos)
     return metric.value(fn, fp, pos=pos) if denominator > least else None
 
 
 def _below_top(level: float, metric: LinearFractional, pos: float) -> float:
-    """The level, inside the range of the metric."""
+    """Clip the level to the inside of the range of the metric."""
     lo, hi = metric.range(pos)
     return float(np.clip(level, lo, hi - _BELOW_TOP * (hi - lo)))
 
@@ -608,7 +608,7 @@ class STAMP(AimedLearner):
         self._levels.append(level)
 
     def _prices(self, value: float, profile: ErrorProfile) -> Costs:
-        """Prices of both errors at a level, which is the present one from now on."""
+        """Set the present level, and compute the costs of both errors there."""
         metric = self._check_metric()
         self._set_level(_below_top(value, metric, profile.pos))
         return metric.cost_weights(self.level_, pos=profile.pos)

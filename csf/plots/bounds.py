@@ -1,4 +1,4 @@
-"""What bounds leave possible: regions of several bounds side by side, and the plane of error profiles."""
+"""Displays of bounds: regions of several bounds side by side, and the plane of error profiles."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class BoundComparisonDisplay:
         axes: Sequence[Axes] | None = None,
         **plot_kwargs: Any,
     ) -> Self:
-        """Compute the regions of a fitted search and draw them; nothing is trained.
+        """Compute the regions of a fitted search and draw them, without training.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class BoundComparisonDisplay:
 
 
 def _violations(panel):
-    """Number of trials above the bound at their own level; none where no trial satisfies the constraint."""
+    """Count the trials above the bound at their own level; 0 where no trial satisfies the constraint."""
     if not panel["levels"].size:
         return 0
     bound = panel["envelope"][np.searchsorted(panel["levels"], panel["t"])]
@@ -210,7 +210,7 @@ def _violations(panel):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ErrorProfileDisplay(Display):
-    """Errors of the trials, the support lines that they draw, and the metric over both.
+    """Errors of the trials, their support lines, and the metric over both.
 
     No model of a class whose cheapest models are known lies below a support line; for real learners profiles there are
     not expected. The bound is the value of the contour that touches their edge (in a search a margin below it).
@@ -254,7 +254,7 @@ class ErrorProfileDisplay(Display):
     ax_, figure_ : matplotlib Axes and Figure
         Where it was drawn.
     points_, known_line_, possible_line_ : matplotlib Line2D
-        Trials, known hull, and edge of what is possible.
+        Trials, known hull, and edge of the possible profiles.
     support_lines_ : matplotlib LineCollection
         The support lines.
     not_expected_ : matplotlib Polygon
@@ -342,7 +342,7 @@ class ErrorProfileDisplay(Display):
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
-        """Compute the profiles of a fitted search and draw them; nothing is trained.
+        """Compute the profiles of a fitted search and draw them, without training.
 
         Parameters
         ----------
@@ -410,7 +410,7 @@ class ErrorProfileDisplay(Display):
         return self
 
     def _draw_plane(self, ax, unit, line_kwargs):
-        """The metric, the support lines, and what they forbid."""
+        """Draw the metric, the support lines, and the region that they rule out."""
         from matplotlib.collections import LineCollection
         from matplotlib.patches import Polygon
 
@@ -432,7 +432,7 @@ class ErrorProfileDisplay(Display):
             self.best_contour_ = ax.contour(*grid, levels=[self.best_possible], **style)
 
     def _draw_trials(self, ax, unit, point_kwargs):
-        """What was trained, and what is known of it."""
+        """Draw the profiles of the trials, the known hull, and the winner."""
         from matplotlib.lines import Line2D
 
         (self.known_line_,) = ax.plot(*(self.known / unit).T, color=GREEN, linewidth=1.4, zorder=3)
@@ -446,7 +446,7 @@ class ErrorProfileDisplay(Display):
             self.winner_ = draw_winner(ax, x, y, self.feasible)
 
     def _write(self, ax, unit):
-        """Names, each next to what it names."""
+        """Write each name next to what it names."""
         (_, right), (_, top) = ax.get_xlim(), ax.get_ylim()
         page = Palette.of(ax)
         style: dict[str, Any] = {"va": "bottom", "color": page.grey}
@@ -484,7 +484,7 @@ class ErrorProfileDisplay(Display):
 
 
 def _inside(points, right, top):
-    """Points that the axes show."""
+    """Return the points that lie within the axes."""
     return points[(points <= [right, top]).all(axis=1)]
 
 
@@ -496,7 +496,7 @@ _SHARE, _LEAST = 0.45, 0.01
 def profile_data(
     study: StudyLike, *, eps: Excess, winner: Trial | None = None, upper_bound: float | None = None
 ) -> dict[str, Any]:
-    """Arrays of an `ErrorProfileDisplay`, see `ErrorProfileDisplay.from_study`."""
+    """Compute the arrays of an `ErrorProfileDisplay`, see `ErrorProfileDisplay.from_study`."""
     complete = sorted((t for t in study.trials if t.state == "complete"), key=lambda trial: trial.number)
     if not complete:
         raise ValueError("there is no complete trial to draw; tell the study its first results")
@@ -532,7 +532,7 @@ def profile_data(
 
 
 def _best_profile(trial: Trial, metric: Metric) -> tuple[float, float]:
-    """Errors of the best cut of a trial that is known; those of its own decision where that is as good."""
+    """Return the errors at the best known threshold of a trial, or of its own decision where that is as good."""
     profile = trial.profile
     assert profile is not None, "a complete trial has a profile"
     points = np.array([(profile.fn, profile.fp), *([] if trial.hull is None else trial.hull.points)])
@@ -545,7 +545,7 @@ def _best_profile(trial: Trial, metric: Metric) -> tuple[float, float]:
 
 
 def _ends(costs: Array, rhs: float, box: Array) -> list[tuple[float, float]]:
-    """Two points where the line ``costs·e = rhs`` crosses the sides of a box, or touches it."""
+    """Return two points where the line ``costs·e = rhs`` crosses the sides of a box, or touches it."""
     (a, b), (right, top) = costs, box
     crossings = [(x, (rhs - a * x) / b) for x in (0.0, right) if b] + [((rhs - b * y) / a, y) for y in (0.0, top) if a]
     inside = [(x, y) for x, y in crossings if -1e-12 <= x <= right + 1e-12 and -1e-12 <= y <= top + 1e-12]

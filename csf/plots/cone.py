@@ -1,4 +1,4 @@
-"""Trials in the plane of levels and metric values, with what they rule out."""
+"""Display of trials in the plane of levels and metric values, with the regions that they rule out."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConeDisplay(Display):
-    """Trials in the plane of levels and metric values, and what they rule out.
+    """Trials in the plane of levels and metric values, with the regions that they rule out.
 
-    Each training with other class costs aims at a level t of the metric. What it attains there rules out a cone above
-    it: models with costs near these are not expected in the cone. What no cone covers may still be reached by other
-    costs, up to the upper bound. Cones of a search begin above their trial by the margin of its bound.
+    Each training with other class costs aims at a level t of the metric. The value that it attains there rules out a
+    cone above it: models with costs near these are not expected in the cone. Other costs may still reach the area that
+    no cone covers, up to the upper bound. Cones of a search begin above their trial by the margin of its bound.
 
     It is recommended to use `from_estimator`, `from_study` or `from_trials` to create a display. All parameters are
     stored as attributes. By default no trial that is shown lies in a shaded area; with a ``bound`` of its own the area
@@ -264,7 +264,7 @@ class ConeDisplay(Display):
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
-        """Compute the cones of a fitted search and draw them; nothing is trained.
+        """Compute the cones of a fitted search and draw them, without training.
 
         Parameters
         ----------
@@ -344,14 +344,14 @@ class ConeDisplay(Display):
 
     @property
     def _shown(self) -> tuple[float, float]:
-        """Smallest and largest height that has to be seen."""
+        """Smallest and largest height that must be visible."""
         ends = [self.best_possible, np.nan if self.demand is None else self.demand]
         heights = np.concatenate([self.value, self.attained, self.others[:, 1], ends])
         return float(np.nanmin(heights)), float(np.nanmax(heights))
 
     @property
     def top(self) -> float:
-        """Upper end of the metric's axis: space above the bound for what is not expected."""
+        """Upper end of the metric's axis, which leaves space above the bound for the values that are not expected."""
         (low, high), (lo, hi) = self._shown, self.span
         return min(high + max((0.6 if self.ratio else 1.0) * (high - low), 0.02 * (hi - lo)), hi)
 
@@ -363,7 +363,7 @@ class ConeDisplay(Display):
         return lo if bottom < lo + 0.2 * (hi - lo) and self.diagonal else max(bottom, lo)
 
     def _draw_area(self, ax: Axes, bottom: float, cone_kwargs: Any, envelope_kwargs: Any) -> None:
-        """What the trials speak against, and how high that leaves the metric."""
+        """Draw the area that the trials rule out, its lower edge, and the bound."""
         from matplotlib.collections import PolyCollection
         from matplotlib.lines import Line2D
 
@@ -399,7 +399,7 @@ class ConeDisplay(Display):
         (self.bound_line_,) = ax.plot(self._sides(), [self.best_possible] * 2, **dashed)
 
     def _lifts(self, color: str) -> LineCollection:
-        """Lines from the best trial at each level to the tip of its cone."""
+        """Return the lines from the best trial at each level to the tip of its cone."""
         from matplotlib.collections import LineCollection
 
         trials = np.concatenate([np.column_stack([self.t, self.attained]), self.others])
@@ -409,7 +409,7 @@ class ConeDisplay(Display):
         return LineCollection(lines, color=color, linewidth=0.8, linestyle=":", zorder=1.5)
 
     def _draw_trials(self, ax: Axes, point_kwargs: Any, bottom: float) -> None:
-        """Trials with their best thresholds, those of other settings, the winner, and failures on the axis."""
+        """Draw the trials, their best thresholds, trials of other settings, the winner, and the failed trials."""
         from matplotlib.collections import LineCollection
         from matplotlib.lines import Line2D
 
@@ -440,11 +440,11 @@ class ConeDisplay(Display):
 
     @property
     def _is_curve(self) -> bool:
-        """Whether the trials stand for what other costs give at the best threshold."""
+        """True where every trial's own decision is as good as its best threshold, so that a line joins the trials."""
         return self.feasible and bool(np.array_equal(self.value, self.attained, equal_nan=True))
 
     def _sides(self) -> tuple[float, float]:
-        """Where the area begins and ends."""
+        """Return the left and right end of the area."""
         if not self.ratio:
             return self.span
         x = np.concatenate([self.t, self.others[:, 0]])
@@ -452,7 +452,7 @@ class ConeDisplay(Display):
         return float(x.min()) / room, float(x.max()) * room
 
     def _frame(self, ax: Axes, bottom: float, top: float) -> None:
-        """Axes, with a little room so that points on an axis are seen whole."""
+        """Set the limits and labels of the axes, with a small margin so that points at the edge are fully visible."""
         lo, hi = self.span
         y_room = 0.02 * (top - bottom)
         ax.set(ylim=(bottom - (y_room if bottom == lo else 0.0), top + (y_room if top == hi else 0.0)))
@@ -488,7 +488,7 @@ class ConeDisplay(Display):
         return f": the {self.metric_name} for which these costs are best" if self.diagonal else ""
 
     def _write(self, ax: Axes, bottom: float, top: float) -> list[Annotation]:
-        """Names, each next to what it names."""
+        """Write each name next to what it names."""
         page = Palette.of(ax)
         if self.caption:
             lay_out(ax)
@@ -515,7 +515,7 @@ class ConeDisplay(Display):
         return labels
 
     def _line_labels(self, ax: Axes) -> list[Annotation]:
-        """The parameters of each setting at the right end of its line; of many settings those of the best lines."""
+        """Write each setting's parameters at the right end of its line, or of the best lines if there are many."""
         page = Palette.of(ax)
         lines = {self.own_setting: np.column_stack([self.t, self.attained])}
         lines |= {int(group): self.others[self.groups == group] for group in np.unique(self.groups)}
@@ -539,7 +539,7 @@ class ConeDisplay(Display):
         return notes
 
     def _bound_labels(self, ax: Axes, bottom: float, top: float) -> list[Annotation]:
-        """The bound, and what is said of the area above it."""
+        """Write the names of the bound and of the area above it."""
         page, (left, right) = Palette.of(ax), ax.get_xlim()
         far_left = self.winner is not None and _share(ax, self.t[self.winner]) > 0.5
         if self.envelope[0] != self.envelope[-1]:  # where cones leave more room
@@ -555,7 +555,7 @@ class ConeDisplay(Display):
         return labels if place is None else [*labels, label(ax, self.claim, place, ha="center", bbox=None)]
 
     def _widest_place(self, ax: Axes) -> tuple[float, float] | None:
-        """Where words have most room in the shaded area; ``None`` where there is hardly any."""
+        """Find the place in the shaded area with the most space for its label; ``None`` if there is too little."""
         from shapely import affinity, box
         from shapely.geometry import Polygon
         from shapely.ops import polylabel
@@ -604,7 +604,7 @@ class ConeDisplay(Display):
 
 
 def _share(ax: Axes, x: float) -> float:
-    """Where a place lies between the left (0) and the right (1) side of the axes."""
+    """Return the position of ``x`` between the left (0) and the right (1) side of the axes."""
     return float(ax.transAxes.inverted().transform(ax.transData.transform((x, ax.get_ylim()[0])))[0])
 
 
@@ -636,7 +636,7 @@ def cone_data(
     margin: float = 0.0,
     winner: Trial | None = None,
 ) -> dict[str, Any]:
-    """Arrays of a `ConeDisplay`, see `ConeDisplay.from_trials`."""
+    """Compute the arrays of a `ConeDisplay`, see `ConeDisplay.from_trials`."""
     trials, others = (_with_levels(each, metric, pos) for each in (trials, others))
     complete = sorted((trial for trial in trials if trial.state == "complete"), key=lambda trial: trial.number)
     tuned = any(trial.threshold is not None for trial in complete)
@@ -683,7 +683,7 @@ def cone_data(
 
 
 def _missed(complete: Sequence[Trial], others: Sequence[Trial], metric: Metric, ratio: bool) -> dict[str, Any]:
-    """What an infeasible search shows: the constrained rate of each trial's closest cut, and no area at all."""
+    """Compute the arrays of an infeasible search: the constrained rate at each trial's closest threshold, no area."""
     rates = np.array([trial.rate for trial in complete], dtype=float)
     empty = np.empty(0)
     assert metric.constraint is not None, "missed by all trials"
@@ -703,13 +703,13 @@ def _missed(complete: Sequence[Trial], others: Sequence[Trial], metric: Metric, 
 
 
 def shown_value(trial: Trial) -> float:
-    """Best value that a trial shows; NaN where no cut satisfies the constraint."""
+    """Return the best value of a trial over all thresholds; NaN where no threshold satisfies the constraint."""
     assert trial.attained is not None, "a complete trial has values"
     return trial.attained if trial.feasible else np.nan
 
 
 def own_value(trial: Trial, metric: Metric) -> float:
-    """Value of a trial's own decision; NaN where that misses the constraint."""
+    """Return the value of a trial's own decision; NaN where it misses the constraint."""
     profile, constraint = trial.profile, metric.constraint
     assert profile is not None, "a complete trial has a profile"
     assert trial.value is not None, "a complete trial has a value"
@@ -719,7 +719,7 @@ def own_value(trial: Trial, metric: Metric) -> float:
 
 
 def setting_names(search: CostSearch) -> dict[int, str]:
-    """The parameters in which the settings of a search differ, as texts by the settings' numbers."""
+    """Return the parameters in which the settings of a search differ, as text by setting number."""
     params = dict(zip((trial.setting for trial in search.trials_), search.cv_results_["params"]))
     every = dict.fromkeys(key for each in params.values() for key in each if key != "t")
     keys = [key for key in every if len({repr(each.get(key)) for each in params.values()}) > 1]
@@ -742,12 +742,12 @@ def _rounded(value: Any) -> str:
 
 
 def _places(trials: Sequence[Trial], ratio: bool) -> Array:
-    """Where trials stand on the axis: at their level, or at the ratio of their costs."""
+    """Return the position of each trial on the axis: its level, or its ratio of costs."""
     return np.array([trial.c_fn / trial.c_fp if ratio else trial.t for trial in trials], dtype=float)
 
 
 def _with_levels(trials: Sequence[Trial], metric: Metric, pos: float) -> list[Trial]:
-    """The trials, those without a level with the end of the range that has their costs, if one has."""
+    """Give trials without a level the end of the range that has their costs, if there is one."""
     ends = [(end, metric.cost_weights(end, pos=pos)) for end in metric.range(pos)]
 
     def level(trial: Trial) -> float | None:
@@ -761,7 +761,7 @@ _MARKED, _APART = (0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.
 
 
 def _ratios(metric: Metric, pos: float) -> list[tuple[float, float]]:
-    """Levels of round ratios of costs."""
+    """Return the levels of round ratios of costs, with these ratios."""
     lo, hi = metric.range(pos)
     found: list[tuple[float, float]] = []
     for ratio in _MARKED:
@@ -775,7 +775,7 @@ def _ratios(metric: Metric, pos: float) -> list[tuple[float, float]]:
 
 
 def _asked_area(complete, metric, data, *, pos, bound, eps, upper_bound):
-    """What a bound that was asked for rules out for exact learners, whatever was seen there."""
+    """Compute the area that the requested bound rules out for exact learners, even where trials lie in it."""
     limit = get_bound(bound)(complete, metric, pos=pos, eps=eps)
     lo, hi = data["span"]
     levels = np.union1d(np.linspace(lo, hi, GRID), data["t"])
@@ -791,7 +791,7 @@ def _asked_area(complete, metric, data, *, pos, bound, eps, upper_bound):
 
 
 def _drawn_area(trials, metric, data, *, pos, eps, upper_bound, margin):
-    """What all trials speak against: values above the bound, and cones that hold nothing which is shown."""
+    """Compute the area that all trials rule out: values above the bound, and cones that contain no trial."""
     lo, hi = data["span"]
     if upper_bound is None:
         upper_bound = get_bound("support")(trials, metric, pos=pos, eps=eps).best_possible()
@@ -820,13 +820,13 @@ def _drawn_area(trials, metric, data, *, pos, eps, upper_bound, margin):
 
 
 def _highest(trials: Sequence[Trial]) -> list[Trial]:
-    """The best trial at each level: the others rule out less."""
+    """Return the best trial at each level, as the others rule out less."""
     feasible = sorted((trial for trial in trials if trial.feasible), key=shown_value)
     return list(dict(zip(np.round(_places(feasible, ratio=False), 9).tolist(), feasible)).values())
 
 
 def _as_shown(trial: Trial, metric: Metric) -> Trial:
-    """The trial with its best cut in the place of its own decision: what its cone starts from."""
+    """Replace a trial's own decision by its best threshold, from which its cone starts."""
     profile = trial.profile
     assert profile is not None, "a complete trial has a profile"
     assert trial.value is not None, "a complete trial has a value"
@@ -838,14 +838,14 @@ def _as_shown(trial: Trial, metric: Metric) -> Trial:
 
 
 def _lifted(cones: Cone, seen: Array) -> Cone:
-    """Cones raised until none of them holds a point that was seen: off the diagonal they are guides, no proofs."""
+    """Raise the cones until no observed point lies in one: off the diagonal they are guides, not proofs."""
     away = np.subtract.outer(seen[:, 0], cones.t)
     heights = cones.value + np.where(away < 0, -np.asarray(cones.slope_left), cones.slope_right) * away
     return cones._replace(value=cones.value + np.max(seen[:, 1:] - heights, axis=0, initial=0.0))
 
 
 def corners(region: BaseGeometry) -> Array:
-    """Corners of a shapely polygon, the largest part of a divided one; none for an empty one."""
+    """Return the corners of a shapely polygon, or of its largest part if divided; none if empty."""
     parts = [part for part in getattr(region, "geoms", [region]) if part.geom_type == "Polygon"]
     largest = max(parts, key=lambda part: part.area, default=None)
     return np.empty((0, 2)) if largest is None or largest.is_empty else np.asarray(largest.exterior.coords)

@@ -1,4 +1,4 @@
-"""What decisions are worth: by the costs of each row, where few rows can be acted on, and with a third answer."""
+"""Displays of the value of decisions: by the costs of each row, with limited capacity, and with a third answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LEVELS = (0.05, 0.95)
 
 
 def answers_to_all(search: CostSearch) -> dict[str, float]:
-    """Mean cost of a row, out-of-fold, with the same answer to all, with one threshold, and by row."""
+    """Return the mean out-of-fold cost of a row for one answer to all rows, for one threshold, and by row."""
     found, store = search._outcome, search.held_out_
     alone = store.costs_at(found.held_out_odds, np.array([-np.inf, found.alone, np.inf]), store.copies).tolist()
     names = "positive for all rows", "one threshold on the probability", "negative for all rows"
@@ -40,7 +40,7 @@ def answers_to_all(search: CostSearch) -> dict[str, float]:
 
 
 def draw_costs(ax: Axes, search: CostSearch) -> None:
-    """Mean cost of a row against the threshold of its log-odds plus log(gain / loss), out-of-fold."""
+    """Draw the mean out-of-fold cost of a row against the threshold of its log-odds plus log(gain / loss)."""
     found, store = search._outcome, search.held_out_
     score = found.held_out_scores
     finite = score[np.isfinite(score)]
@@ -58,7 +58,7 @@ def draw_costs(ax: Axes, search: CostSearch) -> None:
 
 
 def banded(ax: Axes, x: Array, values: Array, drawn: Array, name: str) -> None:
-    """A line with the 90 % interval over draws, of a column for each."""
+    """Draw a line with the 90 % interval over bootstrap draws, one per column of ``drawn``."""
     low, high = np.quantile(drawn, _LEVELS, axis=1)
     ax.fill_between(x, low, high, color=BLUE, alpha=0.15, linewidth=0, label="90 % interval")
     ax.plot(x, values, color=BLUE, label=name)
@@ -66,7 +66,7 @@ def banded(ax: Axes, x: Array, values: Array, drawn: Array, name: str) -> None:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetBenefitDisplay(Display):
-    """Net benefit against the threshold probability: the decision curve of medicine.
+    """Net benefit against the threshold probability, known in medicine as the decision curve.
 
     It is recommended to use `from_predictions` to create a display. All parameters are stored as attributes. Who acts
     from a probability t on takes a false positive to cost t / (1 - t) of what a true positive is worth: the net benefit
@@ -119,7 +119,7 @@ class NetBenefitDisplay(Display):
         ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """Draw the decision curve of probabilities, best out-of-fold ones.
+        """Draw the decision curve of probabilities, preferably out-of-fold ones.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class NetBenefitDisplay(Display):
         return cls(thresholds=at, **curves, **options).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw it.
+        """Draw the decision curve.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ _N_SHARES = 60
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CapacityDisplay(Display):
-    """Value to expect against the share of the rows that can be acted on, from held-out scores.
+    """Expected value against the share of the rows that can be acted on, from held-out scores.
 
     It is recommended to use `from_estimator` to create a display. All parameters are stored as attributes.
 
@@ -273,7 +273,7 @@ class CapacityDisplay(Display):
         return cls(at_most=at, values=values, drawn=drawn, pays=pays, **shown).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw it.
+        """Draw the expected values.
 
         Parameters
         ----------
@@ -301,7 +301,7 @@ class CapacityDisplay(Display):
 
 
 def reviewed_in_words(search: CostSearch, name: str) -> str:
-    """What three answers are worth."""
+    """Describe the value of the three answers in one line."""
     worth, (low, high) = search.review_, search.review_.interval
     sent = ", ".join(f"{worth.shares[answer]:.1%} {answer} ({_wrong(worth.wrong[answer])})" for answer in ANSWERS)
     shown = "".join(f"; {guarantee}" for guarantee in worth.guarantees.values())
@@ -313,7 +313,7 @@ def _wrong(rate: float) -> str:
 
 
 def draw_review(ax: Axes, search: CostSearch) -> None:
-    """How many rows get each of three answers, by their held-out scores."""
+    """Draw a histogram of the held-out scores, stacked by the three answers that the rows receive."""
     bands, found, store = search._bands, search._outcome, search.held_out_
     rows, weight = found.leaning(bands.review, bands.extra_cost), store.weights_in(store.copies)
     answers, score = bands.decide(rows), rows.score

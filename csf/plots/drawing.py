@@ -1,4 +1,4 @@
-"""What displays and reports share: what they read of fitted searches, colours, axes, labels beside what they name."""
+"""Shared parts of displays and reports: data read from fitted searches, colours, axes and labels."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class StudyLike(Protocol):
 
     @property
     def trials(self) -> Sequence[Trial]:
-        """In the order of their numbers."""
+        """Trials in the order of their numbers."""
         ...
 
 
 def study_of(search: CostSearch, setting: int | None = None) -> StudyLike:
-    """Study of a fitted search: that of the winner, or of one setting of its ``param_grid``."""
+    """Return the study of a fitted search: that of the winner, or of one setting of its ``param_grid``."""
     if hasattr(search, "tell"):
         raise TypeError("a Study is drawn by from_study, not by from_estimator")
     if not is_search(search):
@@ -82,7 +82,7 @@ INK, GREY, PALE = "#222222", "#6B6B6B", "#D9D9D9"
 
 
 class Palette(NamedTuple):
-    """Colours that have to stand out from the page."""
+    """Colours that stand out from a light or a dark page."""
 
     ink: str = INK
     grey: str = GREY
@@ -94,7 +94,7 @@ class Palette(NamedTuple):
 
     @classmethod
     def of(cls, ax: Axes) -> Palette:
-        """The palette of light pages, or of dark ones where the axes are dark."""
+        """Choose the palette for light pages, or for dark ones where the axes are dark."""
         from matplotlib.colors import to_hex, to_rgb
 
         red, green, blue = to_rgb(ax.get_facecolor())
@@ -120,7 +120,7 @@ BOUND_STYLES = {
 
 
 def names_of(metric: Metric) -> dict[str, str | None]:
-    """Names of a metric and of its constraint, as the displays take them."""
+    """Return the names of a metric and of its constraint, as arguments of the displays."""
     return {
         "metric_name": metric.metric.name if isinstance(metric, Constrained) else metric.name,
         "constraint": None if metric.constraint is None else str(metric.constraint),
@@ -128,13 +128,13 @@ def names_of(metric: Metric) -> dict[str, str | None]:
 
 
 class Display:
-    """Arrays, and `plot` that draws them and changes none; where it drew them stands in ``ax_`` and ``figure_``."""
+    """Base of displays: arrays, and a `plot` that draws them unchanged and sets ``ax_`` and ``figure_``."""
 
     ax_: Axes
     figure_: Figure | SubFigure
 
     def _begin(self, ax: Axes | None, figsize: tuple[float, float] = (5.4, 4.2)) -> Axes:
-        """The given axes, or those of a new figure."""
+        """Return the given axes, or those of a new figure."""
         if ax is None:
             import matplotlib.pyplot as plt
 
@@ -144,14 +144,14 @@ class Display:
 
 
 def styled(artist: type[Artist], given: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
-    """Default arguments of an artist, overruled by given ones under whatever alias (``lw``, ``linewidth``)."""
+    """Merge the default arguments of an artist with the given ones, under any alias (``lw``, ``linewidth``)."""
     from matplotlib.cbook import normalize_kwargs
 
     return normalize_kwargs(defaults, artist) | normalize_kwargs(given or {}, artist)
 
 
 def tidy(ax: Axes) -> None:
-    """Leave the two axis lines that carry numbers."""
+    """Hide the top and right axis lines."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
@@ -166,7 +166,7 @@ def label(
     va: str = "center",
     **text_kw: Any,
 ) -> Annotation:
-    """Text next to a point of the data, offset in points, on a veil that keeps it readable."""
+    """Write text next to a data point, offset in points, on a translucent background that keeps it readable."""
     page = Palette.of(ax)
     veil = {"facecolor": page.paper, "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
     style = {"color": color or page.ink, "fontsize": 9, "ha": ha, "va": va, "bbox": veil}
@@ -177,7 +177,7 @@ def label(
 def place(
     ax: Axes, text: str, xy: tuple[float, float], *, points: Array, others: Sequence[Annotation] = (), **text_kw: Any
 ) -> Annotation:
-    """Label of a point that hides as few other points and labels as possible, with a line to its point."""
+    """Label a point so that as few other points and labels as possible are hidden, with a line to the point."""
     from matplotlib.text import Text
 
     lay_out(ax)
@@ -208,7 +208,7 @@ def place(
 
 
 def lay_out(ax: Axes) -> None:
-    """Bring the axes to where they will be."""
+    """Lay out the figure, so that the axes have their final positions."""
     figure = ax.figure.figure  # that of a subfigure, too
     layout = figure.get_layout_engine()
     if layout is None:
@@ -218,7 +218,7 @@ def lay_out(ax: Axes) -> None:
 
 
 def extent(note: Annotation) -> Bbox:
-    """Box of an annotation's text in pixels, without its line."""
+    """Return the box of an annotation's text in pixels, without its line."""
     from matplotlib.text import Text
 
     note.get_window_extent()  # brings its position up to date
@@ -228,7 +228,7 @@ def extent(note: Annotation) -> Bbox:
 def right_labels(
     ax: Axes, ends: Sequence[tuple[float, float]], texts: Sequence[str], colors: Sequence[str], *, size: float = 9
 ) -> list[Annotation]:
-    """Labels to the right of the axes, each as high as the end of its line or close to it, and joined to that."""
+    """Write labels to the right of the axes, at or near the height of their line's end, and joined to it."""
     from sklearn.isotonic import isotonic_regression
 
     low, high = ax.get_ylim()
@@ -251,20 +251,20 @@ def right_labels(
 
 
 def along(x: Array, y: Array) -> Array:
-    """Points along a line, close enough for a label to keep off it."""
+    """Return points along a line, dense enough for labels to avoid it."""
     at, places = np.linspace(0, len(x) - 1, 12 * len(x)), np.arange(len(x))
     return np.column_stack([np.interp(at, places, x), np.interp(at, places, y)])
 
 
 def bound_title(bound: Bounded) -> str:
-    """Name of a bound for readers."""
+    """Return the display name of a bound."""
     return TITLES.get(bound, bound) if isinstance(bound, str) else bound.__name__
 
 
 def draw_bounds(
     ax: Axes, x: Array, heights: Array, names: Sequence[str], given: dict[str, Any] | None
 ) -> tuple[list[Line2D], list[str]]:
-    """A line for each named bound, and the colours of these lines."""
+    """Draw a line for each named bound, and return the lines and their colours."""
     from matplotlib.lines import Line2D
 
     lines, styles = [], _bound_styles(names, Palette.of(ax))
@@ -274,7 +274,7 @@ def draw_bounds(
 
 
 def draw_winner(ax: Axes, x: float, y: float, feasible: bool) -> Line2D:
-    """The dot of a winner, hollow where it misses the constraint."""
+    """Draw the winner as a dot, unfilled where it misses the constraint."""
     page = Palette.of(ax)
     style: dict[str, Any] = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": page.ink}
     style |= {"linestyle": "none", "zorder": 5} | ({} if feasible else {"markerfacecolor": page.paper})
@@ -283,7 +283,7 @@ def draw_winner(ax: Axes, x: float, y: float, feasible: bool) -> Line2D:
 
 
 def _bound_styles(names: Sequence[str], page: Palette) -> list[tuple[str, str]]:
-    """Colour and line style of each named bound."""
+    """Choose a colour and a line style for each named bound."""
     rest = iter([(VERMILLION, "--"), (SKY, "-."), (page.grey, ":"), (page.ink, "-")] * len(names))
     styles = {title: BOUND_STYLES[name] for name, title in TITLES.items()}
     return [styles[name] if name in styles else next(rest) for name in names]

@@ -1,4 +1,4 @@
-"""Values as they change: of a search trial by trial, of learners along a stream, of a monitor batch by batch."""
+"""Displays of values over time: of a search by trial, of learners along a stream, of a monitor by batch."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ MANY = 30
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ProgressDisplay(Display):
-    """Best value seen, and the bound on it, against the number of trials.
+    """Best value so far, and the bound on it, against the number of trials.
 
     It is recommended to use `from_estimator` or `from_study` to create a display. All parameters are stored as
     attributes.
@@ -124,7 +124,7 @@ class ProgressDisplay(Display):
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
-        """Compute the course of a study and draw it.
+        """Compute the progress of a study and draw it.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class ProgressDisplay(Display):
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
-        """Compute the course of a fitted search and draw it; nothing is trained.
+        """Compute the progress of a fitted search and draw it, without training.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class ProgressDisplay(Display):
 def _course(
     trials: Sequence[Trial], study: StudyLike, names: list[str], heights: Callable[[Sequence[Trial]], list[float]]
 ) -> dict[str, Any]:
-    """Arguments of a `ProgressDisplay` for trials in the order in which they were made."""
+    """Compute the arguments of a `ProgressDisplay` for trials in the order in which they were made."""
     if all(trial.attained is None for trial in trials):
         raise ValueError("there is no complete trial to draw; tell the study its first results")
     # what misses the constraint attains nothing
@@ -294,7 +294,7 @@ def _course(
 
 
 def _begins(search: CostSearch) -> dict[str, int]:
-    """Number of the first trial of each of several models, by its name, with when it was dropped."""
+    """Return the number of each model's first trial, by the name of the model and when it was dropped."""
     found: dict[str, int] = {}
     for name in dict(named_models(search.base) or ()):
         own = np.flatnonzero(search.cv_results_[f"param_{MODEL}"] == name).tolist()
@@ -444,7 +444,7 @@ class StreamDisplay(Display):
         return [(color or ink, dashes) for color, dashes in (STYLES * len(self.curves))[: len(self.curves)]]
 
     def _label_ends(self):
-        """Name and last value of each curve, at the right end of the axes."""
+        """Write the name and last value of each curve at the right end of the axes."""
         shown = [(line, values[np.isfinite(values)]) for line, (_, values) in zip(self.lines_, self.curves.values())]
         shown = [(line, values[-1]) for line, values in shown if values.size]
         if not shown:
@@ -466,7 +466,7 @@ _FARTHEST = 1e4
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MonitorDisplay(Display):
-    """Values of a watched metric by batch, its level, and the evidence against it.
+    """Values of a monitored metric by batch, its level, and the evidence against it.
 
     It is recommended to use `from_monitor` to create a display. All parameters are stored as attributes.
 
@@ -483,7 +483,7 @@ class MonitorDisplay(Display):
     metric_name : str
         Name of the metric.
     alarm : str, default=None
-        Batch since which the level is probably lost.
+        Batch since which the metric is probably below its level.
 
     Attributes
     ----------
@@ -510,7 +510,7 @@ class MonitorDisplay(Display):
 
     @classmethod
     def from_monitor(cls, monitor: Monitor) -> Self:
-        """Display of a monitor.
+        """Create the display of a monitor, without drawing it.
 
         Parameters
         ----------

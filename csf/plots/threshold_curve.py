@@ -1,4 +1,4 @@
-"""A metric, precision, recall and the share predicted positive, against the threshold."""
+"""Display of a metric, precision, recall and the share predicted positive, against the threshold."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TAIL = 0.02
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ThresholdCurveDisplay(Display):
-    """What the threshold on a score does to a metric, to precision, recall and the share predicted positive.
+    """Metric, precision, recall and share predicted positive, against the threshold on a score.
 
     It is recommended to use `from_estimator`, `from_cv_results`, `from_predictions` or `from_curves` to create a
     display. All parameters are stored as attributes.
@@ -128,7 +128,7 @@ class ThresholdCurveDisplay(Display):
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
-        """Draw threshold curves that are there already.
+        """Draw threshold curves that were computed before.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class ThresholdCurveDisplay(Display):
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
-        """Draw how the thresholds of cross-validated classifiers do on data that they have not seen.
+        """Draw the thresholds of cross-validated classifiers on the data that each of them has not seen.
 
         Scores of `CostSearch`, `PlugInClassifier` and the like, alone or at the end of pipelines, count from
         the threshold of each model: 0 is what they chose. The marks at the bottom show where each fold had its best
@@ -381,7 +381,7 @@ class ThresholdCurveDisplay(Display):
         line_kwargs: dict[str, Any] | None = None,
         fill_between_kwargs: dict[str, Any] | None = None,
     ) -> Self:
-        """Draw.
+        """Draw the curves and the chosen threshold.
 
         Parameters
         ----------
@@ -425,18 +425,18 @@ class ThresholdCurveDisplay(Display):
 
     @property
     def short_name(self) -> str:
-        """Name of the metric; constraints are named besides."""
+        """Name of the metric without its constraints."""
         return self.metric_name.partition(",")[0] if self.demands else self.metric_name
 
     def _draw_demands(self, ax: Axes) -> None:
-        """Levels of the constraints, in the colours of their rates."""
+        """Draw the levels of the constraints in the colours of their rates."""
         self.demand_lines_ = [
             ax.axhline(level, color=_line_style(rate)[0], linewidth=0.8, linestyle=(0, (1, 3)))
             for rate, _, level, _ in self.demands
         ]
 
     def _draw_folds(self, ax: Axes, fill_between_kwargs: dict[str, Any]) -> None:
-        """From the lowest to the highest fold, and their thresholds at the foot of the axes."""
+        """Draw the range from the lowest to the highest fold, and the folds' thresholds at the foot of the axes."""
         folds, thresholds, marks = self.fold_values, self.thresholds, self.fold_thresholds
         assert folds is not None, "asked for where there are folds"
         style = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": f"{len(folds)} folds"}
@@ -450,7 +450,7 @@ class ThresholdCurveDisplay(Display):
         (self.fold_marks_,) = ax.plot(inside, np.full(inside.shape, 0.02), transform=transform, **style)
 
     def _mark(self, ax: Axes, threshold: float, value: float) -> None:
-        """Mark the chosen threshold and its interval, and say what it does; an infinite one is only written down."""
+        """Mark the chosen threshold, its interval and its value; an infinite threshold is only written down."""
         text = f"{self.short_name} = {value:.3f} at threshold {threshold:.3g}"
         if np.isfinite(threshold):
             self.threshold_line_ = ax.axvline(threshold, color=VERMILLION, linewidth=1.2, zorder=2)
@@ -470,7 +470,7 @@ class ThresholdCurveDisplay(Display):
 
 
 def _line_style(rate: str) -> tuple[str, str]:
-    """Colour and dashes of a rate."""
+    """Return the colour and dash pattern of a rate."""
     return _STYLES.get(rate, (PURPLE, "--"))
 
 
@@ -481,7 +481,7 @@ def _curve_data(
     fold_curves: Sequence[ThresholdCurve],
     fold_thresholds: ArrayLike | None,
 ) -> dict[str, Any]:
-    """Arrays of a `ThresholdCurveDisplay`, see `ThresholdCurveDisplay.from_curves`."""
+    """Compute the arrays of a `ThresholdCurveDisplay`, see `ThresholdCurveDisplay.from_curves`."""
     constraint = metric.constraint
     if curve.thresholds.shape[0] < 3:
         raise ValueError("all scores are equal: there is no threshold between them to draw")
@@ -515,10 +515,10 @@ def _curve_data(
 
 
 def _drawn_cuts(curve: ThresholdCurve, threshold: float) -> IntArray:
-    """Indices of at most about `N_DRAWN` cuts: even in their number, even in the score, and the chosen one.
+    """Choose at most about `N_DRAWN` thresholds: evenly by rank and by score, and the chosen one.
 
-    Outliers would squeeze everything else: left out are thresholds that fewer than `TAIL` of the positives reach,
-    or all but fewer than `TAIL` of the negatives.
+    Outliers would compress the rest of the curve: thresholds are left out that fewer than `TAIL` of the positives
+    reach, or all but fewer than `TAIL` of the negatives.
     """
     last = curve.thresholds.shape[0] - 2
     chosen = min(max(int(curve.cuts_at(threshold)), 1), last)
@@ -534,7 +534,7 @@ def _drawn_cuts(curve: ThresholdCurve, threshold: float) -> IntArray:
 
 
 class HeldOutCurves(NamedTuple):
-    """Pooled scores of all test parts and those of each, the first model, and whether scores count from its cut."""
+    """Curve of all test parts and of each, the first model, and whether scores count from its threshold."""
 
     curve: ThresholdCurve
     fold_curves: list[ThresholdCurve]
@@ -545,7 +545,7 @@ class HeldOutCurves(NamedTuple):
 def held_out(
     cv_results: Mapping[str, Any], X: Samples, y: ArrayLike, sample_weight: ArrayLike | None, pos_label: Label
 ) -> HeldOutCurves:
-    """Scores of all test parts by the models that were trained without them."""
+    """Compute the scores of all test parts by the models that were trained without them."""
     models, tests = _models_and_parts(cv_results, num_samples(X))
     model = last_step(models[0])[1]
     # Each fold may have chosen another setting, whose scores have other units; what they share is the chosen cut.
@@ -563,7 +563,7 @@ def held_out(
 
 
 def _models_and_parts(cv_results: Mapping[str, Any], n_samples: int) -> tuple[list[Estimator], list[Array]]:
-    """Fitted models and the samples that each of them has not seen."""
+    """Return the fitted models and the samples that each of them has not seen."""
     if not {"estimator", "indices"} <= set(cv_results):
         raise ValueError(
             f"cv_results holds {sorted(cv_results)} and no models with their parts of the data; call "

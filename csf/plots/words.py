@@ -1,4 +1,4 @@
-"""Numbers, parameters and names of fitted searches as text, for plots, reports and the command line."""
+"""Text for numbers, parameters and names of fitted searches in plots, reports and the command line."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 def digits(value: float | None, spec: str = ".3f") -> str:
-    """A number as text; a dash where there is none."""
+    """Format a number; a dash stands for a missing one."""
     if value is None or value != value:
         return "–"
     return format(value, spec).replace(",", "\u202f").replace("inf", "∞")
 
 
 def short(value: Any, length: int = 80) -> str:
-    """A value as text of a bounded length."""
+    """Format a value as text of limited length."""
     text = format(value, ".4g") if isinstance(value, float) else str(value)
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def spread(interval: tuple[float, float] | None, spec: str = ".3f") -> str:
-    """An interval as text, empty where there is none."""
+    """Format an interval; empty without one."""
     if interval is None or not np.isfinite(interval).all():
         return ""
     low, high = interval
@@ -41,19 +41,19 @@ def spread(interval: tuple[float, float] | None, spec: str = ".3f") -> str:
 
 
 def parameter_names(keys: Iterable[str]) -> dict[str, str]:
-    """Parameters of a base without the steps in front, wherever that leaves no two of them alike."""
+    """Shorten the parameters of a base by their step names, except where two would become equal."""
     own = {key: key.rpartition("__")[2] for key in keys}
     return {key: name if list(own.values()).count(name) == 1 else key for key, name in own.items()}
 
 
 def parameters_of(search: CostSearch) -> str:
-    """Parameters of the winner; empty without a grid."""
+    """List the parameters of the winner; empty without a grid."""
     names = parameter_names(search.best_params_)
     return ", ".join(f"{names[key]} = {short(value)}" for key, value in search.best_params_.items())
 
 
 def base_name(base: Estimator) -> str:
-    """Names of a base and its steps; of several models each with its own name."""
+    """Name a base and its steps, or each of several models by its own name."""
     if (models := named_models(base)) is not None:
         return "; ".join(f"{name}: {base_name(each)}" for name, each in models)
     if isinstance(base, Pipeline):
@@ -63,25 +63,25 @@ def base_name(base: Estimator) -> str:
 
 
 def winning_base(search: CostSearch) -> Estimator:
-    """The base, or that of the winner where several models were searched."""
+    """Return the base, or the winning one where several models were searched."""
     return dict(named_models(search.base) or ()).get(search.best_params_.get(MODEL), search.base)
 
 
 def target_name(search: CostSearch) -> str:
-    """What is to be found, as a noun: the positive class; with several, what they are not."""
+    """Name the class to detect: the positive one, or any other than the null class if there are several."""
     if search.pos_label_ is None:
         return f"sample other than {short(search.null_class_, 40)}"
     return f"“{short(search.pos_label_, 40)}”"
 
 
 def strategy_name(search: CostSearch) -> str:
-    """Name of a strategy that was given by name, as a class or as an object."""
+    """Return the name of a strategy given as a name, a class or an object."""
     strategy: Any = search.strategy
     return strategy if isinstance(strategy, str) else getattr(strategy, "__name__", type(strategy).__name__)
 
 
 def class_order(search: Any) -> IntArray:
-    """Places of the classes as tables show them: the negative (or null) class first, so that the positive one is last.
+    """Return the order of the classes in tables: the negative (or null) class first, the positive one last.
 
     Every confusion matrix has this order, with true classes as rows and predicted ones as columns.
     """
@@ -90,14 +90,14 @@ def class_order(search: Any) -> IntArray:
 
 
 def metric_name(search: Any) -> str:
-    """Name of what a search maximises."""
+    """Return the name of the metric that a search maximises."""
     if is_row_search(search):
         return search.row_costs_.name
     return (get_label_metric if hasattr(search, "label_names_") else get_metric)(search.metric).name
 
 
 def other_costs(search: CostSearch) -> str:
-    """What else was tried beside equal costs, in words."""
+    """Describe the costs that were tried besides equal ones."""
     tried = {round(np.log(t.c_fn / t.c_fp), 9) for t in search.trials_ if t.state == "complete" and t.c_fn != t.c_fp}
     if not tried:
         why = search.stop_reason_

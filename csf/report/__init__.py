@@ -1,4 +1,4 @@
-"""What a search found, as one page to show: ``search.report("report.html")`` and ``csf search --report``."""
+"""Results of a search on one page: ``search.report("report.html")`` and ``csf search --report``."""
 
 from csf.report.checks import CHECKS, Finding, Summary, ThresholdCheck, findings, summarise
 from csf.report.page import Comparison, write_comparison, write_report

@@ -1,4 +1,4 @@
-"""What a reader of a search should know and can do about it: one check for each code, and a summary of all of it.
+"""Checks of a fitted search, one for each code, and a summary of their results.
 
 A check is a function of the fitted search and its held-out data that returns a sentence, or nothing. The page
 ``guide/checks.md`` has a section for each code. A summary has three numbers and three sentences: what you get, how sure
@@ -58,7 +58,7 @@ PERFECT, FEWEST, SEPARATED = 0.02, 10, 0.499
 
 
 class Check(NamedTuple):
-    """A code, what it is about, and the function that looks."""
+    """Code and title of a check, and the function that runs it."""
 
     code: str
     title: str
@@ -68,14 +68,14 @@ class Check(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What a check says.
+    """Result of a check.
 
     Parameters
     ----------
     code : str
         Code of the check, such as ``"CSF001"``: a section of the guide's page "Checks".
     title : str
-        What it is about.
+        Its subject.
     text : str
         What was noticed, with its numbers, and what to do.
 
@@ -107,7 +107,7 @@ def check(code: str, title: str, *, several: bool = False) -> Callable[..., Any]
 
 
 def check_codes(codes: Collection[str]) -> None:
-    """Refuse codes that no check has."""
+    """Raise a ValueError for codes that no check has, and a TypeError for a text."""
     if isinstance(codes, str):
         raise TypeError(f"mute must be a list of codes, such as [{codes!r}]; got the text {codes!r}")
     for code in codes:
@@ -117,14 +117,14 @@ def check_codes(codes: Collection[str]) -> None:
 
 
 def findings(search: Any, held: HeldOut | None = None, mute: Collection[str] = ()) -> list[Finding]:
-    """Results of the checks of a fitted search, the most serious first.
+    """Run the checks on a fitted search and return their results, the most serious first.
 
     Parameters
     ----------
     search : CostSearch
         Fitted.
     held : HeldOut, default=None
-        Held-out data and what the search and its rivals do there, see `csf.report.held_out`.
+        Held-out data with the predictions of the search and its rivals, see `csf.report.held_out`.
     mute : collection of str, default=()
         Codes of checks to leave out.
 
@@ -161,15 +161,15 @@ def findings(search: Any, held: HeldOut | None = None, mute: Collection[str] = (
 
 
 def _said(checks: Iterable[Check], search: Any, held: HeldOut | None) -> list[Finding]:
-    """What these checks say."""
+    """Return the findings of these checks."""
     texts = [(check.code, check.title, check.look(search, held)) for check in checks]
     return [Finding(code, title, text) for code, title, text in texts if text]
 
 
 def gain_over_equal(search: Any) -> tuple[float, float] | None:
-    """Gain of the winner over the best trial with equal class weights, out-of-fold, and its standard error.
+    """Return the out-of-fold gain over the best trial with equal class weights, and its standard error.
 
-    Both at the thresholds that are best for them there. ``None`` where equal weights won, or nothing is known of them.
+    Each trial has the threshold that is best for it out-of-fold. ``None`` where equal weights won or were not tried.
     """
     trial, store = search.trials_[search.best_index_], getattr(search, "held_out_", None)
     equal = min((row for row in store or () if row.equal_costs), key=lambda row: row.rank, default=None)
@@ -207,7 +207,7 @@ def _missed(search, held):
 
 
 def is_counter(values: Array) -> bool:
-    """Whether numbers are whole and all differ where independent ones would not: row numbers, keys, times."""
+    """Check for distinct whole numbers where independent ones would repeat: row numbers, keys, times."""
     known = np.asarray(values, dtype=np.float64)
     known = known[np.isfinite(known)]
     # Of independent numbers in so narrow a range two agree, but for a probability below exp(-7).
@@ -217,7 +217,7 @@ def is_counter(values: Array) -> bool:
 
 
 def _numbers(X: Any) -> Iterator[tuple[Any, Array]]:
-    """Names, or places, of the columns of numbers of frames and arrays, and these."""
+    """Yield the name, or index, and the values of each numeric column of a frame or array."""
     named = hasattr(X, "iloc")
     for name in X.columns if named else range(X.shape[1] if isinstance(X, np.ndarray) else 0):
         values = np.asarray(X[name] if named else X[:, name])
@@ -226,7 +226,7 @@ def _numbers(X: Any) -> Iterator[tuple[Any, Array]]:
 
 
 def _uses(search: Any, X: Any, name: Any) -> bool:
-    """Whether the winner's answers change with a column."""
+    """Check whether the winner's predictions depend on a column."""
     model, moved = search.best_estimator_, X.copy()
     column = name if hasattr(X, "iloc") else (slice(None), name)
     moved[column] = np.asarray(moved[column])[::-1]
@@ -270,7 +270,7 @@ def _perfect(search, held):
 
 
 def _leaks(search: Any, held: HeldOut) -> list[str]:
-    """Features that almost separate the classes alone."""
+    """Return the features that almost separate the classes alone."""
     is_pos = held.y == search.pos_label_
     n_pos, n_neg = int(is_pos.sum()), int((~is_pos).sum())
     if not _binary(search) or min(n_pos, n_neg) < FEWEST:
@@ -399,7 +399,7 @@ def _optimistic(search, held):
 
 
 def as_good_as(judged: Sequence[Judged]) -> Judged | None:
-    """The best rival on held-out data, if it may be as good as the search or is better; ``None`` where it is worse."""
+    """Return the best rival on held-out data if the search is not shown to beat it, else ``None``."""
     fair = [each for each in judged[1:] if each.misses <= judged[0].misses]
     best = max(fair, key=lambda other: other.value, default=None)
     return best if best is not None and best.difference_interval[0] <= 0.0 else None
@@ -430,7 +430,7 @@ def _rivals(search, held):
 
 
 def _doubted(search: Any) -> tuple[float, float] | None:
-    """The gain of the class weights and its standard error, where the gain may be chance."""
+    """Return the gain of the class weights and its standard error, where the gain may be chance."""
     found = None if hasattr(search, "gain_") else gain_over_equal(search)
     return None if found is None or found[0] > DOUBTED * found[1] else found
 
@@ -447,7 +447,7 @@ def _gain(search, held):
 
 
 def _is_matched(held: HeldOut | None) -> bool:
-    """Whether a simpler method will do: then advice to search more would contradict it."""
+    """Check whether a simpler method is as good, so that advice to search more would be contradictory."""
     return held is not None and as_good_as(held.judged) is not None
 
 
@@ -492,7 +492,7 @@ def _unseen(search, held):
 
 @dataclass(frozen=True)
 class ThresholdCheck:
-    """Check for ``report.checks.add`` of skore: by how much a tuned threshold beats the estimator's own decision.
+    """Check for ``report.checks.add`` of skore: gain of a tuned threshold over the estimator's own decision.
 
     Parameters
     ----------
@@ -521,7 +521,7 @@ class ThresholdCheck:
 
     @property
     def code(self) -> str:
-        """Its name in lists of checks to ignore, one for each metric."""
+        """Name of the check in lists of checks to ignore, one for each metric."""
         return f"CSF101-{get_metric(self.metric).name.upper()}"
 
     @property
@@ -530,7 +530,7 @@ class ThresholdCheck:
         return f"The threshold is not that of {get_metric(self.metric).name}"
 
     def check_function(self, report: Any) -> str | None:
-        """What was found, ``None`` for nothing.
+        """Return the finding, or ``None`` if there is none.
 
         Parameters
         ----------
@@ -575,7 +575,7 @@ _HEADS = "What you get", "How sure it is", "What to do"
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value of the winner: where it is from, its 90 % interval as text, and what it is."""
+    """Estimated value of the winner: its source, its 90 % interval as text, and its description."""
 
     name: str
     value: float
@@ -585,12 +585,12 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a search found; `print` shows it as text, a notebook as HTML.
+    """Summary of a fitted search; `print` shows it as text, a notebook as HTML.
 
     Parameters
     ----------
     numbers : list of tuple of str
-        Three numbers, each with what it is.
+        Three numbers, each with its description.
     sentences : list of str
         What you get, how sure it is, what to do.
     verdict : str
@@ -644,7 +644,7 @@ class Summary:
 
 
 def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[str] = ()) -> Summary:
-    """Summary of a fitted search, on held-out data where there are some."""
+    """Summarise a fitted search, on held-out data where there are some."""
     # A search on a cluster is shown as the one in memory that it can become.
     to_local = getattr(search, "to_local", None)
     search = search if to_local is None else to_local()
@@ -674,7 +674,7 @@ _WHERE = {
 
 
 def estimates_of(search: CostSearch, held: HeldOut | None) -> list[Estimate]:
-    """Values of the winner, the one to trust most first."""
+    """Return the estimated values of the winner, the most reliable first."""
     rows = []
     if held is not None:
         own = held.judged[0]
@@ -689,7 +689,7 @@ def estimates_of(search: CostSearch, held: HeldOut | None) -> list[Estimate]:
 
 
 def _third(search: Any, held: HeldOut | None) -> tuple[str, str] | None:
-    """The number that matters third: a rival, the constraint, what is saved, or what is left."""
+    """Choose the third number: difference to a rival, constrained rate, costs saved, or the possible further gain."""
     if is_row_search(search):
         answers = answers_to_all(search) if held is None else paid_on(search, held)
         n_rows, where = (search.class_count_.sum(), "out-of-fold") if held is None else (held.y.size, "held-out")
@@ -737,7 +737,7 @@ def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
 
 
 def _note_of_same_answer(search: Any) -> str:
-    """Say what the same answer to all is worth, where the interval of costs of rows is not above that."""
+    """Note the value of the same answer to all rows, unless the interval of the winner is above it."""
     worth = _same_answer(search, None)
     if worth < search.score_interval_[0]:
         return ""
@@ -747,7 +747,7 @@ def _note_of_same_answer(search: Any) -> str:
 
 
 def _verdict(search: Any, held: HeldOut | None, found: list[Finding], low: float) -> str:
-    """One verdict, which no finding contradicts; ``low`` is the lower end of the interval of the value."""
+    """Choose the verdict that no finding contradicts; ``low`` is the lower end of the value's interval."""
     promise = getattr(search, "guarantee_", None)
     missed = {each.code for each in found} & {"CSF007", "CSF012"} or not getattr(search, "feasible_", True)
     if missed or (promise is not None and not promise.holds):
@@ -769,7 +769,7 @@ def _verdict(search: Any, held: HeldOut | None, found: list[Finding], low: float
 
 
 def _same_answer(search: Any, held: HeldOut | None) -> float:
-    """Value of the better one of the answers "negative" and "positive" for all; -inf where none is to be feared."""
+    """Return the larger value of answering "negative" or "positive" to all; -inf where that cannot compete."""
     if is_row_search(search):
         negative, positive = (answers_to_all(search)[f"{side} for all rows"] for side in ("negative", "positive"))
         return float(search.row_costs_.value(min(negative, positive), negative, positive, 1.0))
@@ -786,7 +786,7 @@ def _same_answer(search: Any, held: HeldOut | None) -> float:
 
 
 def winner_of(search: Any) -> str:
-    """The winner in one sentence."""
+    """Describe the winner in one sentence."""
     if is_label_search(search):
         names = [short(name, 40) for name in search.label_names_.tolist()]
         return f"One search for each of {len(names)} labels, lowest for “{names[search.best_scores_.argmin()]}”."
@@ -811,7 +811,7 @@ def _trained(search: CostSearch) -> str:
 
 
 def threshold_in_words(search: Any) -> str:
-    """The threshold, and the probability that it stands for where its score is none."""
+    """Format the threshold, with its probability where the score is not one."""
     threshold, proba = search.best_threshold_, getattr(search, "best_threshold_proba_", None)
     same = proba is None or abs(proba - threshold) < 1e-6
     return f"{threshold:.4g}" if same else f"{threshold:.4g} (predict_proba: {proba:.3g})"

@@ -1,4 +1,4 @@
-"""Held-out data, and what classifiers do on them, with intervals."""
+"""Performance of classifiers on held-out data, with intervals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOST_CLASSES = 30
 
 
 class HeldOut(NamedTuple):
-    """Data that a search has not seen, and what the search, which comes first, and its rivals do there."""
+    """Data that a search has not seen, with the predictions of the search, which comes first, and its rivals."""
 
     X: Samples
     y: Array
@@ -53,7 +53,7 @@ def held_out(
     rivals: Mapping[str, Any] | None,
     own: str = "this search",
 ) -> HeldOut | None:
-    """Checked data of a report, ``None`` without any."""
+    """Check the held-out data of a report and predict them; ``None`` without any."""
     if X is None and y is None:
         if rivals or sample_weight is not None:
             raise ValueError("rivals and sample_weight belong to held-out data: give X and y, which fit has not seen")
@@ -81,7 +81,7 @@ def held_out(
 
 
 def _read_truth(search: Any, y: ArrayLike) -> Array:
-    """Labels that the search knows; of several labels a sample their codes."""
+    """Check that the search knows the labels; return codes where samples have several labels."""
     if is_label_search(search):
         return read_codes(y, search.classes_.size)
     labels, classes = check_labels(y)
@@ -91,7 +91,7 @@ def _read_truth(search: Any, y: ArrayLike) -> Array:
 
 
 def _judge(search: Any, truth: Array, answers: Mapping[str, Array], weight: Array | None) -> list[Judged]:
-    """By the metric and the constraint of the search."""
+    """Evaluate predictions by the metric and the constraint of the search."""
     if is_class_search(search):
         return judge_classes(get_confusion_metric(metric_of(search)), search.classes_, truth, answers, weight)
     if is_label_search(search):
@@ -103,13 +103,13 @@ def _judge(search: Any, truth: Array, answers: Mapping[str, Array], weight: Arra
 
 
 def confusion(search: Any, held: HeldOut) -> dict[str, Any]:
-    """`matrix_of` what the search decides on held-out data, in samples or their weights."""
+    """Return `matrix_of` the search's held-out predictions, in samples or their weights."""
     true, predicted = (np.searchsorted(search.classes_, each) for each in (held.y, next(iter(held.answers.values()))))
     return matrix_of(search, counts_of(true, predicted, search.classes_.size, held.weight).astype(float))
 
 
 def matrix_of(search: Any, counts: Array) -> dict[str, Any]:
-    """A confusion matrix and what it says of each class, in the order of `class_order`.
+    """Return a confusion matrix and the scores of each class, in the order of `class_order`.
 
     ``rows`` have for each true class (count, share of the class, whether right) for each predicted one; more classes
     than make a table have none. ``scores`` have samples, predictions, recall, precision and F1.
@@ -128,7 +128,7 @@ def matrix_of(search: Any, counts: Array) -> dict[str, Any]:
 
 
 def label_scores(search: Any, held: HeldOut) -> list[Any]:
-    """What held-out data say of each label, as the ``scores`` of `matrix_of`, in samples or their weights."""
+    """Return the held-out ``scores`` of each label, as in `matrix_of`, in samples or their weights."""
     weight = np.ones(held.y.shape[0]) if held.weight is None else held.weight
     true, predicted = held.y > 0, next(iter(held.answers.values())) > 0
     names = [short(name, 40) for name in search.label_names_.tolist()]
@@ -136,7 +136,7 @@ def label_scores(search: Any, held: HeldOut) -> list[Any]:
 
 
 def _scores(names: list[str], true: Array, predicted: Array, right: Array) -> list[Any]:
-    """Name, samples, predictions, and recall, precision and F1 of each class or label."""
+    """Return name, samples, predictions, and recall, precision and F1 of each class or label."""
     with np.errstate(invalid="ignore"):  # one that is nowhere has no recall
         values = np.column_stack([right / true, right / predicted, 2 * right / (true + predicted)])
     return list(zip(names, true.tolist(), predicted.tolist(), values.tolist()))
@@ -144,7 +144,7 @@ def _scores(names: list[str], true: Array, predicted: Array, right: Array) -> li
 
 @dataclass(frozen=True)
 class Judged:
-    """One classifier on held-out data, with the difference of the first one to it, and 90 % intervals of both."""
+    """Metric of one classifier on held-out data, the first one's gain over it, and 90 % intervals of both."""
 
     name: str
     value: float
@@ -165,10 +165,10 @@ def judge(
     *,
     promised: bool = False,
 ) -> list[Judged]:
-    """Metric of several classifiers on the same samples; the first one is what the others are compared with.
+    """Evaluate several classifiers on the same samples, and compare the first one with the others.
 
-    ``null_class`` is the class of nothing to find, the negative one of two. Where something is ``promised``, intervals
-    of shares hold the value at least as often as they say, else on average.
+    ``null_class`` is the negative class; all others are to be detected. If ``promised``, intervals of shares have at
+    least their nominal coverage, else they have it on average.
     """
     is_pos = truth != null_class
     # A sample of a class to find that is given to another one is missed.
@@ -188,7 +188,7 @@ def judge(
 def judge_classes(
     metric: ConfusionMetric, classes: Array, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
 ) -> list[Judged]:
-    """As `judge`, of several classes that are all alike; others count for the classifiers that predict them."""
+    """Evaluate as `judge` does, for several classes that are all alike."""
     every = np.unique(np.concatenate([classes, *answers.values()]))
     codes = {name: np.searchsorted(every, predicted) for name, predicted in answers.items()}
     known, truth = np.isin(every, classes), np.searchsorted(every, truth)
@@ -198,7 +198,7 @@ def judge_classes(
 def judge_rows(
     costs: RowCosts, positive: Label, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
 ) -> list[Judged]:
-    """As `judge`, by costs of rows; ``truth`` is what the negative and the positive answer to each row cost."""
+    """Evaluate as `judge` does, by costs of rows; ``truth`` holds each row's cost of either answer."""
     found = {name: predicted == positive for name, predicted in answers.items()}
     return _judged(partial(Predictions.of_rows, costs, *truth.T, weight=weight), found)
 
@@ -206,13 +206,13 @@ def judge_rows(
 def judge_labels(
     metric: LabelMetric, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
 ) -> list[Judged]:
-    """As `judge`, of several labels a sample."""
+    """Evaluate as `judge` does, where samples have several labels."""
     codes = dict(zip(answers, label_answers(answers, truth.shape)))
     return _judged(partial(Predictions.of_labels, metric, truth > 0, weight=weight), codes)
 
 
 def _judged(read: Callable[..., Predictions], answers: Mapping[str, Array], *, exact: bool = False) -> list[Judged]:
-    """Classifiers by the values of what they predict, each beside the first one."""
+    """Evaluate each classifier's predictions, and compare the first one with it."""
     first, judged = next(iter(answers.values())), []
     for name, predicted in answers.items():
         alone, gain = read(predicted), difference_of(read, first, predicted, LEVEL)
@@ -221,7 +221,7 @@ def _judged(read: Callable[..., Predictions], answers: Mapping[str, Array], *, e
 
 
 def paid_on(search: Any, held: HeldOut) -> dict[str, float]:
-    """Mean cost of a held-out row with the same answer to all, by rivals, and by row."""
+    """Return the mean cost of a held-out row for the same answer to all, for rivals, and by row."""
     negative, positive = search.row_costs_.table(held.X).answers(held.y == search.pos_label_)
     own, *rivals = held.answers.items()
     paid = {"positive for all rows": positive, "negative for all rows": negative}

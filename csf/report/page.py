@@ -1,4 +1,4 @@
-"""Reports as pages for a browser: of a fitted search, and of several methods on the same splits."""
+"""Reports as web pages: of a fitted search, and of several methods on the same splits."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def write_report(
     facts: Mapping[str, str] | None = None,
     mute: Collection[str] = (),
 ) -> None:
-    """Write what a fitted search found as one page for a browser.
+    """Write the results of a fitted search as one web page.
 
-    The page holds all that it shows: it loads nothing, can be sent by mail, printed, and read by day and by night.
+    The page is self-contained: it loads nothing, can be sent by mail and printed, and has a light and a dark theme.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ MOST_ROWS = 1000
 
 
 def search_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
-    """What ``search.html.j2`` lays out."""
+    """Collect the variables of ``search.html.j2``."""
     return _of_any(search, held, mute) | {
         "gain": gain_over_equal(search),
         "figures": _figures(search, held),
@@ -144,7 +144,7 @@ def search_data(search: CostSearch, held: HeldOut | None, mute: Collection[str])
 
 
 def class_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
-    """What ``classes.html.j2`` lays out."""
+    """Collect the variables of ``classes.html.j2``."""
     return _of_any(search, held, mute) | {
         "power": search.trials_[search.best_index_].t,
         "rule": _rule(search),
@@ -154,7 +154,7 @@ def class_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) 
 
 
 def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
-    """What ``rows.html.j2`` lays out."""
+    """Collect the variables of ``rows.html.j2``."""
     return _of_any(search, held, mute) | {
         "money": answers_to_all(search) if held is None else paid_on(search, held),
         "n_rows": int(search.class_count_.sum() if held is None else held.y.size),
@@ -164,7 +164,7 @@ def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) ->
 
 
 def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
-    """What ``labels.html.j2`` lays out."""
+    """Collect the variables of ``labels.html.j2``."""
     names = [short(name, 40) for name in search.label_names_.tolist()]
     return _of_every(search, held, mute) | {
         "searches": [(name, one, parameters_of(one)) for name, one in zip(names, search.searches_)],
@@ -175,7 +175,7 @@ def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) 
 
 
 def _of_any(search, held, mute):
-    """What all pages of one search show."""
+    """Collect the variables that the pages of a single search share."""
     return _of_every(search, held, mute) | {
         "constraint": get_constraint(search.constraint),
         "matrix": None if held is None else confusion(search, held),
@@ -186,17 +186,17 @@ def _of_any(search, held, mute):
 
 
 def _review(search):
-    """What three answers are worth, in words, and their picture."""
+    """Describe and draw the value of the three answers."""
     return reviewed_in_words(search, metric_name(search)), figure("review", lambda ax: draw_review(ax, search))
 
 
 def _trainings(search):
-    """Number of trainings on folds: of models that were dropped not on all."""
+    """Count the trainings on folds; models that were dropped have fewer than all folds."""
     return sum(len(trial.fold_scores) or search.n_splits_ for trial in search.trials_)
 
 
 def _models(search):
-    """Of several models: name, steps, trials, largest number of folds, best value, and why it was dropped."""
+    """Return each model's name, steps, trials, largest number of folds, best value, and why it was dropped."""
     rows = []
     for name, base in named_models(search.base) or ():
         at = [at for at, own in enumerate(search.cv_results_[f"param_{MODEL}"]) if own == name]
@@ -210,7 +210,7 @@ def _models(search):
 
 
 def _of_every(search, held, mute):
-    """What all pages show."""
+    """Collect the variables that all pages share."""
     params = search.get_params(deep=False)
     return {
         "lead": "",
@@ -225,7 +225,7 @@ def _of_every(search, held, mute):
 
 
 def _rule(search: CostSearch) -> dict[str, Any]:
-    """A row for each class: what it weighs in training, and its slope and offset where they are tuned."""
+    """Return each class with its weight in training, and its slope and offset where they are tuned."""
     rule, labels = search.rule_, [short(label, 40) for label in search.classes_.tolist()]
     tuned = rule.kind != "argmax" and rule.matrix is None
     numbers = [search.class_costs_, *([rule.slopes, rule.offsets] if tuned else [])]
@@ -251,7 +251,7 @@ def _figures(search: CostSearch, held: HeldOut | None) -> dict[str, Drawn]:
 
 
 def _shown_trials(search: CostSearch) -> dict[str, Any]:
-    """Rows of the table of trials, the winner first and then by rank, and the errors of those that failed."""
+    """Return the rows of the table of trials, the winner first and then by rank, and the errors of failed trials."""
     constraint, results = get_constraint(search.constraint), search.cv_results_
     known = ("param_t", "param_c_fn", "param_c_fp")
     varied = [key for key in results if key.startswith("param_") and key not in known]
@@ -269,7 +269,7 @@ def _shown_trials(search: CostSearch) -> dict[str, Any]:
 
 
 def _parameter(value: Any) -> tuple[str, float | None]:
-    """A parameter as it is shown, and the number that rows are sorted by, if it is one."""
+    """Return a parameter as text, and as a number to sort rows by if it is one."""
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     return short(value, 40), float(value) if plain else None
 
@@ -279,7 +279,7 @@ def _parameter(value: Any) -> tuple[str, float | None]:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """One method on all splits.
+    """Results of one method on all splits.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def write_comparison(
     facts: Mapping[str, str],
     notes: Sequence[str] = (),
 ) -> None:
-    """Write a comparison as one page for a browser.
+    """Write a comparison as one web page.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ def write_comparison(
     reference : str
         Method that the others are compared with; its difference is not shown.
     facts : dict of str to str
-        What was asked, of which data.
+        The settings and the data.
     notes : sequence of str, default=()
         Notes below the table.
 
@@ -374,12 +374,12 @@ def write_comparison(
 
 
 def _deviation(values: Array) -> float | None:
-    """Standard deviation over splits; ``None`` of one."""
+    """Return the standard deviation over splits; ``None`` for a single one."""
     return float(values.std(ddof=1)) if values.shape[0] > 1 else None
 
 
 def draw_outcomes(ax: Axes, outcomes: Sequence[Comparison], metric_name: str) -> None:
-    """The values of methods on all splits, and their means."""
+    """Draw the values of methods on all splits, and their means."""
     for at, one in enumerate(outcomes):
         ax.plot(one.values, [at] * one.values.shape[0], "o", color="#6b6b6b", alpha=0.5, markersize=4, zorder=1)
         ax.plot(one.values.mean(), at, "|", color="#0072b2", markersize=18, markeredgewidth=2.5, zorder=2)
@@ -427,7 +427,7 @@ _STYLE: dict[Any, Any] = {
 
 
 class Drawn(NamedTuple):
-    """Markup of a graphic, split where its title belongs, or why there is none."""
+    """Markup of a graphic, split where its title belongs, or the reason why there is none."""
 
     opening: str = ""
     content: str = ""
@@ -435,7 +435,7 @@ class Drawn(NamedTuple):
 
 
 def figure(name: str, draw: Callable[[Axes], object], *, size: tuple[float, float] = (7.2, 4.6)) -> Drawn:
-    """Graphic of what ``draw`` puts on the axes that it is given; identifiers begin with the name."""
+    """Return the graphic that ``draw`` makes on the axes that it is given; its identifiers begin with ``name``."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -455,7 +455,7 @@ def figure(name: str, draw: Callable[[Axes], object], *, size: tuple[float, floa
 
 
 def _inline(svg: str, name: str) -> Drawn:
-    """The graphic within a page: identifiers of its own, colours of the page, no comments."""
+    """Adapt a graphic to its page: unique identifiers, colours of the page, no comments."""
     from markupsafe import Markup
 
     svg = svg[svg.index("<svg") :]
@@ -474,7 +474,7 @@ def _inline(svg: str, name: str) -> Drawn:
 
 @cache
 def templates() -> Any:
-    """The pages of ``templates/``; what they are given is escaped, and what they are not given is an error."""
+    """Load the pages of ``templates/``, which escape their variables and raise an error for missing ones."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
@@ -495,7 +495,7 @@ def templates() -> Any:
 
 
 def check_page(path: PathLike) -> None:
-    """Refuse a file whose name promises another format, and a folder."""
+    """Raise an error for a folder, or for a file name with the suffix of another format."""
     suffix, is_folder = os.path.splitext(os.fspath(path))[1], os.path.isdir(path)
     if is_folder or suffix.lower() not in ("", ".html", ".htm"):
         raise ValueError(
@@ -506,7 +506,7 @@ def check_page(path: PathLike) -> None:
 
 
 def write_page(path: PathLike, template: str, *, title: str, lead: str, **data: Any) -> None:
-    """Write the page of a template to a file, which is replaced as a whole or stays as it is."""
+    """Write the page of a template to a file, which is replaced as a whole or not at all."""
     from markupsafe import Markup
 
     check_page(path)
@@ -528,6 +528,6 @@ def write_page(path: PathLike, template: str, *, title: str, lead: str, **data: 
 
 
 def _policy(script: str) -> str:
-    """What the browser is allowed to do: this script, styles and pictures of the page itself, and no request."""
+    """Return the page's content security policy: this script, its own styles and pictures, and no requests."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"

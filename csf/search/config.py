@@ -1,4 +1,4 @@
-"""The options of a search, and the defaults that the data and the base decide."""
+"""Options of a search, and the defaults that depend on the data and the base."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ NO_MEAN_OF_FOLDS: dict[str, Unsupported] = {"refit": (True, "the mean of models 
 
 
 class SearchEffort(NamedTuple):
-    """What a search does by itself with a kind of base."""
+    """Default effort of a search for a kind of base."""
 
     ladder_size: int  # steps of the ladder of costs
     margin: float  # see `Margins`
@@ -92,7 +92,7 @@ PLAIN = SearchEffort(1, Margins.SLOW, 2, folds=4)
 
 
 def _solved(base: Estimator) -> tuple[str, Estimator] | None:
-    """Prefix and object of the linear model inside a base, if the engine solves that one."""
+    """Find the linear model inside a base, with the prefix of its parameters, if the engine trains that model."""
     prefix, last = last_step(base)
     if type(last) is OneVsRestClassifier:
         prefix, last = f"{prefix}estimator__", last.estimator
@@ -100,7 +100,7 @@ def _solved(base: Estimator) -> tuple[str, Estimator] | None:
 
 
 def has_fast_solver(base: Estimator, engine: str = "auto") -> bool:
-    """Whether trainings of a base start from earlier solutions, so that many of them cost little.
+    """Check whether trainings of a base start from earlier solutions, so that many of them take little time.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def settings_of(
     multiples: Sequence[float] = MULTIPLES,
     n_samples: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Settings of a base's parameters that a search tries.
+    """List the settings of a base's parameters that a search tries.
 
     Parameters
     ----------
@@ -172,9 +172,9 @@ def settings_of(
 
 
 class RaceStep(NamedTuple):
-    """The setting that has to gain before another one is tried (``None``: none), or to lead (``beyond`` the grid).
+    """Setting that has to gain before another one is tried (``None``: none), or that has to lead (``beyond`` the grid).
 
-    ``model`` is the number of the model, where there are several, and ``slow`` whether its trainings take their time.
+    ``model`` is the number of the model, where there are several, and ``slow`` is true where its trainings take long.
     """
 
     before: int | None = None
@@ -184,7 +184,7 @@ class RaceStep(NamedTuple):
 
 
 def steps_of(param_grid: Any, settings: Sequence[dict[str, Any]], effort: SearchEffort = FAST) -> list[RaceStep]:
-    """What has to be known before each of the settings of `settings_of` is tried.
+    """List the conditions for trying each of the settings of `settings_of`.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def steps_of(param_grid: Any, settings: Sequence[dict[str, Any]], effort: Search
 
 
 def steps_of_models(models: Sequence[Model]) -> list[RaceStep]:
-    """What has to be known before each of the settings of all models is tried."""
+    """List the conditions for trying each of the settings of all models."""
     steps = []
     for number, model in enumerate(models):
         for at, step in enumerate(steps_of(model.param_grid, model.settings, model.effort)):
@@ -230,7 +230,7 @@ def steps_of_models(models: Sequence[Model]) -> list[RaceStep]:
 
 
 def _rounds(base: Estimator, n_samples: int) -> list[dict[str, Any]]:
-    """Numbers of rounds of a booster, its own first; nothing of another base."""
+    """List the numbers of rounds of a booster, its own first; empty for other bases."""
     prefix, last = last_step(base)
     known = None if routing_enabled() else rounds_of(last, n_samples)
     if known is None:
@@ -240,7 +240,7 @@ def _rounds(base: Estimator, n_samples: int) -> list[dict[str, Any]]:
 
 
 def effort_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[dict[str, Any]]) -> SearchEffort:
-    """Effort of a search over some settings.
+    """Choose the effort of a search over some settings.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ def effort_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[
 
 
 def strategy_of(strategy: Any, effort: SearchEffort) -> Strategy:
-    """Strategy of a search; a ladder that is given by its name is as long as the effort says."""
+    """Create the strategy of a search; a ladder given by its name has the length that the effort sets."""
     if effort.only_equal:
         return OnlyEqualCosts(why=effort.only_equal)
     by_name = isinstance(strategy, str) and strategy == "ladder"
@@ -284,7 +284,7 @@ def strategy_of(strategy: Any, effort: SearchEffort) -> Strategy:
 
 
 def chooser_of(config: SearchConfig, models: Sequence[Model]) -> Chooser:
-    """How a search of some models chooses among its trials."""
+    """Create the rule by which a search of some models chooses among its trials."""
     own = [None if model.effort.own is None else model.first + model.effort.own for model in models]
     margins = [ModelMargin(model.first, model.effort.margin, at) for model, at in zip(models, own)]
     margin = models[0].effort.margin if config.threshold == "stable" else None
@@ -292,23 +292,23 @@ def chooser_of(config: SearchConfig, models: Sequence[Model]) -> Chooser:
 
 
 def shared_effort(efforts: Sequence[SearchEffort]) -> SearchEffort:
-    """Effort by which several models draw their folds: no more of them than the dearest model has by itself."""
+    """Choose the effort with which several models share their folds: as many as the most expensive model would have."""
     repeats, folds = (min(getattr(effort, name) for effort in efforts) for name in ("repeats", "folds"))
     return efforts[0]._replace(repeats=repeats, folds=folds, cheap=all(effort.cheap for effort in efforts))
 
 
 def cv_of(cv: Any, y: Array, effort: SearchEffort, *, random_state: np.random.RandomState | None) -> Any:
-    """The ``cv`` of a search, or what `open_cv` chooses where it was given none."""
+    """Return the ``cv`` of a search, or the choice of `open_cv` where none was given."""
     return open_cv(y, effort, random_state=random_state) if cv is None else cv
 
 
 def split_seed(random_state: Any) -> Any:
-    """Seed of what a search draws itself, folds and shares: without one the same call gives the same result."""
+    """Return the seed of folds and shares of a search; it is fixed by default, so that repeated calls agree."""
     return 0 if random_state is None else random_state
 
 
 def open_cv(y: Array, effort: SearchEffort, *, random_state: np.random.RandomState | None) -> RepeatedStratifiedKFold:
-    """Splitter of a search that was given none.
+    """Choose the splitter of a search without ``cv``.
 
     Parameters
     ----------
@@ -355,9 +355,10 @@ def open_cv(y: Array, effort: SearchEffort, *, random_state: np.random.RandomSta
 def class_splits(
     y: Array, effort: SearchEffort, *, random_state: np.random.RandomState | None
 ) -> list[tuple[Array, Array]]:
-    """Splits of a search of several classes that was given none: five folds, three times where trainings are cheap.
+    """Choose the splits of a search of several classes without ``cv``: five folds, three times if trainings are fast.
 
-    A class with fewer samples than folds is named; its scores come from models that know few of them.
+    A class with fewer samples than folds is named in a warning; its scores come from models that know few of its
+    samples.
     """
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
@@ -387,9 +388,9 @@ MODEL = "model"
 
 
 class Model(NamedTuple):
-    """A model that takes part in a search, with its name where there are several.
+    """Model that takes part in a search, with its name where there are several.
 
-    A plan adds its settings, the place of the ``first`` one among those of all models, and its effort.
+    A plan adds its settings, the number ``first`` of its first setting among those of all models, and its effort.
     """
 
     name: str | None
@@ -401,7 +402,7 @@ class Model(NamedTuple):
 
     @property
     def named_settings(self) -> Sequence[dict[str, Any]]:
-        """Its settings, with the name of the model where there are several."""
+        """Settings of the model, with its name where there are several."""
         return self.settings if self.name is None else [{MODEL: self.name, **each} for each in self.settings]
 
 
@@ -419,7 +420,7 @@ _CHOICES = {
 class SearchOptions:
     """Arguments of a search, as `csf.CostSearch` describes them, with the defaults of every search.
 
-    A class that has another default says why in its docstring.
+    A class with another default explains why in its docstring.
     """
 
     base: Estimator = field(kw_only=False)
@@ -461,7 +462,7 @@ class SearchConfig(SearchOptions):
 
     @classmethod
     def of(cls, search: Estimator) -> Self:
-        """Arguments of a search, checked; what it does not let choose is as everywhere."""
+        """Read and check the arguments of a search; options that it does not offer have their common defaults."""
         known = search.get_params(False)
         given = {each.name: known[each.name] for each in fields(cls) if each.name in known}
         config = cls(**given)
@@ -470,7 +471,7 @@ class SearchConfig(SearchOptions):
 
     @property
     def models(self) -> list[Model]:
-        """The models that are searched, by their names: the order in which they are given decides nothing."""
+        """Models to search, sorted by their names, so that the order in which they are given has no effect."""
         known, grid = named_models(self.base), self.param_grid
         if known is None:
             return [Model(None, self.base, grid)]
@@ -479,26 +480,26 @@ class SearchConfig(SearchOptions):
 
     @property
     def aim(self) -> Metric:
-        """What is maximised: the metric, under the constraint."""
+        """Metric to maximise, under the constraint."""
         return aim(self.metric, self.constraint)
 
     @property
     def tunes(self) -> bool:
-        """Whether a threshold decides, or the base itself."""
+        """True where a threshold decides, False where the base itself does."""
         return self.threshold is not None
 
     @property
     def averages_folds(self) -> bool:
-        """Whether the mean of the models of all folds predicts."""
+        """True where the mean of the models of all folds predicts."""
         return self.refit == "folds"
 
     @property
     def splits_are_given(self) -> bool:
-        """Whether ``cv`` is a list of splits."""
+        """True where ``cv`` is a list of splits."""
         return isinstance(self.cv, Iterable) and not isinstance(self.cv, str) and not hasattr(self.cv, "split")
 
     def check(self) -> None:
-        """Raise an error for what no other part checks, before any training."""
+        """Raise an error for invalid arguments that no other part checks, before any training."""
         error_score = self.error_score
         self._check_names()
         for model in self.models:
@@ -516,7 +517,7 @@ class SearchConfig(SearchOptions):
             self._check_response(model.base)
 
     def _check_names(self) -> None:
-        """Raise an error where several models are given and their names, or what is searched of them, cannot be."""
+        """Raise an error where several models are given with invalid names or grids."""
         known = named_models(self.base)
         if known is None:
             return
@@ -539,7 +540,7 @@ class SearchConfig(SearchOptions):
                 )
 
     def _check_response(self, base: Estimator) -> None:
-        """Raise a ValueError where a base lacks the answers that are asked for."""
+        """Raise a ValueError where a base lacks a required prediction method."""
         if self.tunes and response_method(base) is None:
             raise ValueError(
                 f"threshold={self.threshold!r} needs decision_function or predict_proba, and {type(base).__name__} has "
@@ -554,7 +555,7 @@ class SearchConfig(SearchOptions):
 
     @property
     def limits_answers(self) -> bool:
-        """Whether wrong answers without a review have a limit."""
+        """True where wrong answers without a review have a limit."""
         return self.review is not None and bool(self.review.limits)
 
     def refuse(self, options: Mapping[str, Unsupported], whom: str, way: str = "") -> None:
@@ -566,7 +567,7 @@ class SearchConfig(SearchOptions):
                 raise ValueError(f"{name}={given!r} is not for {whom}: {why}. Leave it out{more}")
 
     def check_options(self, names: Mapping[str, str] | None = None) -> None:
-        """The checks that do not depend on where the data are; ``names`` are those that a search has for options."""
+        """Check the options independently of where the data are; ``names`` are those that a search uses for options."""
         called, gain = {each.name: each.name for each in fields(self)} | dict(names or {}), self.min_gain
         if isinstance(self.threshold, Real):
             way = "for a number take sklearn.model_selection.FixedThresholdClassifier"
@@ -624,7 +625,7 @@ class SearchConfig(SearchOptions):
 
 
 def _check_base(base: Any) -> None:
-    """Raise a TypeError for what is no classifier."""
+    """Raise a TypeError for anything but a classifier."""
     if isinstance(base, type) or not hasattr(base, "fit"):
         way = "; models have their names in a dict, base={'name': classifier}" if isinstance(base, tuple) else ""
         raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {base!r}{way}")

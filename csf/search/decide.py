@@ -1,4 +1,4 @@
-"""Thresholds for scores without a model: those of judges, queries, rules, networks, whatever gave them."""
+"""Thresholds for scores without a model: scores of human raters, queries, rules or networks."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ _CLEARLY = 4.0
 
 
 class _Given(ClassifierMixin, BaseEstimator):
-    """Fitted classifier whose samples are what a model said of them."""
+    """Fitted classifier whose samples are the scores of a model."""
 
     def __init__(self, classes: Any, positive: Label = None) -> None:
         self.classes, self.positive = classes, positive
 
     @property
     def classes_(self) -> Array:
-        """The sorted labels, in the order of the columns."""
+        """Sorted labels, in the order of the columns."""
         return np.asarray(self.classes)
 
     def fit(self, X: Samples, y: ArrayLike) -> Self:
-        """Learn nothing."""
+        """Return the classifier unchanged."""
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -50,26 +50,26 @@ class _Given(ClassifierMixin, BaseEstimator):
 
 
 class GivenScores(_Given):
-    """Classifier whose samples are scores: a column of two classes, or one for each class."""
+    """Classifier whose samples are scores: one column for two classes, else one for each class."""
 
     def decision_function(self, X: Samples) -> Array:
-        """The scores; of two classes those of the second one."""
+        """Return the scores; for two classes those of the second one."""
         if X.shape[1] > 1:
             return X
         return -X[:, 0] if self.positive == self.classes_[0] else X[:, 0]
 
 
 class GivenProbabilities(_Given):
-    """Classifier whose samples are probabilities, a column for each class."""
+    """Classifier whose samples are probabilities, one column for each class."""
 
     def predict_proba(self, X: Samples) -> Array:
-        """The probabilities."""
+        """Return the probabilities."""
         return X
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """A threshold on given scores, and what it is worth.
+    """Threshold on given scores, and the value to expect of it.
 
     Parameters
     ----------
@@ -87,17 +87,17 @@ class Decision:
 
     @property
     def threshold(self) -> float:
-        """Predict positive where the score is at least this; three and more classes have a `rule`."""
+        """Smallest score that is predicted positive; for three and more classes see `rule`."""
         return self.search.best_threshold_
 
     @property
     def rule(self) -> LinearRule:
-        """What decides on the scores of three and more classes."""
+        """Decision rule on the scores of three and more classes."""
         return self.search.rule_
 
     @property
     def value(self) -> float:
-        """Value of the metric to expect on new data; that on these samples is ``search.best_score_``."""
+        """Value of the metric to expect on new data; ``search.best_score_`` is the value on these samples."""
         return self.search.corrected_score_
 
     @property
@@ -107,7 +107,7 @@ class Decision:
 
     @property
     def certificate(self) -> Guarantee | None:
-        """What the threshold is certified for; ``None`` without ``confidence``."""
+        """Certificate of the threshold; ``None`` without ``confidence``."""
         return getattr(self.search, "guarantee_", None)
 
     @property
@@ -116,11 +116,11 @@ class Decision:
         return self.search.held_out_curve()
 
     def predict(self, score: ArrayLike, at_most: float | None = None) -> Array:
-        """Labels of new samples by their scores; ``at_most`` as for `csf.CostSearch.predict`."""
+        """Predict the labels of new samples from their scores; ``at_most`` as for `csf.CostSearch.predict`."""
         return self.search.predict(_columns(score, self.search.classes_), at_most=at_most)
 
     def report(self, path: PathLike, **options: Any) -> None:
-        """Write all of it as one page for a browser, see `csf.CostSearch.report`."""
+        """Write a report as one page for a browser, see `csf.CostSearch.report`."""
         self.search.report(path, **options)
 
 
@@ -137,7 +137,7 @@ def decide(
     pos_label: Label = SearchConfig.pos_label,
     random_state: RandomState_ = SearchConfig.random_state,
 ) -> Decision:
-    """Best threshold on given scores for a metric, with the value to expect of it.
+    """Choose the best threshold on given scores for a metric, and estimate its value on new data.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def decide(
 
 
 def _warn_of_reversed(is_pos: BoolArray, score: Array) -> None:
-    """Warn where scores are smaller for positives, by more than chance makes them."""
+    """Warn where positives have smaller scores than negatives, by more than chance explains."""
     n_pos, n_neg = int(is_pos.sum()), int((~is_pos).sum())
     area = (rankdata(score)[is_pos].mean() - 0.5 * (n_pos + 1)) / n_neg
     if area < 0.5 - _CLEARLY * np.sqrt((1.0 / n_pos + 1.0 / n_neg) / 12.0):
@@ -208,7 +208,7 @@ def _warn_of_reversed(is_pos: BoolArray, score: Array) -> None:
 
 
 def _columns(score: ArrayLike, classes: Array) -> Array:
-    """Scores as columns: one of two classes, else one for each."""
+    """Arrange scores as columns: one for two classes, else one for each class."""
     X, width = floats(score, "score"), 1 if classes.size == 2 else classes.size
     X = X[:, None] if X.ndim == 1 else X
     if X.ndim != 2 or X.shape[1] != width:
@@ -222,7 +222,7 @@ def _columns(score: ArrayLike, classes: Array) -> Array:
 
 
 def _scores(score: ArrayLike, n_samples: int, classes: Array) -> Array:
-    """Scores as columns; a ValueError where there is nothing to put a threshold on."""
+    """Arrange scores as columns; raise a ValueError where no threshold can separate them."""
     X = _columns(score, classes)
     if len(X) != n_samples:
         raise ValueError(f"score has {len(X)} samples, and y {n_samples}; give one score for each label")

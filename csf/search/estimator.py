@@ -1,4 +1,4 @@
-"""CostSearch: chains the arrows from data to the best cost-weighted classifier."""
+"""CostSearch: from data to the best cost-weighted classifier."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _base_has_scores = base_has("decision_function", "predict_proba")
 
 
 def _has_a_threshold(self: CostSearch) -> bool:
-    """Condition for `available_if`: scores have a threshold, as all have but those of classes that are all alike."""
+    """Check that the scores have a threshold (for `available_if`), as all have but those without a null class."""
     if hasattr(self, "class_costs_"):
         raise no_threshold()
     return _base_has_scores(self)
@@ -62,16 +62,16 @@ def _has_a_threshold(self: CostSearch) -> bool:
 )
 @with_parameters
 class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, SearchOptions):
-    """Train a classifier for F1 or another metric: class weights, threshold and parameters in one search.
+    """Classifier for F1 or another metric: class weights, threshold and parameters in one search.
 
-    Metrics such as F-beta, Jaccard or the G-mean cannot be summed over samples, so ordinary training does not maximise
-    them. With the right costs ``(c_fn, c_fp)`` of false negatives and false positives it does [1]_ [2]_.
+    Metrics such as F-beta, Jaccard or the G-mean are not sums over samples, so ordinary training does not maximise
+    them. Training with the right costs ``(c_fn, c_fp)`` of false negatives and false positives does [1]_ [2]_.
     ``CostSearch`` trains the base with a few costs and parameters, tunes each threshold on pooled out-of-fold scores,
     and trains the winner once more on all samples. ``predict_proba`` takes the costs out again; use ``predict`` for
     decisions. The guide has the mathematics.
 
-    The parameters come in three groups. Most searches need those up to ``time_limit``; ``constraint`` to ``refit`` say
-    what is decided and promised; those from ``strategy`` on are for experts.
+    The parameters come in three groups. Most searches need only those up to ``time_limit``; ``constraint`` to ``refit``
+    control the decisions and their guarantees; those from ``strategy`` on are for experts.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     __metadata_request__predict_proba = dict.fromkeys(COSTS)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Arguments of the search; with ``deep`` also the base's, or those of several models by their names.
+        """Return the search's arguments; with ``deep`` also the base's, or those of several models by their names.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         prepared: Prepared,
         max_bytes: int = MAX_BYTES,
     ) -> CostSearch:
-        """`fit` with what other searches on the same samples and splits prepared, and a share of their memory."""
+        """Fit with data prepared by other searches on the same samples and splits, and with a share of their memory."""
         self._forget()
         config = SearchConfig.of(self)
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
@@ -320,7 +320,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         return self
 
     def _costs(self, given: Mapping[str, Any]) -> RowCosts | None:
-        """Costs of rows, if they are searched; a TypeError for arguments that are no costs, or with another metric."""
+        """Read the costs of rows, if they are searched; raise a TypeError for other arguments or for another metric."""
         costs = row_costs(self.metric)
         unknown = [name for name in given if name not in COSTS]
         if given and (costs is None or unknown):
@@ -341,7 +341,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         deadline: Deadline | None,
         max_bytes: int,
     ) -> tuple[Any, Any, float]:
-        """Outcome of the search, what predicts with its winner, and the seconds of the last training."""
+        """Run the search; return its outcome, the rule of the winner, and the seconds of the last training."""
         fit_params, split_params = self._route(task.fit_params)
         plan = make_plan(config, problem, replace(task, fit_params=fit_params), split_params, prepared)
         plan = problem.extended(config, plan)
@@ -387,16 +387,16 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
 
     @property
     def threshold_(self) -> float | None:
-        """``best_threshold_``, under its name in the classifiers of `csf.thresholding`."""
+        """Threshold ``best_threshold_``, under its name in the classifiers of `csf.thresholding`."""
         return self.best_threshold_
 
     @property
     def estimator_(self) -> Estimator:
-        """``best_estimator_``, under its name in the classifiers of `csf.thresholding`."""
+        """Estimator ``best_estimator_``, under its name in the classifiers of `csf.thresholding`."""
         return self.best_estimator_
 
     def predict(self, X: Samples, at_most: float | None = None, **costs: Any) -> Array:
-        """Labels by the winner and its threshold, or by the costs of each row.
+        """Predict labels by the winner and its threshold, or by the costs of each row.
 
         Parameters
         ----------
@@ -421,7 +421,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         return rule.predict(X) if at_most is None else predict_within(rule, X, at_most)
 
     def decide(self, X: Samples, at_most: float | None = None, **costs: Any) -> Array:
-        """Which of three answers costs least on average, where the search was given a ``review``.
+        """Choose the answer with the smallest expected cost out of three, where the search was given a ``review``.
 
         Parameters
         ----------
@@ -463,7 +463,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         return bands.decide(rule.leaning(X, bands.review, bands.extra_cost))
 
     def _banded(self) -> Bands:
-        """What gets each of three answers."""
+        """Return the score bands of the three answers."""
         self._of_one_search()
         if not hasattr(self, "_bands"):
             raise ValueError("this search was fitted without a third answer; give review=csf.metrics.Review(cost=...)")
@@ -471,7 +471,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
 
     @property
     def review_(self) -> Reviewed:
-        """What the three answers are worth, from held-out scores; computed when it is first asked for."""
+        """Value of the three answers on held-out scores, computed on first access."""
         try:
             bands = self._banded()
         except ValueError as error:  # what lists attributes passes over those that are not there
@@ -483,7 +483,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         return self._reviewed
 
     def at_capacity(self, at_most: float) -> Capacity:
-        """What `predict` is worth with ``at_most`` on one large batch of new rows, from the held-out scores.
+        """Estimate the value of `predict` with ``at_most`` on one large batch of new rows, from the held-out scores.
 
         Parameters
         ----------
@@ -517,7 +517,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         return capacity_of(self._ranked(), at_most, self.assess())
 
     def _ranked(self, **options: Any) -> Ranked:
-        """The held-out entries as the winner ranks them."""
+        """Rank the held-out entries by the winner's scores."""
         found = self._of_one_search()
         if self.classes_.size != 2 or hasattr(self, "label_names_"):
             raise ValueError(
@@ -527,7 +527,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         return found.ranked(**options)
 
     def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **costs: Any) -> float:
-        """Value of ``metric`` (not the accuracy) on new data, as scikit-learn's searches do.
+        """Compute ``metric`` (not the accuracy) on new data, as scikit-learn's searches do.
 
         Parameters
         ----------
@@ -549,13 +549,13 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         return rule.score(metric_of(self), X, y, check_weights(sample_weight, num_samples(X)))
 
     def _with_costs(self, given: Mapping[str, Any], **rows: Any) -> Any:
-        """What predicts, knowing the costs of the rows, which are those of other arguments."""
+        """Return the rule that knows the costs of the rows, which belong to other arguments too."""
         warn_of_order(**rows, **given)
         return self._predicting if self._costs(given) is None else replace(self._predicting, given=given)
 
     @available_if(_has_a_threshold)
     def score_samples(self, X: Samples) -> Array:
-        """Scores that ``best_threshold_`` is for: `predict` is positive where they are at least that.
+        """Compute the scores that ``best_threshold_`` is for: `predict` is positive where they are at least that.
 
         They are on the scale of the base: ``decision_function`` of ``best_estimator_`` where it has one (LightGBM from
         4.7 on and HistGradientBoosting have, of raw margins), times -1 where the first of two labels is the positive
@@ -578,7 +578,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
 
     @available_if(_base_has_scores)
     def decision_function(self, X: Samples) -> Array:
-        """Scores that say what `predict` does.
+        """Compute scores that agree with the decisions of `predict`.
 
         Parameters
         ----------
@@ -596,7 +596,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
 
     @available_if(_base_has_scores)
     def threshold_curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
-        """All thresholds on the score that ``best_threshold_`` is for, on new data.
+        """Evaluate all thresholds on the score that ``best_threshold_`` is for, on new data.
 
         Parameters
         ----------
@@ -621,7 +621,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
 
     @available_if(base_has("predict_proba"))
     def predict_proba(self, X: Samples, **costs: Any) -> Array:
-        """Class probabilities with the costs taken out again.
+        """Predict class probabilities with the costs taken out again.
 
         Parameters
         ----------
@@ -655,7 +655,7 @@ def _averaged(plan: Plan, problem: Problem, found: Any) -> tuple[Any, Any, float
 
 
 def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[Any, float]:
-    """What predicts with the winner trained on everything, and the seconds that took."""
+    """Train the winner on all samples; return the rule that predicts with it, and the seconds that took."""
     start = time.perf_counter()
     trainer = plan.final_trainer(found.winner.setting, judged=problem.reads_training)
     with threads_for([trainer], found.config.n_jobs) or nullcontext():

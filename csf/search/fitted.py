@@ -1,4 +1,4 @@
-"""What a fitted search publishes."""
+"""Attributes and methods of a fitted search."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def class_attributes(labels: Labels) -> dict[str, Any]:
-    """Attributes that tell the classes of a search."""
+    """Return the attributes that describe the classes of a search."""
     return {"classes_": labels.classes, "null_class_": labels.null, "pos_label_": labels.positive}
 
 
@@ -81,13 +81,13 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     _max_weight: float | None = None
 
     def _forget(self) -> None:
-        """Drop all that an earlier fit found: a fit that fails leaves a search that is not fitted."""
+        """Delete all results of an earlier fit: after a fit that fails, the search is not fitted."""
         own = ("_outcome", "_rule", "_assessment", "_bands", "_reviewed", "_max_weight")
         for name in [name for name in vars(self) if name in own or (name.endswith("_") and not name.startswith("_"))]:
             del vars(self)[name]
 
     def _publish(self, found: Any, rule: Any) -> None:
-        """Tell an outcome; ``rule`` predicts, and is ``None`` where nothing was trained on everything."""
+        """Store an outcome; ``rule`` predicts, and is ``None`` where nothing was trained on all samples."""
         self._outcome, self._rule = found, rule
         vars(self).update(found.published())
         if not isinstance(rule, (RuleOfClasses, NoneType)):
@@ -99,7 +99,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             self._bands = bands.limited(Answered.of(found, bands))
 
     def _publish_fit(self, found: Any, rule: Any, seconds: float, about: Mapping[str, Any]) -> None:
-        """Tell what a fit found, and ``about`` its classes; all at once, at the end."""
+        """Store the results of a fit and the attributes ``about`` its classes, all at once at the end."""
         try:
             vars(self).update(about)
             self._publish(found, rule)
@@ -115,7 +115,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         return self._outcome.assess() if "_outcome" in vars(self) else None
 
     def _of_one_search(self) -> Any:
-        """What was found; a ValueError where each label has a search of its own."""
+        """Return the outcome; raise a ValueError where each label has its own search."""
         check_is_fitted(self, "trials_")
         if hasattr(self, "searches_"):
             raise ValueError("each label has a search of its own; ask searches_[k] for that of one label")
@@ -135,10 +135,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
     @property
     def best_threshold_proba_(self) -> float | None:
-        """Probability of the positive class, as `predict_proba` gives it, from which on `predict` says positive.
+        """Smallest probability of the positive class, as in `predict_proba`, at which `predict` is positive.
 
-        That is ``best_threshold_`` on another scale. ``None`` where no one number is: with several classes or costs of
-        rows, and for scores that are no log-odds.
+        This is ``best_threshold_`` on another scale. It is ``None`` where no single number exists: with several classes
+        or costs of rows, and for scores that are not log-odds.
         """
         if np.size(self.classes_) != 2 or hasattr(self, "row_rule_") or hasattr(self, "label_names_"):
             return None
@@ -149,7 +149,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         return p * c_fp / (p * c_fp + (1.0 - p) * c_fn)
 
     def _without_scores(self) -> Self:
-        """A copy with the held-out scores of the winner alone, and what those of all trials say."""
+        """Copy the search without held-out scores but the winner's; keep what is computed from those of all trials."""
         lean = copy.copy(self)
         if hasattr(self, "searches_") or hasattr(self, "held_out_"):
             # What a mean over problems would need are decisions on all samples.
@@ -165,7 +165,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         return lean
 
     def at_prevalence(self, pos: float | ArrayLike | Mapping[Any, float]) -> Self:
-        """The classifier for data with another share of positives.
+        """Adapt the classifier to data with another share of positives.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         return moved
 
     def _share_of_positives(self, shares: Array) -> float:
-        """What a share for each class says of two classes."""
+        """Convert a share for each class to the share of positives, for two classes."""
         if self.pos_label_ is None:
             raise ValueError(
                 f"pos must be the share of all that is not {self.null_class_!r}, a number: shares of the other classes "
@@ -217,7 +217,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         return float(shares[self.classes_ == self.pos_label_].sum() / shares.sum())
 
     def held_out_curve(self) -> ThresholdCurve:
-        """All thresholds on the winner's held-out scores, those that ``best_threshold_`` was chosen among.
+        """Return all thresholds on the winner's held-out scores, among which ``best_threshold_`` was chosen.
 
         Returns
         -------
@@ -240,7 +240,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         path: PathLike | None = None,
         max_weight: float | None = None,
     ) -> Monitor:
-        """Watch whether a metric keeps its level on new data, with labels that come in over time.
+        """Create a monitor that checks whether a metric keeps its level on new data, with labels that arrive over time.
 
         Parameters
         ----------
@@ -305,7 +305,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     def prevalence(
         self, X: Samples, known: tuple[ArrayLike, ArrayLike] | None = None, *, confidence: float = 0.9
     ) -> Prevalence:
-        """Estimate the share of positives in samples without labels; `at_prevalence` moves the threshold to it.
+        """Estimate the share of positives in samples without labels; `at_prevalence` adapts the threshold to it.
 
         Parameters
         ----------
@@ -372,11 +372,11 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
     @property
     def _estimates_prevalence(self) -> bool:
-        """Whether `prevalence` has something to go by."""
+        """True where `prevalence` has the data that it needs."""
         return self.pos_label_ is not None and (self._outcome.scored is not None or hasattr(self, "predict_proba"))
 
     def trials_frame(self) -> Any:
-        """The trials as a pandas frame, one row each.
+        """Return the trials as a pandas frame, one row each.
 
         Returns
         -------
@@ -416,7 +416,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         return frame
 
     def summary(self) -> Any:
-        """What you get, how sure it is, and what to do, in a dozen lines.
+        """Summarise the result, its uncertainty and the recommendations in a dozen lines.
 
         Returns
         -------
@@ -458,7 +458,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         facts: Mapping[str, str] | None = None,
         mute: Collection[str] = (),
     ) -> None:
-        """Write what was found as one page for a browser, which loads nothing and can be sent and printed.
+        """Write the result as one self-contained page for a browser, to be sent or printed.
 
         Parameters
         ----------

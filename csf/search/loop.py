@@ -1,4 +1,4 @@
-"""The loop of every search, in memory, on Dask and on Spark alike, and what it reports while it runs."""
+"""Loop of every search, in memory, on Dask and on Spark alike, and its progress reports."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LAST = 1.5
 
 @dataclass
 class Deadline:
-    """Knows when there is no time left for another trial.
+    """Deadline of a search: it passes when there is no time left for another trial.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ class Deadline:
         self._start = self._last = self.clock()
 
     def begin(self) -> None:
-        """Trials start now; what was done before them is no measure of their time."""
+        """Start the clock of the trials; what was done before does not count towards their time."""
         self._last = self.clock()
 
     def passes(self, fold_seconds: list[float]) -> bool:
-        """Whether another trial like the one that has just ended, and the last training, would end too late.
+        """Check whether another trial like the last one, and the last training, would end too late.
 
         Parameters
         ----------
@@ -100,10 +100,10 @@ _LOGGER = logging.getLogger("csf")
 
 
 class Forecast:
-    """Logs one line when a trial shows that the rest takes long.
+    """Forecast of the remaining time, logged once when a trial shows that the rest takes long.
 
-    A logger and no warning: it is no fault, and programs that turn warnings into errors go on. Python shows the line on
-    stderr where nobody has set up logging.
+    It is logged, and no warning, because it is no fault, and programs that turn warnings into errors go on. Python
+    shows the line on stderr where logging is not set up.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Forecast:
         self._n_trials, self._is_logged = 0, False
 
     def add_trial(self, fold_seconds: list[float], *, left: int, is_like_first: bool) -> None:
-        """Say how many seconds the rest takes at most, where they are many.
+        """Log the largest number of seconds that the rest takes, if it is large.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Forecast:
 
 
 class Progress:
-    """A progress bar, or nothing.
+    """Progress bar, or nothing.
 
     Parameters
     ----------
@@ -171,18 +171,18 @@ class Progress:
             self._bar.close()
 
     def expect(self, total: int) -> None:
-        """So many trials there will be at most, as far as is known now."""
+        """Set the number of trials that are known so far to be possible."""
         if self._bar is not None:
             self._bar.total = total
 
     def step(self, note: Callable[[], str]) -> None:
-        """Count one more trial; the note is asked for where it is shown."""
+        """Count one more trial; the note is only computed where it is shown."""
         if self._bar is not None:
             self._bar.set_postfix_str(note(), refresh=False)
             self._bar.update()
 
     def finish(self) -> None:
-        """All is done, although a strategy or a tolerance may have ended some studies early."""
+        """Complete the bar, although a strategy or a tolerance may have ended some studies early."""
         if self._bar is not None:
             self._bar.total = self._bar.n
 
@@ -191,10 +191,10 @@ class Progress:
 
 
 class Failures:
-    """Counts failed trials by their causes.
+    """Counts of failed trials by their causes.
 
-    ``n_settings`` of the base differ in what may decide whether it can be trained; those that a search made up itself
-    do not.
+    ``n_settings`` is the number of settings that may decide whether the base can be trained; settings that a search
+    adds itself do not count.
 
     Examples
     --------
@@ -217,11 +217,11 @@ class Failures:
 
     @property
     def leave_no_hope(self) -> bool:
-        """Whether no setting can be trained, so that more trials would be a waste of time."""
+        """True where no setting can be trained, so that more trials would be a waste of time."""
         return len(self._hopeless) >= self._n_settings
 
     def add(self, trial: Trial, error: str, *, setting: int = 0, everywhere: bool = False) -> None:
-        """Count a trial, and warn of it unless others failed like it.
+        """Count a failed trial, and warn of it unless others failed in the same way.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class Failures:
             )
 
     def warn_of_more(self, n_complete: int) -> None:
-        """Tell at the end how many trials failed like the first ones, where others did not.
+        """Warn at the end how many trials failed in the same way as the first ones, unless all did.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class Failures:
 
 
 class _Unrecorded(NamedTuple):
-    """A finished trial on its way into its study, what later ones start from, and the store of scores."""
+    """Finished trial that is not yet recorded in its study, the earlier solutions and the store of scores."""
 
     setting: int
     number: int
@@ -275,7 +275,7 @@ class _Unrecorded(NamedTuple):
 
 @dataclass
 class SearchLoop:
-    """Trains the trials of several studies until all are over.
+    """Loop that trains the trials of several studies until all are over.
 
     Parameters
     ----------
@@ -322,11 +322,11 @@ class SearchLoop:
 
     @property
     def store(self) -> ScoreStore | None:
-        """Held-out scores of the trials."""
+        """Store of the held-out scores of the trials."""
         return self.trainer.store
 
     def run(self) -> str | None:
-        """Run all studies to their ends; why the search ended where that is not what the studies say."""
+        """Run all studies to their ends; return why the search ended where the studies do not say so."""
         progress = Progress(total=self._most_trials(), done=self._n_finished(), shown=bool(self.verbose))
         resumed = False
         try:
@@ -360,7 +360,7 @@ class SearchLoop:
         return None
 
     def _resume(self) -> None:
-        """Get back what an earlier run knew besides its trials: training starts from the same solutions then."""
+        """Restore the state of an earlier run besides its trials: training then starts from the same solutions."""
         if self.checkpoint is None:
             return
         # Solutions or scores too large for the file: the trainings that gave them are repeated in their order, so that
@@ -381,7 +381,7 @@ class SearchLoop:
         return next(trial for trial in self.studies[setting].trials if trial.number == number)
 
     def _next_trials(self) -> list[tuple[int, Trial]]:
-        """Settings and trials to train now: those left pending by an earlier run, then new ones."""
+        """List the settings and trials to train now: those left pending by an earlier run, then new ones."""
         numbered = list(enumerate(self.studies))
         asked = [(setting, trial) for setting, study in numbered for trial in study.trials if trial.state == "pending"]
         if not asked:
@@ -400,7 +400,7 @@ class SearchLoop:
         return asked
 
     def work(self, setting: int, trial: Trial, n_folds: int = 0) -> Work:
-        """A trial with what its trainings may start from, its own solutions where it was trained.
+        """Build the work of a trial: the states that training may start from, its own solutions if it was trained.
 
         It is trained on the first ``n_folds``; 0 means all.
         """
@@ -408,7 +408,7 @@ class SearchLoop:
         return Work(setting, trial, [self._solutions.starts(setting, fold, trial.costs) for fold in folds])
 
     def _run_batch(self, batch: list[tuple[int, Trial]], progress: Progress) -> str | None:
-        """Train a batch and tell its results; why the search ends, if it does."""
+        """Train a batch and report its results; return why the search ends, if it does."""
         n_folds = (lambda *trial: 0) if self.race is None else self.race.n_folds
         work = [self.work(*each, n_folds(*each)) for each in batch]
         # Closed at once where the search ends, so that no worker goes on with what nobody waits for.
@@ -418,7 +418,7 @@ class SearchLoop:
     def _settle(
         self, batch: list[tuple[int, Trial]], results: Iterator[TrainedTrial], progress: Progress
     ) -> str | None:
-        """Tell the results of a batch, trial by trial; why the search ends, if it does."""
+        """Report the results of a batch, trial by trial; return why the search ends, if it does."""
         for setting, trial in batch:
             task = self.context.subcontext(task_name=f"trial-{setting}-{trial.number}")
             task.begin()
@@ -451,7 +451,7 @@ class SearchLoop:
         return self._record(self._unrecorded)
 
     def _record(self, unrecorded: _Unrecorded) -> Trial:
-        """Record a trial with all that it says, even where Ctrl-C comes in between and this is called again."""
+        """Record a trial and all its results; a second call after Ctrl-C completes the first."""
         setting, number, trained = unrecorded
         fields = trained.fields
         if 0 < len(self._trial(setting, number).fold_scores) < len(trained.fit_times):
@@ -485,7 +485,7 @@ class SearchLoop:
         return sum(trial.state == "complete" for study in self.studies for trial in study.trials)
 
     def _is_whole(self) -> bool:
-        """Whether the store has all complete trials: half of a search is none to go on with."""
+        """Check whether the store has all complete trials: a search cannot go on with half of them."""
         return self.store is None or len(self.store) + self.store.n_dropped >= self._n_complete()
 
     def _best(self) -> str:
@@ -500,7 +500,7 @@ _SOLUTIONS = {kind.__name__: kind for kind in (HingeSolution, Solution)}
 
 
 def encode(state: Any) -> Any:
-    """Plain description of a state.
+    """Encode a state in plain JSON types.
 
     Parameters
     ----------
@@ -538,7 +538,7 @@ def encode(state: Any) -> Any:
 
 
 def decode(record: Any) -> Any:
-    """State of a description.
+    """Decode a state that `encode` returned.
 
     Parameters
     ----------
@@ -578,7 +578,7 @@ _LARGEST_STATES = 1 << 26
 
 
 class EarlierSolutions:
-    """States of earlier trainings on all folds; ``startables`` has a row for each setting, an entry for each fold."""
+    """States of earlier trainings on all folds; ``startables`` has a row per setting, with an entry per fold."""
 
     def __init__(self, startables: list[list[Startable]]) -> None:
         self.startables = startables
@@ -590,7 +590,7 @@ class EarlierSolutions:
 
     @property
     def order(self) -> list[list[int]]:
-        """Setting and number of all trials, in the order in which they were answered."""
+        """Setting and number of all trials, in the order in which they were finished."""
         return self._known[0]
 
     @property
@@ -598,12 +598,12 @@ class EarlierSolutions:
         return self._known[1]
 
     def starts(self, setting: int, fold: int, costs: Costs) -> Sequence[Any]:
-        """States for a training to start from, the nearest first."""
+        """List the states for a training to start from, the nearest first."""
         trainer = self.startables[setting][fold]
         return () if trainer.family is None else self._starts[fold].nearest(trainer.family, trainer.position(costs))
 
     def add(self, setting: int, trial: Trial, states: Sequence[object]) -> None:
-        """Keep the states of a trial, one a fold, each once; those of its further folds may come later."""
+        """Add the states of a trial, one per fold and each once; those of its further folds may come later."""
         again = [setting, trial.number] in self.order
         copies = [starts.copy() for starts in self._starts]
         for trainer, starts, state in zip(self.startables[setting], copies, states):
@@ -614,7 +614,7 @@ class EarlierSolutions:
         self._known = self.order if again else [*self.order, [setting, trial.number]], copies
 
     def to_record(self) -> dict[str, Any]:
-        """Plain description for a file.
+        """Encode all states for a file.
 
         Returns
         -------
@@ -640,10 +640,10 @@ class EarlierSolutions:
         return {"order": self.order, "states": states if size <= _LARGEST_STATES else None}
 
     def restore(self, record: dict[str, Any], *, scores_known: bool) -> list[list[int]]:
-        """Take over the states of a file.
+        """Restore the states of a file.
 
-        Setting and number of the trials that have to be trained once more, in this order, for want of their states or
-        of held-out scores.
+        Return setting and number of the trials that have to be trained again, in this order, because their states or
+        held-out scores are missing.
         """
         order = record["order"]
         if record["states"] is None or not scores_known:
@@ -656,7 +656,7 @@ class EarlierSolutions:
 
 
 def _length(text: object) -> int:
-    """Characters of a description, about."""
+    """Estimate the number of characters of an encoded state."""
     if isinstance(text, str):
         return len(text)
     return sum(map(_length, text)) if isinstance(text, list) else 8
@@ -670,9 +670,9 @@ _LARGEST = 1 << 24
 
 
 def scores_to_record(store: Any, texts: dict[TrialKey, list[Any]]) -> list[Any] | None:
-    """Plain description of a store: its rows and how many were dropped; ``None`` where they are too large.
+    """Encode a store: its rows and the number of dropped ones; return ``None`` where they are too large.
 
-    ``texts`` keeps what was described before.
+    ``texts`` caches the rows that are already encoded.
     """
     rows = list(store)
     if sum(row.n_bytes for row in rows) > _LARGEST:
@@ -684,7 +684,7 @@ def scores_to_record(store: Any, texts: dict[TrialKey, list[Any]]) -> list[Any] 
 
 
 def restore_scores(store: Any, record: list[Any] | None, trials: Mapping[TrialKey, Trial]) -> bool:
-    """Fill a store from a file, as it was when it got the trials; whether the file holds scores."""
+    """Restore a store from a file, as it was with these trials; return whether the file holds scores."""
     if record is None:
         return False
     n_dropped, rows = record
@@ -695,7 +695,7 @@ def restore_scores(store: Any, record: list[Any] | None, trials: Mapping[TrialKe
 
 
 def _text(row: Any) -> list[Any]:
-    """Plain description of a row: what its trial does not say itself."""
+    """Encode the parts of a row that its trial does not contain."""
     return [list(row.key), *map(encode, row.arrays)]
 
 
@@ -707,7 +707,7 @@ VERSION = 4
 
 
 class Checkpoint:
-    """A file that holds the trials of all studies of one search, their states and their held-out scores.
+    """File that holds the trials of all studies of one search, their states and their held-out scores.
 
     Parameters
     ----------
@@ -728,7 +728,7 @@ class Checkpoint:
         self._texts: dict[TrialKey, list[Any]] = {}
 
     def restore(self, studies: Sequence[History]) -> None:
-        """Fill studies with the trials of the file, if there is one.
+        """Restore the studies' trials from the file, if there is one.
 
         Parameters
         ----------
@@ -764,9 +764,9 @@ class Checkpoint:
     def resume(
         self, studies: Sequence[History], solutions: EarlierSolutions, store: Any
     ) -> tuple[list[list[int]], bool]:
-        """Give back what an earlier run knew besides its trials.
+        """Restore the state of an earlier run besides its trials.
 
-        Setting and number of the trials that have to be trained once more, in this order, and whether the store (if
+        Return setting and number of the trials that have to be trained again, in this order, and whether the store (if
         there is one) has their scores.
         """
         if self.kept is None:
@@ -778,14 +778,14 @@ class Checkpoint:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Context in which what the file says is taken over: whatever does not fit is one ValueError."""
+        """Convert any error about the content of the file into one kind of ValueError."""
         try:
             yield
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"{self.path} is damaged ({error!r}); it was left as it is") from error
 
     def save(self, studies: Sequence[History], solutions: EarlierSolutions | None = None, store: Any = None) -> None:
-        """Write the trials of all studies, pending ones too (a later search trains these first), states and scores."""
+        """Write the trials of all studies, their states and scores; a later search trains pending trials first."""
         histories = [[trial.to_dict() for trial in study.trials] for study in studies]
         scores = None if store is None else scores_to_record(store, self._texts)
         kept = None if solutions is None else {"memory": solutions.to_record(), "scores": scores}

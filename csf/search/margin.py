@@ -23,7 +23,7 @@ _ERRORS, _FALL = 2.4, 0.25
 
 
 class BoundWithMargin(NamedTuple):
-    """The bound for exact learners, and what is added to it for the noise of few positives."""
+    """Upper bound for exact learners, plus a margin for the noise of few positives."""
 
     exact: float
     margin: float
@@ -37,7 +37,7 @@ class BoundWithMargin(NamedTuple):
 def bound_with_margin(
     trials: Sequence[Trial], metric: Metric, *, pos: float, bound: str | type[Bound], store: ScoreStore | None = None
 ) -> BoundWithMargin:
-    """Bound of some trials, with a margin where their held-out scores are known.
+    """Compute the bound of some trials, with a margin where their held-out scores are known.
 
     Parameters
     ----------

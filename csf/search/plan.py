@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TrainingSetup:
-    """How bases are trained: all settings on the folds, and the winner once more on everything."""
+    """Training setup: bases are trained with all settings on the folds, and with the winner's on all samples."""
 
     channel_of: Callable[[Estimator], CostChannel]
     normalize: str
@@ -50,14 +50,14 @@ class TrainingSetup:
     prepared: Prepared
 
     def trainers(self, base: Estimator, folds: list[Fold]) -> list[Trainer]:
-        """Trainers of one base, one for each fold."""
+        """Create the trainers of one base, one for each fold."""
         channel = self.channel_of(base)
         return make_trainers(base, folds, channel, self.normalize, self.prepared, engine=self.engine)
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a search is going to do."""
+    """Plan of a search: models, settings, folds and studies."""
 
     task: Task
     models: list[Model]
@@ -71,28 +71,28 @@ class Plan:
     weights: list[Array | None] | None = None
 
     def trainers(self) -> list[list[Trainer]]:
-        """Trainers of all settings, one for each fold."""
+        """Create the trainers of all settings, one for each fold."""
         return [self.setup.trainers(base, self._folds(setting)) for setting, base in enumerate(self.bases)]
 
     def _folds(self, setting: int) -> list[Fold]:
-        """Folds with the weights of the trainings of a setting."""
+        """Create the folds with the training weights of a setting."""
         task = self._task(setting)
         return self.folds if task is self.task else [fold.on(task) for fold in self.folds]
 
     def _task(self, setting: int) -> Task:
-        """The task with the weights of the trainings of a setting."""
+        """Create the task with the training weights of a setting."""
         weight = self.task.weight if self.weights is None else self.weights[setting]
         return self.task if weight is self.task.weight else replace(self.task, weight=weight)
 
     def final_trainer(self, setting: int, *, judged: bool = True) -> Trainer:
-        """Trains a base on everything, and predicts what it has learnt from, where that is to be judged."""
+        """Create the trainer on all samples, which also predicts them where that is to be evaluated."""
         everything = np.arange(self.task.n_samples)
         folds = make_folds(self._task(setting), [(everything, everything if judged else everything[:1])])
         (trainer,) = self.setup.trainers(self.bases[setting], folds)
         return trainer
 
     def searched(self, config: SearchConfig, store: Any, stopped: str | None) -> SearchResult:
-        """What a search did; ``stopped`` says why it ended where that is not what the studies say."""
+        """Record a finished search; ``stopped`` says why it ended where the studies do not."""
         return SearchResult(
             config=config,
             studies=self.studies,
@@ -104,7 +104,7 @@ class Plan:
 
     @property
     def _unsearched(self) -> list[str]:
-        """What to say of models whose parameters nobody named and `settings_of` does not know."""
+        """Notes on models whose parameters nobody named and `settings_of` does not know."""
         plain = [each.base for each in self.models if each.param_grid == AUTO and each.settings == [{}]]
         return [f"param_grid='auto' knows no parameter of {last_name(base)} to search" for base in plain]
 
@@ -112,7 +112,7 @@ class Plan:
 def make_plan(
     config: SearchConfig, problem: Problem, task: Task, split_params: dict[str, Any], prepared: Prepared
 ) -> Plan:
-    """Plan of a search in memory; ``prepared`` is what other searches on the same samples and splits prepared."""
+    """Plan a search in memory; ``prepared`` are data of other searches on the same samples and splits."""
     # One generator for the base and then the splits: the order of the two decides what a seed means.
     random_state = None if config.random_state is None else check_random_state(config.random_state)
     for model in config.models:
@@ -137,7 +137,7 @@ def make_plan(
 def planned_models(
     config: SearchConfig, problem: Problem, models: Sequence[Model], n_samples: int | None
 ) -> list[Model]:
-    """The models with what is searched of each; ``n_samples`` as for `settings_of`."""
+    """Plan the settings that are searched for each model; ``n_samples`` as for `settings_of`."""
     found: list[Model] = []
     for model in models:
         settings = problem.settings(config, model, n_samples)
@@ -151,7 +151,7 @@ def planned_models(
 
 
 def _channel_of(config: SearchConfig, base: Estimator, *, weighted: bool = False) -> CostChannel:
-    """How costs reach a base; not at all where it takes no weights, a ValueError where the user gave some."""
+    """Find the channel of costs for a base, or none; raise a ValueError if the user's weights cannot reach it."""
     if config.weighting == "class" and config.sample_weight_name is None and not takes_weights(base):
         if weighted:
             raise ValueError(
@@ -164,9 +164,10 @@ def _channel_of(config: SearchConfig, base: Estimator, *, weighted: bool = False
 
 
 def seeded_models(models: list[Model], random_state: np.random.RandomState | None) -> list[Model]:
-    """The models with their seeds, which do not depend on the order of the models.
+    """Seed the models, independently of their order.
 
-    Each reads its seeds from the same place; the one with the most of them says where the seed of splits is read.
+    Each model reads its seeds from the same position; the one with the most of them determines where the seed of splits
+    is read.
     """
     if random_state is None:
         return models
@@ -178,7 +179,7 @@ def seeded_models(models: list[Model], random_state: np.random.RandomState | Non
 
 
 def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
-    """Unfitted base with one setting of ``param_grid``; a ValueError with the names it has where it lacks one."""
+    """Clone a base with one setting of ``param_grid``; raise a ValueError with its parameters where it lacks one."""
     own = clone(base)
     try:
         # A frozen base takes none, and returns nothing.
@@ -199,7 +200,7 @@ def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
 def open_checkpoint(
     config: SearchConfig, bases: list[Estimator], data: tuple[Any, ...], studies: Sequence[Any]
 ) -> Checkpoint | None:
-    """The file of a search, with the trials in it given to the studies; ``None`` where none is kept.
+    """Open the checkpoint of a search and restore its trials in the studies; return ``None`` without a file.
 
     ``data`` identifies the samples, their splits and what else trainings are given.
     """
@@ -222,7 +223,7 @@ def open_checkpoint(
 
 
 def calibration_split(config: SearchConfig, task: Task) -> tuple[Task, Task]:
-    """Samples to search on, and samples to calibrate on; stratified, and groups as a whole."""
+    """Split the samples into those to search on and those to calibrate on, stratified, with groups kept together."""
     every, share, groups = np.arange(task.n_samples), config.calibration, task.groups
     try:
         seed = split_seed(config.random_state)
@@ -238,7 +239,7 @@ def calibration_split(config: SearchConfig, task: Task) -> tuple[Task, Task]:
 
 
 def _one_of_each_group(task: Task, seed: int) -> Task:
-    """A random sample of each group with the weight of all of it: these are independent, as tests need them."""
+    """Draw one sample of each group with the weight of the whole group, so that they are independent for tests."""
     assert task.groups is not None, "asked for where there are some"
     weight = np.ones(task.n_samples) if task.weight is None else task.weight
     # The first of exponential times at these rates is a sample with the probability of its weight.

@@ -1,4 +1,4 @@
-"""Who wins a search, and which settings are trained on."""
+"""Choice of the winner of a search, and of the settings that are trained further."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Choice(NamedTuple):
-    """The winner of a `GainRule` and what decided.
+    """Winner of a `GainRule` and the numbers that decided.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class GainRule:
-    """Keeps equal costs unless the best trial gains more over them than chance would give it.
+    """Rule that keeps equal costs unless the best trial gains more over them than expected by chance.
 
-    The largest of many estimates is an optimistic one. With few positives a search over costs picks winners whose gain
-    over plain training is chance, the more so the more trials there are. So the gain has to exceed what the best of
-    *these* trials would gain if all of them were as good as equal costs, by ``min_gain`` standard errors.
+    The largest of many estimates is optimistic. With few positives a search over costs picks winners whose gain over
+    training with equal costs is chance, and more so with more trials. So the gain has to exceed the gain that the best
+    of *these* trials would have if all of them were as good as equal costs, by ``min_gain`` standard errors.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class GainRule:
         check_count(self.random_state, "random_state", minimum=0)
 
     def choose(self, store: ScoreStore, metric: str | Metric) -> Choice:
-        """The winner among the trials of a store.
+        """Choose the winner among the trials of a store.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ N_DRAWS = 50
 
 
 class StableChoice(NamedTuple):
-    """The trial that is best on average over draws, and the average of its best thresholds.
+    """Trial that is best on average over draws, with the average of its best thresholds.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def stable_choice(
 
 
 def _cut(store: ScoreStore, row: ScoreRow, metric: Metric, thresholds: Array, error: float) -> StableChoice:
-    """The row, cut at the mean of thresholds if that loses no more than an error."""
+    """Set the row's threshold to the mean of thresholds if that costs no more than a standard error."""
     assert row.score is not None, "there are thresholds of scores alone"
     assert row.threshold is not None, "there are thresholds of scores alone"
     curve = sweep_several(store.is_pos, row.lost, row.score, store.weight)
@@ -235,7 +235,7 @@ def _cut(store: ScoreStore, row: ScoreRow, metric: Metric, thresholds: Array, er
 def averaged_cut(
     curve: ThresholdCurve, best: float, thresholds: Array, value: Callable[[float], float], error: float
 ) -> float:
-    """Mean of thresholds on a curve, unless it loses more than an error against the best one."""
+    """Average thresholds on a curve; keep the best one if the average is worse by more than ``error``."""
     cuts = curve.cuts_at(thresholds)
     if not np.isfinite(best):
         return best
@@ -244,7 +244,7 @@ def averaged_cut(
     middles = 0.5 * (found[1:] + found[:-1])
 
     def at(share: float) -> float:
-        """A quantile of the scores."""
+        """Return a quantile of the scores."""
         place = int(np.clip(np.searchsorted(middles, share), 1, middles.size - 1))
         upper, lower = curve.lowest_score[place], curve.lowest_score[place + 1]
         inside = float(np.interp(share, middles[place - 1 : place + 1], [upper, lower]))
@@ -257,7 +257,7 @@ def averaged_cut(
 
 
 class ChosenTrial(NamedTuple):
-    """The trial that wins, the threshold that it is used with, its score there, and what the gain rule said."""
+    """Winning trial, the threshold that it is used with, its score there, and the result of the gain rule."""
 
     trial: Trial
     threshold: float | None
@@ -273,9 +273,9 @@ def choose(
 ) -> ChosenTrial:
     """Choose among trials.
 
-    The gain rule (``min_gain``) decides first whether equal costs are kept. Then the choice is by what is stable, where
-    the chooser has a margin for that; else the best trial wins. Without a store there is nothing that chance could be
-    measured by, and the best trial wins.
+    The gain rule (``min_gain``) decides first whether equal costs are kept. Then the most stable trial is chosen, where
+    the chooser has a margin for that; else the best trial wins. Without a store there is no measure of chance, and the
+    best trial wins.
     """
     best = best_trial(trials)
     if best is None:
@@ -301,16 +301,16 @@ DROPPED = "settings that were behind, or failed, with equal costs were trained n
 
 
 def races(config: SearchConfig) -> bool:
-    """Whether settings drop out: where all begin with equal costs, and the winner is chosen by what is stable."""
+    """Check whether settings drop out: all begin with equal costs, and the winner is the most stable trial."""
     strategy = get_strategy(config.strategy)
     first = strategy.strategy if isinstance(strategy, EqualCostsFirst) else strategy
     return config.threshold == "stable" and isinstance(first, Ladder) and first.race and config.aim.constraint is None
 
 
 class _Standing(NamedTuple):
-    """Settings with scores at equal costs, the place of the best one, and how far each (column) is above others.
+    """Settings with scores at equal costs, the place of the best one, and by how much each column exceeds the others.
 
-    ``most`` is how far it may be; ``values`` are those of the metric.
+    ``most`` is an upper bound of these differences; ``values`` are those of the metric.
     """
 
     settings: list[int]
@@ -320,16 +320,16 @@ class _Standing(NamedTuple):
     most: Array
 
     def best(self, places: Sequence[int]) -> int:
-        """Place of the best one of some settings."""
+        """Return the place of the best of some settings."""
         return places[int(np.argmax(self.values[list(places)]))]
 
 
 class Race:
-    """Asks for the trials of several settings, as long as held-out scores leave in doubt which one is best.
+    """Race between settings: it asks for their trials as long as held-out scores do not decide which one is best.
 
-    Equal costs come first, setting after setting away from the base's own, as long as they gain. Those that may still
-    be better than the leader are then trained at the other costs. What is asked for depends on the held-out scores
-    alone: a search that goes on after a pause asks for the same.
+    Equal costs come first, for one setting after another away from the base's own, as long as they gain. Settings that
+    may still be better than the leader are then trained at the other costs. The requests depend only on the held-out
+    scores: a search that is resumed makes the same ones.
 
     Parameters
     ----------
@@ -365,12 +365,12 @@ class Race:
             study.dropped = step.beyond
 
     def n_folds(self, at: int, trial: Trial) -> int:
-        """How many of the folds a trial of a setting is trained on next; 0 for all."""
+        """Return the number of folds that a trial of a setting is trained on next; 0 for all."""
         begins = trial.state == "pending" and trial.costs[0] == trial.costs[1]
         return self.n_first if begins and self.steps[at].slow else 0
 
     def ask(self) -> list[tuple[int, Trial]]:
-        """Settings and trials to train next; none when nothing is in doubt any more."""
+        """List the settings and trials to train next; empty when the race is decided."""
         standing = self._standing()
         new = [at for at, study in enumerate(self.studies) if not study.trials and self._is_reached(at, standing)]
         if new:
@@ -390,17 +390,17 @@ class Race:
         return [(at, trial) for at, study in left for trial in study.ask_batch()]
 
     def _turn(self, at: int) -> tuple[bool, bool]:
-        """Smaller for what is tried earlier: of several models the first settings, and then cheap ones."""
+        """Compute the sort key of a setting: the first settings of several models, then those that train fast."""
         is_first = not any(step.model == self.steps[at].model for step in self.steps[:at])
         return (not is_first, self.steps[at].slow) if self.names else (False, False)
 
     def _is_begun(self, at: int) -> bool:
-        """Whether a setting was trained on the first folds alone."""
+        """Check whether a setting was trained on only the first folds."""
         first = self.studies[at].trials[:1] if self.n_first else []
         return any(trial.state == "complete" and len(trial.fold_scores) == self.n_first for trial in first)
 
     def _reason(self, at: int, going: Sequence[int], standing: _Standing | None) -> str:
-        """Why a setting is trained no further; of a model of which none is, how far it is behind."""
+        """Explain why a setting is trained no further; where its model has none left, how far the model is behind."""
         model = self.steps[at].model
         if standing is None or not self.names or any(self.steps[other].model == model for other in going):
             return DROPPED
@@ -416,11 +416,11 @@ class Race:
         )
 
     def _places(self, standing: _Standing, model: int) -> list[int]:
-        """Places of the settings of a model."""
+        """Return the places of the settings of a model."""
         return [place for place, at in enumerate(standing.settings) if self.steps[at].model == model]
 
     def left(self) -> Sequence[int]:
-        """Settings that equal costs leave in doubt."""
+        """List the settings that are still in doubt after equal costs."""
         standing = self._standing()
         return range(len(self.studies)) if standing is None else self._in_doubt(standing)
 
@@ -434,7 +434,7 @@ class Race:
         return self._known[1]
 
     def _is_reached(self, at: int, standing: _Standing | None) -> bool:
-        """Whether the setting before it may gain over the one before that, and is not behind; or leads."""
+        """Check whether a setting is reached: the one before it may gain and is not behind, or it leads."""
         step = self.steps[at]
         if step.before is None:
             return True
@@ -451,13 +451,13 @@ class Race:
         return bool(gains and standing.most[standing.leader, place] >= 0.0)
 
     def _in_doubt(self, standing: _Standing) -> list[int]:
-        """Settings to go on with, of each model that may gain on the leader: see `_of_model`."""
+        """List the settings to continue, of each model that may gain on the leader: see `_of_model`."""
         models = dict.fromkeys(self.steps[at].model for at in standing.settings)
         return sorted({at for model in models for at in _of_model(standing, self._places(standing, model))})
 
 
 def _of_model(standing: _Standing, places: list[int]) -> list[int]:
-    """Settings of a model to go on with: its best and what may gain on it; its own alone where no other may gain."""
+    """List a model's settings to continue: its best and those that may gain on it; if none may, its own alone."""
     settings, leader, most, best = standing.settings, standing.leader, standing.most, standing.best(places)
     hopeful = [place for place in places if place == leader or most[leader, place] > Margins.RACE_GAIN]
     own = min(places, key=lambda place: settings[place])

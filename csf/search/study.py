@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class History(ABC):
-    """Trials in the order in which they were asked for, and why no more are."""
+    """Trials in the order in which they were asked for, and the reason why no more are."""
 
     # Whether a race between settings leaves it out.
     dropped = False
@@ -55,11 +55,11 @@ class History(ABC):
     @property
     @abstractmethod
     def most_trials(self) -> int:
-        """How many trials there will be at most."""
+        """Largest possible number of trials."""
 
     @abstractmethod
     def ask_batch(self) -> list[Trial]:
-        """Pending trials to train at once; empty when the search is over."""
+        """Return the pending trials to train at once; empty when the search is over."""
 
     def record(self, trial: Trial | int, *, setting: int = 0, **results: Any) -> Trial:
         """Complete a pending trial."""
@@ -85,7 +85,7 @@ class History(ABC):
         return self._settle(trial, state="failed", error=str(error), **results)
 
     def reopen(self, number: int) -> None:
-        """Make a complete trial pending again: more folds are to be judged."""
+        """Reopen a complete trial: more folds are to be evaluated."""
         self.trials = [
             Trial(number, trial.t, trial.costs) if trial.number == number else trial for trial in self.trials
         ]
@@ -106,7 +106,7 @@ class History(ABC):
         return self.trials[at]
 
     def forget_pending(self) -> None:
-        """Drop trials that were asked for and never answered, e.g. after an interruption."""
+        """Drop trials that were asked for and never finished, e.g. after an interruption."""
         self.trials = [trial for trial in self.trials if trial.state != "pending"]
 
     @property
@@ -126,7 +126,7 @@ class History(ABC):
 def checked_proposal(
     proposal: Proposal | float, metric: Metric, *, pos: float, strategy: str
 ) -> tuple[float | None, float, float]:
-    """Level and costs of a proposal.
+    """Check a proposal and return its level and costs.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ VERSION = 3
 
 
 def _identity(metric: Metric, strategy: Strategy) -> dict[str, list[str]]:
-    """What a file says of metric and strategy, which are code."""
+    """Describe metric and strategy, which are code, for a file."""
     return {"metric": named(metric), "strategy": named(strategy)}
 
 
@@ -219,8 +219,8 @@ Bound: TypeAlias = Literal["support", "diagonal", "envelope", "parambath"] | typ
 class Study(History):
     """A cost search for people who train their own model.
 
-    Ask for a trial, train with its costs wherever and however you like (a neural network, another language), and
-    tell the labels with the predictions, the scores or the counts.
+    Ask for a trial, train with its costs wherever and however you like (a neural network, another language), and report
+    the labels with the predictions, the scores or the counts.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ class Study(History):
         sample_weight: ArrayLike | None = None,
         **options: Any,
     ) -> Self:
-        """Study for the labels of a data set.
+        """Create a study for the labels of a data set.
 
         Parameters
         ----------
@@ -326,7 +326,7 @@ class Study(History):
     # ---------------------------------------------------------------- ask
 
     def ask(self) -> Trial | None:
-        """Next trial to train, or ``None`` when the search is over or waits for pending trials.
+        """Return the next trial to train, or ``None`` when the search is over or waits for pending trials.
 
         Returns
         -------
@@ -355,7 +355,7 @@ class Study(History):
         return trial
 
     def ask_batch(self) -> list[Trial]:
-        """All trials that the strategy is ready to have trained at once.
+        """Return all trials that the strategy is ready to have trained at once.
 
         Returns
         -------
@@ -365,7 +365,7 @@ class Study(History):
         return list(iter(self.ask, None))
 
     def _stop(self, reason: str, *, why: str = "", anyway: bool = False) -> None:
-        """Keep the reason; where no costs but equal ones were tried, or ``anyway``, also why there are no others."""
+        """Store the reason; where only equal costs were tried, or ``anyway``, explain why there are no others."""
         only_equal = bool(self.trials) and all(same_costs(trial.costs, (1.0, 1.0)) for trial in self.trials)
         if anyway or (why and only_equal):
             by_level = anyway or any(trial.t is not None for trial in self.trials)
@@ -392,7 +392,7 @@ class Study(History):
         sample_weight: ArrayLike | None = None,
         pos_label: Label = None,
     ) -> Trial:
-        """Report what a trial's model did.
+        """Report the predictions, scores or counts of a trial's model.
 
         Parameters
         ----------
@@ -470,14 +470,14 @@ class Study(History):
 
     @property
     def most_trials(self) -> int:
-        """How many trials there will be at most."""
+        """Largest possible number of trials."""
         return self.strategy.most_trials(self.n_trials)
 
     # ---------------------------------------------------------------- results
 
     @property
     def upper_bound(self) -> float:
-        """Best value still possible by the bound (for feasible classifiers); the end of the range before a result."""
+        """Best possible value by the bound (for feasible classifiers); the end of the range before a result."""
         return upper_bound(self.trials, self.metric, pos=self.pos, bound=self.bound)
 
     @property
@@ -486,7 +486,7 @@ class Study(History):
         return gap(self.trials, self.upper_bound)
 
     def state(self) -> dict[str, int]:
-        """Number of trials in each state.
+        """Count the trials in each state.
 
         Returns
         -------
@@ -499,7 +499,7 @@ class Study(History):
     # ---------------------------------------------------------------- what to expect on new data
 
     def _keep_predictions(self, trial: Trial, is_pos: BoolArray, weight: Array | None, predicted: Array) -> None:
-        """Keep what a complete trial was given with: scores where it has a threshold, else decisions."""
+        """Keep the predictions of a complete trial: scores where it has a threshold, else decisions."""
         if self._truth is None:
             self._truth, self._held_out = (is_pos, weight), ScoreStore(is_pos, weight)
         truth, known = self._truth
@@ -523,7 +523,7 @@ class Study(History):
 
     @property
     def corrected_score(self) -> float | None:
-        """Value of the best trial to expect on new data, or ``None``; see `assessment`."""
+        """Expected value of the best trial on new data, or ``None``; see `assessment`."""
         return None if (found := self.assessment) is None else found.corrected_score
 
     @property
@@ -552,7 +552,7 @@ class Study(History):
 
     @classmethod
     def load(cls, path: PathLike, metric: str | Metric = "f1", strategy: StrategyLike = "cone", **options: Any) -> Self:
-        """Study with the trials of a file; metric and strategy are code and given again.
+        """Load a study with the trials of a file; metric and strategy are code and are passed again.
 
         Parameters
         ----------
@@ -598,7 +598,7 @@ _LADDER_SIZE = 3
 
 
 class ClassStudy(History):
-    """Class weights to train at, all of them asked for at once.
+    """Study of class weights, all of which are asked for at once.
 
     Parameters
     ----------
@@ -625,16 +625,16 @@ class ClassStudy(History):
 
     @property
     def most_trials(self) -> int:
-        """How many trials there will be at most."""
+        """Largest possible number of trials."""
         return len(self._powers)
 
     def class_weights(self, power: float) -> Costs:
-        """Weights ``share ** -power``, of mean 1 over the samples."""
+        """Compute the weights ``share ** -power``, with mean 1 over the samples."""
         weights = self.shares**-power
         return tuple((weights / np.average(weights, weights=self.shares)).tolist())
 
     def ask_batch(self) -> list[Trial]:
-        """Pending trials at all powers that were not tried yet."""
+        """Return pending trials at all powers that were not tried yet."""
         if any(trial.state == "pending" for trial in self.trials):
             return []
         tried = {trial.t for trial in self.trials}
@@ -649,7 +649,7 @@ class ClassStudy(History):
 
 
 def judged_fields(metric: ConfusionMetric, own: Any, tuned: Any = None, judged: Any = None) -> dict[str, Any]:
-    """Fields of a complete trial from its confusion matrices."""
+    """Build the fields of a complete trial from its confusion matrices."""
     matrices = {"own": own, "tuned": tuned, "judged": judged}
     values = {name: float(metric.value(np.asarray(each))) for name, each in matrices.items() if each is not None}
     plain = {name: None if each is None else _plain(each) for name, each in matrices.items()}
@@ -661,7 +661,7 @@ def _plain(matrix: Any) -> Matrix:
 
 
 def powers_of(strategy: Any, n_trials: int) -> list[float]:
-    """Powers of the shares that a strategy asks for."""
+    """List the powers of the shares that a strategy asks for."""
     given = get_strategy(strategy)
     if not isinstance(given, (Ladder, Grid)):
         raise ValueError(

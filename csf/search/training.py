@@ -1,4 +1,4 @@
-"""What is trained on folds, and what the pooled held-out predictions of all folds show."""
+"""Training of trials on folds, and the evaluation of the pooled held-out predictions of all folds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Startable(Protocol):
-    """What decides which earlier trainings a new one can start from."""
+    """Properties of a trainer that decide which earlier trainings a new one can start from."""
 
     @property
     def family(self) -> str | None: ...
@@ -39,7 +39,7 @@ class Startable(Protocol):
 
 
 class Work(NamedTuple):
-    """A trial to train, and for each fold that it is trained on, the first ones, the states that it may start from."""
+    """Trial to train, with the states that it may start from for each fold that it is trained on (the first ones)."""
 
     setting: int
     trial: Trial
@@ -47,7 +47,7 @@ class Work(NamedTuple):
 
 
 class HeldOutPredictions(NamedTuple):
-    """What a trial predicts for the held-out entries of all folds, one after the other."""
+    """Predictions of a trial for the held-out entries of all folds, one after the other."""
 
     score: Array | None
     decided: Array | None
@@ -55,22 +55,22 @@ class HeldOutPredictions(NamedTuple):
     lost: Array | None = None
 
     def at(self, places: IntArray) -> HeldOutPredictions:
-        """Those for other entries, each of which has its place here."""
+        """Return the predictions for other entries, given the place of each one here."""
         return HeldOutPredictions(*(None if each is None else each[places] for each in self))
 
 
 class FailedEverywhere(NamedTuple):
-    """The error of a trial that failed on every fold alike, where it is at hand."""
+    """Error of a trial that failed in the same way on every fold, if it is available."""
 
     error: BaseException | None
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedTrial:
-    """What the trainings of one trial on all folds gave; ``failed`` where these failed in one way on all of them.
+    """Results of the trainings of one trial on all folds; ``failed`` where all of them failed in the same way.
 
-    ``states`` has what later trainings start from, one entry a fold, ``None`` where it is known already.
-    ``predictions`` is ``None`` for failed trials, and where held-out scores stay where they are.
+    ``states`` has the states that later trainings start from, one per fold, ``None`` where they are known already.
+    ``predictions`` is ``None`` for failed trials, and where held-out scores are not collected.
     """
 
     fields: CompleteFields | FailedFields
@@ -81,9 +81,9 @@ class TrainedTrial:
 
 
 class BatchTrainer(ABC):
-    """Trains and judges trials on folds, here or wherever the data are.
+    """Trainer of trials on folds, which also judges them, here or wherever the data are.
 
-    ``startables`` has one row for each setting and in it one entry for each fold. ``store`` takes the held-out scores;
+    ``startables`` has one row for each setting, with one entry for each fold. ``store`` receives the held-out scores;
     it is ``None`` where they are too many to be collected.
     """
 
@@ -103,13 +103,13 @@ class BatchTrainer(ABC):
 
     @abstractmethod
     def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
-        """Settings and trials that were asked for, in the batches that are trained at once."""
+        """Divide the requested settings and trials into the batches that are trained at once."""
 
     @abstractmethod
     def train(self, batch: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
-        """Train a batch; results in its order, whatever order they come in.
+        """Train a batch; return the results in its order, whatever order they arrive in.
 
-        With ``raise_errors`` a training that fails ends all, else it is the result of its trial.
+        With ``raise_errors`` a training that fails ends the search, else its trial fails.
         """
 
 
@@ -118,13 +118,12 @@ class BatchTrainer(ABC):
 
 @dataclass(frozen=True)
 class FoldResult:
-    """What one training on one fold gave.
+    """Results of one training on one fold.
 
-    ``decided`` are codes, and ``score`` those of all classes, where no class means nothing to find (`Fold.n_alike`);
-    ``method`` is the one that gave them.
-    ``lost`` are held-out samples that are taken for the wrong one of several classes, at every threshold;
-    ``train_outcome`` is the own decision with all known profiles on the training samples, where bounds read those. Of a
-    failure nothing is set but its traceback and its cause.
+    ``decided`` are codes, and ``score`` has the scores of all classes, where there is no null class (`Fold.n_alike`);
+    ``method`` is the prediction method of the scores. ``lost`` are held-out samples that are assigned to the wrong one
+    of several classes, at every threshold; ``train_outcome`` is the model's own decision with all known profiles on the
+    training samples, where bounds use those. A failure has only its traceback and its cause.
     """
 
     decided: Array | None = None
@@ -141,7 +140,7 @@ class FoldResult:
 
     @classmethod
     def failed(cls, error: BaseException, around: BaseException | None = None) -> Self:
-        """Result of a training that raised an error; what was being handled ``around`` it is none of its causes."""
+        """Build the result of a training that raised an error; the exception handled ``around`` it is not a cause."""
         first, seen = error, {id(error)}
         while first.__context__ not in (None, around) and id(first.__context__) not in seen:
             first = first.__context__
@@ -151,7 +150,7 @@ class FoldResult:
         return cls(error="".join(traceback.format_exception(error)), cause=Cause(error))
 
     def raise_error(self) -> None:
-        """Raise the error of a failure, if it is one."""
+        """Raise the error of a failed training."""
         if self.error is None:
             return
         if self.cause is None or self.cause.error is None:
@@ -160,7 +159,7 @@ class FoldResult:
 
 
 class Cause:
-    """An exception that passes from one process to another if it can, and never breaks what it travels with."""
+    """Exception that is sent to another process if possible, and never prevents the result from being sent."""
 
     def __init__(self, error: BaseException | None) -> None:
         self.error = error
@@ -214,7 +213,7 @@ def run_fold(
 
 
 def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: bool) -> Response:
-    """What a trained model says about a part, if that can be: numpy would stretch what is too short."""
+    """Predict a part with a trained model; raise a ValueError for a wrong shape, which numpy would broadcast."""
     answer = trainer.predict(training, part, tune=tune)
     n_samples = (fold.test if part == "test" else fold.train).shape[0]
     given: list[tuple[str, Any, tuple[int, ...]]] = [("decisions", answer.decided, (n_samples,))]
@@ -243,12 +242,12 @@ def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: b
 
 
 def lost_samples(y: IntArray, found: Any) -> BoolArray:
-    """Samples in which there is something (code above 0), and something else is found."""
+    """Return the mask of samples with another class than the null class (code above 0) that is not predicted."""
     return (y > 0) & (y != found)
 
 
 def _known(y: IntArray, answer: Response, weight: Array | None) -> tuple[ErrorProfile, Hull]:
-    """Profile of the own decision, and the hull of all known ones."""
+    """Compute the profile of the model's own decision, and the hull of all known profiles."""
     is_pos, lost = y > 0, lost_samples(y, answer.found)
     profile = ErrorProfile.from_masks(is_pos, answer.decided & ~lost, sample_weight=weight)
     curve = None if answer.score is None else sweep_several(is_pos, lost, answer.score, weight)
@@ -257,7 +256,7 @@ def _known(y: IntArray, answer: Response, weight: Array | None) -> tuple[ErrorPr
 
 @dataclass(frozen=True, eq=False)
 class FoldPart:
-    """What the trainings of one setting on one fold have in common; the trainer has the samples, not the fold."""
+    """Common data of the trainings of one setting on one fold; the trainer has the samples, not the fold."""
 
     trainer: Trainer
     fold: Fold
@@ -265,7 +264,7 @@ class FoldPart:
 
 @dataclass(frozen=True, eq=False)
 class FoldTask:
-    """One training, as it travels to where it runs; ``setting`` and ``fold`` say which `FoldPart` it belongs to."""
+    """Training that is sent to where it runs; ``setting`` and ``fold`` identify its `FoldPart`."""
 
     setting: int
     fold: int
@@ -275,7 +274,7 @@ class FoldTask:
     on_train: bool = False
 
     def run(self, part: FoldPart) -> FoldResult:
-        """Train on the part, here and now."""
+        """Train on the part in this process."""
         return run_fold(part.trainer, part.fold, self.costs, self.starts, tune=self.tune, on_train=self.on_train)
 
 
@@ -283,18 +282,18 @@ class FoldTask:
 
 
 class Judge(ABC):
-    """Says what the trainings of a trial on all folds come to; ``tune`` is whether it reads scores."""
+    """Judge of the trainings of a trial on all folds; ``tune`` is true if it reads scores."""
 
     tune: bool
 
     @abstractmethod
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> Any:
-        """Store of held-out scores."""
+        """Create the store of held-out scores."""
 
     def judge(
         self, folds: list[Fold], results: list[FoldResult], trial: Trial
     ) -> tuple[Any, HeldOutPredictions | None]:
-        """Fields of the trial, and what it predicts for the entries; ``None`` where a training failed."""
+        """Judge the results: return the fields of the trial and its predictions, ``None`` where a training failed."""
         failed = failed_fields(results)
         if failed is not None:
             return failed, None
@@ -305,11 +304,11 @@ class Judge(ABC):
     def _judged(
         self, folds: list[Fold], results: list[FoldResult], trial: Trial
     ) -> tuple[dict[str, Any], HeldOutPredictions]:
-        """Fields but times, and predictions, where no training failed."""
+        """Compute all fields but times, and the predictions, where no training failed."""
 
 
 def failed_fields(results: list[FoldResult]) -> FailedFields | None:
-    """Fields of a failed trial, ``None`` where no training failed."""
+    """Build the fields of a failed trial; return ``None`` where no training failed."""
     errors = [result.error for result in results if result.error is not None]
     if not errors:
         return None
@@ -318,7 +317,7 @@ def failed_fields(results: list[FoldResult]) -> FailedFields | None:
 
 
 def times_of(results: list[FoldResult]) -> dict[str, Any]:
-    """Fields of a complete trial that its trainings tell by themselves."""
+    """Build the fields of a complete trial that need no evaluation: duality gap and times."""
     gaps = [result.duality_gap for result in results if result.duality_gap is not None]
     return {
         "duality_gap": max(gaps) if len(gaps) == len(results) else None,
@@ -328,7 +327,7 @@ def times_of(results: list[FoldResult]) -> dict[str, Any]:
 
 
 def pooled(parts: list[Any]) -> Any:
-    """What the folds give, one after the other; a single fold is taken as it is."""
+    """Concatenate the values of the folds; a single fold is returned as it is."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 

@@ -1,4 +1,4 @@
-"""Where folds are trained: in this process, in threads or processes, or by Dask."""
+"""Places where folds are trained: this process, threads, processes, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WAITS = "The search waits for them; Ctrl-C ends it with the trials that are fini
 
 
 def working(client: Any) -> dict[str, bool]:
-    """Workers of a Dask cluster by their addresses, and whether each takes tasks or has one; none without scheduler."""
+    """Map the addresses of Dask workers to whether each runs or accepts tasks; empty without a scheduler."""
     workers = {}
     if client.status == "running":
         with suppress(OSError):
@@ -57,7 +57,7 @@ def working(client: Any) -> dict[str, bool]:
 
 
 def idle_reason(workers: dict[str, bool]) -> str | None:
-    """Why no worker of a cluster is at work; ``None`` where some are."""
+    """Explain why no worker of a cluster runs tasks; return ``None`` where some do."""
     if any(workers.values()):
         return None
     if not workers:
@@ -69,7 +69,7 @@ def idle_reason(workers: dict[str, bool]) -> str | None:
 
 
 class _Place(ABC):
-    """Where the trainings of some parts run, within a context that is held from one call to the next."""
+    """Place where the trainings of some parts run, within a context that lasts from one call to the next."""
 
     def __init__(self, parts: list[list[FoldPart]], around: AbstractContextManager[Any]) -> None:
         self._parts, self._around = parts, around
@@ -86,14 +86,14 @@ class _Place(ABC):
 
     @abstractmethod
     def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
-        """Number and result of each task, as they come."""
+        """Yield the number and result of each task, in order of completion."""
 
 
 class Cluster(_Place):
-    """Trains on the workers of a Dask cluster.
+    """Training on the workers of a Dask cluster.
 
-    They are sent all trainers once, in one message in which what trainers share is shared. The scheduler keeps it: it
-    sends it again where it was lost with a worker, as it does with trainings, and waits where no worker is left.
+    They receive all trainers once, in one message in which shared data are shared. The scheduler keeps the message: it
+    sends it again where it is lost with a worker, as it does with trainings, and waits where no worker is left.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Cluster(_Place):
         self._sendings = 0
 
     def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
-        """Number and result of each task, as they come."""
+        """Yield the number and result of each task, in order of completion."""
         home = _Home(get_config(), list(warnings.filters))
         # In a task of the cluster, waiting must not keep a worker from its work.
         with self._backend.retrieval_context():
@@ -130,7 +130,7 @@ class Cluster(_Place):
                 yield from (answer[:2] for answer in self._some({number: tasks[number]}, home))
 
     def _some(self, tasks: dict[int, FoldTask], home: _Home) -> Iterator[tuple[int, FoldResult, bool]]:
-        """Number and result of each task, as they come, and whether it is blamed for the death of workers."""
+        """Yield number and result of each task as it completes, and whether it is blamed for the death of workers."""
         from distributed import CancelledError, KilledWorker
 
         running: dict[Any, int] = {}
@@ -155,7 +155,7 @@ class Cluster(_Place):
             self._client.cancel(list(running))
 
     def _submit(self, task: FoldTask, home: _Home, finished: SimpleQueue[Any], lost: Exception | None = None) -> Any:
-        """Have the cluster train; with the data sent first, where they are not there."""
+        """Submit a task to the cluster, after the data where these are missing."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph")
             options = self._backend.submit_kwargs
@@ -176,7 +176,7 @@ class Cluster(_Place):
         self._sendings += 1
 
     def _next(self, finished: SimpleQueue[Any]) -> Any:
-        """Next future that is done; the user is told once where no worker is at work."""
+        """Return the next future that is done; warn once where no worker runs tasks."""
         is_warned = False
         while True:
             try:
@@ -188,7 +188,7 @@ class Cluster(_Place):
 
 
 class _Parts:
-    """All trainers with their folds. Dask would look into a list."""
+    """All trainers with their folds, in an object because Dask would look into a list."""
 
     def __init__(self, rows: list[list[FoldPart]]) -> None:
         self.rows = rows
@@ -196,7 +196,7 @@ class _Parts:
 
 @dataclass(frozen=True, eq=False)
 class _Home:
-    """How scikit-learn and warnings are set where the search runs.
+    """Settings of scikit-learn and warnings where the search runs.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class _Home:
 
 
 def _run_task(parts: _Parts, task: FoldTask, home: _Home) -> FoldResult:
-    """Train in a worker that holds all parts, with what is set at home."""
+    """Train in a worker that holds all parts, with the settings of the search's process."""
     with config_context(**home.config), warnings.catch_warnings():
         warnings.resetwarnings()
         for action, message, category, module, line in home.filters:
@@ -224,10 +224,10 @@ def _run_task(parts: _Parts, task: FoldTask, home: _Home) -> FoldResult:
 
 
 class Workers:
-    """Trains on folds: one after the other, in threads, in processes or on a cluster, as joblib is set.
+    """Trainer on folds: one after the other, in threads, in processes or on a cluster, as joblib is configured.
 
-    Threads share all data. Processes of one machine map large arrays from memory; smaller ones travel with each task.
-    The workers of a Dask cluster are sent all trainers once, see `csf.search.workers.Cluster`.
+    Threads share all data. Processes of one machine map large arrays from memory; smaller ones are sent with each task.
+    The workers of a Dask cluster receive all trainers once, see `csf.search.workers.Cluster`.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class Workers:
 
 
 def threads_for(trainers: Sequence[Trainer], n_jobs: int | None) -> Threads | None:
-    """Threads for compiled solvers, which share the samples; ``None`` where they, or joblib, ask for another place."""
+    """Create threads for compiled solvers, which share the samples; ``None`` where they, or joblib, run elsewhere."""
     if not all(trainer.releases_gil for trainer in trainers):
         return None
     count = effective_n_jobs(n_jobs)  # pyright: ignore[reportArgumentType] (None is fine)
@@ -309,21 +309,21 @@ def threads_for(trainers: Sequence[Trainer], n_jobs: int | None) -> Threads | No
 
 
 class _Here(_Place):
-    """Trains in this thread."""
+    """Training in this thread."""
 
     def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
-        """Number and result of each task, as they come."""
+        """Yield the number and result of each task, in order of completion."""
         for number, task in enumerate(tasks):
             yield number, task.run(self._part(task))
 
 
 class _Threads(_Place):
-    """Trains compiled solvers in threads, which help each other: the last training of a batch has them all."""
+    """Training of compiled solvers in threads, which help each other: the last training of a batch uses all of them."""
 
     _around: Threads
 
     def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
-        """Number and result of each task, in their order."""
+        """Yield the number and result of each task, in their order."""
         given = [(task, self._part(task)) for task in tasks]
         for task, part in given:
             with suppress(Exception):  # the trainings raise it again, and each says so by itself
@@ -339,7 +339,7 @@ class _Threads(_Place):
 
 
 class _Pool(_Place):
-    """Trains in threads or processes of this machine, or wherever another backend of joblib does."""
+    """Training in threads or processes of this machine, or wherever another backend of joblib runs."""
 
     _around: Parallel
 
@@ -349,7 +349,7 @@ class _Pool(_Place):
         self._in_flight = 2 * count
 
     def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
-        """Number and result of each task, as they come."""
+        """Yield the number and result of each task, in order of completion."""
         left = dict(enumerate(tasks))
         while left:
             with suppress(BrokenProcessPool):
@@ -360,7 +360,7 @@ class _Pool(_Place):
                 yield from self._one(left, number)
 
     def _some(self, left: dict[int, FoldTask], numbers: list[int]) -> Iterator[tuple[int, FoldResult]]:
-        """Results of some of the tasks that are left."""
+        """Yield the results of some of the remaining tasks."""
         tasks = ((number, left[number]) for number in numbers)
         with _closing(
             self._around(delayed(_numbered)(number, task, self._part(task)) for number, task in tasks)
@@ -370,7 +370,7 @@ class _Pool(_Place):
                 yield number, result
 
     def _one(self, left: dict[int, FoldTask], number: int) -> Iterator[tuple[int, FoldResult]]:
-        """Result of a task that has the pool for itself: if the pool breaks, it is to blame."""
+        """Run a task that has the pool for itself: if the pool breaks, this task is the cause."""
         try:
             yield from self._some(left, [number])
         except BrokenProcessPool as error:
@@ -380,7 +380,7 @@ class _Pool(_Place):
 
 @contextmanager
 def _closing(results: Any) -> Iterator[Any]:
-    """Close a generator of joblib in the end, without its advice about tasks that nobody waits for any more."""
+    """Close a generator of joblib at the end, without its warning about tasks that are no longer needed."""
     try:
         yield results
     finally:
@@ -390,7 +390,7 @@ def _closing(results: Any) -> Iterator[Any]:
 
 
 def _configured(config: dict[str, Any], task: FoldTask, part: FoldPart) -> FoldResult:
-    """Result under the caller's settings of scikit-learn, which each thread has for itself."""
+    """Run a task with the caller's settings of scikit-learn, which are local to each thread."""
     with config_context(**config):
         return task.run(part)
 
@@ -403,10 +403,10 @@ def _numbered(number: int, task: FoldTask, part: FoldPart) -> tuple[int, FoldRes
 
 
 class LocalTrainer(BatchTrainer):
-    """Trains on folds in memory, by the workers that joblib is set to.
+    """Trainer on folds in memory, with the workers that joblib is configured for.
 
-    ``judge`` says what trainings come to, ``tune`` whether it reads scores, ``on_train`` whether bounds read the
-    training parts.
+    ``judge`` evaluates trainings, ``tune`` says whether it reads scores, ``on_train`` whether bounds use the training
+    parts.
     """
 
     def __init__(
@@ -436,14 +436,14 @@ class LocalTrainer(BatchTrainer):
         self._workers.__exit__(*error)
 
     def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
-        """First those one by one that can start from the ones before them, then all others at once."""
+        """Divide trials into batches: one by one those that can start from earlier ones, then all others at once."""
         # A start from the trial before saves more than a second worker does, and the folds of one trial run together.
         alone = [[item] for item in asked if self.startables[item[0]][0].family is not None]
         rest = [item for item in asked if self.startables[item[0]][0].family is None]
         return [*alone, rest] if rest else alone
 
     def train(self, batch: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
-        """See `BatchTrainer.train`."""
+        """Train a batch, see `BatchTrainer.train`."""
         tasks = [task for work in batch for task in self._tasks(work)]
         with closing(self._workers.run(tasks, raise_errors=raise_errors)) as results:
             for work in batch:
@@ -457,11 +457,11 @@ class LocalTrainer(BatchTrainer):
         ]
 
     def _known(self, work: Work) -> list[FoldResult]:
-        """What the first folds said before."""
+        """Return the known results of the first folds."""
         return self._begun.get((work.setting, work.trial.number), [])
 
     def _judged(self, results: Iterator[FoldResult], work: Work) -> TrainedTrial:
-        """What the trainings of one trial say together."""
+        """Judge the trainings of one trial together."""
         known, count = self._known(work), len(work.starts)
         folds = [*known, *(next(results) for _ in range(count - len(known)))]
         self._begun[work.setting, work.trial.number] = folds if count < len(self.folds) else []
@@ -474,9 +474,9 @@ class LocalTrainer(BatchTrainer):
 
 
 def _places(tests: list[IntArray], count: int) -> IntArray:
-    """For each held-out entry the place of the same one among those of the first folds, each of which is there once.
+    """Find for each held-out entry its place among those of the first folds, where each occurs once.
 
-    What was held out once stands in for what would be held out again, so that all trials have the same entries.
+    The first prediction of an entry replaces later ones, so that all trials have the same entries.
     """
     first = np.concatenate(tests[:count])
     rows, start = np.unique(first, return_index=True)
@@ -486,7 +486,7 @@ def _places(tests: list[IntArray], count: int) -> IntArray:
 
 
 def _everywhere(folds: list[FoldResult]) -> FailedEverywhere | None:
-    """The error of all folds, which is one where their messages differ in numbers alone; ``None`` where some differ."""
+    """Return the error of all folds if their messages differ only in numbers, else ``None``."""
     kinds = {None if each.error is None else re.sub(r"\d+", "0", first_line(each.error)) for each in folds}
     cause = folds[0].cause
     return None if None in kinds or len(kinds) > 1 else FailedEverywhere(None if cause is None else cause.error)

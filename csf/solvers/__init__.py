@@ -1,8 +1,8 @@
 """Weighted linear models that are trained many times on the same data: exact, deterministic, warm-started, certified.
 
-A solver is prepared once for its data and then solved for any weights, from earlier solutions, by the one method of
-`csf.solvers.base.Solver`. Each solution carries its duality gap: how far its objective can be from the optimum at
-most.
+A solver is prepared once for its data and then solved for any weights, from earlier solutions, by the single method of
+`csf.solvers.base.Solver`. Each solution has a duality gap: an upper bound of the distance of its objective from the
+optimum.
 """
 
 from csf.solvers.base import HingeSolution, Solution, Solver

@@ -1,4 +1,4 @@
-"""What solvers share: solutions with their certificates, the contract, linear systems, and losses."""
+"""Common parts of solvers: solutions with their certificates, the interface, linear systems, and losses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from csf._common.typing import Array, BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Coefficients and a proof of how good they are.
+    """Coefficients and a certificate of their quality.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ class Solution:
 
     @property
     def relative_gap(self) -> float:
-        """``gap`` as a share of ``objective``."""
+        """Duality gap as a share of ``objective``."""
         return self.gap / self.objective if self.objective > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class HingeSolution:
-    """A weighted linear SVM and a proof of how good it is.
+    """Weighted linear SVM and a certificate of its quality.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class HingeSolution:
 
     @property
     def relative_gap(self) -> float:
-        """``gap`` as a share of ``objective``."""
+        """Duality gap as a share of ``objective``."""
         return self.gap / self.objective if self.objective > 0 else 0.0
 
 
@@ -125,10 +125,9 @@ Found = TypeVar("Found", Solution, HingeSolution)
 
 
 class Solver(ABC, Generic[Found]):
-    """What every solver offers: its data are arranged once, and solved for any weights.
+    """Interface of every solver: its data are arranged once, and solved for any weights.
 
-    Subclasses write ``_solve``, with the arguments of `solve` by their positions, and have their own limit of steps or
-    passes.
+    Subclasses write ``_solve``, with the arguments of `solve` by position, and have their own limit of steps or passes.
 
     Examples
     --------
@@ -182,7 +181,7 @@ class Solver(ABC, Generic[Found]):
 
     @abstractmethod
     def _solve(self, weight: Array, tol: float, atol: float, starts: Sequence[Found], max_iter: int) -> Found:
-        """See `solve`."""
+        """Solve as `solve` documents."""
 
 
 # Up to this many coefficients Newton's equations are solved by a Cholesky factor. Beyond, solvers go without the
@@ -203,9 +202,9 @@ def check_finite(value: Scalar) -> None:
 
 
 def newton_step(matrix: FloatArray, slope: FloatArray) -> FloatArray:
-    """Minus the inverse of a positive definite matrix times the slope; its diagonal may be overwritten.
+    """Compute minus the inverse of a positive definite matrix times the slope; its diagonal may be overwritten.
 
-    Only its upper triangle counts; the diagonal grows a little where rounding made it singular.
+    Only the upper triangle is used; the diagonal grows a little where rounding made the matrix singular.
     """
     diagonal, growth = matrix.diagonal().copy(), 0.0
     while growth < 1.0:
@@ -220,7 +219,7 @@ def newton_step(matrix: FloatArray, slope: FloatArray) -> FloatArray:
 
 
 def inverse_of(matrix: Array, ridge: Array) -> Inverse:
-    """Function that applies the inverse of an upper triangle and a ridge; changes the matrix."""
+    """Return a function that applies the inverse of an upper triangle plus a ridge; overwrite the matrix."""
     diagonal = matrix.diagonal() + ridge
     # The constant feature, and features that vanish under the curvatures, may have none. Rounding may then leave no
     # factor: the diagonal grows until there is one.
@@ -237,10 +236,11 @@ def inverse_of(matrix: Array, ridge: Array) -> Inverse:
 def conjugate_directions(
     rhs: Array, *, diagonal: Array | None = None, left: float, max_iter: int
 ) -> Generator[Array, Array, tuple[Array, int]]:
-    """Solve ``A x = rhs`` roughly for a positive definite matrix A, of which it asks the images of directions.
+    """Solve ``A x = rhs`` roughly for a positive definite matrix A, which is only used to multiply directions.
 
-    ``diagonal`` is the diagonal of A, or a preconditioner like it; ``left`` is the share of the squared residual that
-    ends the search. Yields directions, is sent their images, and returns the solution and the number of images.
+    ``diagonal`` is the diagonal of A, or a similar preconditioner; ``left`` is the share of the squared residual that
+    ends the search. Yields directions, receives their products with A, and returns the solution and the number of
+    products.
     """
     even = 1.0 if diagonal is None else diagonal
     goal, scale = left * rhs @ (rhs / even), 1.0 / even
@@ -268,7 +268,7 @@ def conjugate_directions(
 def conjugate_gradients(
     product: Callable[[Array], Array], rhs: Array, *, diagonal: Array | None = None, left: float, max_iter: int
 ) -> Array:
-    """Solution of `conjugate_directions` for the matrix that ``product`` multiplies with."""
+    """Solve `conjugate_directions` for the matrix that ``product`` multiplies with."""
     search = conjugate_directions(rhs, diagonal=diagonal, left=left, max_iter=max_iter)
     try:
         direction = next(search)
@@ -291,28 +291,28 @@ _FAST = {"contract", "reassoc", "nsz"}
 
 
 class Loss(Protocol):
-    """A smooth loss, summed over samples with a weight each."""
+    """Smooth loss, summed over samples with a weight each."""
 
     def terms(self, margins: Array, sign: Array, weight: Array, factor: Array) -> float:
-        """Value; ``factor`` receives the factors of the rows."""
+        """Compute the value; ``factor`` receives the factors of the rows."""
         ...
 
     def value(self, margins: Array, weight: Array) -> Scalar:
-        """Value alone."""
+        """Compute the value alone."""
         ...
 
     def curvature(self, margins: Array, weight: Array) -> Array:
-        """Second derivatives in the margins."""
+        """Compute the second derivatives by the margins."""
         ...
 
 
 def least_gap(w: Array, ridge: Array, pulls: Array) -> tuple[Scalar, Array]:
-    """Half the squared way from coefficients to those of their dual variables, and factors that make these feasible.
+    """Compute half the squared distance from coefficients to those of their dual variables, and feasible factors.
 
-    Where all coefficients are regularised that is half the squared slope, and the whole gap: the objective is strongly
-    convex. A free constant, whose ``ridge`` is 0, asks for equal sums of the dual variables of both classes: that of
-    the larger one is scaled down, and what its losses leave comes on top. ``pulls`` are the sums of the rows of each
-    class times their factors.
+    Where all coefficients are regularised this is half the squared slope, and the whole gap: the objective is strongly
+    convex. An unpenalised constant, whose ``ridge`` is 0, requires equal sums of the dual variables of both classes:
+    those of the class with the larger sum are scaled down by the factors, and the resulting loss is added. ``pulls``
+    are the sums of the rows of each class times their factors.
     """
     scale = np.ones(2)
     if ridge[-1] == 0.0:
@@ -323,10 +323,10 @@ def least_gap(w: Array, ridge: Array, pulls: Array) -> tuple[Scalar, Array]:
 
 
 class _Logistic:
-    """``log(1 + exp(-z))``."""
+    """Logistic loss ``log(1 + exp(-z))``."""
 
     def terms(self, margins: Array, sign: Array, weight: Array, factor: Array) -> Scalar:
-        """See `Loss.terms`."""
+        """Compute value and factors, see `Loss.terms`."""
         # numpy's exponentials are several times faster than those of compiled loops, and cost no compilation. Two of
         # them are faster than one and a choice by the sign.
         low, rest, small = np.empty((3, margins.size))
@@ -340,18 +340,18 @@ class _Logistic:
         return loss
 
     def value(self, margins: Array, weight: Array) -> Scalar:
-        """See `Loss.value`."""
+        """Compute the value, see `Loss.value`."""
         return weight @ np.logaddexp(0.0, -margins)
 
     def curvature(self, margins: Array, weight: Array | None) -> Array:
-        """See `Loss.curvature`; ``None`` are weights of 1."""
+        """Compute the second derivatives, see `Loss.curvature`; ``None`` are weights of 1."""
         small = np.abs(margins)
         np.exp(np.negative(small, out=small), out=small)
         small /= np.square(1.0 + small)
         return small if weight is None else np.multiply(small, weight, out=small)
 
     def lost(self, margins: Array, weight: Array, less: Scalar) -> Scalar:
-        """Most that dual variables of some samples lose beyond the first order where they are made ``less`` smaller.
+        """Bound the decrease of the dual value beyond the first order when dual variables shrink by the share ``less``.
 
         For a factor s = 1 - less that is at most 1 - s times the loss, and at most :math:`(1-s)^2 e^{-z} / 2s`.
         """
@@ -360,40 +360,40 @@ class _Logistic:
 
 
 class _SquaredHinge:
-    """``max(0, 1 - z)^2``."""
+    """Squared hinge loss ``max(0, 1 - z)^2``."""
 
     def terms(self, margins: Array, sign: Array, weight: Array, factor: Array) -> float:
-        """See `Loss.terms`; compiled, in one pass."""
+        """Compute value and factors in one compiled pass, see `Loss.terms`."""
         return _squared_terms(margins, sign, weight, factor)
 
     # The same without the other terms. They are summed in another order than in the compiled loop: solvers that only
     # ask for them keep their last digits.
     def value(self, margins: Array, weight: Array) -> Scalar:
-        """See `Loss.value`."""
+        """Compute the value, see `Loss.value`."""
         return weight @ np.maximum(1.0 - margins, 0.0) ** 2
 
     def pull(self, margins: Array, weight: Array) -> Array:
-        """Minus the slopes in the margins."""
+        """Compute minus the derivatives by the margins."""
         return 2.0 * weight * np.maximum(1.0 - margins, 0.0)
 
     def curvature(self, margins: Array, weight: Array) -> Array:
-        """See `Loss.curvature`."""
+        """Compute the second derivatives, see `Loss.curvature`."""
         return np.where(margins < 1.0, 2.0 * weight, 0.0)
 
     def dual_value(self, dual: Array, w: Array, inverse: Array) -> Scalar:
-        """What no objective is below: ``inverse`` is half the inverse of each weight, ``w`` belongs to ``dual``."""
+        """Compute the dual value, a lower bound of objectives; ``inverse`` is half the inverse of each weight."""
         return dual.sum() - 0.5 * w @ w - 0.5 * inverse @ dual**2
 
 
 class _Hinge:
-    """``max(0, 1 - z)``, which has no curvature; `multiplier_terms` smooths it."""
+    """Hinge loss ``max(0, 1 - z)``, which has no curvature; `multiplier_terms` smooths it."""
 
     def value(self, margins: Array, weight: Array) -> Scalar:
-        """See `Loss.value`."""
+        """Compute the value, see `Loss.value`."""
         return weight @ np.maximum(1.0 - margins, 0.0)
 
     def dual_value(self, dual: Array, w: Array) -> Scalar:
-        """What no objective is below, for dual variables between 0 and the weights, whose coefficients are ``w``."""
+        """Compute the dual value, a lower bound of objectives, for dual variables with coefficients ``w``."""
         return dual.sum() - 0.5 * w @ w
 
 
@@ -402,7 +402,7 @@ LOGISTIC, SQUARED_HINGE, HINGE = _Logistic(), _SquaredHinge(), _Hinge()
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def _squared_terms(margins: Array, sign: Array, weight: Array, factor: Array) -> float:
-    """Weighted squared-hinge loss; ``factor`` receives minus its slopes in the scores."""
+    """Compute the weighted squared-hinge loss; ``factor`` receives minus its slopes in the scores."""
     loss = 0.0
     for i in range(margins.size):
         slack = max(1.0 - margins[i], 0.0)
@@ -416,10 +416,10 @@ def _squared_terms(margins: Array, sign: Array, weight: Array, factor: Array) ->
 def note_changes(
     factor: Array, weight: Array, was_active: BoolArray, places: IntArray, change: Array
 ) -> tuple[int, int]:
-    """Write the samples that began or ceased to lose, and by how much their outer products change the Hessian.
+    """Write the samples whose loss became positive or zero, and the change of their outer products in the Hessian.
 
-    ``factor`` is what `_squared_terms` wrote; ``was_active`` is brought up to date. Returns how many samples changed
-    and how many lose now. There are no branches, since no one can foresee them.
+    ``factor`` is the output of `_squared_terms`; ``was_active`` is updated. Returns the number of samples that changed
+    and of those with a loss now. There are no branches, because no one can predict them.
     """
     count, n_active = 0, 0
     for i in range(factor.size):
@@ -437,13 +437,13 @@ def note_changes(
 def survey(
     margins: Array, before: Array, share: Array, weight: Array, sign: Array, band: float, near: BoolArray, factor: Array
 ) -> tuple[float, float, float]:
-    """Which samples are near the margin, and how far coefficients and dual variables are from each other.
+    """Mark the samples near the margin, and measure how far coefficients and dual variables are from each other.
 
-    Near are those within a band around the margin, which is wider by what moved them from the margins ``before``,
-    those whose dual variables do not belong to their side, and those that were near already. The dual variables of the
-    others are set to their side; ``factor`` receives the factors of their rows, and 0 for those that are near. Returns
-    the loss of all, how much of it the dual variables given leave, and the weight of the samples that lose and are not
-    near.
+    Samples are near within a band around the margin, which is wider by their movement from the margins ``before``.
+    Samples whose dual variables do not belong to their side are near too, and those that were near already. The dual
+    variables of the others are set to their side; ``factor`` receives the factors of their rows, and 0 for those that
+    are near. Returns the loss of all, the part of it that the given dual variables do not cover, and the weight of
+    samples with a loss that are not near.
     """
     loss, slack, lost = 0.0, 0.0, 0.0
     for i in range(margins.size):
@@ -466,7 +466,7 @@ def survey(
 def multiplier_terms(
     margins: Array, share: Array, weight: Array, sign: Array, penalty: float, clipped: Array, factor: Array
 ) -> tuple[float, float]:
-    """Loss, and how much of it the next dual variables leave; writes these and the factors of the rows."""
+    """Compute the loss and the part that the next dual variables do not cover; write these and the row factors."""
     loss, slack = 0.0, 0.0
     for i in range(margins.size):
         below = 1.0 - margins[i]
@@ -481,7 +481,7 @@ def multiplier_terms(
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def note_free(margins: Array, share: Array, penalty: float, free: BoolArray, changed: BoolArray) -> tuple[int, int]:
-    """Mark the samples that are strictly between their bounds, and those for which that has changed; count both."""
+    """Mark the samples strictly between their bounds, and those for which that has changed; count both."""
     n_changed, n_free = 0, 0
     for i in range(margins.size):
         target = share[i] + penalty * (1.0 - margins[i])
@@ -504,12 +504,12 @@ def hinge_step(
     enough: float,
     products: tuple[Scalar, Scalar, Scalar],
 ) -> float:
-    """Length that about minimises an objective along a step, or 0 where rounding hides descent.
+    """Compute the length of a step that nearly minimises an objective, or 0 where rounding hides descent.
 
     The objective is the augmented Lagrangian of the hinge loss, whose multipliers are at most 1: ``limits`` are the
-    penalty and this 1. With twice the weights, no multipliers, and limits 1 and infinity it is the squared hinge's.
-    ``products`` are those of the step with the slope at length 0, with the coefficients, and with itself; ``enough``
-    is the share of the first that may be left.
+    penalty and this 1. With twice the weights, no multipliers, and limits 1 and infinity it is that of the squared
+    hinge. ``products`` are those of the step with the slope at length 0, with the coefficients, and with itself;
+    ``enough`` is the share of the first that may remain.
     """
     # The slope rises along the step, in pieces: Newton's method for its root, kept within the bracket [low, high],
     # whose lower end is always safe to take. Most steps of length 1 pass the first look.

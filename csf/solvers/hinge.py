@@ -45,7 +45,7 @@ _HALVINGS = 10
 
 
 class BoxProgram:
-    r"""Minimises a quadratic function over a box.
+    r"""Quadratic function to minimise over a box.
 
     Notes
     -----
@@ -68,10 +68,10 @@ class BoxProgram:
     def turn(
         self, dual: Array, w: Array, margins: Array, passes: int, *, wanted: float = 0.0, seed: int = 0
     ) -> tuple[Array, int]:
-        """Some passes of coordinate descent, then conjugate gradients where the passes do not end by themselves.
+        """Run passes of coordinate descent, then conjugate gradients where the passes do not converge.
 
-        Changes ``dual`` and ``w``; ``margins`` tell which variables passes may leave out, ``wanted`` is the share of
-        the gap that may be left. Returns the coefficients and the passes used.
+        Changes ``dual`` and ``w``; ``margins`` decide which variables passes may leave out, ``wanted`` is the share of
+        the gap that may remain. Returns the coefficients and the number of passes.
         """
         order, enough = self._order(dual, margins)
         rows, problem = self.rows, (self.sign, self.ridge, self.upper, self.squares)
@@ -84,7 +84,7 @@ class BoxProgram:
         return self.rows.combine(dual * self.sign), used
 
     def _order(self, dual: Array, margins: Array) -> tuple[IntArray, float]:
-        """Variables to pass over, and the range of projected gradients that is enough."""
+        """List the variables to pass over, and return the range of projected gradients that is small enough."""
         gradient = margins - 1.0 + self.ridge * dual
         gradient = np.where(dual <= 0.0, np.minimum(gradient, 0.0), gradient)
         projected = np.where(dual >= self.upper, np.maximum(gradient, 0.0), gradient)
@@ -93,7 +93,7 @@ class BoxProgram:
         return np.flatnonzero(projected), _LEFT * float(span)
 
     def improve_free(self, dual: Array, w: Array, *, wanted: float = 0.0) -> None:
-        """Lower the function in the variables that are not at a bound, by conjugate gradients."""
+        """Minimise the function over the variables that are not at a bound, by conjugate gradients."""
         free = np.flatnonzero((dual > 0.0) & (dual < self.upper))
         if free.size == 0:
             return
@@ -174,7 +174,7 @@ class Hinge(Solver[HingeSolution]):
         self.rows, self.sign = rows, sign
 
     def margins(self, w: Array) -> Array:
-        """Margins of coefficients.
+        """Compute the margins of coefficients.
 
         Parameters
         ----------
@@ -212,11 +212,11 @@ class Hinge(Solver[HingeSolution]):
 
 
 class _Search:
-    """Coefficients and dual variables of all samples, improved on those near the margin alone.
+    """Coefficients and dual variables of all samples, improved only on those near the margin.
 
-    All samples take part until the gap is some percents. Then few change sides, and the losses of all others are linear
-    or vanish: a problem of few samples is left. What comes of it is looked at on all of them: those that did change
-    sides join the few.
+    All samples take part until the gap is a few percent. Then few change sides, and the losses of all others are linear
+    or vanish: a problem of few samples remains. Its solution is checked on all samples: those that changed sides join
+    the few.
     """
 
     def __init__(self, rows: Rows, sign: Array, weight: Array, starts: Sequence[HingeSolution]) -> None:
@@ -236,22 +236,22 @@ class _Search:
         self._factor = np.empty(rows.n_rows)
 
     def look(self) -> None:
-        """Objective on all samples, what the dual variables leave of its loss, and which samples are near."""
+        """Compute objective and near samples from all samples, and the loss that the dual variables do not cover."""
         of_samples = self.margins, self._before, self.share, self.weight, self.sign
         loss, self.slack, self._lost = survey(*of_samples, _BAND / self.penalty, self._near, self._factor)
         self._last_objective, self.objective = self.objective, 0.5 * float(self.w @ self.w) + loss
 
     def is_worse(self) -> bool:
-        """Whether few samples were too few: their solution made others lose more than it saved."""
+        """Check whether too few samples were used: their solution cost others more than it saved."""
         return self._are_few and self.objective > self._last_objective
 
     def return_to_last(self) -> None:
-        """Forget the last solution, but not which samples it made change sides."""
+        """Restore the previous solution, but remember which samples changed sides."""
         self.w, self.margins, self.share, self.penalty = self._last
         self._before, self.objective = self.margins, self._last_objective
 
     def advance(self, tol: float, atol: float, max_iter: int) -> Part:
-        """Solve the problem of the samples that are near, or come closer to that of all; see `Hinge.solve`."""
+        """Solve the problem of the samples that are near, or approach that of all samples; see `Hinge.solve`."""
         self._last = self.w, self.margins, self.share.copy(), self.penalty
         at = np.flatnonzero(self._near)
         self._are_few = bool(self.weight[at].sum() <= 0.5 * self.total)
@@ -274,7 +274,7 @@ class _Search:
         return part
 
     def _part(self, at: IntArray) -> Part:
-        """Problem of some samples, the others being where they are."""
+        """Build the problem of some samples, the others being fixed."""
         rest = self.rows.combine(self._factor), self._lost
         start = self.w, self.margins[at], self.share[at], self.penalty
         return Part(self.rows.take(self.rows.at[at]), self.sign[at], self.weight[at], rest, start, self.total)
@@ -286,7 +286,7 @@ _PATIENCE = 3
 
 
 class Part:
-    """Hinge losses of some samples, beside losses of all others that are linear or vanish."""
+    """Hinge losses of some samples, with losses of all others that are linear or vanish."""
 
     def __init__(
         self, rows: Rows, sign: Array, weight: Array, rest: tuple[Array, float],
@@ -302,7 +302,7 @@ class Part:
         self._look()
 
     def solve(self, tol: float, atol: float, max_iter: int) -> None:
-        """Minimise until the gap is a share of the objective, or absolute; see `Hinge.solve`."""
+        """Minimise until the gap is a small share of the objective, or small in absolute terms; see `Hinge.solve`."""
         newton, swallowed = _Newton(self.rows, self.weight), 0
         floor = self.objective - self.gap
         while self.gap > max(atol, max(tol, 1e-12) * self.objective, NOISE * (self.objective + self.total)):
@@ -326,7 +326,7 @@ class Part:
             self._look()
 
     def _look(self) -> None:
-        """Objective and gap: the next multipliers, were they taken here, are feasible dual variables."""
+        """Compute the objective and the gap: the next multipliers, as dual variables, would be feasible."""
         parts = self.margins, self._share, self.weight, self.sign, self.penalty, self.clipped, self._factor
         loss, slack = multiplier_terms(*parts)
         own = self.w - self.pull
@@ -337,7 +337,7 @@ class Part:
         check_finite(self.gap)
 
     def _step(self, newton: _Newton) -> bool:
-        """One Newton step; whether it goes down."""
+        """Take one Newton step; return whether the objective decreases."""
         slope, share, penalty = self._slope, self._share, self.penalty
         step = newton.step(self.margins, share, penalty, slope)
         along = self.sign * self.rows.scores(step)
@@ -350,7 +350,7 @@ class Part:
 
 
 class _Newton:
-    """Solves ``I + penalty * Z_J' diag(weight) Z_J`` for changing sets J of free samples."""
+    """Solver of ``I + penalty * Z_J' diag(weight) Z_J`` for changing sets J of free samples."""
 
     def __init__(self, rows: Rows, weight: Array) -> None:
         self.rows, self.weight = rows, weight
@@ -359,7 +359,7 @@ class _Newton:
             self._gram = np.zeros((rows.n_coefficients, rows.n_coefficients))
 
     def step(self, margins: Array, share: Array, penalty: float, slope: Array) -> Array:
-        """Minus the solution for a slope."""
+        """Compute minus the solution for a slope."""
         if self.rows.n_coefficients > DIRECT:
             target = share + penalty * (1.0 - margins)
             return self._conjugate(np.flatnonzero((target > 0.0) & (target < 1.0)), penalty, slope)
@@ -459,7 +459,7 @@ class HingeDescent(Solver[HingeSolution]):
         return HingeSolution(w, margins, share, float(objective), float(bound), 1.0, used, dual)
 
     def _start(self, weight: Array, starts: Sequence[HingeSolution]) -> Array:
-        """Dual variables of the nearest solution, cut to the box."""
+        """Clip the dual variables of the nearest solution to the box."""
         if not starts:
             return np.zeros(self.rows.n_rows)
         if starts[0].dual is None:
@@ -524,11 +524,11 @@ class SquaredHinge(Solver[Solution]):
         return self._dual(weight, tol, atol, [start for start in starts if start.dual is not None], max_iter)
 
     def _is_tall(self) -> bool:
-        """Whether the problem in the coefficients is the smaller one: as LinearSVC chooses too."""
+        """Check whether the primal problem, in the coefficients, is the smaller one, as LinearSVC does too."""
         return self.rows.n_rows > self.rows.n_coefficients
 
     def _primal(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution]) -> Solution:
-        """Newton's method on the coefficients; with many features its equations are solved by conjugate gradients."""
+        """Minimise over the coefficients by Newton's method, with conjugate gradients for many features."""
         rows, sign = self.rows, self.sign
         w = starts[0].w if starts else np.zeros(rows.n_coefficients)
         margins, factor, count = sign * rows.scores(w), np.empty(rows.n_rows), 0
@@ -558,7 +558,7 @@ class SquaredHinge(Solver[Solution]):
         return Solution(w, float(objective), float(max(gap, NOISE * objective)), count, margins)
 
     def _inexact_step(self, slope: Array, margins: Array, weight: Array, active: IntArray) -> Array:
-        """About minus the inverse of the second derivatives, to which samples that lose add, times the slope."""
+        """Compute about minus the inverse Hessian, summed over samples with a loss, times the slope."""
         part, curvature = self.rows.take(self.rows.at[active]), SQUARED_HINGE.curvature(margins[active], weight[active])
         diagonal = 1.0 + part.combine(curvature, squares=True)
         return conjugate_gradients(
@@ -566,7 +566,7 @@ class SquaredHinge(Solver[Solution]):
         )
 
     def _dual(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution], max_iter: int) -> Solution:
-        """Turns of coordinate descent and conjugate gradients on the dual variables."""
+        """Alternate coordinate descent and conjugate gradients on the dual variables."""
         rows, sign = self.rows, self.sign
         inverse = np.divide(0.5, weight, out=np.zeros_like(weight), where=weight > 0)
         upper = np.where(weight > 0, np.inf, 0.0)
@@ -598,7 +598,7 @@ class SquaredHinge(Solver[Solution]):
 
 
 class _Hessian:
-    """Second derivatives of the losses, which follow the samples that begin or cease to lose."""
+    """Second derivatives of the losses, updated for samples whose loss becomes positive or zero."""
 
     def __init__(self, rows: Rows, weight: Array) -> None:
         self.rows, self.weight, self._matrix = rows, weight, np.zeros((rows.n_coefficients, rows.n_coefficients))
@@ -606,7 +606,7 @@ class _Hessian:
         self._places, self._change = np.empty(rows.n_rows, dtype=np.int32), np.empty(rows.n_rows)
 
     def follow(self, factor: Array) -> Array:
-        """The matrix for the samples with these factors; its upper triangle alone."""
+        """Update the matrix for the samples with these factors; only its upper triangle."""
         given = factor, self.weight, self._active, self._places, self._change
         n_changed, n_active = note_changes(*given)
         if 2 * n_changed > n_active and self._is_begun:  # it takes less to begin anew
@@ -622,7 +622,7 @@ lstsq: Callable[..., Any] = linalg.lstsq
 
 
 def best_mixture(solutions: Sequence[Solution], weight: Array, *, max_iter: int = 15) -> Array:
-    """Mixture of solutions with the smallest squared-hinge objective for new weights."""
+    """Mix solutions to minimise the squared-hinge objective for new weights."""
     # The coefficients of a mixture are the mixture of the coefficients, and so are its margins: the whole search goes
     # without the data.
     duals = np.array([solution.dual for solution in solutions])

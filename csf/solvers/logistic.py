@@ -47,7 +47,7 @@ _CHUNK = 32768
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Coefficients, and what one look at all samples says about them."""
+    """Coefficients, with the results of one pass over all samples."""
 
     w: Array
     margins: Array
@@ -59,12 +59,12 @@ class _Point:
 
     @property
     def less(self) -> Scalar:
-        """How much of one class has to be left out."""
+        """Fraction of one class that has to be left out."""
         return 1.0 - self.scale.min()
 
     @property
     def square(self) -> Scalar:
-        """Squared slope."""
+        """Squared norm of the slope."""
         return self.slope @ self.slope
 
 
@@ -179,7 +179,7 @@ class Logistic(Solver[Solution]):
         )
 
     def _start(self, totals: Array, starts: Sequence[Solution]) -> tuple[Array, Array | None]:
-        """Where the solution is likely to be, and where the second derivatives were taken that serve there."""
+        """Estimate the solution, and choose the place of the second derivatives that serve there."""
         near = starts[0]
         known = [each for each in starts if each.totals is not None and (each.totals * totals).all()]
         if near.totals is None or not known or known[0] is not near:
@@ -200,7 +200,7 @@ class Logistic(Solver[Solution]):
         return guess + (place @ _RATIO) * shift, near.anchor
 
     def _look(self, w: Array, weight: Array) -> _Point:
-        """Objective, slope and gap of coefficients."""
+        """Compute the objective, slope and gap of coefficients."""
         ridge, margins = self._ridge, np.empty(self.rows.n_rows)
 
         # A part at a time: its rows are still in the cache when they are summed.
@@ -218,10 +218,10 @@ class Logistic(Solver[Solution]):
         return _Point(w, margins, 0.5 * w @ (ridge * w) + loss, slope, *least_gap(w, ridge, pulls))
 
     def _gap(self, point: _Point, weight: Array, goal: Scalar) -> Scalar:
-        r"""Duality gap of the residuals, where the larger class is scaled down if the constant is free.
+        r"""Compute the duality gap of the residuals, with the larger class scaled down if the constant is unpenalised.
 
-        What the scaled class loses is at most its loss times what is taken; closer bounds take a look at its margins,
-        and are only asked for where that is too much.
+        The cost of scaling a class is at most its loss times the fraction removed; a closer bound takes a pass over its
+        margins, and is only computed where that is too much.
         """
         less = point.less
         if less == 1.0:
@@ -233,7 +233,7 @@ class Logistic(Solver[Solution]):
         return point.least_gap + LOGISTIC.lost(point.margins[of_class], weight[of_class], less)
 
     def _search(self, point: _Point, step: Array, weight: Array, *, shortest: float) -> _Point | None:
-        """A point along a step that is better, or ``None`` where rounding hides descent."""
+        """Search along a step for a better point; return ``None`` where rounding hides descent."""
         descent, length = point.slope @ step, 1.0
         while length >= shortest and -length * descent > NOISE * point.objective:
             found = self._look(point.w + length * step, weight)
@@ -245,7 +245,7 @@ class Logistic(Solver[Solution]):
         return None
 
     def _shorter(self, point: _Point, step: Array, along: Array, weight: Array) -> float:
-        """About the best length of a step that goes too far; margins are linear along it, so that no row is read."""
+        """Estimate the best length of a step that is too long; margins are linear along it, so that no row is read."""
         ridge_step = self._ridge * step
         first, second, low, high, length = point.w @ ridge_step, step @ ridge_step, 0.0, 1.0, 0.5
         for _ in range(_LENGTHS):
@@ -262,11 +262,11 @@ class Logistic(Solver[Solution]):
         return length
 
     def _is_stale(self, left: Scalar, wanted: Scalar) -> bool:
-        """Whether new second derivatives take less than more steps with old ones, which leave a share of the slope."""
+        """Check whether new second derivatives take less time than more steps with old ones."""
         return bool(left > 0.5 or np.log(wanted) / np.log(max(left, _TINY)) > _LAST_LOOKS + self._curvatures.price)
 
     def _conjugate(self, curvature: Array, n_steps: int) -> Callable[[Array], Array]:
-        """Function that applies about the inverse of the second derivatives, by conjugate gradients."""
+        """Return a function that approximates the inverse of the second derivatives by conjugate gradients."""
         # What the steps leave anyway hides what an eighth of the rows does not say. A search that takes long gets more.
         rows, ridge = self.rows, self._ridge
         count = max(_FEWEST, rows.n_rows / _THINNED) * 2.0 ** (n_steps // _PATIENCE)
@@ -285,9 +285,9 @@ class Logistic(Solver[Solution]):
 
 
 def _interpolation(along: Array, beside: Array, line: Array, away: Array) -> Array:
-    """Factors of solutions, the nearest first, at places along a line that lead to another place.
+    """Compute the factors of solutions, the nearest first, that interpolate them along a line at a new place.
 
-    A parabola through three places that are apart and enclose the new one, else the line through two.
+    Uses a parabola through three places that are apart and enclose the new one, else the line through two.
     """
     x, reach = away @ line / (line @ line), np.linalg.norm(line)
     chosen = [0]
@@ -314,10 +314,10 @@ _ROUNDS = 10
 
 
 class Curvatures:
-    """Matrices of second derivatives of both classes, at the coefficients where they were last taken.
+    """Matrices of second derivatives of both classes, at the coefficients where they were last computed.
 
-    They depend on these coefficients and on the data alone: a search that goes on after a pause makes the same ones.
-    Threads may share an object: what is kept is replaced in one step.
+    They depend only on these coefficients and on the data: a search that is resumed computes the same ones. Threads may
+    share an object: cached values are replaced in one step.
     """
 
     def __init__(self, rows: Rows, sign: Array, ridge: Array, shares: Array | None) -> None:
@@ -329,7 +329,7 @@ class Curvatures:
 
     @cached_property
     def _taken(self) -> list[tuple[IntArray, Array]]:
-        """Rows of both classes that matrices are made of, and how many rows each of them stands for."""
+        """Rows of both classes from which matrices are computed, and the number of rows that each represents."""
         # Some thousand rows say it as well as a million, as long as the few that a rare feature has are among them.
         enough, of_pos = max(_ENOUGH, _ENOUGH_PER_FEATURE * self._ridge.size), self._sign > 0.0
         return [self._stand_for(np.flatnonzero(of_class), enough) for of_class in (of_pos, ~of_pos)]
@@ -343,23 +343,23 @@ class Curvatures:
 
     @property
     def share(self) -> float:
-        """Share of the rows that matrices are made of."""
+        """Share of the rows from which matrices are computed."""
         return sum(places.size for places, _ in self._taken) / max(1, self._rows.n_rows)
 
     @property
     def price(self) -> float:
-        """What new matrices take, in looks at all rows."""
+        """Time to compute new matrices, in passes over all rows."""
         return self.share * self._rows.stored / (4.0 if self._rows.is_sparse else 16.0)
 
     def totals(self, weight: Array | None) -> Array:
-        """Weights of the classes, the positive one first; of ``None``, their numbers of samples."""
+        """Sum the weights of the classes, positive first; for ``None`` return their numbers of samples."""
         of_pos = self._sign > 0.0
         if weight is None:
             return np.array([np.count_nonzero(of_pos), of_pos.size - np.count_nonzero(of_pos)], dtype=float)
         return np.array([weight @ of_pos, weight @ ~of_pos])
 
     def inverse(self, anchor: Array, totals: Array) -> Inverse:
-        """Function that applies the inverse for weights that are proportional to the shares in each class."""
+        """Return a function that applies the inverse for weights that are proportional to the shares in each class."""
         matrices = self._matrices(anchor, None)
         if self._per_share is None:
             self._per_share = self.totals(self._shares)
@@ -367,7 +367,7 @@ class Curvatures:
         return inverse_of(factor[0] * matrices[0] + factor[1] * matrices[1], self._ridge)
 
     def inverse_at(self, w: Array, margins: Array, weight: Array, totals: Array) -> tuple[Inverse, Array | None]:
-        """The same for any weights, at coefficients whose margins are known."""
+        """Return a function that applies the inverse for any weights, at coefficients whose margins are known."""
         if self._are_shared(weight, totals):
             self._matrices(w, margins)
             return self.inverse(w, totals), w
@@ -376,7 +376,7 @@ class Curvatures:
         return inverse_of(matrix, self._ridge), None
 
     def _are_shared(self, weight: Array, totals: Array) -> bool:
-        """Whether weights are proportional to the shares in each class."""
+        """Check whether weights are proportional to the shares in each class."""
         per_share = self._per_share = self.totals(self._shares)
         factor = np.divide(totals, per_share, out=np.zeros(2), where=per_share > 0)
         expected = np.where(self._sign > 0.0, *factor)
@@ -385,7 +385,7 @@ class Curvatures:
         return bool(np.abs(expected - weight).max(initial=0.0) <= 1e-9 * weight.max(initial=0.0))
 
     def _matrices(self, anchor: Array, margins: Array | None) -> Array:
-        """Matrices of both classes, made unless they are the ones that are kept."""
+        """Return the matrices of both classes; reuse them where they are cached."""
         key, matrices = self._kept
         if key == anchor.tobytes():
             return matrices
@@ -403,10 +403,10 @@ class Curvatures:
 
 
 def thinned(sizes: Array, count: float) -> tuple[IntArray, Array]:
-    """About ``count`` places that stand for the whole of a sum, and what each is multiplied with.
+    """Choose about ``count`` places that represent a whole sum, and the factor of each.
 
-    The largest terms stand for themselves, the others for as much of the sum as lies between them: so a sum of outer
-    products loses little in any direction.
+    The largest terms represent themselves, the others the part of the sum between them: so a sum of outer products
+    changes little in any direction.
     """
     known = np.flatnonzero(sizes)
     if known.size <= count:
@@ -440,7 +440,7 @@ _FORCING_OF_CLASSES, _MOST, _MANY = 0.1, 200, 15
 
 @dataclass(frozen=True, eq=False)
 class MultinomialSolution:
-    """Coefficients of all classes, of shape (n_classes, n_coefficients), and what they took."""
+    """Coefficients of all classes, of shape (n_classes, n_coefficients), and the work that they took."""
 
     w: FloatArray
     objective: float
@@ -449,7 +449,7 @@ class MultinomialSolution:
 
 @dataclass(frozen=True, eq=False)
 class _PointOfClasses:
-    """Coefficients, and what one look at all samples says about them."""
+    """Coefficients, with the results of one pass over all samples."""
 
     w: FloatArray
     objective: Scalar
@@ -464,9 +464,10 @@ class Multinomial:
     .. math:: \tfrac12 \sum_k \|w_k\|^2 + \sum_i c_i (\log \sum_k e^{f_k(x_i)} - f_{y_i}(x_i))
 
     where the coefficients of the constant feature are not penalised, by Newton's method. The equations are solved by
-    conjugate gradients, each of which takes about a look at the samples. What brings them to one scale is a guess of
-    the second derivatives: the product of two means over the samples, one of the classes' probabilities and one of the
-    features. With it 20 looks do from a solution for other weights, and 30 from zero, where plain BFGS takes 70.
+    conjugate gradients, each of which takes about one pass over the samples. Their preconditioner approximates the
+    second derivatives by the product of two means over the samples, one of the classes' probabilities and one of the
+    features. With it 20 passes suffice from a solution for other weights, and 30 from zero, where BFGS without it takes
+    70.
 
     Parameters
     ----------
@@ -488,9 +489,9 @@ class Multinomial:
     def solve(
         self, weight: Array, *, tol: float, start: FloatArray | None = None, max_iter: int = 200
     ) -> MultinomialSolution:
-        """Solve for weights, until no derivative is beyond ``tol`` times their sum.
+        """Minimise for given weights, until no derivative exceeds ``tol`` times their sum.
 
-        The ``start`` are coefficients of shape (n_classes, n_coefficients).
+        The ``start`` is an array of coefficients of shape (n_classes, n_coefficients).
         """
         point = self._look(np.zeros(self._shape) if start is None else start, weight)
         goal, count, inverse = tol * float(weight.sum()), 0, None
@@ -510,7 +511,7 @@ class Multinomial:
         return MultinomialSolution(w, float(point.objective), count)
 
     def _look(self, w: FloatArray, weight: Array) -> _PointOfClasses:
-        """Objective and slope of coefficients."""
+        """Compute the objective and slope of coefficients."""
         constant, slope, loss = self.rows.constant, self._ridge * w, 0.0
         for inside, part in _chunks(self.rows):
             scores, places, each = _scores(part, w, constant), self.places[inside], weight[inside]
@@ -526,7 +527,7 @@ class Multinomial:
         return _PointOfClasses(w, objective, slope)
 
     def _step(self, point: _PointOfClasses, weight: Array, inverse: Inverse, goal: float) -> tuple[FloatArray, int]:
-        """Newton's step, up to a share of the slope, and how many products with second derivatives it took."""
+        """Compute Newton's step, up to a share of the slope, and count the products with second derivatives."""
         shares = np.empty((self._shape[0], self.rows.n_rows))
         for inside, part in _chunks(self.rows):
             shares[:, inside] = _shares(part, point.w, self.rows.constant)
@@ -551,7 +552,7 @@ class Multinomial:
         return step, n_products
 
     def _image(self, shares: FloatArray, weight: Array, v: FloatArray) -> FloatArray:
-        """Product of the second derivatives, where classes have these probabilities, with coefficients."""
+        """Multiply coefficients by the second derivatives, where classes have the probabilities ``shares``."""
         constant, out = self.rows.constant, self._ridge * v
         for inside, part in _chunks(self.rows):
             moved, of_part = _scores(part, v, constant), shares[:, inside]
@@ -562,7 +563,7 @@ class Multinomial:
         return out
 
     def _search(self, point: _PointOfClasses, step: FloatArray, weight: Array) -> _PointOfClasses | None:
-        """A point along a step that is better, or ``None`` where rounding hides descent."""
+        """Search along a step for a better point; return ``None`` where rounding hides descent."""
         descent, length, noise = np.vdot(point.slope, step), 1.0, NOISE * point.objective
         while length >= 1e-10 and -length * descent > noise * _HIDDEN:
             found = self._look(point.w + length * step, weight)
@@ -576,7 +577,7 @@ class Multinomial:
         return None
 
     def _inverse(self, w: FloatArray, weight: Array) -> Inverse:
-        """Function that applies about the inverse of the second derivatives."""
+        """Return a function that approximates the inverse of the second derivatives."""
         (n_classes, size), n_rows = self._shape, self.rows.n_rows
         every = max(1, n_rows // max(_ENOUGH_TO_GUESS, _ENOUGH_TO_GUESS_PER_FEATURE * size))
         places = np.arange(0, n_rows, every)
@@ -606,7 +607,7 @@ class Multinomial:
 
 
 def scores_of(rows: Rows, w: FloatArray) -> FloatArray:
-    """Scores of rows in all classes, of shape (n_rows, n_classes)."""
+    """Compute the scores of rows in all classes, of shape (n_rows, n_classes)."""
     out = np.empty((rows.n_rows, w.shape[0]))
     for inside, part in _chunks(rows):
         out[inside] = _scores(part, w, rows.constant).T
@@ -614,7 +615,7 @@ def scores_of(rows: Rows, w: FloatArray) -> FloatArray:
 
 
 def shares_of(rows: Rows, w: FloatArray) -> FloatArray:
-    """Probabilities of all classes, of shape (n_rows, n_classes)."""
+    """Compute the probabilities of all classes, of shape (n_rows, n_classes)."""
     out = np.empty((rows.n_rows, w.shape[0]))
     for inside, part in _chunks(rows):
         out[inside] = _shares(part, w, rows.constant).T
@@ -622,7 +623,7 @@ def shares_of(rows: Rows, w: FloatArray) -> FloatArray:
 
 
 def _chunks(rows: Rows) -> Iterator[tuple[slice, Any]]:
-    """Some rows after the other: where they are, and their features in float64."""
+    """Yield chunks of rows: their indices, and their features in float64."""
     size = _SPARSE_ROWS if rows.is_sparse else _ROWS
     for start in range(0, rows.n_rows, size):
         inside = slice(start, start + size)
@@ -630,27 +631,27 @@ def _chunks(rows: Rows) -> Iterator[tuple[slice, Any]]:
 
 
 def _scores(part: Any, w: FloatArray, constant: float) -> FloatArray:
-    """Scores of rows in all classes, a line each: few long lines are fast to go through."""
+    """Compute the scores of rows, with a line for each class: a few long lines are fast to process."""
     scores = w[:, :-1] @ part.T if isinstance(part, np.ndarray) else np.ascontiguousarray((part @ w[:, :-1].T).T)
     scores += constant * w[:, -1:]
     return scores
 
 
 def _shares(part: Any, w: FloatArray, constant: float) -> FloatArray:
-    """Probabilities of all classes, a line each."""
+    """Compute the probabilities of all classes, with a line for each class."""
     shares = _scores(part, w, constant)
     shares /= _exponentiate(shares)[1]
     return shares
 
 
 def _add_rows(part: Any, factor: FloatArray, constant: float, out: FloatArray) -> None:
-    """Add rows times a factor in each class."""
+    """Add rows times a factor in each class to ``out``."""
     out[:, :-1] += factor @ part if isinstance(part, np.ndarray) else (part.T @ factor.T).T
     out[:, -1] += constant * factor.sum(axis=1)
 
 
 def _add_squares(part: Any, factor: Array, constant: float, out: FloatArray) -> None:
-    """Add outer products of rows, or their diagonals, times a factor each."""
+    """Add outer products of rows, or their diagonals, times a factor each, to ``out``."""
     if out.ndim == 1:
         out[:-1] += factor @ (part * part) if isinstance(part, np.ndarray) else part.multiply(part).T @ factor
         out[-1] += constant * constant * factor.sum()
@@ -661,7 +662,7 @@ def _add_squares(part: Any, factor: Array, constant: float, out: FloatArray) -> 
 
 
 def _exponentiate(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Exponentials of scores less the largest one of each row, in place; these, and the sums."""
+    """Exponentiate scores less the largest one of each row, in place; return them and their sums."""
     top = scores.max(axis=0)
     scores -= top
     np.exp(scores, out=scores)

@@ -1,4 +1,4 @@
-"""Rows of a dense or CSR matrix, as the linear solvers see them: never copied whole, extended by a constant feature."""
+"""Rows of a dense or CSR matrix for the linear solvers: never copied as a whole, extended by a constant feature."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BLOCK, _LINE = 256, 264
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def _score(X: Parts, i: Scalar, w: Array) -> float:
-    """Product of row i with its coefficients, without the constant feature."""
+    """Multiply row i by its coefficients, without the constant feature."""
     # A function of its own: within a loop over rows, references to the arrays of a row would be counted.
     row, start, stop = row_and_bounds(X, i)
     values, total = row[0], 0.0
@@ -42,7 +42,7 @@ def _score(X: Parts, i: Scalar, w: Array) -> float:
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def scores(X: Parts, constant: float, rows: IntArray, w: Array, out: Array) -> None:
-    """Products of the rows with the coefficients."""
+    """Multiply the rows by the coefficients."""
     shift = constant * w[w.size - 1]
     for place in range(rows.size):
         out[place] = _score(X, rows[place], w) + shift
@@ -79,7 +79,7 @@ def add_by_sign(X: Parts, constant: float, rows: IntArray, factor: Array, out: A
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def add_images(X: Parts, constant: float, rows: IntArray, factor: Array, v: Array, out: Array) -> None:
-    """Add to ``out`` the image of ``v`` under the sum of the rows' outer products, each times its factor."""
+    """Add to ``out`` the product of ``v`` with the sum of the rows' outer products, each times its factor."""
     last = out.size - 1
     bias, shift = constant * v[last], 0.0
     for place in range(rows.size):
@@ -110,7 +110,7 @@ def add_squares(X: Parts, constant: float, rows: IntArray, factor: Array, out: A
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def norms(X: Parts, constant: float, rows: IntArray, scale: Array, out: Array) -> None:
-    """Sum of the squares of each row, those of each feature times its ``scale``, with the constant feature."""
+    """Sum the squares of each row, those of each feature times its ``scale``, with the constant feature."""
     last = constant * constant * scale[scale.size - 1]
     for place in range(rows.size):
         row, start, stop = row_and_bounds(X, rows[place])
@@ -122,7 +122,7 @@ def norms(X: Parts, constant: float, rows: IntArray, scale: Array, out: Array) -
 
 @njit(cache=True, nogil=True)
 def gram_sparse(X: Parts, constant: float, rows: IntArray, factor: Array, out: Array) -> None:
-    """Add factor times the outer product of each CSR row to the upper triangle of ``out``; its columns ascend."""
+    """Add the outer product of each CSR row times its factor to the upper triangle of ``out``; columns must ascend."""
     last = np.uint64(out.shape[0] - 1)
     for place in range(rows.size):
         v = factor[place]
@@ -140,7 +140,7 @@ def gram_sparse(X: Parts, constant: float, rows: IntArray, factor: Array, out: A
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def gram_dense(X: Parts, constant: float, rows: IntArray, factor: Array, out: Array) -> None:
-    """Add factor times the outer product of each dense row to the upper triangle of ``out``."""
+    """Add the outer product of each dense row times its factor to the upper triangle of ``out``."""
     d = X[0].shape[1]
     even = d + 1 + (d + 1) % 2
     # A block of rows is kept as columns, whose products are long loops. Two columns are multiplied by two others: each
@@ -177,10 +177,10 @@ def gram_dense(X: Parts, constant: float, rows: IntArray, factor: Array, out: Ar
 def compact(
     X: Parts, rows: IntArray, factor: Array, mark: IntArray, columns: IntArray
 ) -> tuple[Array, IntArray, IntArray, int]:
-    """Copy of CSR rows, each times its factor, whose columns are renumbered in the order of their first use.
+    """Copy CSR rows, each times its factor, with columns renumbered in the order of their first use.
 
-    ``mark`` is -1 everywhere, and so again at the end; ``columns`` receives the old numbers. Returns the three arrays
-    of the copy and the number of its columns.
+    ``mark`` is -1 everywhere, before and after; ``columns`` receives the old numbers. Returns the three arrays of the
+    copy and the number of its columns.
     """
     count = 0
     for row in rows:
@@ -208,7 +208,7 @@ def compact(
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def outer_product(X: Parts, bias: Array, v: Array, buffer: Array, out: Array) -> None:
-    """Product of the rows of a compact copy with the sum of these rows times ``v``; ``bias`` is their last feature."""
+    """Multiply the rows of a compact copy by the sum of these rows times ``v``; ``bias`` is their last feature."""
     buffer[:] = 0.0
     shift = 0.0
     for i in range(v.size):
@@ -230,7 +230,7 @@ def outer_product(X: Parts, bias: Array, v: Array, buffer: Array, out: Array) ->
 
 @njit(cache=True, nogil=True)
 def _shuffle(order: IntArray, count: Scalar, state: Scalar) -> int:
-    """Mix the first ``count`` places by a xorshift generator; returns its new state."""
+    """Shuffle the first ``count`` places by a xorshift generator; return its new state."""
     for k in range(count - 1):
         state ^= (state << np.uint64(13)) & np.uint64(0xFFFFFFFFFFFFFFFF)
         state ^= state >> np.uint64(7)
@@ -242,7 +242,7 @@ def _shuffle(order: IntArray, count: Scalar, state: Scalar) -> int:
 
 @njit(cache=True, nogil=True)
 def _verdict(gradient: Scalar, value: Scalar, upper: Scalar, high: Scalar, low: Scalar) -> tuple[float, bool]:
-    """Projected gradient of one dual variable, and whether it is shrunk away for now."""
+    """Compute the projected gradient of one dual variable, and whether it is shrunk away for now."""
     if value <= 0.0:
         return min(gradient, 0.0), gradient > high
     if value >= upper:
@@ -263,10 +263,10 @@ def descend(
     max_iter: int,
     seed: int,
 ) -> int:
-    """Improve ``dual`` and ``w`` in place; ``problem`` is what `csf.solvers.hinge.BoxProgram` is made of.
+    """Improve ``dual`` and ``w`` in place; ``problem`` are the arrays of `csf.solvers.hinge.BoxProgram`.
 
-    Passes over the places in ``order``, which are mixed. Ends when the largest and the smallest projected gradient of
-    those that are not shrunk away are within ``enough``; returns the passes used.
+    Passes over the places in ``order``, which are shuffled. Ends when the largest and the smallest projected gradient
+    of those that are not shrunk away are within ``enough``; returns the number of passes.
     """
     # The order of a pass is random, results are not.
     sign, ridge, upper, squares = problem
@@ -315,20 +315,20 @@ class DenseBlock:
         self.columns, self._part = columns, part
 
     def scores(self, v: Array) -> Array:
-        """Products of the rows with coefficients of ``columns``."""
+        """Multiply the rows by coefficients of ``columns``."""
         return self._part @ v
 
     def combine(self, factor: Array) -> Array:
-        """Sum of the rows times a factor each, in the order of ``columns``."""
+        """Sum the rows times a factor each, in the order of ``columns``."""
         return factor @ self._part
 
     def outer(self, factor: Array) -> Array:
-        """Products of the rows with their own combination, ``scores(combine(factor))`` in one go."""
+        """Multiply the rows by their own combination, ``scores(combine(factor))`` in one pass."""
         return self._part @ (factor @ self._part)
 
 
 class CsrBlock:
-    """A few rows of a CSR matrix, whose columns are numbered from 0: what is multiplied stays in the cache."""
+    """A few rows of a CSR matrix, with columns numbered from 0, so that products stay in the cache."""
 
     def __init__(self, columns: IntArray, parts: tuple[Array, IntArray, IntArray], bias: Array) -> None:
         # The constant feature differs from row to row, since rows are multiplied with factors.
@@ -337,20 +337,20 @@ class CsrBlock:
         self._all, self._buffer = np.arange(bias.shape[0]), np.empty(columns.shape[0] - 1)
 
     def scores(self, v: Array) -> Array:
-        """See `DenseBlock.scores`."""
+        """Multiply the rows by coefficients, see `DenseBlock.scores`."""
         out = np.empty(self._bias.shape[0])
         scores(self._parts, 0.0, self._all, v, out)
         return out + self._bias * v[-1]
 
     def combine(self, factor: Array) -> Array:
-        """See `DenseBlock.combine`."""
+        """Sum the rows times a factor each, see `DenseBlock.combine`."""
         out = np.zeros(self.columns.shape[0])
         add_rows(self._parts, 0.0, self._all, factor, out)
         out[-1] = factor @ self._bias
         return out
 
     def outer(self, factor: Array) -> Array:
-        """See `DenseBlock.outer`."""
+        """Multiply the rows by their own combination, see `DenseBlock.outer`."""
         out = np.empty(factor.shape[0])
         outer_product(self._parts, self._bias, factor, self._buffer, out)
         return out
@@ -365,7 +365,7 @@ _ROWS, _STORED = 1 << 16, 16
 
 
 class Rows:
-    """Some rows of a matrix, with a constant feature behind the others.
+    """Rows of a matrix, with a constant feature after the others.
 
     Parameters
     ----------
@@ -397,7 +397,7 @@ class Rows:
         self.at = small_indices(np.arange(X.shape[0]) if at is None else np.asarray(at), X.shape[0])
 
     def take(self, at: IntArray) -> Rows:
-        """Other rows of the same matrix.
+        """Select other rows of the same matrix.
 
         Parameters
         ----------
@@ -415,7 +415,7 @@ class Rows:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the matrix is CSR."""
+        """True where the matrix is CSR."""
         return len(self.parts) == 3
 
     @property
@@ -434,7 +434,7 @@ class Rows:
         return (self.X.nnz if self.is_sparse else self.X.size) / max(1, self.X.shape[0])
 
     def scores(self, w: Array) -> Array:
-        """Products of all rows with the coefficients.
+        """Multiply all rows by the coefficients.
 
         Parameters
         ----------
@@ -455,7 +455,7 @@ class Rows:
         return out
 
     def combine(self, factor: Array, *, squares: bool = False) -> Array:
-        """Sum of the rows, or of their squares, times a factor each.
+        """Sum the rows, or their squares, times a factor each.
 
         Parameters
         ----------
@@ -473,7 +473,7 @@ class Rows:
         return self._sum(kernel, factor, self.n_coefficients)
 
     def image(self, factor: Array, v: Array) -> Array:
-        """Image of coefficients under the sum of outer products of the rows, times a factor each.
+        """Multiply coefficients by the sum of outer products of the rows, times a factor each.
 
         Parameters
         ----------
@@ -492,7 +492,7 @@ class Rows:
         return out
 
     def combine_by_sign(self, factor: Array) -> Array:
-        """Sums of the rows times a factor each, those with negative factors apart.
+        """Sum the rows times a factor each, those with negative factors separately.
 
         Parameters
         ----------
@@ -507,7 +507,7 @@ class Rows:
         return self._sum(add_by_sign, factor, 2, self.n_coefficients)
 
     def _sum(self, kernel: Callable[..., None], factor: Array, *shape: int) -> Array:
-        """What a kernel sums up over the rows, block by block."""
+        """Sum the output of a kernel over the rows, block by block."""
 
         def of_block(part: slice) -> Array:
             out = np.zeros(shape)
@@ -521,7 +521,7 @@ class Rows:
         return first
 
     def blocks(self, size: int = _ROWS) -> list[slice]:
-        """Places of rows that are passed over at a time: threads divide the blocks, the sums stay the same.
+        """Divide the rows into blocks: threads share the blocks, and the sums stay the same.
 
         Parameters
         ----------
@@ -539,7 +539,7 @@ class Rows:
         return [slice(start, start + size) for start in range(0, self.n_rows, size)]
 
     def squared_norms(self) -> Array:
-        """Squared lengths of the rows, with the constant feature.
+        """Compute the squared lengths of the rows, with the constant feature.
 
         Returns
         -------
@@ -551,7 +551,7 @@ class Rows:
         return self._norms[0][self.at]
 
     def leverages(self, factor: Array) -> Array:
-        """Shares of the squares of each feature that a row holds, summed over the features.
+        """Sum, over the features, the share of each feature's squares that a row holds.
 
         Parameters
         ----------
@@ -567,7 +567,7 @@ class Rows:
         return factor * self._squares(np.divide(1.0, total, out=np.zeros_like(total), where=total > 0.0))
 
     def _squares(self, scale: Array) -> Array:
-        """Sum of the squares of each row, those of each feature times its scale."""
+        """Sum the squares of each row, those of each feature times its scale."""
         out = np.empty(self.n_rows)
         norms(self.parts, self.constant, self.at, scale, out)
         return out
@@ -588,7 +588,7 @@ class Rows:
         out += part._sum(gram_sparse if self.is_sparse else gram_dense, factor, *out.shape)
 
     def block(self, places: IntArray, factor: Array) -> Block:
-        """Copy of some rows that is fast to multiply with many times.
+        """Copy some rows in a form that is fast to multiply many times.
 
         Parameters
         ----------

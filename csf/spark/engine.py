@@ -1,4 +1,4 @@
-"""Spark frames as an engine of cost searches, and what models of pyspark.ml decide by themselves."""
+"""Engine of cost searches on Spark frames, and the decisions of models of pyspark.ml."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _SMALLEST = -900
 
 @dataclass(frozen=True)
 class WeightSums:
-    """Weights as three digits of 26 bits below a power of two, which add up as integers."""
+    """Weights as three digits of 26 bits below a power of two, which are added as integers."""
 
     # Floating-point sums depend on the order of the terms, and Spark's order changes from run to run: a search that is
     # resumed would find other numbers than one that went through. What is lost is below the largest weight times 2 to
@@ -56,11 +56,11 @@ class WeightSums:
 
     @classmethod
     def below(cls, largest: float) -> WeightSums:
-        """Sums of weights up to a largest one."""
+        """Make sums for weights up to a largest one."""
         return cls(max(frexp(largest)[1], _SMALLEST))
 
     def columns(self, weight: Column) -> list[Column]:
-        """Sums of the digits of a column of weights."""
+        """Return the sums of the digits of a column of weights."""
         rest, sums = weight * F.lit(ldexp(1.0, -self.exponent)), []
         for _ in range(_DIGITS):
             rest = rest * F.lit(2.0**_BITS)
@@ -70,7 +70,7 @@ class WeightSums:
         return sums
 
     def total(self, digits: Any) -> float:
-        """Sum of weights."""
+        """Return the sum of weights, from the sums of their digits."""
         whole = 0
         for digit in digits:
             whole = (whole << _BITS) + int(digit)
@@ -81,14 +81,14 @@ class WeightSums:
 
 
 def named_column(name: str) -> Column:
-    """Column of a name, whatever signs are in it."""
+    """Return the column of a name, whatever characters the name contains."""
     quoted = name.replace("`", "``")
     return F.col(f"`{quoted}`")
 
 
 @dataclass(frozen=True)
 class Surveyed:
-    """What a pass over the rows says: their number by fold and class, the largest weight, and a checksum or 0."""
+    """Results of a pass over the rows: counts by fold and class, the largest weight, and a checksum or 0."""
 
     rows: dict[tuple[int, int], int]
     largest: float
@@ -144,22 +144,22 @@ class SparkData:
 
     @property
     def positive_name(self) -> str:
-        """Column that says which rows are positive."""
+        """Column that marks the positive rows."""
         return f"{self.prefix}__positive"
 
     @property
     def key_name(self) -> str:
-        """Column of keys, which rows that are held out have: the same for equal rows, whatever model scores them."""
+        """Column of keys, for rows that are held out: the same for equal rows, whichever model scores them."""
         return f"{self.prefix}__key"
 
     @property
     def weight_name(self) -> str:
-        """Column of weights, those of the user times costs where rows are trained on."""
+        """Column of weights: those of the user, times costs in training."""
         return f"{self.prefix}__weight"
 
     @cached_property
     def coded(self) -> DataFrame:
-        """The rows with these columns."""
+        """Rows with these columns."""
         weight = F.lit(1.0) if self.weight is None else named_column(self.weight).cast("double")
         return self.frame.withColumns(
             {
@@ -179,13 +179,13 @@ class SparkData:
         return F.pmod(self._hash(self.seed), F.lit(self.n_folds)).cast("int")
 
     def _hash(self, seed: int) -> Column:
-        """Hash of the content of a row; maps, which have no order, are left out."""
+        """Hash the content of a row, without maps, which have no order."""
         types = {field.name: field.dataType.simpleString() for field in self.frame.schema.fields}
         columns = [named_column(name) for name, kind in types.items() if "map<" not in kind and "variant" not in kind]
         return F.xxhash64(F.lit(seed), *columns)
 
     def training_rows(self, fold: int | None, costs: tuple[float, float]) -> DataFrame:
-        """What a fold trains on, with costs ``(c_fn, c_fp)`` times the weights; all rows for no fold."""
+        """Return the rows that a fold trains on, their weights times costs ``(c_fn, c_fp)``; all rows for no fold."""
         rows = self.coded if fold is None else self.coded.where(F.col(self.fold_name) != fold)
         cost = F.when(F.col(self.positive_name), F.lit(costs[0])).otherwise(F.lit(costs[1]))
         # What else was added would be a feature where a stage takes all columns.
@@ -193,14 +193,14 @@ class SparkData:
         return rows.drop(self.fold_name, self.positive_name, self.key_name)
 
     def held_out(self, fold: int | None = None) -> DataFrame:
-        """Rows of a fold, or of all folds, that weigh something, with their keys."""
+        """Return the rows of a fold, or of all folds, that have positive weight, with their keys."""
         number = F.col(self.fold_name)
         inside = number >= 0 if fold is None else number == fold
         return self.coded.where(inside & (F.col(self.weight_name) > 0))
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Keep the rows in the executors, in memory or on their disks, for some time, where the user does not."""
+        """Keep the rows in the executors, in memory or on disk, within this context, unless the user does."""
         own = self.frame.storageLevel == StorageLevel.NONE
         # Each training and each trial's scores would read and hash them once for each fold.
         if own:
@@ -214,7 +214,7 @@ class SparkData:
     # ---------------------------------------------------------------- what is known of the rows
 
     def survey(self, *, checksum: bool) -> Surveyed:
-        """Check labels, weights and folds, and sum up the rows, in a pass; with ``checksum`` of all they hold."""
+        """Check labels, weights and folds, and count the rows, in one pass, with a ``checksum`` of their content."""
         label, weight, fold = named_column(self.label).cast("double"), F.col(self.weight_name), F.col(self.fold_name)
         fine = weight.isNotNull() & ~F.isnan(weight) & (weight >= 0) & (weight < F.lit(float("inf")))
         known = fold.isNotNull() & (fold >= -1)
@@ -263,7 +263,7 @@ class SparkData:
             raise ValueError(f"featuresCol={self.features!r} must hold finite numbers, got {features}; {_INVALID}")
 
     def totals(self, found: Surveyed, sums: WeightSums) -> FoldTotals:
-        """What each fold weighs: its rows, or the weights in a pass."""
+        """Compute the weight of each fold: its number of rows, or in a pass the sum of weights."""
         weight, rows = np.zeros((found.n_folds + 1, 2)), np.zeros(found.n_folds + 1, dtype=np.int64)
         for (fold, positive), count in found.rows.items():
             weight[fold, positive] = count
@@ -284,7 +284,7 @@ def _is_finite(value: Column) -> Column:
 
 
 def stages(stage: Any) -> Iterator[Any]:
-    """An estimator or model, or all stages of a pipeline, those of inner pipelines too."""
+    """Yield an estimator or model, or all stages of a pipeline, including those of inner pipelines."""
     if isinstance(stage, Pipeline | PipelineModel):
         for inner in stage.getStages() if isinstance(stage, Pipeline) else stage.stages:
             yield from stages(inner)
@@ -293,17 +293,17 @@ def stages(stage: Any) -> Iterator[Any]:
 
 
 def last_stage(stage: Any) -> Any:
-    """The classifier: the last stage of a pipeline, or the whole."""
+    """Return the classifier: the last stage of a pipeline, or the stage itself."""
     return list(stages(stage))[-1]
 
 
 def score_parameter(last: Params) -> str:
-    """Parameter that names the column of scores: probabilities, or margins where the threshold is one (LinearSVC)."""
+    """Return the parameter that names the scores: probabilities, or margins if these have the threshold (LinearSVC)."""
     return "rawPredictionCol" if _by_margin(last) else "probabilityCol"
 
 
 def scored(model: Model, rows: DataFrame, *, tuned: bool) -> tuple[DataFrame, Column]:
-    """Rows with what the model says of them, and the score: the predicted label where no threshold is wanted."""
+    """Return the rows with the model's output, and the score: the predicted label where no threshold is tuned."""
     last = last_stage(model)
     found = model.transform(rows)
     if not tuned:
@@ -317,7 +317,7 @@ def scored(model: Model, rows: DataFrame, *, tuned: bool) -> tuple[DataFrame, Co
 
 
 def own_cut(model: Model, *, tuned: bool) -> float:
-    """See `csf.distributed.Scored`."""
+    """Return the threshold of the model's own decision, see `csf.distributed.Scored`."""
     last = last_stage(model)
     if not tuned:
         return 0.5
@@ -332,7 +332,10 @@ def own_cut(model: Model, *, tuned: bool) -> float:
 
 
 def with_threshold(model: Model, cut: float) -> tuple[Model, float]:
-    """The model, changed, and the threshold that makes it find what scores at least ``cut``: Spark asks for more."""
+    """Set the threshold so that scores of at least ``cut`` are positive; return the model and the threshold.
+
+    Spark itself predicts the positive class only above its threshold.
+    """
     last = last_stage(model)
     if _by_margin(last):
         largest = sys.float_info.max
@@ -350,7 +353,7 @@ def with_threshold(model: Model, cut: float) -> tuple[Model, float]:
 
 
 def _decided(model: Model, threshold: float) -> PipelineModel:
-    """The model followed by stages of Spark that cut its probability, for models that always cut at a half."""
+    """Append stages of Spark that put a threshold on the probability, for models that always use one half."""
     last = last_stage(model)
     name, given = last.getOrDefault("predictionCol"), last.getOrDefault("probabilityCol")
     added = [f"{name}_{what}" for what in ("half", "score", "margin")]
@@ -369,7 +372,7 @@ def _decided(model: Model, threshold: float) -> PipelineModel:
 
 
 def _between(cut: float) -> float:
-    """Probability that parts the numbers of single precision from a cut on from those below."""
+    """Return a probability between ``cut`` and the next smaller number of single precision."""
     with np.errstate(over="ignore"):
         single = np.float32(cut)
     if float(single) == cut and np.isfinite(cut):
@@ -378,7 +381,7 @@ def _between(cut: float) -> float:
 
 
 def _by_margin(last: Params) -> bool:
-    """Whether the classifier's threshold is one of raw margins."""
+    """Check whether the classifier's threshold is for raw margins."""
     return last.hasParam("threshold") and not last.hasParam("thresholds")
 
 
@@ -386,7 +389,7 @@ def _by_margin(last: Params) -> bool:
 
 
 def local_model(model: Model) -> Any:
-    """The same linear model for samples in memory, whose columns are those of the vectors; ``None`` for others."""
+    """Return the same linear model for samples in memory, with the vectors' entries as columns; ``None`` for others."""
     if isinstance(model, LogisticRegressionModel):
         # Of one row, or of one for each class.
         rows, intercept = model.coefficientMatrix.toArray(), model.interceptVector.toArray()
@@ -402,7 +405,7 @@ def local_model(model: Model) -> Any:
 
 
 class SparkBase:
-    """A classifier of pyspark.ml with ``weightCol``, or a pipeline that ends in one, in a copy of its own."""
+    """Classifier of pyspark.ml with ``weightCol``, or a pipeline that ends in one, as a copy."""
 
     def __init__(self, estimator: Estimator, seed: int) -> None:
         self._check(estimator)
@@ -413,7 +416,7 @@ class SparkBase:
                 stage.set(stage.getParam("seed"), seed)
 
     def __getstate__(self) -> list[Any]:
-        """What tells it from others in every process: names and parameters, without the uids."""
+        """Return names and parameters that identify the base in every process, without the uids."""
         whole = list(stages(self.estimator))
         names = {stage.uid: f"stage{k}" for k, stage in enumerate(whole)}
         return [_description(stage, names) for stage in whole]
@@ -450,7 +453,7 @@ class SparkBase:
             )
 
     def trained(self, data: SparkData, fold: int | None, costs: tuple[float, float]) -> Model:
-        """A model that does not know of the columns that were added."""
+        """Train a model, which has no reference to the added columns."""
         estimator = self.estimator.copy()
         last = last_stage(estimator)
         own = last.getOrDefault("weightCol") if last.isDefined("weightCol") else ""
@@ -464,7 +467,7 @@ class SparkBase:
 
 
 def _description(stage: Any, names: dict[str, str]) -> Any:
-    """Plain values that tell a stage from others."""
+    """Return plain values that identify a stage."""
     # What a fitted stage has learnt is known by its uid alone, which it keeps on disk.
     own = "" if isinstance(stage, Estimator) or not isinstance(stage, Model) else stage.uid
     values = {param.name: _plain(value, names) for param, value in stage.extractParamMap().items()}
@@ -496,7 +499,7 @@ class SparkScores(Scored):
         self._rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
 
     def release(self) -> None:
-        """Forget the scores."""
+        """Release the scores."""
         self._rows.unpersist()
 
     def quantiles(self, size: int) -> Array:
@@ -525,7 +528,7 @@ class SparkScores(Scored):
         return self._bins(rows, scores.shape[0], places.tolist())
 
     def _bins(self, rows: Sequence[Any], size: int, places: Sequence[int]) -> Bins:
-        """Bins of sums by fold, class and place."""
+        """Make bins from sums by fold, class and position."""
         bins = empty_bins(size, self.n_folds)
         for k, (fold, positive, _, count, low, high, *digits) in zip(places, rows, strict=True):
             bins.lowest[k], bins.highest[k] = min(bins.lowest[k], low), max(bins.highest[k], high)
@@ -538,7 +541,7 @@ class SparkScores(Scored):
         return [F.count("*").alias("rows"), F.min("score").alias("low"), F.max("score").alias("high"), *digits]
 
     def _placed(self, edges: Array) -> DataFrame:
-        """The rows with the number of edges that are not above the score; one more than all edges for NaN."""
+        """Add to each row the number of edges that are not above its score; one more than all edges for NaN."""
         finite, below = edges[np.isfinite(edges)].tolist(), int((edges == -np.inf).sum())
         score, above = F.col("score"), below + len(finite)
         if finite:
@@ -569,7 +572,7 @@ _INVALID = (
 
 
 class SparkEngine(Engine):
-    """Trains on a Spark frame; scores of few rows come to the driver, those of many are counted in the executors.
+    """Engine on a Spark frame; few scores are collected on the driver, many are counted in the executors.
 
     Parameters
     ----------
@@ -608,12 +611,12 @@ class SparkEngine(Engine):
 
     @property
     def class_count(self) -> Array:
-        """Rows of the negative and the positive class."""
+        """Number of rows of the negative and the positive class."""
         return np.array([sum(count for (_, of), count in self.found.rows.items() if of == code) for code in (0, 1)])
 
     @cached_property
     def _known(self) -> tuple[IntArray, PartScores] | None:
-        """Keys of the rows in folds and what is known of them, where they are few enough."""
+        """Keys of the rows in folds with their truth, weight and fold, if they are few enough."""
         data = self.data
         if self._totals.rows[:-1].sum() > MOST_COLLECTED:
             return None
@@ -666,7 +669,7 @@ class SparkEngine(Engine):
         return self._scores
 
     def _held_out(self, fold: int, model: Any) -> DataFrame:
-        """What is counted of the rows of a fold."""
+        """Return the columns to count of the rows of a fold."""
         data = self.data
         rows, score = scored(model, data.held_out(fold), tuned=self.tuned)
         columns = {"key": data.key_name, "positive": data.positive_name, "weight": data.weight_name}
@@ -674,21 +677,21 @@ class SparkEngine(Engine):
         return rows.select(F.lit(fold).alias("fold"), *named, score.alias("score"))
 
     def _answered(self, rows: DataFrame, known: IntArray, entries: PartScores) -> PartScores:
-        """The rows in folds with their scores, on the driver."""
+        """Collect the rows in folds with their scores on the driver."""
         key, score = _collected(rows.select("key", "score"))
         if not np.array_equal(key, known):
             raise ValueError("the rows of the frame changed while it was searched; write it down, and read that")
         return entries._replace(score=score)
 
     def release(self) -> None:
-        """Forget the scores that are kept in the executors."""
+        """Release the scores that are kept in the executors."""
         if self._scores is not None:
             self._scores.release()
         self._scores = None
 
 
 def _collected(rows: DataFrame) -> list[Array]:
-    """Columns of rows on the driver, in the order of keys and then of the rest: Spark has none of its own."""
+    """Collect columns of rows on the driver, sorted by key and then by the other columns: Spark has no order."""
     try:
         columns = [column.to_numpy() for column in rows.toArrow().columns]
     except ImportError:

@@ -1,4 +1,4 @@
-"""SparkCostSearch: the cost search as an estimator of pyspark.ml."""
+"""Cost search as an estimator of pyspark.ml."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _APART = ("estimator", "estimatorParamMaps", "callbacks")
 
 
 class SearchWriter(DefaultParamsWriter):
-    """Writes a search that is not fitted."""
+    """Writer of a search that is not fitted."""
 
     def saveImpl(self, path: str) -> None:
         """See `pyspark.ml.util.MLWriter`."""
@@ -70,7 +70,7 @@ class SearchWriter(DefaultParamsWriter):
 
 
 class SearchReader(DefaultParamsReader[Any]):
-    """Reads what `SearchWriter` wrote."""
+    """Reader of files that `SearchWriter` wrote."""
 
     def load(self, path: str) -> Any:
         """See `pyspark.ml.util.MLReader`."""
@@ -94,7 +94,7 @@ class SearchReader(DefaultParamsReader[Any]):
 
 
 class ModelWriter(DefaultParamsWriter):
-    """Writes what a search found."""
+    """Writer of the results of a search."""
 
     def saveImpl(self, path: str) -> None:
         """See `pyspark.ml.util.MLWriter`."""
@@ -105,7 +105,7 @@ class ModelWriter(DefaultParamsWriter):
 
 
 class ModelReader(DefaultParamsReader[Any]):
-    """Reads what `ModelWriter` wrote."""
+    """Reader of files that `ModelWriter` wrote."""
 
     def load(self, path: str) -> Any:
         """See `pyspark.ml.util.MLReader`."""
@@ -150,7 +150,7 @@ _OF_SPARK = {
 
 
 def _getter(param: Param[Any]) -> Any:
-    """Method that gives the value of a parameter."""
+    """Make a method that returns the value of a parameter."""
 
     def get(self: Any) -> Any:
         return self.getOrDefault(param.name)
@@ -160,7 +160,7 @@ def _getter(param: Param[Any]) -> Any:
 
 
 def _with_parameters(kind: type[Any]) -> type[Any]:
-    """Decorator that gives a class the parameters, and each a ``get...`` method unless it has one."""
+    """Decorate a class with the parameters, and each with a ``get...`` method unless it has one."""
     for name, (*_, doc, converter) in (_OF_SPARK | _OF_ALL_SEARCHES).items():
         param: Any = Param(Params._dummy(), name, doc, converter)
         setattr(kind, name, param)
@@ -172,29 +172,29 @@ def _with_parameters(kind: type[Any]) -> type[Any]:
 
 @_with_parameters
 class SearchParams(HasSeed, HasParallelism):
-    """What `SparkCostSearch` takes as parameters, each with its ``get...`` method."""
+    """Parameters of `SparkCostSearch`, each with its ``get...`` method."""
 
     def getEstimatorParamMaps(self) -> list[dict[Param[Any], Any]]:
-        """Parameters of the estimator that are searched."""
+        """Return the parameters of the estimator that are searched."""
         maps = self.getOrDefault("estimatorParamMaps")
         return [{}] if maps is None else maps
 
     def getFoldCol(self) -> str | None:
-        """Column of fold numbers; ``None`` where folds are hashed."""
+        """Return the column of fold numbers; ``None`` where folds are hashed."""
         return self._named("foldCol")
 
     def getLabelCol(self) -> str:
-        """Column of labels: that of the estimator where none is given."""
+        """Return the column of labels; by default that of the estimator."""
         name = self._named("labelCol")
         return self._of_estimator("labelCol") or "label" if name is None else name
 
     def getWeightCol(self) -> str | None:
-        """Column of weights: that of the estimator where none is given; ``None`` without."""
+        """Return the column of weights; by default that of the estimator, ``None`` without one."""
         name = self._named("weightCol")
         return self._of_estimator("weightCol") if name is None else name
 
     def _named(self, name: str) -> str | None:
-        """A column, where one is given: Spark takes an empty name for none."""
+        """Return a column if one is set: Spark treats an empty name as none."""
         return (self.getOrDefault(name) or None) if self.isSet(name) else None
 
     def _of_estimator(self, name: str) -> str | None:
@@ -206,7 +206,7 @@ class SearchParams(HasSeed, HasParallelism):
 
 
 class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
-    """What `SparkCostSearch` found.
+    """Result of a `SparkCostSearch`.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
 
     @classmethod
     def of(cls, bestModel: Any, bestThreshold: float | None, local: CostSearch) -> SparkCostSearchModel:
-        """Model of what a search found.
+        """Make the model from the results of a search.
 
         Parameters
         ----------
@@ -302,7 +302,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         bestThreshold : float or None
             Its threshold.
         local : CostSearch
-            What was found, in memory.
+            The results, in memory.
 
         Returns
         -------
@@ -317,7 +317,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         return model
 
     def to_local(self) -> CostSearch:
-        """What was found as a search in memory, which needs no Spark: to show, to monitor, to move to another share.
+        """Convert the results to a search in memory without Spark: to show, to monitor, to change the prevalence.
 
         Returns
         -------
@@ -355,7 +355,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         return self.bestModel.transform(dataset)
 
     def copy(self, extra: dict[Any, Any] | None = None) -> SparkCostSearchModel:
-        """A copy.
+        """Copy the model.
 
         Parameters
         ----------
@@ -372,12 +372,12 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         return that
 
     def write(self) -> ModelWriter:
-        """Writer: ``model.write().overwrite().save(path)``."""
+        """Return a writer: ``model.write().overwrite().save(path)``."""
         return ModelWriter(self)
 
     @classmethod
     def read(cls) -> ModelReader:
-        """Reader of what `write` wrote: ``SparkCostSearchModel.load(path)``."""
+        """Return a reader of files that `write` wrote: ``SparkCostSearchModel.load(path)``."""
         return ModelReader(cls)
 
 
@@ -385,10 +385,10 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
 
 
 class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultParamsWritable):
-    """Search class costs and the threshold on a Spark frame.
+    """Search for class costs and a threshold on a Spark frame.
 
-    What `csf.CostSearch` does, where the data are: each trial trains the estimator on the folds, with the costs times
-    the user's weights in a column of its own. Held-out scores of up to 2**18 rows are collected, and winner and
+    It does what `csf.CostSearch` does, where the data are: each trial trains the estimator on the folds, with the costs
+    times the user's weights in a column of its own. Held-out scores of up to 2**18 rows are collected, and winner and
     threshold chosen from them as in memory; of more rows nothing is collected that grows with them: the exact best
     threshold is found from counts (`csf.distributed.counted_cut`) that the executors make. The winner is Spark's own
     model with its threshold set. Executors need no csf.
@@ -529,7 +529,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         return self._set(**params)
 
     def copy(self, extra: dict[Any, Any] | None = None) -> SparkCostSearch:
-        """A copy with other parameters, those of the estimator too.
+        """Copy the search with other parameters, including those of the estimator.
 
         Parameters
         ----------
@@ -547,12 +547,12 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         return that
 
     def write(self) -> SearchWriter:
-        """Writer of the unfitted search: ``search.write().overwrite().save(path)``."""
+        """Return a writer of the unfitted search: ``search.write().overwrite().save(path)``."""
         return SearchWriter(self)
 
     @classmethod
     def read(cls) -> SearchReader:
-        """Reader of what `write` wrote: ``SparkCostSearch.load(path)``."""
+        """Return a reader of files that `write` wrote: ``SparkCostSearch.load(path)``."""
         return SearchReader(cls)
 
     # ---------------------------------------------------------------- the search
@@ -586,7 +586,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         return SparkCostSearchModel.of(model, threshold, local)
 
     def _check(self, dataset: Any) -> None:
-        """Raise an error for what no other part checks."""
+        """Raise an error for invalid parameters that are checked nowhere else."""
         if not isinstance(dataset, DataFrame):
             raise TypeError(
                 f"SparkCostSearch needs a Spark frame, got a {type(dataset).__name__}; for data in memory use "
@@ -621,13 +621,13 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
 
 
 def _published(name: str) -> str:
-    """Attribute of searches in memory for one of the model."""
+    """Return the attribute of searches in memory for one of the model."""
     renamed = {"bestCosts": "best_cost_weights", "bestLevel": "best_t"}
     return renamed.get(name, re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)) + "_"
 
 
 def _local(model: Any, found: BinaryResult, engine: SparkEngine) -> CostSearch:
-    """What was found as a search in memory, which predicts where the model can be had there."""
+    """Convert the results to a search in memory, which predicts if the model is available there."""
     codes, local, rule = np.array([0, 1]), local_model(model), None
     base = RemoteClassifier(type(found.config.base).__name__)
     if local is not None:
@@ -640,7 +640,7 @@ def _local(model: Any, found: BinaryResult, engine: SparkEngine) -> CostSearch:
 
 
 def _setting(values: dict[Any, Any]) -> dict[str, Any]:
-    """Names and values of a parameter map; names of two stages go with that of the stage."""
+    """Return names and values of a parameter map; a name that two stages share is prefixed by the stage."""
     names = [param.name for param in values]
     return {
         param.name if names.count(param.name) == 1 else f"{param.parent.rpartition('_')[0]}.{param.name}": value

@@ -1,4 +1,4 @@
-"""Where to train next: pure functions of the trials so far, and the list of those that have a name."""
+"""Strategies that choose the next training: pure functions of the trials so far, and a registry of their names."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
 
 
 def get_strategy(strategy: str | Strategy | Callable[..., float | Proposal | None]) -> Strategy:
-    """Strategy object of a name or function, or the object itself.
+    """Return the strategy of a name or function, or the object itself.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class Proposal(NamedTuple):
 
 
 class Strategy(ABC):
-    """Decides at which level to train next, from the trials alone.
+    """Strategy that decides at which level to train next, from the trials alone.
 
     A strategy keeps no state: the same trials, in any order, give the same proposal. Pending trials (asked for and
     not yet answered) are part of the history.
@@ -53,7 +53,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
-        """Next level to train at.
+        """Propose the next level to train at.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class Strategy(ABC):
         """
 
     def with_budget(self, n_trials: int) -> Self:
-        """The strategy as it should be for a given number of trials.
+        """Return the strategy adapted to a given number of trials.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Strategy(ABC):
         return self
 
     def most_trials(self, n_trials: int) -> int:
-        """How many trials it asks for at most.
+        """Return the largest number of trials that the strategy asks for.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Strategy(ABC):
         return n_trials
 
     def only_equal(self, *, pos: float) -> str:
-        """Why it has no other costs than equal ones, where it asked for no others.
+        """Explain why the strategy has no costs other than equal ones, where it asked for no others.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class Strategy(ABC):
         return f"at a share of positives of {pos:.4g} it has equal costs only"
 
     def check_metric(self, metric: Metric) -> None:  # noqa: B027 - most strategies serve every metric
-        """Raise a TypeError if the strategy cannot serve ``metric``.
+        """Raise a TypeError if the strategy does not support ``metric``.
 
         Parameters
         ----------
@@ -140,19 +140,19 @@ def require_levels(strategy: Strategy, metric: Metric) -> None:
 
 
 def has_one_ratio(metric: Metric, *, pos: float) -> bool:
-    """Whether costs are in the same ratio at every level, so that levels tell nothing (accuracy and its kind)."""
+    """Check whether costs have the same ratio at every level, so that levels carry no information (as for accuracy)."""
     lo, hi = metric.range(pos)
     low, high = (metric.cost_weights(lo + share * (hi - lo), pos=pos) for share in (0.25, 0.75))
     return same_costs(low, high)
 
 
 def tried_levels(trials: Sequence[Trial]) -> list[float]:
-    """Sorted levels of all trials that have one, whatever their state."""
+    """Return the sorted levels of all trials that have one, whatever their state."""
     return sorted(trial.t for trial in trials if trial.t is not None)
 
 
 def level_of_costs(metric: Metric, c_fn: float, c_fp: float, *, pos: float) -> float | None:
-    """Level of a metric at which costs have a given ratio, or ``None``."""
+    """Find the level of a metric at which costs have a given ratio; return ``None`` if there is none."""
     lo, hi = metric.range(pos)
     (a_fn, a_fp), (b_fn, b_fp) = (metric.cost_weights(t, pos=pos) for t in (lo, hi))
     # Costs are affine in t, so this difference is too, and crosses zero at most once.
@@ -164,13 +164,13 @@ def level_of_costs(metric: Metric, c_fn: float, c_fp: float, *, pos: float) -> f
 
 
 def balanced_level(metric: Metric, *, pos: float) -> float | None:
-    """Level at which the costs balance the classes, ``c_fn : c_fp = (1 - pos) : pos``; see `level_of_costs`."""
+    """Find the level where costs balance the classes, ``c_fn : c_fp = (1 - pos) : pos``; see `level_of_costs`."""
     return level_of_costs(metric, 1.0 - pos, pos, pos=pos)
 
 
 @dataclass(frozen=True)
 class FunctionStrategy(Strategy):
-    """A function of the trials that returns the next level.
+    """Strategy from a function of the trials that returns the next level.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class FunctionStrategy(Strategy):
     function: Callable[..., float | Proposal | None]
 
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
-        """What the function returns, see `Strategy.propose`."""
+        """Return the proposal of the function, see `Strategy.propose`."""
         return self.function(trials, metric=metric, pos=pos)
 
     @property
@@ -200,7 +200,7 @@ class FunctionStrategy(Strategy):
 
 @dataclass(frozen=True)
 class EqualCostsFirst(Strategy):
-    """Equal costs, then the proposals of another strategy.
+    """Strategy of equal costs first, then of the proposals of another strategy.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ class EqualCostsFirst(Strategy):
             object.__setattr__(self, "strategy", self.strategy.strategy)
 
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
-        """Equal costs where they are missing, else what the other strategy says, see `Strategy.propose`."""
+        """Propose equal costs where they are missing, else ask the other strategy, see `Strategy.propose`."""
         others = [trial for trial in trials if trial.c_fn != trial.c_fp]
         if len(others) == len(trials):
             return Proposal(None, 1.0, 1.0)
@@ -240,24 +240,24 @@ class EqualCostsFirst(Strategy):
         return proposal
 
     def with_budget(self, n_trials: int) -> Strategy:
-        """The same with one trial less for the other strategy, see `Strategy.with_budget`."""
+        """Return the strategy with one trial fewer for the other one, see `Strategy.with_budget`."""
         return replace(self, strategy=self.strategy.with_budget(max(n_trials - 1, 1)))
 
     def most_trials(self, n_trials: int) -> int:
-        """One more than the other strategy, see `Strategy.most_trials`."""
+        """Return one more than the other strategy does, see `Strategy.most_trials`."""
         return min(n_trials, 1 + self.strategy.most_trials(n_trials))
 
     def only_equal(self, *, pos: float) -> str:
-        """As the other strategy, see `Strategy.only_equal`."""
+        """Return the explanation of the other strategy, see `Strategy.only_equal`."""
         return self.strategy.only_equal(pos=pos)
 
     def check_metric(self, metric: Metric) -> None:
-        """As the other strategy, see `Strategy.check_metric`."""
+        """Check the metric by the other strategy, see `Strategy.check_metric`."""
         self.strategy.check_metric(metric)
 
     @property
     def batch_size(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride] - only read
-        """As the other strategy."""
+        """Batch size of the other strategy."""
         return self.strategy.batch_size
 
     @property
@@ -267,5 +267,5 @@ class EqualCostsFirst(Strategy):
 
 
 def _costs_at(level: object, metric: Metric, pos: float) -> Costs | None:
-    """Costs of a proposed level; ``None`` of what is none, which the study refuses."""
+    """Return the costs of a proposed level; ``None`` for an invalid level, which the study refuses."""
     return metric.cost_weights(metric.clip_level(float(level), pos=pos), pos=pos) if isinstance(level, Real) else None

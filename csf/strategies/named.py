@@ -31,7 +31,7 @@ from csf.strategies.base import (
 
 @dataclass(frozen=True)
 class Grid(Strategy):
-    """Levels in the middles of ``size`` equal parts of the range, from low to high.
+    """Strategy of levels in the middles of ``size`` equal parts of the range, from low to high.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Grid(Strategy):
             check_count(self.size, "size")
 
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
-        """First level of the grid that was not tried, see `Strategy.propose`."""
+        """Propose the first level of the grid that was not tried, see `Strategy.propose`."""
         size = 10 if self.size is None else self.size
         lo, hi = metric.range(pos)
         levels = lo + (np.arange(size) + 0.5) * (hi - lo) / size
@@ -69,11 +69,11 @@ class Grid(Strategy):
         return float(levels[np.argmax(free)]) if free.any() else None
 
     def most_trials(self, n_trials: int) -> int:
-        """One for each level, see `Strategy.most_trials`."""
+        """Count one trial for each level, see `Strategy.most_trials`."""
         return n_trials if self.size is None else min(n_trials, self.size)
 
     def with_budget(self, n_trials: int) -> Strategy:
-        """A grid of ``n_trials`` levels unless its size was given, see `Strategy.with_budget`."""
+        """Return a grid of ``n_trials`` levels unless its size was given, see `Strategy.with_budget`."""
         return self if self.size is not None else replace(self, size=n_trials)
 
 
@@ -121,7 +121,7 @@ class Ladder(Strategy):
         check_bool(self.race, "race")
 
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
-        """First ratio that was not tried, see `Strategy.propose`."""
+        """Propose the first ratio that was not tried, see `Strategy.propose`."""
         tried = [math.log(trial.c_fn / trial.c_fp) for trial in trials if trial.c_fn > 0 and trial.c_fp > 0]
         for step in _order(self.size):
             ratio = _top(pos) * step
@@ -132,39 +132,39 @@ class Ladder(Strategy):
         return None
 
     def most_trials(self, n_trials: int) -> int:
-        """One for each ratio, see `Strategy.most_trials`."""
+        """Count one trial for each ratio, see `Strategy.most_trials`."""
         return min(n_trials, self.size)
 
     def only_equal(self, *, pos: float) -> str:
-        """Its size, see `Strategy.only_equal`."""
+        """Explain it by the size, see `Strategy.only_equal`."""
         return "its only ratio is that of equal costs; strategy=Ladder(3) tries others"
 
 
 @dataclass(frozen=True)
 class OnlyEqualCosts(Ladder):
-    """Equal costs alone, and ``why`` there are no others."""
+    """Strategy of equal costs alone; ``why`` explains why there are no others."""
 
     size: int = 1
     why: str = ""
 
     def only_equal(self, *, pos: float) -> str:
-        """What it was made with, see `Strategy.only_equal`."""
+        """Return the explanation that the strategy was made with, see `Strategy.only_equal`."""
         return self.why
 
     @property
     def name(self) -> str:
-        """``"equal_costs"``."""
+        """Short name, ``"equal_costs"``."""
         return "equal_costs"
 
 
 def _top(pos: float) -> float:
-    """Logarithm of the largest ratio."""
+    """Compute the logarithm of the largest ratio."""
     balance = math.log1p(-pos) - math.log(pos)
     return math.copysign(max(abs(balance), math.log(_LEAST_TOP)), balance)
 
 
 def _order(size: int) -> list[float]:
-    """Rungs from 0 to 1: both ends, then always the one that is farthest from those before (the higher of equals)."""
+    """Order shares from 0 to 1: both ends, then always the one farthest from those before (the higher of equals)."""
     steps = [at / max(size - 1, 1) for at in range(size)]
     order = steps[:1]
     left = steps[1:]
@@ -187,18 +187,18 @@ class ImbalanceRatio(Strategy):
     """
 
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
-        """The balanced costs, once, see `Strategy.propose`."""
+        """Propose the balanced costs, once, see `Strategy.propose`."""
         if trials:
             return None
         return Proposal(balanced_level(metric, pos=pos), 1.0 - pos, pos)
 
     def most_trials(self, n_trials: int) -> int:
-        """A single one, see `Strategy.most_trials`."""
+        """Count a single trial, see `Strategy.most_trials`."""
         return 1
 
     @property
     def name(self) -> str:
-        """``"imbalance_ratio"``."""
+        """Short name, ``"imbalance_ratio"``."""
         return "imbalance_ratio"
 
 
@@ -207,7 +207,7 @@ class ImbalanceRatio(Strategy):
 
 @dataclass(frozen=True)
 class Bisection(Strategy):
-    """Halve the range of levels by the sign test of fractional programming.
+    """Strategy that halves the range of levels by the sign test of fractional programming.
 
     For an exact learner the model trained at t has a value of at least t exactly when some model has.
 
@@ -233,7 +233,7 @@ class Bisection(Strategy):
         check_number(self.tol, "tol")
 
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
-        """Middle of the interval that is left, see `Strategy.propose`."""
+        """Propose the middle of the remaining interval, see `Strategy.propose`."""
         lo, hi = metric.range(pos)
         width = hi - lo
         # Levels that count as the same one cannot be distinguished by another training, whatever the tolerance.
@@ -249,13 +249,13 @@ class Bisection(Strategy):
         return None
 
     def check_metric(self, metric: Metric) -> None:
-        """Bisection needs levels, see `Strategy.check_metric`."""
+        """Raise a TypeError for a metric without levels, see `Strategy.check_metric`."""
         require_levels(self, metric)
 
 
 @dataclass(frozen=True)
 class Dinkelbach(Strategy):
-    """Train at the best value so far; with an exact learner the value rises until it is its own level.
+    """Strategy that trains at the best value so far; with an exact learner it rises until it is its own level.
 
     Parameters
     ----------
@@ -265,8 +265,8 @@ class Dinkelbach(Strategy):
     Notes
     -----
     It starts at the level that balances the classes (the middle of the range where there is none). With an exact
-    learner it is Newton's method and takes a few trainings; with a real one it may stop early, at a level whose
-    model is no better than its level says.
+    learner it is Newton's method and takes a few trainings; with a real one it may stop early, at a level whose model
+    is no better than its level indicates.
 
     References
     ----------
@@ -285,7 +285,7 @@ class Dinkelbach(Strategy):
         check_number(self.tol, "tol")
 
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
-        """Best value seen, unless it was tried, see `Strategy.propose`."""
+        """Propose the best value so far, unless it was tried, see `Strategy.propose`."""
         values = [trial.value for trial in trials if trial.value is not None]
         tried = tried_levels(trials)
         if not values:
@@ -300,7 +300,7 @@ class Dinkelbach(Strategy):
         return any(abs(t - other) <= self.tol for other in tried)
 
     def check_metric(self, metric: Metric) -> None:
-        """The best value must be a level, see `Strategy.check_metric`."""
+        """Raise a TypeError where the best value is not a level, see `Strategy.check_metric`."""
         require_levels(self, metric)
 
 
@@ -310,7 +310,7 @@ GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 @dataclass(frozen=True)
 class GoldenSection(Strategy):
-    """Narrow down the level of the largest value, for values that rise with the level, then fall.
+    """Strategy that narrows down the level of the largest value, for values that rise with the level, then fall.
 
     With an exact learner, linear-fractional metrics and the G-mean and its kind are such functions of the level. Each
     training takes away 38 % of the levels left; all that is compared are values, so it serves every metric.
@@ -322,7 +322,7 @@ class GoldenSection(Strategy):
 
     Notes
     -----
-    Of two equal values of a linear-fractional metric the levels themselves say where the best one lies: above both
+    Of two equal values of a linear-fractional metric the levels themselves show where the best one lies: above both
     where the values are. For other metrics the one at the lower level counts as better then. A failed training counts
     as the worst. A real learner is noisy: an interval that is given up does not come back. `Cone` and `Support` are
     safer then.
@@ -345,7 +345,7 @@ class GoldenSection(Strategy):
         check_number(self.tol, "tol")
 
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | None:
-        """The inner level of the interval left that was not tried, see `Strategy.propose`."""
+        """Propose the inner level of the remaining interval that was not tried, see `Strategy.propose`."""
         lo, hi = metric.range(pos)
         width, tells = hi - lo, isinstance(metric, LinearFractional)
         while hi - lo > max(self.tol, 4.0 * SAME) * width:
@@ -363,7 +363,7 @@ class GoldenSection(Strategy):
 
     @property
     def name(self) -> str:
-        """``"golden_section"``."""
+        """Short name, ``"golden_section"``."""
         return "golden_section"
 
 
@@ -371,7 +371,7 @@ class GoldenSection(Strategy):
 
 
 def corner_promise(trials: Sequence[Trial], edges: Array, metric: Metric, pos: float) -> Array:
-    """Metric value at the profile where the support lines of each interval's two ends meet."""
+    """Compute the metric at the profile where the support lines of each interval's two ends meet."""
     chain = SupportLineBound(trials, metric, pos=pos).chain_
     # The cheapest corner of the chain for costs between two levels is where their lines meet.
     corners = _cheapest(chain, 0.5 * (edges[:-1] + edges[1:]), metric, pos)
@@ -386,13 +386,13 @@ def corner_promise(trials: Sequence[Trial], edges: Array, metric: Metric, pos: f
 
 
 def _cheapest(points: Array, levels: Array, metric: Metric, pos: float) -> Array:
-    """For each level, the point with the smallest error weighted by its costs."""
+    """Find the point with the smallest weighted error at the costs of each level."""
     costs = np.array([metric.cost_weights(t, pos=pos) for t in levels]).reshape(-1, 2)
     return points[(costs @ points.T).argmin(axis=1)]
 
 
 def _allowed_promise(promise: Array, corners: Array, touched: Array, metric: Metric, pos: float) -> Array:
-    """Promise under a constraint: from a corner, possible profiles reach to the known ones at both ends."""
+    """Limit the promise by a constraint: possible profiles reach from a corner to the known ones at both ends."""
     planes = [part.half_plane(pos=pos) for part in metric.constraint.parts]
     excess, beyond = (np.max([at @ normal - rhs for normal, rhs in planes], axis=0) for at in (corners, touched))
     violation = metric.constraint.violation(corners[:, 0], corners[:, 1], pos=pos)
@@ -454,7 +454,7 @@ class Cone(Strategy):
         check_eps(self.eps)
 
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | None:
-        """Midpoint of the tried levels around the most promising one, see `Strategy.propose`."""
+        """Propose the midpoint of the tried levels around the most promising one, see `Strategy.propose`."""
         trials = [trial for trial in trials if trial.t is not None]
         lo, hi = metric.range(pos)
         tried = np.array(sorted(set(tried_levels(trials))), dtype=float)
@@ -478,7 +478,7 @@ class Cone(Strategy):
     def _highest_interval(
         self, trials: Sequence[Trial], edges: Array, metric: LinearFractional, pos: float, is_open: BoolArray
     ) -> int:
-        """Index of the interval around the middle of the widest range of levels with the highest envelope."""
+        """Find the interval around the middle of the widest range of levels with the highest envelope."""
         lo, tried, hi = edges[0], edges[1:-1], edges[-1]
         cones = ConeBound(trials, metric, pos=pos, eps=self.eps).cones
         pending = [(trial.number, trial.t) for trial in trials if trial.state == "pending" and trial.t is not None]
@@ -499,7 +499,7 @@ class Cone(Strategy):
 
 
 def _with_pending(cones: UnreachableCone, t: float, metric: LinearFractional, pos: float) -> UnreachableCone:
-    """Cones and a provisional one at level t: as high as the envelope there, with slopes of a profile so good."""
+    """Add a provisional cone at level t: as high as the envelope there, with slopes of a profile of that value."""
     lo, hi = metric.range(pos)
     height = cones.value + np.where(t < cones.t, cones.slope_left, cones.slope_right) * np.abs(t - cones.t)
     value = float(np.clip(height.min(initial=hi), lo, hi))
@@ -518,7 +518,7 @@ def _with_pending(cones: UnreachableCone, t: float, metric: LinearFractional, po
 
 
 def _join(ranges: list[list[float]]) -> list[list[float]]:
-    """Ranges that touch, joined."""
+    """Join ranges that touch."""
     joined = []
     for start, end in ranges:
         if joined and start <= joined[-1][1]:
@@ -530,7 +530,7 @@ def _join(ranges: list[list[float]]) -> list[list[float]]:
 
 @dataclass(frozen=True)
 class Support(Strategy):
-    """Alternate between the level of the best value and the largest unexplored gap.
+    """Strategy that alternates between the level of the best value and the largest unexplored gap.
 
     An exploiting trial aims at the best value attained so far (Dinkelbach's point; for metrics without levels at the
     gap whose support lines promise most), unless a trial is already there. An exploring trial halves the largest gap
@@ -580,7 +580,7 @@ class Support(Strategy):
         return None if share is None else float(lo + share * (hi - lo))
 
     def _exploit(self, trials: Sequence[Trial], tried: Array, metric: Metric, pos: float) -> float | None:
-        """Share of the range at the best value, or ``None`` where a trial is near already."""
+        """Return the share of the range at the best value, or ``None`` where a trial is near already."""
         attained = [trial.attained for trial in trials if trial.attained is not None]
         if not attained:
             return None
@@ -596,7 +596,7 @@ class Support(Strategy):
         return None if near.any() else share
 
     def _explore(self, tried: Array) -> float | None:
-        """Share of the range in the middle of the largest gap, the lower one of equal gaps."""
+        """Return the share of the range in the middle of the largest gap, the lower one of equal gaps."""
         edges = _logit(np.unique(np.concatenate([[self.reach], tried, [1.0 - self.reach]])))
         if not tried.size:
             return 0.5
@@ -620,7 +620,7 @@ class Support(Strategy):
         return bool(before) and best[-1] - max(before) < self.tol
 
     def _exploring_since(self, trials: Sequence[Trial], tried: Array, metric: Metric, pos: float) -> int:
-        """Place of the first of the last ``patience`` complete exploring trials; 0 where there are fewer."""
+        """Find the first of the last ``patience`` complete exploring trials; 0 where there are fewer."""
         left = self.patience
         for i in range(len(trials) - 1, -1, -1):
             # a trial explored unless what came before it asks for its level to exploit

@@ -1,4 +1,4 @@
-"""What learners of structural losses share: rows, averaged weights, samples of a stream, thresholds."""
+"""Common parts of learners of structural losses: rows, averaged weights, samples of a stream, thresholds."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ class Rows:
         return self.at.shape[0]
 
     def take(self, places: IntArray | slice) -> Rows:
-        """Some of these rows: an array of places or a slice."""
+        """Select some of these rows by an array of places or a slice."""
         return Rows(self.X, self.parts, self.at[places])
 
     def copy(self) -> Rows:
-        """The same rows in memory of their own."""
+        """Copy the rows to memory of their own."""
         return rows_of(self.X[self.at])
 
     def scores(self, w: Array, x_scale: float, constant: float) -> FloatArray:
-        """Products of scaled rows with ``w``, whose last entry belongs to a constant feature where it is positive."""
+        """Compute the products of scaled rows with ``w``; its last entry is for a positive constant feature."""
         out = np.empty(len(self))
         _scores(self.parts, self.at, w, x_scale, constant, out)
         return out
 
     def add(self, slopes: Array, x_scale: float, constant: float, out: Array) -> float:
-        """Add the sum of scaled rows, each times its slope, to ``out``; returns what its squared length gains."""
+        """Add the sum of scaled rows, each times its slope, to ``out``. Return the gain of its squared length."""
         return _add(self.parts, self.at, slopes, x_scale, constant, out)
 
 
 def rows_of(X: Samples) -> Rows:
-    """All rows of an array or a CSR matrix."""
+    """Return all rows of an array or a CSR matrix."""
     return Rows(X, parts(X), np.arange(X.shape[0]))
 
 
 def stack_rows(pieces: Sequence[Rows]) -> Rows:
-    """Copy of the rows of all pieces; sparse if one of them is."""
+    """Copy the rows of all pieces into one piece; sparse if one of them is."""
     return rows_of(stacked([piece.X[piece.at] for piece in pieces]))
 
 
@@ -138,32 +138,32 @@ class AveragedWeights:
         self._gradient = np.zeros(n_weights)  # of the step that is being made, else 0
 
     def scores(self, rows: Rows, x_scale: float, constant: float) -> FloatArray:
-        """Scores of rows by the last weights."""
+        """Compute the scores of rows by the last weights."""
         return self.scalars[A] * rows.scores(self.v, x_scale, constant)
 
     def add(self, rows: Rows, slopes: Array, x_scale: float, constant: float) -> float:
-        """Add the sum of scaled rows, each times its slope, to the gradient; returns what its squared length gains."""
+        """Add the sum of scaled rows, each times its slope, to the gradient. Return its gain of squared length."""
         return rows.add(slopes, x_scale, constant, self._gradient)
 
     def step(self, moved: Sequence[tuple[Rows, Array]], eta: float, radius: float) -> None:
-        """Go down the gradient, whose rows and slopes are ``moved``; shorten to the radius; add to the average."""
+        """Descend the gradient, of rows and slopes in ``moved``; shorten to the radius; add to the average."""
         for rows, slopes in moved:
             _move_along(rows.parts, rows.at, slopes, self._gradient, eta, self.v, self.u, self.scalars)
         self.n_steps += 1
         _end_step(self.v, self.u, self.scalars, radius, float(self.n_steps) ** self._power)
 
     def last(self) -> Array:
-        """Weights of the last step."""
+        """Return the weights of the last step."""
         return self.scalars[A] * self.v
 
     def average(self) -> Array:
-        """Average of the weights after each step."""
+        """Compute the average of the weights after each step."""
         return (self.scalars[S] * self.v - self.u) / max(self.scalars[PARTS], 1.0)
 
 
 @njit(cache=True, nogil=True)
 def _move(j, gradient, eta, v, u, s):
-    """Move one weight and forget its gradient."""
+    """Move one weight and reset its gradient."""
     amount = -eta * gradient[j]
     change = amount / s[A]
     s[SQUARED_NORM] += amount * (2.0 * s[A] * v[j] + amount)
@@ -212,7 +212,7 @@ def _end_step(v, u, s, radius, part):
 
 
 class Reservoir:
-    """Each row that was added is kept with the same probability."""
+    """Random sample of a stream: each row that was added is kept with the same probability."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -248,7 +248,7 @@ def check_tuning(loss: StructuralLoss, tune_threshold: Any) -> None:
 
 
 def choose_threshold(loss: StructuralLoss, scores: ClassScores) -> float:
-    """Threshold of scores: the share of positives for a loss that only ranks, else the best for its metric."""
+    """Choose the threshold of scores: the share of positives for a loss that only ranks, else the metric's best."""
     score = np.concatenate([scores.pos, scores.neg])
     share = np.repeat([scores.share_pos, scores.share_neg], [scores.pos.shape[0], scores.neg.shape[0]])
     if not loss.ranking:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Plane(NamedTuple):
-    """Tangent plane: ``offset + gradient @ w`` is ``value`` at the weights asked for, below the loss at others."""
+    """Tangent plane: ``offset + gradient @ w`` is ``value`` at the given weights, below the loss at others."""
 
     value: float
     offset: float
@@ -59,16 +59,16 @@ class StructuralProblem:
         self.x_scale = x_scale
 
     def scores(self, w: Array) -> ClassScores:
-        """Scores of the rows, by class."""
+        """Compute the scores of the rows, by class."""
         score = self._rows.scores(w, self.x_scale, self._constant)
         return ClassScores.equal(score[: self.n_pos], score[self.n_pos :])
 
     def value(self, w: Array) -> float:
-        """Loss at some weights."""
+        """Compute the loss at some weights."""
         return self._tangent_of(self.scores(w)).value
 
     def plane(self, w: Array) -> Plane:
-        """Tangent plane at some weights."""
+        """Compute the tangent plane at some weights."""
         tangent = self._tangent_of(self.scores(w))
         gradient = np.zeros(self.n_weights)
         self._rows.add(tangent.slope, self.x_scale, self._constant, gradient)
@@ -76,7 +76,7 @@ class StructuralProblem:
 
 
 def longest_scale(X: Samples) -> float:
-    """Largest power of two that makes no row of ``X`` longer than 1 (1 if all are 0)."""
+    """Return the largest power of two that makes no row of ``X`` longer than 1 (1 if all are 0)."""
     longest = float(lengths(X).max(initial=0.0))
     return 1.0 / power_of_two_above(longest) if longest > 0.0 else 1.0
 
@@ -198,7 +198,7 @@ class Bounds(NamedTuple):
 
 
 class CuttingPlaneSolver:
-    r"""Minimise :math:`\frac12 \|w\|^2 + C \ell(w)` for one loss and any C; planes are kept from one C to the next."""
+    r"""Minimiser of :math:`\frac12 \|w\|^2 + C \ell(w)` for one loss and any C; planes are kept between them."""
 
     def __init__(self, problem: StructuralProblem, *, drop_after: int = 50) -> None:
         self._problem = problem
@@ -234,7 +234,7 @@ class CuttingPlaneSolver:
             w, lower = self._model_minimum(C, _INNER * tol)
 
     def _model_minimum(self, C: float, tol: float) -> tuple[Array, float]:
-        """Minimum of the model: weights, and the value, which is a lower bound."""
+        """Minimise the model. Return the weights, and the value, which is a lower bound."""
         size = self._size
         alpha, gram, offsets = C * self._alpha[:size], self._gram[:size, :size], self._offsets[:size]
         solve_simplex_qp(np.ascontiguousarray(gram), offsets, C, alpha, tol)
@@ -266,7 +266,7 @@ class CuttingPlaneSolver:
 
 
 def warn_of_weak_results(steps: list[Bounds], at_zero: float, C: float, *, eps: float, advice: tuple[str, ...]) -> None:
-    """Warn where the solver was stopped early, or where zero weights are as good as what it found."""
+    """Warn where the solver was stopped early, or where zero weights are as good as its result."""
     objective, bound, _ = steps[-1]
     gap = (objective - bound) / max(1.0, C)
     if gap > eps:
@@ -306,7 +306,7 @@ class BatchLearner(LinearClassifier):
     _sample_checks = NUMBERS
 
     def fit(self, X: Samples, y: ArrayLike) -> Self:
-        """Train.
+        """Train the classifier.
 
         Parameters
         ----------
@@ -346,10 +346,10 @@ class BatchLearner(LinearClassifier):
 
     @abstractmethod
     def _solve(self, problem: StructuralProblem) -> tuple[Array, Array]:
-        """Best and last weights."""
+        """Compute the best and the last weights."""
 
     def _check_data(self, X: Samples, y: Any) -> tuple[Samples, BoolArray]:
-        """Checked samples, and which are positive; sets ``classes_`` and ``pos_label_``."""
+        """Check the samples and find the positives; set ``classes_`` and ``pos_label_``."""
         warn_of_order(X=X, y=y)
         X, y = validate_data(self, X, y, **NUMBERS)
         self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
@@ -362,7 +362,7 @@ class BatchLearner(LinearClassifier):
         self._check_parameters()
 
     def _watch(self, objective: float, best: Array, last: Array) -> None:
-        """Called after each iteration; does nothing but serve those who measure."""
+        """Do nothing after an iteration; measurements override this."""
 
 
 # ---------------------------------------------------------------- CuttingPlane
@@ -416,7 +416,7 @@ class CuttingPlane(BatchLearner):
     gap_ : float
         ``objective_ - bound_``, divided by the larger of 1 and ``C``.
     n_iter_ : int
-        Tangent planes asked for.
+        Number of tangent planes computed.
     n_updates_ : int
         The same number, named as in the stochastic learners.
     n_seen_ : int
@@ -624,7 +624,7 @@ class ProjectedSubgradient(BatchLearner):
     def _descend(
         self, problem: StructuralProblem, eta: float, losses: list[float], best: tuple[float, Array]
     ) -> tuple[tuple[float, Array], Array]:
-        """Steps from zero weights until the loss no longer falls. Return the best loss and weights, and the last."""
+        """Descend from zero weights until the loss no longer falls. Return the best loss and weights, and the last."""
         w, fallen, last_fall, t = np.zeros(problem.n_weights), losses[0], 0, 0
         plane = problem.plane(w)
         while len(losses) <= self.max_iter and t - last_fall < self.patience and np.any(plane.gradient):

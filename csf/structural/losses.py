@@ -51,7 +51,7 @@ def share_top(score, count, last, out) -> None:
 
 @njit(cache=True, nogil=True)
 def _choose(score, ordered, count, out):
-    """`share_top` for a whole number; ``ordered`` holds at least that many of the largest scores."""
+    """Apply `share_top` for a whole number; ``ordered`` holds at least that many of the largest scores."""
     if count == 0:
         out[:] = 0.0
     elif count == score.shape[0]:
@@ -62,7 +62,7 @@ def _choose(score, ordered, count, out):
 
 @njit(cache=True, nogil=True)
 def _slopes(pos, neg, ordered_pos, ordered_neg, n_pos, n_neg, kappa_pos, kappa_neg, slope):
-    """Slopes of the labelling with the best ``n_pos`` positives and ``n_neg`` negatives; returns the linear part."""
+    """Write the slopes of labelling the best ``n_pos`` positives and ``n_neg`` negatives. Return the linear part."""
     of_pos, of_neg = slope[: pos.shape[0]], slope[pos.shape[0] :]
     _choose(pos, ordered_pos, n_pos, of_pos)
     _choose(neg, ordered_neg, n_neg, of_neg)
@@ -79,7 +79,7 @@ def _slopes(pos, neg, ordered_pos, ordered_neg, n_pos, n_neg, kappa_pos, kappa_n
 
 @njit(cache=True, nogil=True)
 def _sums(ordered):
-    """Sums of the 0, 1, 2, ... largest."""
+    """Compute the sums of the 0, 1, 2, ... largest."""
     n = ordered.shape[0]
     sums = np.empty(n + 1)
     sums[0] = 0.0
@@ -92,7 +92,7 @@ def _sums(ordered):
 def fbeta_tangent(
     pos, neg, ordered_pos, ordered_neg, share_pos, share_neg, kappa_pos, kappa_neg, b2, slope
 ) -> tuple[float, float]:
-    """Worst labelling for F-beta; returns its loss and the linear part.
+    """Find the worst labelling for F-beta. Return its loss and the linear part.
 
     Scores come times twice their kappa. ``ordered_neg`` may lack negatives that cannot be in the labelling. For a
     fixed number of positives the objective is concave in that of negatives, so that halving finds the best.
@@ -123,7 +123,7 @@ def fbeta_tangent(
 def precision_tangent(
     pos, neg, ordered_pos, ordered_neg, share_pos, share_neg, kappa_pos, kappa_neg, top, slope
 ) -> tuple[float, float]:
-    """Worst selection of a share ``top`` of the data; returns its loss and the linear part.
+    """Find the worst selection of a share ``top`` of the data. Return its loss and the linear part.
 
     Scores come times twice their kappa. ``ordered_neg`` holds as many as can be selected.
     """
@@ -146,7 +146,7 @@ def precision_tangent(
 
 @njit(cache=True, nogil=True)
 def top_precision_tangent(pos, neg, ordered_pos, ordered_neg, size, kappa, slope) -> tuple[float, float]:
-    """Worst selection of ``size`` samples against the mean of positives left out; returns its loss and linear part.
+    """Find the worst ``size`` samples against the mean of positives left out. Return its loss and the linear part.
 
     Scores come times twice kappa.
     """
@@ -181,7 +181,7 @@ def top_precision_tangent(pos, neg, ordered_pos, ordered_neg, size, kappa, slope
 
 @njit(cache=True, nogil=True)
 def pair_hinges(pos, top, share, slope) -> tuple[float, float]:
-    """Sum over pairs of ``max(0, 1 - pos + neg)``, times the share of the negative.
+    """Sum ``max(0, 1 - pos + neg)`` over pairs, times the share of the negative.
 
     Positives rise, and so do the negatives ``top``. Writes the slopes, those of positives first, both in the order
     given, and returns the sum and the weight of all pairs with a loss.
@@ -206,7 +206,7 @@ def pair_hinges(pos, top, share, slope) -> tuple[float, float]:
 
 @njit(cache=True, nogil=True)
 def table_tangent(table, pos, neg, ordered_pos, ordered_neg, kappa_pos, kappa_neg, slope) -> tuple[float, float]:
-    """Worst labelling for a table of losses by counts; returns its loss and the linear part.
+    """Find the worst labelling for a table of losses by counts. Return its loss and the linear part.
 
     Scores come times twice their kappa.
     """
@@ -247,7 +247,7 @@ AREAS = ("count", "fraction")
 def partial_auc_score(
     y_true: ArrayLike, y_score: ArrayLike, *, beta: float = 0.1, mode: str = "count", pos_label: Label = None
 ) -> float:
-    r"""Partial area under the ROC curve for false positive rates in [0, beta], divided by beta.
+    r"""Compute the partial area under the ROC curve for false positive rates in [0, beta], divided by beta.
 
     The share of right orders among pairs of a positive with one of the negatives of largest score; equal scores
     count one half.
@@ -309,7 +309,7 @@ def partial_auc_score(
 def precision_at_k_score(
     y_true: ArrayLike, y_score: ArrayLike, *, k: float | None = None, pos_label: Label = None
 ) -> float:
-    """Share of positives among the samples with the largest scores.
+    """Compute the share of positives among the samples with the largest scores.
 
     By default as many are taken as there are positives: the precision-recall break-even point (PRBEP).
 
@@ -351,7 +351,7 @@ def precision_at_k_score(
 
 
 def _checked(y_true, y_score, pos_label):
-    """Boolean target and scores."""
+    """Check the input. Return the boolean target and the scores."""
     _, is_pos, _ = check_binary_target(y_true, pos_label)
     return is_pos, check_scores(y_score, is_pos.shape[0], y_true=y_true)
 
@@ -383,13 +383,13 @@ class ClassScores(NamedTuple):
 
     @classmethod
     def equal(cls, pos: Array, neg: Array) -> ClassScores:
-        """All samples stand for the same share."""
+        """Give all samples the same share."""
         share = 1.0 / (pos.shape[0] + neg.shape[0])
         return cls(pos, neg, share, share)
 
 
 class StructuralLoss(ABC):
-    r"""A convex upper bound of 1 - performance, for performances that cannot be summed over samples.
+    r"""Convex upper bound of 1 - performance, for performances that cannot be summed over samples.
 
     Subclasses write `class_tangent`, and have a ``metric`` or write `performance`. Learners need nothing else.
 
@@ -426,7 +426,7 @@ class StructuralLoss(ABC):
 
     @abstractmethod
     def class_tangent(self, scores: ClassScores) -> Tangent:
-        """Value and subgradient at checked scores.
+        """Compute the value and a subgradient at checked scores.
 
         Parameters
         ----------
@@ -440,7 +440,7 @@ class StructuralLoss(ABC):
         """
 
     def performance(self, score: Array, is_pos: BoolArray) -> float:
-        """Performance that the loss is a surrogate of: the metric of the labels ``score > 0``, unless overridden.
+        """Compute the performance behind the loss: the metric of the labels ``score > 0``, unless overridden.
 
         Parameters
         ----------
@@ -460,7 +460,7 @@ class StructuralLoss(ABC):
         return float(metric.value(fn, fp, pos=np.count_nonzero(is_pos) / n))
 
     def total(self, n_pos: int, n_neg: int) -> tuple[StructuralLoss, float]:
-        """The loss as a sum over samples, which grows with their number: what `FTRL` lowers.
+        """Return the loss as a sum over samples, which grows with their number and which `FTRL` minimises.
 
         Parameters
         ----------
@@ -480,7 +480,7 @@ class StructuralLoss(ABC):
         """Raise or warn where parameters promise less than a learner needs; it is called once before learning."""
 
     def tangent(self, score: ArrayLike, is_pos: ArrayLike) -> Tangent:
-        """Value and subgradient at any scores.
+        """Compute the value and a subgradient at any scores.
 
         Parameters
         ----------
@@ -507,7 +507,7 @@ class StructuralLoss(ABC):
         return Tangent(float(value), float(offset), slope)
 
     def value(self, score: ArrayLike, is_pos: ArrayLike) -> float:
-        """Loss at any scores.
+        """Compute the loss at any scores.
 
         Parameters
         ----------
@@ -530,13 +530,13 @@ class Labelled(StructuralLoss):
     kappa: float | None
 
     def total(self, n_pos: int, n_neg: int) -> tuple[StructuralLoss, float]:
-        """Factors of samples in the sum are 1 (``kappa`` times the samples), see `StructuralLoss.total`."""
+        """Return the sum, in which samples have a factor of 1 (``kappa`` times them), see `StructuralLoss.total`."""
         factor = self._count(n_pos, n_neg)
         unit = 1.0 if self.kappa is None else self.kappa * (n_pos + n_neg)
         return replace(cast(Any, self), kappa=unit / factor), factor
 
     def _count(self, n_pos: int, n_neg: int) -> float:
-        """What a loss of 1 counts."""
+        """Return the count that a loss of 1 stands for."""
         return float(n_pos + n_neg)
 
     def _check_kappa(self) -> None:
@@ -544,7 +544,7 @@ class Labelled(StructuralLoss):
             check_moderate(self.kappa, "kappa")
 
     def _kappas(self, scores: ClassScores) -> tuple[float, float]:
-        """Factors of the linear part for one positive and one negative."""
+        """Compute the factors of the linear part for one positive and one negative."""
         if self.kappa is None:
             return scores.share_pos, scores.share_neg
         n_samples = scores.pos.shape[0] + scores.neg.shape[0]
@@ -552,7 +552,7 @@ class Labelled(StructuralLoss):
 
 
 def largest(score: Array, count: int) -> Array:
-    """The ``count`` largest scores, or all if they are fewer, rising."""
+    """Return the ``count`` largest scores, or all if they are fewer, in rising order."""
     n = score.shape[0]
     if count < n:
         score = np.partition(score, n - count)[n - count :]
@@ -560,7 +560,7 @@ def largest(score: Array, count: int) -> Array:
 
 
 def whole_count(share: float, n_samples: float) -> int:
-    """Least whole number that is not below ``share * n_samples``, but for rounding."""
+    """Return the least whole number that is not below ``share * n_samples``, but for rounding."""
     return math.ceil(share * n_samples * (1.0 - 1e-12))
 
 
@@ -624,11 +624,11 @@ class FBetaLoss(Labelled):
 
     @property
     def metric(self) -> FBeta:
-        """F-beta."""
+        """F-beta, the metric that the loss bounds."""
         return FBeta(self.beta)
 
     def class_tangent(self, scores: ClassScores) -> Tangent:
-        """Value and subgradient, see `StructuralLoss.class_tangent`."""
+        """Compute the value and a subgradient, see `StructuralLoss.class_tangent`."""
         kappas = self._kappas(scores)
         b2 = float(self.beta) ** 2
         pos, neg = 2.0 * kappas[0] * scores.pos, 2.0 * kappas[1] * scores.neg
@@ -699,7 +699,7 @@ class PartialAUC(StructuralLoss):
         check_choice(self.mode, "mode", AREAS)
 
     def class_tangent(self, scores: ClassScores) -> Tangent:
-        """Value and subgradient, see `StructuralLoss.class_tangent`."""
+        """Compute the value and a subgradient, see `StructuralLoss.class_tangent`."""
         n_pos, n_neg = scores.pos.shape[0], scores.neg.shape[0]
         count = whole_count(self.beta, n_neg) if self.mode == "count" else self.beta * n_neg
         share = np.ones(n_neg)
@@ -717,12 +717,12 @@ class PartialAUC(StructuralLoss):
         return Tangent(loss / (n_pos * count), active / (n_pos * count), slope)
 
     def total(self, n_pos: int, n_neg: int) -> tuple[StructuralLoss, float]:
-        """Sum over pairs, see `StructuralLoss.total`."""
+        """Return the sum over pairs, see `StructuralLoss.total`."""
         count = whole_count(self.beta, n_neg) if self.mode == "count" else self.beta * n_neg
         return self, float(n_pos * count)
 
     def performance(self, score: Array, is_pos: BoolArray) -> float:
-        """Partial AUC, divided by ``beta``, see `StructuralLoss.performance`."""
+        """Compute the partial AUC, divided by ``beta``, see `StructuralLoss.performance`."""
         return partial_auc_score(is_pos, score, beta=self.beta, mode=self.mode, pos_label=True)
 
 
@@ -796,11 +796,11 @@ class PrecisionAtK(Labelled):
             )
 
     def _count(self, n_pos: int, n_neg: int) -> float:
-        """Samples selected: the sum counts those that are negative."""
+        """Return the number of samples selected: the sum counts those that are negative."""
         return float(n_pos if self.k is None else whole_count(self.k, n_pos + n_neg))
 
     def class_tangent(self, scores: ClassScores) -> Tangent:
-        """Value and subgradient, see `StructuralLoss.class_tangent`."""
+        """Compute the value and a subgradient, see `StructuralLoss.class_tangent`."""
         kappas = self._kappas(scores)
         top = self._top(scores)
         pos, neg = 2.0 * kappas[0] * scores.pos, 2.0 * kappas[1] * scores.neg
@@ -812,7 +812,7 @@ class PrecisionAtK(Labelled):
         return Tangent(delta + linear, delta, slope)
 
     def _top(self, scores: ClassScores) -> float:
-        """Share of the data to select."""
+        """Return the share of the data to select."""
         n_pos, n_neg = scores.pos.shape[0], scores.neg.shape[0]
         if self.k is None:
             return n_pos * scores.share_pos
@@ -821,7 +821,7 @@ class PrecisionAtK(Labelled):
         return unit * whole_count(self.k, total / unit)
 
     def performance(self, score: Array, is_pos: BoolArray) -> float:
-        """Precision among the top k, see `StructuralLoss.performance`."""
+        """Compute the precision among the top k, see `StructuralLoss.performance`."""
         return precision_at_k_score(is_pos, score, k=self.k, pos_label=True)
 
 
@@ -834,7 +834,7 @@ _MOST_CELLS = 10_000_000
 
 @lru_cache(maxsize=1)
 def _losses(metric: Metric, n_pos: int, n_neg: int, share_pos: float, share_neg: float) -> Array:
-    """1 - metric for ``a`` positives (rows) and ``b`` negatives (columns) labelled positive."""
+    """Compute 1 - metric for ``a`` positives (rows) and ``b`` negatives (columns) labelled positive."""
     fn = np.minimum(share_pos * np.arange(n_pos, -1, -1.0), share_pos * n_pos)[:, None]
     fp = (share_neg * np.arange(n_neg + 1.0))[None, :]
     pos = share_pos * n_pos
@@ -883,7 +883,7 @@ class TableLoss(Labelled):
         self._check_kappa()
 
     def class_tangent(self, scores: ClassScores) -> Tangent:
-        """Value and subgradient, see `StructuralLoss.class_tangent`."""
+        """Compute the value and a subgradient, see `StructuralLoss.class_tangent`."""
         n_pos, n_neg = scores.pos.shape[0], scores.neg.shape[0]
         if n_pos * n_neg > _MOST_CELLS:
             raise ValueError(
@@ -952,7 +952,7 @@ class TopPrecision(Labelled):
         self._check_kappa()
 
     def class_tangent(self, scores: ClassScores) -> Tangent:
-        """Value and subgradient, see `StructuralLoss.class_tangent`."""
+        """Compute the value and a subgradient, see `StructuralLoss.class_tangent`."""
         n_pos, n_neg = scores.pos.shape[0], scores.neg.shape[0]
         kappa = 1.0 / (n_pos + n_neg) if self.kappa is None else self.kappa
         size = min(whole_count(self.k, n_pos + n_neg), n_pos)
@@ -962,11 +962,11 @@ class TopPrecision(Labelled):
         return Tangent(delta + linear, delta, slope)
 
     def _count(self, n_pos: int, n_neg: int) -> float:
-        """Samples selected: the sum counts those that are negative."""
+        """Return the number of samples selected: the sum counts those that are negative."""
         return float(min(whole_count(self.k, n_pos + n_neg), n_pos))
 
     def performance(self, score: Array, is_pos: BoolArray) -> float:
-        """Precision among the top k, see `StructuralLoss.performance`."""
+        """Compute the precision among the top k, see `StructuralLoss.performance`."""
         return precision_at_k_score(is_pos, score, k=self.k, pos_label=True)
 
 
@@ -979,7 +979,7 @@ _FBETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)")
 
 
 def get_loss(loss: str | StructuralLoss) -> StructuralLoss:
-    """Loss object of a name, or the object itself.
+    """Return the loss of a name, or the object itself.
 
     Parameters
     ----------

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 class StructuralOnlineClassifier(LinearOnlineClassifier):
     """Base of streaming learners with the parameters ``loss``, ``radius`` and ``tune_threshold``.
 
-    Subclasses write ``_choose_threshold()``, the threshold of positive scores, and set ``self._threshold`` to
-    ``None`` where it has to be chosen again; ``self._chooses`` says whether it is chosen at all.
+    Subclasses write ``_choose_threshold()``, the threshold of positive scores, and set ``self._threshold`` to ``None``
+    where it has to be chosen again; ``self._chooses`` is True where it is chosen at all.
     """
 
     loss: str | StructuralLoss
@@ -59,7 +59,7 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
 
     @property
     def threshold_(self) -> float:
-        """Threshold of the scores of positives: 0, tuned, or for ranking losses the one that finds their share."""
+        """Threshold of the scores of positives: 0, tuned, or for ranking losses the one that predicts their share."""
         check_is_fitted(self)
         if self._threshold is None:
             self._threshold = self._choose_threshold()
@@ -67,12 +67,12 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
 
     @property
     def _cut(self) -> float | None:
-        """Least score of a prediction of the positive class."""
+        """Smallest score predicted positive."""
         return self.threshold_ if self._chooses else LinearOnlineClassifier._cut
 
     @abstractmethod
     def _choose_threshold(self) -> float:
-        """Threshold, where it is chosen."""
+        """Choose the threshold, where it is not 0."""
 
     def _check_parameters(self) -> None:
         check_tuning(get_loss(self.loss), self.tune_threshold)
@@ -126,7 +126,7 @@ class MiniBatchLearner(StructuralOnlineClassifier):
 
     @property
     def n_updates_(self) -> int:
-        """Steps made: one for each buffer that was used."""
+        """Number of steps: one for each buffer that was used."""
         check_is_fitted(self)
         return self._w.n_steps
 
@@ -164,14 +164,14 @@ class MiniBatchLearner(StructuralOnlineClassifier):
 
     @abstractmethod
     def _buffered(self, rows: Rows, sign: FloatArray) -> BoolArray:
-        """Boolean array: which rows of a training set go through buffers."""
+        """Mark the rows of a training set that go through buffers."""
 
     @abstractmethod
     def _use(self, rows: Rows, sign: FloatArray) -> None:
         """Learn from a buffer."""
 
     def _learn_passes(self, rows: Rows, sign: FloatArray) -> None:
-        """Buffers of a training set, pass after pass; what is left of a pass begins the next."""
+        """Learn the buffers of a training set, pass after pass; what is left of a pass begins the next."""
         buffered, n_rows = self._buffered(rows, sign), sign.size
         rest = (np.empty(0, dtype=np.int64),) * 2
         for number in range(self.passes):
@@ -197,7 +197,7 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         self._record(n_seen)
 
     def _record(self, n_seen: int) -> None:
-        """Entries of the history that are due up to some number of rows, with the numbers as they are."""
+        """Record the history that is due up to some number of rows, with the numbers as they are."""
         due = 1 << len(self._records)
         while due <= n_seen:
             self._records.append({"n_seen": due, **self._numbers()})
@@ -237,7 +237,7 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         return self._w.average(), self._w.last()
 
     def _descend(self, parts: Sequence[Part], shares: tuple[float, float] | None = None) -> bool:
-        """One step. ``parts`` are pairs of rows and signs; ``shares`` are those of one positive and one negative.
+        """Make one step from pairs of rows and signs; ``shares`` are those of one positive and one negative.
 
         Returns whether there was one: without one of the classes there is none.
         """
@@ -258,13 +258,13 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         return True
 
     def _step_size(self) -> float:
-        """Factor of the next subgradient."""
+        """Return the factor of the next subgradient."""
         if self.eta is not None:
             return self.eta / math.sqrt(self._w.n_steps + 1)
         return LONGEST_STEP * self.radius / math.sqrt(self._squares) if self._squares > 0.0 else 0.0
 
     def _choose_threshold(self) -> float:
-        """Threshold on the last buffer; nothing is positive before the first."""
+        """Choose the threshold on the last buffer; predict nothing positive before the first."""
         if self._buffer is None:
             return math.inf
         parts, shares = self._buffer
@@ -275,7 +275,7 @@ class MiniBatchLearner(StructuralOnlineClassifier):
     def _split(
         self, parts: Sequence[Part], scores_of: Callable[..., FloatArray], shares: tuple[float, float] | None
     ) -> tuple[ClassScores, IntArray]:
-        """Scores by class, and the place of each row in them."""
+        """Compute the scores by class, and the place of each row in them."""
         constant = self._constant()
         score = [scores_of(rows, self.x_scale_, constant) for rows, _ in parts]
         sign = [sign for _, sign in parts]
@@ -512,7 +512,7 @@ class TwoPassMiniBatch(MiniBatchLearner):
     reweight: bool = True
 
     def collect(self, X: Samples, y: ArrayLike, classes: ArrayLike | None = None) -> TwoPassMiniBatch:
-        """First pass over a stream: sample both classes and count them; nothing is learnt yet.
+        """Sample both classes in a first pass over a stream, and count them; nothing is learnt yet.
 
         Parameters
         ----------
@@ -569,13 +569,13 @@ class TwoPassMiniBatch(MiniBatchLearner):
             self._learn_all(rows, y)
 
     def _learn_common(self, rows: Rows, y: FloatArray) -> None:
-        """Steps of rows of the common class; the others are in the sample already."""
+        """Make the steps of rows of the common class; the others are in the sample already."""
         common = np.flatnonzero(y != self._rare)
         for part in self._waiting.fill(self._size, rows.take(common), y[common]):
             self._use(*part)
 
     def _learn_all(self, rows: Rows, y: FloatArray) -> None:
-        """Let the sample grow, up to the row that fills a buffer, and make the step of that buffer."""
+        """Sample rows up to the one that fills a buffer, and make the step of that buffer."""
         random, common, start = self._rng.random(y.size), np.flatnonzero(y != self._rare), 0
         while start < y.size:
             ahead = np.searchsorted(common, start) + self._size - self._waiting.n_rows - 1
@@ -587,7 +587,7 @@ class TwoPassMiniBatch(MiniBatchLearner):
             start = stop
 
     def _choose_rare(self) -> None:
-        """Which class is kept, and what of it."""
+        """Choose the class to keep, and start from the samples that were collected."""
         samples = self._samples
         self._collected_before = samples is not None
         if samples is None:
@@ -812,7 +812,7 @@ class FTRL(StructuralOnlineClassifier):
             self._kept.append((rows.take(slice(start, stop)).copy(), y[start:stop].copy()))
 
     def _refit(self) -> None:
-        """Charge the penalty of the examples since the last time, and follow the leader of all."""
+        """Add the penalty of the examples since the last time, and minimise over all examples."""
         rows, sign = stack_rows([rows for rows, _ in self._kept]), np.concatenate([sign for _, sign in self._kept])
         self._kept = [(rows, sign)]
         n_rows = sign.size
@@ -833,7 +833,7 @@ class FTRL(StructuralOnlineClassifier):
         return n_rows + 1 if self.refit == "every" else max(n_rows + 1, math.ceil(_GROWTH * n_rows))
 
     def _problem(self, rows: Rows, sign: FloatArray, n_rows: int) -> tuple[StructuralProblem | None, float]:
-        """Problem of the first rows and the factor of its loss; ``None`` while one class is missing."""
+        """Build the problem of the first rows, with the factor of its loss; ``None`` while one class is missing."""
         is_pos = sign[:n_rows] > 0.0
         n_pos = int(np.count_nonzero(is_pos))
         if n_pos in (0, n_rows):
@@ -843,12 +843,12 @@ class FTRL(StructuralOnlineClassifier):
         return StructuralProblem(rows.take(slice(0, n_rows)), is_pos, loss.class_tangent, **how), factor
 
     def _total(self, rows: Rows, sign: FloatArray, n_rows: int) -> float:
-        """Loss of the first rows at the present weights, as a sum."""
+        """Compute the loss of the first rows at the present weights, as a sum."""
         problem, factor = self._problem(rows, sign, n_rows)
         return 0.0 if problem is None else factor * max(problem.value(self._w), 0.0)
 
     def _minimise(self, problem: StructuralProblem, factor: float, n_rows: int) -> Array:
-        """Regularised minimum in the ball."""
+        """Compute the regularised minimum in the ball."""
         eta = _LIPSCHITZ * math.sqrt(2.0 * n_rows) / self.radius if self.eta is None else self.eta
         solver, C = CuttingPlaneSolver(problem), factor / eta
         w, _, steps = solver.solve(C, eps=self.eps, max_iter=self.max_planes)
@@ -862,9 +862,9 @@ class FTRL(StructuralOnlineClassifier):
     def _minimise_on_ball(
         self, solver: CuttingPlaneSolver, problem: StructuralProblem, C: float
     ) -> tuple[Array, Bounds]:
-        """Best weights of the length of the radius, and bounds of the objective.
+        """Find the best weights of the length of the radius, and bounds of the objective.
 
-        A larger regulariser shortens the weights, so that halving finds the one that the ball amounts to. What it
+        A larger regulariser shortens the weights, so that halving finds the one that corresponds to the ball. What it
         adds is at most that of the longest weights: each minimum with it bounds those in the ball from below.
         """
         radius, tol = self.radius, self.eps * max(1.0, C)
@@ -891,7 +891,7 @@ class FTRL(StructuralOnlineClassifier):
         return best, Bounds(objective, min(bound, objective), len(steps))
 
     def _choose_threshold(self) -> float:
-        """Nothing is positive before the first minimisation."""
+        """Return infinity: nothing is predicted positive before the first minimisation."""
         return math.inf
 
     def _weights(self) -> tuple[Array, Array]:
@@ -899,7 +899,7 @@ class FTRL(StructuralOnlineClassifier):
 
 
 def _on_sphere(short: Array, long: Array | None, radius: float) -> list[Array]:
-    """Weights of the length of the radius near the shorter and the longer ones: these, cut off, and those between."""
+    """Cut weights to the length of the radius: the shorter ones, the longer ones, and those between."""
     points = [short] if long is None else [short, long * (radius / np.linalg.norm(long))]
     if long is not None:
         move = long - short

@@ -1,4 +1,4 @@
-"""Contracts of metrics, strategies, trainers and online learners, as checks that other people's parts can run too."""
+"""Contracts of metrics, strategies, trainers and online learners, as checks that third parties can run too."""
 
 from csf.testing.learner import check_online
 from csf.testing.metric import check_metric, check_strategy

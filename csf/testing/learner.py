@@ -74,7 +74,7 @@ def check_online(learner: Estimator, *, random_state: int = 0) -> None:
 
 
 def _examples(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Rows with zeros and labels 0 and 1, read-only."""
+    """Draw rows with zeros and labels 0 and 1, read-only."""
     y = (rng.random(N_ROWS) < 0.3).astype(int)
     y[:2] = 0, 1
     X = rng.standard_normal((N_ROWS, N_FEATURES)) * (rng.random((N_ROWS, N_FEATURES)) < 0.7)
@@ -87,7 +87,7 @@ def _examples(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 def _taught(
     blank: Estimator, X: Samples, y: np.ndarray, sizes: Sequence[int] | None = None, classes: Sequence[int] = (0, 1)
 ) -> Estimator:
-    """Clone after the rows, in chunks of the sizes in turn."""
+    """Train a clone on the rows, in chunks of the sizes in turn."""
     learner, start, turn = clone(blank), 0, 0
     sizes = (y.size,) if sizes is None else sizes
     while start < y.size:

@@ -27,7 +27,7 @@ def require(holds: object, message: str) -> None:
 
 @contextmanager
 def naming(where: str) -> Iterator[None]:
-    """Whatever a check raises becomes an AssertionError that says where."""
+    """Turn any error of a check into an AssertionError that names the place."""
     try:
         yield
     except Exception as error:
@@ -97,7 +97,7 @@ def check_metric(metric: Metric, *, reference: Callable[..., float] | None = Non
 
 
 def _profiles(pos: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Random profiles of the box, its corners and its edges; read-only."""
+    """Draw random profiles of the box, its corners and its edges; read-only."""
     fnr = np.concatenate(
         [[0.0, 1.0, 0.0, 1.0], rng.random(N_PROFILES), np.zeros(8), rng.random(8), 0.1 ** np.arange(9)]
     )
@@ -162,7 +162,7 @@ def _denominator_is_positive(metric: LinearFractional, pos: float, rng: np.rando
 
 
 def _defined(metric: LinearFractional, pos: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Profiles whose denominator is not 0, with their values."""
+    """Draw profiles whose denominator is not 0. Return them with their values."""
     fn, fp = _profiles(pos, rng)
     defined = metric.denominator(fn, fp, pos=pos) > 1e-9 * abs(metric.coefficients(pos).d0)
     fn, fp = fn[defined], fp[defined]
@@ -238,11 +238,11 @@ def check_strategy(
     -----
     The checks: the same trials, in any order, give the same proposal, and stay as they are; a proposal is a level in
     the range of the metric, positive costs or ``None``, and its costs are new; pending and failed trials are borne.
-    They are tried with an exact and a noisy learner, one that finds nothing, and one that often fails.
+    They are tried with an exact and a noisy learner, one that predicts no positives, and one that often fails.
 
-    It must also find something. There are two trade-offs, one best at high costs of a false negative, where equal costs
-    find nothing, and one best near equal costs. With an exact learner it must come 70 % of the way from the better
-    constant prediction to the best profile, on both (40 % with fewer than four trainings, where even balanced
+    It must also make progress. There are two trade-offs, one best at high costs of a false negative, where equal costs
+    predict no positives, and one best near equal costs. With an exact learner it must come 70 % of the way from the
+    better constant prediction to the best profile, on both (40 % with fewer than four trainings, where even balanced
     classes get). Metrics under a constraint, and those that a constant prediction maximises, are let off.
 
     Examples
@@ -281,7 +281,7 @@ def check_strategy(
 
 
 def _curve(pos: float, rng: np.random.Generator) -> np.ndarray:
-    """Profiles of a convex trade-off between both errors."""
+    """Draw the profiles of a convex trade-off between both errors."""
     fnr = np.concatenate([[0.0, 1.0], rng.random(60)])
     return np.column_stack([pos * fnr, (1.0 - pos) * (1.0 - fnr**0.4) ** 2.5])
 
@@ -319,7 +319,7 @@ def _search(study: Study, learn: Learner, rng: np.random.Generator) -> None:
 
 
 def _ask(study: Study, rng: np.random.Generator) -> Trial | None:
-    """Next trial, after the laws about one proposal were checked."""
+    """Ask for the next trial, and check the properties of its proposal."""
     pending = study.state()["pending"]
     if study.strategy.batch_size is not None and pending >= study.strategy.batch_size:
         return None
@@ -343,13 +343,13 @@ def _ask(study: Study, rng: np.random.Generator) -> Trial | None:
 
 
 def _rare_class() -> tuple[float, np.ndarray]:
-    """Two positives in a hundred: the best profiles for F1 and the G-mean are cheapest at costs of 10 to 50 to 1."""
+    """Return a trade-off with 2 % positives: the best F1 and G-mean are cheapest at costs of 10 to 50 to 1."""
     pos, tpr = 0.02, np.linspace(0.0, 1.0, 401)
     return pos, np.column_stack([pos * (1.0 - tpr), (1.0 - pos) * (0.1 * tpr + 0.9 * tpr**8)])
 
 
 def _clear_class() -> tuple[float, np.ndarray]:
-    """A quarter of the positives costs six false positives each: costs beyond 6 to 1 buy them, to no good."""
+    """Return a trade-off in which a quarter of the positives costs six false ones each: too many for the metrics."""
     pos = 0.3
     return pos, np.array([(pos, 0.0), (0.25 * pos, 0.0), (0.0, 0.45), (0.0, 1.0 - pos)])
 

@@ -34,7 +34,7 @@ NEARER = 0.3
 
 @dataclass(frozen=True, eq=False)
 class _Case:
-    """A base, its trainers' maker and data; the laws change one thing at a time."""
+    """Base, its trainers' maker and data; each check changes one thing."""
 
     maker: Maker
     base: Estimator
@@ -48,38 +48,38 @@ class _Case:
     alike: bool = False
 
     def task(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> Task:
-        """What is learnt."""
+        """Build the task to learn."""
         return Task(X, y, weight, labels=read_classes(self.y)[0]) if self.alike else Task(X, y, weight)
 
     def costs(self, pair: Costs) -> Costs:
-        """Costs of a law as trainers read them: of classes that are all alike a weight for each, all different."""
+        """Convert costs of a check to those that trainers read: of classes that are alike a different weight each."""
         return (pair[1], *(pair[0] * 0.4**at for at in range(int(self.y.max())))) if self.alike else pair
 
     def folds(self) -> list[Fold]:
-        """Folds of copies, so that nothing that a trainer does reaches another one."""
+        """Make folds of copies, so that nothing that a trainer does reaches another one."""
         weight = None if self.weight is None else self.weight.copy()
         return make_folds(self.task(self.X.copy(), self.y.copy(), weight), list(self.splits))
 
     def trainers(self) -> list[Trainer]:
-        """What the maker returns."""
+        """Make the trainers."""
         return self.made_of(self.folds())
 
     def made_of(self, folds: list[Fold]) -> list[Trainer]:
-        """What the maker returns for some folds."""
+        """Make the trainers of some folds."""
         made = checked_trainers(self.maker(self.base, folds, self.channel, self.normalize, Prepared()), folds)
         require(made is not None, f"the maker declines {self.base!r}: there is nothing to check")
         return made or []
 
     def generic(self) -> list[Trainer]:
-        """Trainers that fit the base itself."""
+        """Make trainers that fit the base itself."""
         return [GenericTrainer(self.base, fold, self.channel, self.normalize) for fold in self.folds()]
 
     def scores(self, trainers: list[Trainer], costs: Costs = COSTS, part: str = "test") -> np.ndarray:
-        """Scores on the parts of all folds, one after the other."""
+        """Compute the scores on the parts of all folds, one after the other."""
         return np.concatenate([scores_of(trainer, _trained(self, trainer, costs), part) for trainer in trainers])
 
     def require_right(self, text: str, wrong: dict[str, np.ndarray], costs: Costs = COSTS) -> np.ndarray:
-        """Require of the made trainers what the base itself learns, rather than wrong scores; the right ones."""
+        """Require that the trainers learn what the base does, rather than wrong scores; return the right ones."""
         right = self.scores(self.generic(), costs)
         require_nearest(text, self.scores(self.trainers(), costs), right, wrong)
         return right
@@ -98,11 +98,11 @@ def check_trainer(
     base : estimator
         Unfitted classifier with its parameters set; unset seeds are set.
     n_classes : int, default=2
-        Number of classes, the first of which means nothing to find; 3 and more for bases that trainers of several
-        classes serve.
+        Number of classes, the first of which is the null class; 3 and more for bases that trainers of several classes
+        serve.
     alike : bool, default=False
-        Of three and more classes: whether none means nothing to find. Costs are then a weight for each class, and
-        scores those of all classes.
+        Of three and more classes: whether none is the null class. Costs are then a weight for each class, and scores
+        those of all classes.
     random_state : int, default=0
         Seed of the samples and of the base.
 
@@ -151,7 +151,7 @@ def check_trainer(
 
 
 def _case(maker: Maker, base: Estimator, n_classes: int, rng: np.random.Generator) -> _Case:
-    """Overlapping classes, features >= 0, and two folds whose parts are not in order."""
+    """Build a case of overlapping classes, features >= 0, and two folds whose parts are not in order."""
     y = rng.permutation(np.resize([0, 0, *range(n_classes)], N_ROWS))
     X = rng.random((N_ROWS, N_FEATURES))
     for code in range(1, n_classes):
@@ -168,7 +168,7 @@ def _trained(case: _Case, trainer: Trainer, costs: Costs, starts: tuple[Any, ...
 
 
 def _weighted(case: _Case) -> bool:
-    """Whether the base takes weights of samples, not of classes alone."""
+    """Check whether the base takes sample weights, not class weights alone."""
     return case.channel.carries_samples
 
 
@@ -178,7 +178,7 @@ def _same(one: np.ndarray, other: np.ndarray, message: str, tolerance: float = T
 
 
 def scores_of(trainer: Trainer, training: Training, part: str) -> np.ndarray:
-    """Scores of a part of the fold, or decisions as 0 and 1 where the base has no scores."""
+    """Compute the scores of a part of the fold, or decisions as 0 and 1 where the base has no scores."""
     tune = response_method(trainer.base) is not None
     answer = trainer.predict(training, part, tune=tune)
     return np.asarray(answer.decided if answer.score is None else answer.score, dtype=float)
@@ -245,7 +245,7 @@ def _weights_multiply_the_costs(case: _Case) -> None:
 
 
 def _weights_count_rows(case: _Case) -> None:
-    """Where they do so for the base: forests draw rows."""
+    """Require that weights count rows where they do so for the base: forests draw rows."""
     if not _weighted(case):
         return
     counts = 1 + 3 * (case.X[:, 0] > 0.5)
@@ -301,7 +301,7 @@ def _predictions_are_the_estimators_own(case: _Case) -> None:
 
 
 def _disagreements(answer: Any, own: Any, part: str) -> np.ndarray:
-    """Rows that a trainer and its estimator decide otherwise, after their scores were compared."""
+    """Compare the scores of a trainer and its estimator. Return the rows that they decide differently."""
     if own.score is not None:
         require(answer.score is not None, "predict must give scores with tune=True")
         score = np.asarray(answer.score)
@@ -316,7 +316,7 @@ def _disagreements(answer: Any, own: Any, part: str) -> np.ndarray:
 
 
 def _decisions_are_plain(trainer: Trainer, training: Training, part: str, labels: np.ndarray) -> None:
-    """Without tuning there are no scores, and what is found are the estimator's labels."""
+    """Require that without tuning there are no scores, and the predictions are the estimator's labels."""
     plain = trainer.predict(training, part, tune=False)
     require(plain.score is None, "predict must give scores with tune=True alone")
     found = np.broadcast_to(np.asarray(1 if plain.found is None else plain.found), labels.shape)
@@ -438,7 +438,7 @@ def check_engine(make: Make, base: Estimator, *, tol: float = 1e-2, random_state
         If the totals are wrong, a fold's own rows are trained on, costs are ignored or swapped, weights do not count,
         scores come from another fold's model, counts are not those of all held-out rows, collected scores are not those
         that are counted, in the order of the entries, trainings change when they are repeated or reordered, or a start
-        changes what is found.
+        changes the predictions.
 
     Examples
     --------
@@ -464,7 +464,7 @@ def check_engine(make: Make, base: Estimator, *, tol: float = 1e-2, random_state
 def _trained_folds(
     engine: Engine, base: Estimator, costs: tuple[float, float] = COSTS, starts: Any = ()
 ) -> list[Training]:
-    """Trainings of all folds."""
+    """Train all folds."""
     jobs = [Job(base, fold, costs, starts[fold : fold + 1]) for fold in range(N_FOLDS)]
     trained = engine.train(jobs)
     require(len(trained) == N_FOLDS, f"train must return one result for each of {N_FOLDS} jobs, got {len(trained)}")
@@ -497,7 +497,7 @@ def _check_totals(engine: Engine, known: MemoryEngine) -> None:
 
 
 def _check_counts(engine: Engine, trained: list[Training], y: Any, fold: Any, weight: Any) -> None:
-    """Counts are those of the scores that are listed one by one, and these are all that are held out."""
+    """Check that counts are those of the scores listed one by one, and that these are all that are held out."""
     scores = _scores(engine, trained)
     listed = scores.distinct(np.array([-np.inf]), np.array([np.inf]))
     counted = np.ones(N_ENTRIES) if weight is None else weight
@@ -531,7 +531,7 @@ def _check_counts(engine: Engine, trained: list[Training], y: Any, fold: Any, we
 
 
 def _check_entries(engine: Engine, base: Estimator, trained: list[Training]) -> None:
-    """Collected scores belong to the entries, for whatever models."""
+    """Check that collected scores belong to the entries, for any models."""
     entries = engine.entries()
     if entries is None:
         return
@@ -550,7 +550,7 @@ def _check_entries(engine: Engine, base: Estimator, trained: list[Training]) -> 
 
 
 def _check_repeats(engine: Engine, base: Estimator, trained: list[Training], tol: float) -> None:
-    """The same jobs give the same results, one by one and in another order, and starts change nothing but time."""
+    """Check that the same jobs give the same results, alone or in another order, and that starts change only time."""
     first = _cut(engine, trained)
     alone = [engine.train([Job(base, fold, COSTS)])[0] for fold in reversed(range(N_FOLDS))][::-1]
     again = _cut(engine, [training for training in alone if isinstance(training, Training)])
@@ -562,13 +562,13 @@ def _check_repeats(engine: Engine, base: Estimator, trained: list[Training], tol
 
 
 def _check_costs(engine: Engine, base: Estimator, trained: list[Training]) -> None:
-    """More is found where missing costs more."""
+    """Check that more positives are predicted where misses cost more."""
     shares = [_cut(engine, _trained_folds(engine, base, costs)).own.predicted_pos for costs in ((1.0, 8.0), (8.0, 1.0))]
     require(shares[0] < shares[1], f"costs are ignored or swapped: {shares} of the rows are found at (1, 8) and (8, 1)")
 
 
 def _check_weights_count(make: Make, base: Estimator, X: Any, y: Any, fold: Any, weight: Any, tol: float) -> None:
-    """A row of weight two counts as the same row twice, and one of weight zero as none."""
+    """Check that a row of weight two counts as the same row twice, and one of weight zero as none."""
     times = (2 * weight).astype(int)
     repeated = [np.repeat(values, times, axis=0) for values in (X, y, fold)]
     weighted, plain = make(X, y, fold, 2 * weight), make(*repeated, None)
@@ -577,7 +577,7 @@ def _check_weights_count(make: Make, base: Estimator, X: Any, y: Any, fold: Any,
 
 
 def _check_nothing_leaks(make: Make, base: Estimator, X: Any, y: Any, fold: Any, tol: float) -> None:
-    """What a fold holds out does not change its model: with its labels turned, the same rows are found."""
+    """Check that flipping the labels that a fold holds out does not change the predictions of its model."""
     models = [training.model for training in _trained_folds(make(X, y, fold, None), base)]
     turned = make(X, np.where(fold == 0, 1 - y, y), fold, None)
     again = [_trained_folds(turned, base)[0].model, *models[1:]]

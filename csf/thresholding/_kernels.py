@@ -11,7 +11,7 @@ from csf._common.compiled import njit
 
 @njit(cache=True)
 def _with_weight(total, rest, weights, at):
-    """A sum and what rounding has left out of it, with one more weight; 1 where there are no weights."""
+    """Add one weight (1 without weights) to a compensated sum. Return the sum and its remainder."""
     if weights is None:
         return total + 1.0, rest
     added = weights[at]
@@ -22,10 +22,10 @@ def _with_weight(total, rest, weights, at):
 
 @njit(cache=True)
 def merge_cuts(pos_scores, pos_weights, neg_scores, neg_weights, lowest_score, fn, fp):
-    """Write the cuts of samples of both classes. Return their number and the share of positives.
+    """Write the thresholds between samples of both classes. Return their number and the share of positives.
 
-    Scores ascend, cuts descend. A tie group writes its cut again and again: the last writer, which has seen all of it,
-    wins. The sums are compensated, so that cuts which are equal in exact arithmetic hardly ever differ. Where both
+    Scores ascend, thresholds descend. A group of ties writes its threshold repeatedly; the last write counts all of it.
+    The sums are compensated, so that thresholds which are equal in exact arithmetic hardly ever differ. Where both
     weights are ``None`` each sample weighs 1.
     """
     tp, tp_rest, false_pos, fp_rest = 0.0, 0.0, 0.0, 0.0
@@ -49,7 +49,7 @@ def merge_cuts(pos_scores, pos_weights, neg_scores, neg_weights, lowest_score, f
 
 @njit(cache=True)
 def _shares(fn, fp, last):
-    """Turn true positive (in ``fn``) and false positive weights into monotone shares; return that of positives."""
+    """Turn true positive (in ``fn``) and false positive weights into monotone shares. Return the share of positives."""
     weight_pos, weight_neg = fn[last], fp[last]
     total = weight_pos + weight_neg
     pos = weight_pos / total
@@ -71,7 +71,7 @@ _ROWS = 64
 
 @njit(cache=True, nogil=True)
 def decide_affine(proba, slopes, offsets, counts, decided):
-    """Write the class with the largest ``slope * p - offset`` for entries that count. Return how many have changed."""
+    """Write the class with the largest ``slope * p - offset`` for entries that count. Return the number of changes."""
     n_changed = 0
     for i in range(proba.shape[0]):
         if counts[i]:
@@ -87,7 +87,7 @@ def decide_affine(proba, slopes, offsets, counts, decided):
 
 @njit(cache=True, nogil=True)
 def decide_matrix(proba, matrix, counts, decided):
-    """`decide_affine` by the scores ``p @ matrix``."""
+    """Decide as `decide_affine` does, by the scores ``p @ matrix``."""
     n_entries, n_classes = proba.shape
     n_changed = 0
     # Classes by entries, in blocks that stay in the processor's cache: the innermost loops run over many entries.

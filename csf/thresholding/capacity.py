@@ -41,7 +41,7 @@ _ROUNDING = 1e-9
 
 
 def check_capacity(at_most: Any, n_rows: int) -> int:
-    """How many of some rows may be acted on."""
+    """Return the number of rows that ``at_most`` allows to be acted on."""
     if isinstance(at_most, (bool, np.bool_)) or not isinstance(at_most, Real):
         raise TypeError(f"at_most must be a number of rows or a share of them in (0, 1), got {at_most!r}")
     if isinstance(at_most, Integral):
@@ -57,7 +57,7 @@ def check_capacity(at_most: Any, n_rows: int) -> int:
 
 
 def predict_within(rule: Any, X: Samples, at_most: Any) -> Array:
-    """Labels, with no more positives than there is capacity for: those that rank highest."""
+    """Predict labels with no more positives than the capacity allows: the rows of highest rank."""
     if not isinstance(rule, ThresholdRule) or rule.names.size != 2:
         raise ValueError(
             f"at_most={at_most!r} needs two classes. With several labels, call searches_[k].predict(X, at_most=...) "
@@ -70,7 +70,7 @@ def predict_within(rule: Any, X: Samples, at_most: Any) -> Array:
 
 
 def _best(decided: BoolArray, rank: Array, limit: int, X: Samples) -> BoolArray:
-    """So many of the rows that are decided positive at most; the order of the rows does not matter."""
+    """Select at most ``limit`` of the rows decided positive, whatever the order of the rows."""
     if np.count_nonzero(decided) <= limit:
         return decided
     if not limit:
@@ -83,7 +83,7 @@ def _best(decided: BoolArray, rank: Array, limit: int, X: Samples) -> BoolArray:
 
 
 def _by_content(X: Samples, at: IntArray) -> IntArray:
-    """Order of some rows that their values alone decide, and that prefers no values: by a digest of each."""
+    """Order rows by a digest of their values, so that no value is preferred."""
     rows: Any = safe_indexing(X, at)
     rows = np.asarray(rows.toarray() if issparse(rows) else rows).tolist()
     return np.argsort([blake2b(repr(row).encode(), digest_size=16).hexdigest() for row in rows], kind="stable")
@@ -94,7 +94,7 @@ def _by_content(X: Samples, at: IntArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ranked:
-    """Held-out entries as they are ranked, and what acting on them adds to sums.
+    """Ranked held-out entries, and the amounts that acting on them adds to sums.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Ranked:
 
     @cached_property
     def gains(self) -> Array:
-        """What acting on each entry adds to the sums."""
+        """Amounts that acting on each entry adds to the sums."""
         return np.where(self.store.truth, self.adds[1], self.adds[0])
 
     @cached_property
@@ -148,14 +148,14 @@ class Ranked:
         return order, np.flatnonzero(np.append(np.diff(self.rank[order]) != 0.0, True)[: order.size])
 
     def acted(self, weight: Array, at_most: Array) -> tuple[Array, Array]:
-        """Shares of the rows that are acted on down to each rank, and the smallest ranks at some limits."""
+        """Return the shares of the rows acted on down to each rank, and the smallest ranks at some limits."""
         order, ends = self._order
         acted = np.append(0.0, np.cumsum(weight[order])[ends] / weight.sum())
         places = np.searchsorted(acted[1:], at_most - _ROUNDING)
         return acted, np.append(self.rank[order[ends]], self.least)[places]
 
     def within(self, at_most: Array) -> Acting:
-        """Act on shares of the rows.
+        """Return the function that acts on at most these shares of the rows.
 
         Of entries that rank the same, as many are acted on as the limit allows, whichever they are.
         """
@@ -168,22 +168,22 @@ class Ranked:
         return sums
 
     def total(self, weight: Array) -> Array:
-        """Sums that no answer changes."""
+        """Sum the amounts that no answer changes."""
         return np.where(self.store.truth, self.totals[1], self.totals[0]) @ weight
 
     def summed(self, acting: Acting, counted: Array) -> Array:
-        """Sums over what is acted on, then totals and the largest first sum there can be, a column for each limit."""
+        """Sum over the entries acted on, then add totals and the largest possible first sum, a column per limit."""
         sums, most = acting(self.gains, self.weight, counted), np.maximum(self.gains[0], 0.0) @ counted
         rest = np.append(self.total(counted), most)[:, None]
         return np.concatenate([sums, np.repeat(rest, sums.shape[1], axis=1)])
 
     def values(self, summed: Array) -> Array:
-        """Value of sums in each column, and the first one as a share of the largest."""
+        """Compute the value of the sums in each column, and the first sum as a share of the largest."""
         sums, totals = summed[: len(self.gains)], summed[len(self.gains) : -1, 0]
         return np.stack([self.value(sums, totals), sums[0] / summed[-1]])
 
     def errors(self, acting: Acting, limits: Array, seed: int) -> Array:
-        """Errors of values on bootstrap draws of the samples, of shape (n_limits, n_draws).
+        """Draw bootstrap errors of the values, of shape (n_limits, n_draws).
 
         A draw adds a gamma number of samples, of mean 1 / 2, of each class to those that are acted on and to the
         others: what has not happened yet can happen. No more than the limits are acted on.
@@ -210,7 +210,7 @@ class Ranked:
         return wider[:, None] * (np.stack(values, axis=1) - np.nanmean(values, axis=0)[:, None])
 
     def take(self, columns: Sequence[Array] = ()) -> tuple[Ranked, IntArray]:
-        """One sample of each kind, in an order that ranks, ``columns`` and costs decide, and which entries those are.
+        """Keep one sample of each kind, ordered by ranks, ``columns`` and costs; return them and the places kept.
 
         So draws are the same for rows in another order, and for whole weights and rows that are repeated.
         """
@@ -221,7 +221,7 @@ class Ranked:
 
 
 def rank_by_score(store: Any, score: Array, threshold: float, metric: Metric, **more: Any) -> Ranked:
-    """By a score with a threshold: what counts are the true and the false positives."""
+    """Rank entries by a score with a threshold; the sums count true and false positives."""
 
     def value(sums: Array, totals: Array) -> Array:
         pos, neg = totals
@@ -235,7 +235,7 @@ def rank_by_score(store: Any, score: Array, threshold: float, metric: Metric, **
 
 
 def rank_by_costs(store: RowStore, odds: Array, rank: Array | None = None, least: float = 0.0) -> Ranked:
-    """By what acting on rows with these log-odds is worth, or by another rank: what counts is what it saves."""
+    """Rank rows by the expected gain of acting on them, or by another rank; the sums hold the costs saved."""
 
     def value(sums: Array, totals: Array) -> Array:
         negative, positive, n_rows = totals
@@ -258,7 +258,7 @@ def rank_by_costs(store: RowStore, odds: Array, rank: Array | None = None, least
 
 @dataclass(frozen=True)
 class Capacity:
-    """What acting on no more than a share of the rows is worth, from held-out scores.
+    """Expected value of acting on no more than a share of the rows, from held-out scores.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class Capacity:
         Share of the rows that are acted on: less than ``at_most`` where more do not pay.
     captured : float
         Share of what a perfect choice of all rows would gain, to expect of one large batch too; where errors have no
-        costs of their own, the share of the positives that are found.
+        costs of their own, the share of the positives that are predicted positive.
 
     Notes
     -----
@@ -307,7 +307,10 @@ _UPPER = 0.5 * (1.0 + LEVEL)
 def choices_by_score(
     store: ScoreStore, winner: TrialKey, metric: Metric, chooser: Chooser, costs: Any, seed: int
 ) -> Any:
-    """Trials and thresholds, as places on the lists of these; ``costs()`` are those of both errors. See `Ranked`."""
+    """Rank by the winner, and by trials and thresholds chosen again on parts; see `Ranked`.
+
+    ``costs()`` returns the costs of both errors.
+    """
     sampled = Resampling(store, metric, keep=[winner], random_state=seed, chooser=chooser)
     units = sampled.units
 
@@ -330,7 +333,7 @@ def choices_by_score(
 
 
 def choices_by_costs(store: RowStore, odds: Array, seed: int) -> Any:
-    """Trainings and what decides with them, where errors have costs in each row; see `Ranked`."""
+    """Rank by the winner, and by trainings and decision rules chosen again on parts; see `Ranked`."""
     choice = RowChoice(store)
 
     def on_parts(counts: Array, first: int) -> Iterable[Ranked]:
@@ -346,10 +349,10 @@ def choices_by_costs(store: RowStore, odds: Array, seed: int) -> Any:
 def expected(
     ranked: Ranked, acting: Callable[[Ranked, Array | None], Acting], assessment: Assessment, limits: Array
 ) -> tuple[list[Assessment], Array]:
-    """What acting on rows is worth on new data at each limit, and what share of all that could be gained it brings.
+    """Assess acting on rows of new data at each limit, and the share of the attainable gain that it captures.
 
-    ``acting(ranked, held)`` acts by what is chosen on entries of these weights, ``None`` for those of the winner. What
-    the choice added is by how much the winner is worth more than choices made on parts are on what these leave out.
+    ``acting(ranked, held)`` acts by the choice on entries of these weights, ``None`` for that of the winner. The
+    optimism of the choice is the winner's value minus that of choices made on parts, judged on the entries left out.
     """
 
     def summed(part: Ranked, counts: Array) -> Array:
@@ -375,7 +378,7 @@ def expected(
 
 
 def expected_within(ranked: Ranked, at_most: Array, assessment: Assessment) -> tuple[list[Assessment], Array]:
-    """What acting on shares of the rows is worth, see `expected`."""
+    """Assess acting on at most these shares of the rows, see `expected`."""
     # No limit comes last, where it decides how many partitions there are, as for the corrected score.
     limits = np.append(at_most, 1.0)
     worth, captured = expected(ranked.take()[0], lambda part, _: part.within(limits), assessment, limits)
@@ -383,7 +386,7 @@ def expected_within(ranked: Ranked, at_most: Array, assessment: Assessment) -> t
 
 
 def capacity_of(ranked: Ranked, at_most: float, assessment: Assessment) -> Capacity:
-    """What a share of the rows is worth."""
+    """Assess acting on at most a share of the rows."""
     at = np.array([check_fraction(at_most, "at_most")])
     (worth,), (captured,) = expected_within(ranked, at, assessment)
     acted, (threshold,) = ranked.acted(ranked.weight, at)
@@ -406,7 +409,7 @@ _MOST_CUTS = 1024
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bands:
-    """What gets each answer: "negative" below a score, "positive" from another one on, "review" else.
+    """Rule of three answers: "negative" below a score, "positive" from another one on, "review" otherwise.
 
     Parameters
     ----------
@@ -427,12 +430,12 @@ class Bands:
     guarantees: dict[str, Guarantee] = field(default_factory=dict)
 
     def decide(self, rows: Leaning) -> Array:
-        """The answers."""
+        """Choose the answer to each row."""
         up, down = rows.up & (rows.score >= self.upper), rows.down & (rows.score < self.lower)
         return np.select([up, down], [ANSWERS[2], ANSWERS[0]], ANSWERS[1])
 
     def decide_within(self, rule: ThresholdRule, X: Samples, at_most: Any) -> Array:
-        """The answers, with no more positives than there is capacity for: others get what is best without this one.
+        """Answer with no more positives than the capacity allows; other rows get their next best answer.
 
         Reviews stay within their limit, or as many as there are without one on the positives; those stay that save
         most. A limit on wrong answers "negative" goes before it.
@@ -455,7 +458,7 @@ class Bands:
     def limited(
         self, held_out: Answered, calibration: Answered | None = None, confidence: float | None = None
     ) -> Bands:
-        """Bands small enough for the limits on wrong answers: on held-out rows, or certified on others besides."""
+        """Narrow the bands to the limits on wrong answers: on held-out rows, or certified on calibration rows."""
         limits: dict[str, float] = {}
         guarantees: dict[str, Guarantee] = {}
         for answer, limit in self.review.limits.items():
@@ -480,12 +483,12 @@ class Bands:
         return replace(self, lower=min(self.lower, float(lower)), upper=upper, guarantees=guarantees)
 
     def decide_on(self, known: Answered) -> Array:
-        """Answers to rows by bands that are limited on them."""
+        """Answer rows by bands that keep the limits on wrong answers on these rows."""
         return self.limited(known).decide(known.rows)
 
 
 class Answered(NamedTuple):
-    """Rows with their truth."""
+    """Rows with their true classes."""
 
     rows: Leaning
     truth: BoolArray
@@ -493,11 +496,11 @@ class Answered(NamedTuple):
 
     @classmethod
     def of(cls, found: Any, bands: Bands) -> Self:
-        """The held-out entries of a search."""
+        """Collect the held-out entries of a search."""
         return cls(found.leaning(bands.review, bands.extra_cost), found.store.truth, found.store.weight)
 
     def scored(self, bands: Bands, answer: str) -> Scored:
-        """Those that get an answer, the right ones for positives: a precision counts these."""
+        """Select the rows with an answer, the right ones as positives, so that precision counts these."""
         own, sign = bands.decide(self.rows) == answer, 1.0 if answer == "positive" else -1.0
         own &= self.weight is None or self.weight > 0.0
         weight = None if self.weight is None else self.weight[own]
@@ -505,7 +508,7 @@ class Answered(NamedTuple):
 
 
 def bands_of_costs(review: Review, proba: Array, table: CostTable, weight: Array) -> Bands:
-    """Bands by the expected costs of each row: where reviews are limited, those stay that save most."""
+    """Choose bands by the expected costs of each row; under a limit on reviews, keep those that save most."""
     if review.at_most is None:
         return Bands(review=review, extra_cost=np.inf if review.only_limits else 0.0)
     negative, looked_at, positive = table.expected_costs(proba, review.cost, review.error)
@@ -523,7 +526,7 @@ def bands_of_costs(review: Review, proba: Array, table: CostTable, weight: Array
 def bands_of_score(
     review: Review, score: Array, truth: BoolArray, weight: Array, costs: tuple[float, float], threshold: float
 ) -> Bands:
-    """Bands by the two thresholds of a score that cost least on held-out rows; ``costs`` are those of both errors.
+    """Choose the two thresholds of a score that cost least on held-out rows; ``costs`` are those of both errors.
 
     Where no review pays, both are the ``threshold`` in use. Of many thresholds about a thousand are tried.
     """
@@ -553,7 +556,7 @@ def bands_of_score(
 
 @dataclass(frozen=True)
 class Reviewed:
-    """What three answers are worth, from held-out scores.
+    """Expected value of three answers on new data, from held-out scores.
 
     Parameters
     ----------
@@ -582,7 +585,7 @@ class Reviewed:
 
 
 def reviewed(bands: Bands, answers: Array, ranked: Ranked, assessment: Assessment) -> Reviewed:
-    """What the answers to held-out entries are worth."""
+    """Assess the answers to held-out entries."""
     review, weight = bands.review, ranked.weight
     shown = {answer: weight * (answers == answer) for answer in ANSWERS}
     positive = _positives(review, answers, ranked)
@@ -612,6 +615,6 @@ def reviewed(bands: Bands, answers: Array, ranked: Ranked, assessment: Assessmen
 
 
 def _positives(review: Review, answers: Array, ranked: Ranked) -> Array:
-    """How often the answer in the end is "positive"."""
+    """Compute the probability that the final answer, after reviews, is "positive"."""
     by_review = np.where(ranked.store.truth, 1.0 - review.error, review.error)
     return np.where(answers == "review", by_review, answers == "positive")

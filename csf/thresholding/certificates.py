@@ -3,13 +3,13 @@
 With probability ``confidence`` over the samples, no threshold is certified that violates the constraint. A certificate
 is true or not: the level limits how often a false one is given among all samples that might have come, not how many of
 those that were given are false. Where no threshold reaches the level, all that are given are false, in
-``1 - confidence`` of the cases at most; and who tries seeds, metrics or bases until one passes gets a false one more
-often than was promised (where none is true, in 18 % of the cases for 10 seeds and in 3 % for one; see
+``1 - confidence`` of the cases at most; and trying seeds, metrics or bases until one passes gives a false one more
+often than promised (where none is true, in 18 % of the cases for 10 seeds and in 3 % for one; see
 ``python -m tests.benchmarks certificates``).
 
 The samples have to be independent of each other and like the new data. Their weights are taken as given: the weighted
 rate is promised, for data in which no sample of a class weighs more than the heaviest one that was given. A weight of 2
-is no second sample here: a repeated row is none that shows anything new.
+does not count as a second sample here: a repeated row is no new evidence.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What the calibration samples show about a constraint.
+    """Result of the test of a constraint on the calibration samples.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Guarantee:
     lost: float = 0.0
 
     def __str__(self) -> str:
-        """The result in a sentence."""
+        """Describe the result in one sentence."""
         known = f"{self.n_samples} calibration samples, {self.n_positives} of them positive"
         if self.holds:
             return f"{self.constraint} holds with confidence {self.confidence:g} ({known}, p = {self.error:.2g})"
@@ -106,7 +106,7 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class ClassWeights:
-    """Weights of the negatives and the positives, as they are known before a test: no new sample weighs more.
+    """Extreme weights of the negatives and the positives, known before a test: no new sample weighs more.
 
     Pairs of the two classes; NaN where no sample of a class is known.
     """
@@ -116,7 +116,7 @@ class ClassWeights:
 
     @classmethod
     def of(cls, is_pos: BoolArray, weight: Array) -> Self:
-        """Those of samples."""
+        """Compute the smallest and largest weights of samples by class."""
         each = [weight[(is_pos == positive) & (weight > 0.0)] for positive in (False, True)]
         pairs = [(float(w.min()), float(w.max())) if w.size else (np.nan, np.nan) for w in each]
         smallest, largest = zip(*pairs)
@@ -125,7 +125,7 @@ class ClassWeights:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Samples with their truth, a score and maybe weights; those that are ``lost`` are found at no threshold."""
+    """Samples with true classes, scores and optional weights; no threshold predicts those in ``lost`` positive."""
 
     is_pos: BoolArray
     score: Array
@@ -133,16 +133,16 @@ class Scored:
     lost: BoolArray | None = None
 
     def curve(self) -> ThresholdCurve:
-        """All thresholds."""
+        """Compute the curve of all thresholds."""
         return sweep_several(self.is_pos, self.lost, self.score, self.weight)
 
     def found(self, threshold: float) -> BoolArray:
-        """What a threshold finds."""
+        """Mark the samples that a threshold predicts positive."""
         found = self.score >= threshold
         return found if self.lost is None else found & ~self.lost
 
     def sums(self, lowest: Array, value: Callable[[IntArray], Array]) -> Array:
-        """Sums over the samples of a value of their cells, where so low a score is the last one that is found."""
+        """Sum a value of the samples' cells at thresholds that predict scores down to ``lowest`` positive."""
         none, most = np.zeros(self.is_pos.size, dtype=bool), self.found(-np.inf)
         missed, found = value(_cells(self.is_pos, none)), value(_cells(self.is_pos, most))
         order = np.argsort(-self.score, kind="stable")
@@ -151,28 +151,28 @@ class Scored:
 
 
 def _cells(is_pos: BoolArray, found: BoolArray) -> IntArray:
-    """Places in `CELLS`."""
+    """Return the place of each sample's cell in `CELLS`."""
     return np.where(is_pos, 0, 2) + ~found
 
 
 @dataclass(frozen=True)
 class _Demand:
-    """A constraint as a sum over samples that may not be negative: what one of each cell adds, see `gains_of`."""
+    """Constraint as a sum over samples that may not be negative: the gain of a sample of each cell, see `gains_of`."""
 
     gains: Array
 
     @classmethod
     def of(cls, constraint: Constraint) -> Self:
-        """That of one constraint."""
+        """Build the demand of one constraint."""
         return cls(gains_of(_terms(constraint), constraint.side, constraint.level))
 
     def by_class(self, weights: tuple[float, ...]) -> Array:
-        """Gains of samples that weigh so much, by their class; 0 of cells that are not counted."""
+        """Multiply the gains by the weights of the classes; those of cells that are not counted stay 0."""
         neg, pos = weights
         return np.where(self.gains == 0.0, 0.0, self.gains * np.array([pos, pos, neg, neg]))
 
     def level(self, known: ClassWeights | None) -> float | None:
-        """Share of gains among what is counted at which the sum is 0; ``None`` where amounts are not two."""
+        """Return the share of gains at which the sum is 0, or ``None`` where gains or losses differ in size."""
         amounts = self.gains
         if known is not None:
             amounts = self.by_class(known.largest)
@@ -185,12 +185,12 @@ class _Demand:
         return float(loss / (gain + loss)) if gain + loss > 0.0 else 1.0
 
     def largest_loss(self, known: ClassWeights | None) -> float:
-        """What one sample takes away at most; NaN where nobody knows."""
+        """Return the largest amount that one sample can subtract; NaN where it is unknown."""
         return float(-(self.gains if known is None else self.by_class(known.largest)).min())
 
 
 def check_rates(constraint: Constraint) -> None:
-    """A ValueError for a constraint on something that is no ratio of sums over samples: no test of it is exact."""
+    """Raise a ValueError where a quantity is not a ratio of sums over samples: no test of it is exact."""
     for part in constraint.parts:
         _terms(part)
 
@@ -215,7 +215,7 @@ def violation_probability(
     *,
     stakes: Array | None = None,
 ) -> float:
-    """Probability value (p-value) of the hypothesis that a classifier violates a constraint on new data.
+    """Compute the p-value of the hypothesis that a classifier violates a constraint on new data.
 
     In [0, 1]: if the constraint is violated, it is at most p with probability p. 1 where nothing is counted. Truth and
     prediction are those of samples that neither the classifier nor the threshold was chosen on. Of several demands the
@@ -225,8 +225,8 @@ def violation_probability(
     A share (precision: true positives among those predicted positive; F1: among those positive or predicted positive)
     has a tail that is binomial and exact. It stays so where the ones weigh the same and the zeros do: the level then is
     another share of the counts. Otherwise the level is reached where the mean of ``w (top - level bottom)`` is not
-    negative, and that is tested by a bet against it [1]_: all it needs is what a sample takes away at most. A stake
-    that was chosen on other samples gains most; without one, several are mixed.
+    negative, and that is tested by a bet against it [1]_: it needs only the largest amount that a sample can subtract.
+    A bet size that was chosen on other samples gains most; without one, several are mixed.
 
     References
     ----------
@@ -261,7 +261,7 @@ def _one(demand: _Demand, cells: IntArray, weight: Array | None, known: ClassWei
 
 
 def _mixture(demand: _Demand, n: int) -> Array:
-    """Stakes for so many samples of which nothing else is known."""
+    """Choose the bet sizes to mix for ``n`` samples of which nothing else is known."""
     # The stake that is best where all weigh the same and p is 0.1; light samples ask for larger ones.
     gain = demand.gains.max() / -demand.gains.min()
     smallest = min(np.sqrt(2.0 * np.log(10.0) / (gain * n)), _LARGEST_STAKE)
@@ -269,9 +269,9 @@ def _mixture(demand: _Demand, n: int) -> Array:
 
 
 def _bet(gains: Array, stakes: Array) -> float:
-    """p-value of a mean below 0: one over the capital that bets on the opposite end with.
+    """Compute the p-value of a mean below 0: one over the final capital of bets against it.
 
-    The largest loss, -1, costs the whole stake. The mean capital of several stakes is at most 1 in expectation where
+    The largest loss, -1, costs the whole bet. The mean capital of several bet sizes is at most 1 in expectation where
     the mean is below 0, whatever the gains, so that it exceeds 1 / p with probability p.
     """
     if not np.isfinite(gains).all():  # of a class whose weight nobody knows
@@ -283,7 +283,7 @@ def _bet(gains: Array, stakes: Array) -> float:
 def ordered_tests(
     searched: Scored, metric: Metric, n_samples: int, error: float, known: ClassWeights | None = None
 ) -> tuple[Array, Array]:
-    """Thresholds in the order in which they are to be tested, and the stakes of each test, one for each demand.
+    """Order the thresholds to test, and choose the bet sizes of each test, one for each part of the constraint.
 
     Both follow from the searched samples, which know nothing of the calibration. First comes the threshold that is most
     likely to pass on so many calibration samples, then on towards better values of the metric. ``error`` is the wanted
@@ -309,7 +309,7 @@ def ordered_tests(
 
 @dataclass(frozen=True, eq=False)
 class _Outlook:
-    """What searched samples let expect of the test of a demand at each threshold."""
+    """Expected test results of a demand at each threshold, from the searched samples."""
 
     # p-values on so many samples, and stakes: NaN where the tail is exact.
     p: Callable[[float], Array]
@@ -319,7 +319,7 @@ class _Outlook:
 def _outlooks(
     searched: Scored, curve: ThresholdCurve, constraint: Constraint, known: ClassWeights | None
 ) -> list[_Outlook]:
-    """One for each demand, from the counts of the searched samples or from the growth of bets on them."""
+    """Predict the test of each demand, from the counts of the searched samples or from the growth of bets on them."""
     demands, lowest = [_Demand.of(part) for part in constraint.parts], curve.lowest_score
     return [
         (_of_bets if demand.level(known) is None else _of_counts)(searched, lowest, demand, known) for demand in demands
@@ -359,11 +359,11 @@ def _of_bets(searched: Scored, lowest: Array, demand: _Demand, known: ClassWeigh
 def certify(
     searched: Scored, metric: Metric, confidence: float, calibrated: Scored, known: ClassWeights | None = None
 ) -> Guarantee:
-    """The best threshold for which a constraint holds on new data with the wanted confidence.
+    """Find the best threshold for which a constraint holds on new data with the given confidence.
 
-    The held-out scores of the search fix the order of the tests, and the stakes of bets. Calibration samples have
-    scores of the final model. ``known`` is what is known of the weights, see `violation_probability`; ``None`` is what
-    both parts show.
+    The held-out scores of the search fix the order of the tests, and the bet sizes. Calibration samples have scores of
+    the final model. ``known`` is what is known of the weights, see `violation_probability`; ``None`` is what both parts
+    show.
 
     Thresholds are tested one after the other in a fixed order, each at the full error ``1 - confidence``, up to the
     first that fails (fixed-sequence testing, as in Learn then Test [1]_): the probability that any one passes which
@@ -425,7 +425,7 @@ def _rate(constraint: Constraint, calibrated: Scored, threshold: float) -> float
 def _needed(
     searched: Scored, metric: Metric, is_pos: BoolArray, error: float, known: ClassWeights | None, least: float
 ) -> int | None:
-    """Positives with which a cut that is worth so much at ``least`` should pass by a clear margin."""
+    """Estimate how many positives a threshold with a value of ``least`` needs to pass by a clear margin."""
     curve, factor = searched.curve(), 1.0
     outlooks = _outlooks(searched, curve, metric.constraint, known)
     good = metric.value(curve.fn, curve.fp, pos=curve.pos) >= least

@@ -1,4 +1,4 @@
-"""Which training and which decision win among several classes, from stored held-out scores."""
+"""Choice of the training and of the decision rule for several classes, from stored held-out scores."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FEW_CONTENTS = 0.25
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClassRow(TrialRow):
-    """What one trial of several classes predicts; see `csf.evaluate.TrialRow` for the rest.
+    """Predictions of one trial of several classes; see `csf.evaluate.TrialRow` for the other parameters.
 
     Scores have a column for each class, as the base gives them in float32; ``None`` where no rule is tuned.
 
@@ -50,14 +50,14 @@ class ClassRow(TrialRow):
 
     @property
     def arrays(self) -> tuple[Array | None, ...]:
-        """What the trial does not say itself."""
+        """Arrays that the trial does not contain."""
         return self.score, self.decided, self.judged
 
 
 class ClassStore(EntryStore[ClassRow]):
     """Pooled held-out scores of all classes, of the trials of one search.
 
-    ``truth`` are codes; ``margins`` says that scores are decisions, of which probabilities are made by calibration.
+    ``truth`` are codes; with ``margins`` scores are decisions, which calibration turns into probabilities.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class ClassStore(EntryStore[ClassRow]):
     def add_trial(
         self, key: TrialKey, trial: Any, score: Array | None, decided: IntArray, judged: IntArray | None = None
     ) -> None:
-        """Keep what a complete trial predicts."""
+        """Store the predictions of a complete trial."""
         assert trial.score is not None, "a complete trial has a score"
         small = np.min_scalar_type(self.n_classes - 1)
         self.put(
@@ -94,23 +94,23 @@ class ClassStore(EntryStore[ClassRow]):
         )
 
     def probabilities(self, score: Array, costs: Costs) -> Array:
-        """What rules read: probabilities with the class weights taken out, or made of margins."""
+        """Compute the probabilities that rules read: without class weights, calibrated where scores are margins."""
         calibrator = self.calibrator(score)
         return without_weights(score if calibrator is None else calibrator.predict(score), self.class_weights(costs))
 
     def class_weights(self, costs: Costs) -> Array:
-        """What is taken out of the probabilities of a training: its weights, of which calibration knows none."""
+        """Return the class weights to remove from a training's probabilities; calibrated ones contain none."""
         return (np.ones(self.n_classes) if self.margins else np.asarray(costs)) / self.odds
 
     def calibrator(self, score: Array) -> ClassCalibrator | None:
-        """What makes probabilities of the scores of a trial; ``None`` where they are some."""
+        """Fit the calibrator of a trial's scores; return ``None`` where they are probabilities."""
         return fit_class_calibrator(score, self.truth, self._weight_there) if self.margins else None
 
     def parts(self, score: Array) -> IntArray:
-        """Part of each entry, of five that have about as much of each class; all entries of a sample are in one.
+        """Assign each entry to one of five stratified parts; all entries of a sample are in the same one.
 
-        Samples are dealt in an order that what is said of them decides, and those of which the same is said together:
-        a row of weight 2 and two such rows are in one part.
+        Samples are dealt in an order that their values decide, and those with equal values together: a row of weight 2
+        and two such rows are in one part.
         """
         content = np.bincount(self.samples, weights=self.content(score))
         kind = np.zeros(self.n_samples, dtype=self.truth.dtype)
@@ -118,11 +118,11 @@ class ClassStore(EntryStore[ClassRow]):
         return dealt([kind, content], np.minimum(self.copies, 1)).argmax(axis=1)[self.samples]
 
     def content(self, score: Array) -> Array:
-        """A number for each entry that its scores decide."""
+        """Compute a number for each entry from its scores alone."""
         return _mixed(score.astype(np.float32).T)
 
     def moved(self, shares: Array) -> ClassStore:
-        """The same entries where classes have other shares: weights and odds are in proportion."""
+        """Return the same entries under other class shares, with weights and odds in proportion."""
         weight = np.ones(self.truth.size) if self._weight_there is None else self._weight_there
         there = np.bincount(self.truth, weight, self.n_classes)
         moved = copy.copy(self)
@@ -133,18 +133,18 @@ class ClassStore(EntryStore[ClassRow]):
 
     @cached_property
     def drawn(self) -> tuple[Units, IntArray]:
-        """What is drawn, samples for which all trials predict the same as one, and the entries of these."""
+        """Units to draw and their entries; samples with equal predictions in all trials form one unit."""
         predicted = [self.content(row.score) if row.score is not None else row.decided for row in self]
         return grouped(self, [_mixed(predicted)])
 
     def put(self, row: ClassRow) -> None:
-        """Keep a row as it is."""
+        """Store a row as it is."""
         vars(self).pop("drawn", None)
         super().put(row)
 
 
 def _mixed(columns: Sequence[Array] | Array) -> Array:
-    """One number of several for each entry: others for others, almost surely, and close ones where they are close."""
+    """Combine columns into one number an entry: different entries differ almost surely, close ones are close."""
     # Machines differ in the last digits of scores: that must not deal all samples anew, as a hash would.
     mixed = np.zeros(len(columns[0]))
     for column, factor in zip(columns, np.random.default_rng(0).uniform(0.5, 1.5, len(columns))):
@@ -153,9 +153,9 @@ def _mixed(columns: Sequence[Array] | Array) -> Array:
 
 
 def dealt(columns: Sequence[Array], copies: IntArray) -> IntArray:
-    """How many copies of each sample are in each of five parts, (n_samples, 5), dealt in the order of some columns.
+    """Count the copies of each sample in each of five parts, (n_samples, 5), dealt in the order of some columns.
 
-    Copies of samples of which the columns say the same are together, unless most samples are like others.
+    Copies of samples with equal columns are together, unless most samples are like others.
     """
     order, starts = distinct(columns, np.flatnonzero(copies > 0))
     of_copies = np.repeat(order, copies[order])
@@ -177,7 +177,7 @@ _LARGER_ERROR = np.sqrt(3.0 / 2.0)
 
 
 class Candidate(NamedTuple):
-    """A trial with the base's own decision, or with a tuned rule."""
+    """Trial with the base's own decision, or with a tuned rule."""
 
     key: TrialKey
     ruled: bool
@@ -194,7 +194,7 @@ class _Choice:
 
     @cached_property
     def candidates(self) -> list[Candidate]:
-        """Own decisions first, and smaller powers of the shares first: of equals the first one wins."""
+        """Candidates, the base's own decisions first; of equal ones the first wins."""
         if self.only is not None:
             return [self.only]
         own = [Candidate(row.key, False) for row in self.store]
@@ -207,13 +207,13 @@ class _Choice:
         return [(row.judged if ruled else row.decided)[at] for row, ruled in rows]  # pyright: ignore[reportOptionalSubscript]
 
     def _weight(self, counts: Array) -> Array:
-        """Weight of the entries of units that are there so often."""
+        """Weight the entries by the counts of their units."""
         units, _ = self.store.drawn
         weight = counts[units.samples].astype(float)
         return weight if units.weight is None else weight * units.weight
 
     def _values(self, weight: Array) -> Array:
-        """Values of all candidates."""
+        """Compute the values of all candidates."""
         units, _ = self.store.drawn
         n_classes = self.store.n_classes
         return self.metric.value(
@@ -233,13 +233,13 @@ class _Choice:
         return (values - values[:, [self.default(self.values)]]).std(axis=0)
 
     def default(self, values: Array) -> int:
-        """The best of the base's own decisions with equal class weights."""
+        """Return the place of the best of the base's own decisions with equal class weights."""
         plain = [not each.ruled and self.store[each.key].equal_costs for each in self.candidates]
         # A search whose trainings with equal weights failed has others only.
         return int(np.argmax(np.where(plain, values, -np.inf))) if any(plain) else int(np.argmax(values))
 
     def best(self, values: Array, errors: Array) -> int:
-        """Place of the winner: the default, unless others gain enough over it."""
+        """Return the place of the winner: the default, unless another candidate gains enough over it."""
         default = self.default(values)
         weighted = np.array([not self.store[each.key].equal_costs for each in self.candidates])
         margin = np.where(weighted, Margins.CLASS_WEIGHTS, Margins.RULE)
@@ -248,11 +248,11 @@ class _Choice:
 
     @property
     def winner(self) -> Candidate:
-        """Who wins on all samples."""
+        """Candidate that wins on all samples."""
         return self.candidates[self.best(self.values, self.errors)]
 
     def left_out(self, seed: int) -> LeftOut:
-        """Winners that are chosen, and rules that are tuned, on two thirds of the samples, judged on the others."""
+        """Choose winners and tune rules on two thirds of the samples, and judge them on the others."""
         units, n_classes = self.store.drawn[0], self.store.n_classes
         # Calibration takes its time, and the same few trials win again and again.
         proba_of = cache(self._proba)
@@ -277,7 +277,7 @@ class _Choice:
         return self.store.probabilities(row.score, row.costs)[at]
 
     def value_errors(self, candidate: Candidate, seed: int) -> Array:
-        """Bootstrap errors of the value of a candidate's decisions, see `csf.evaluate.choices.JudgedDecisions`."""
+        """Draw bootstrap errors of the value of a candidate, see `csf.evaluate.choices.JudgedDecisions`."""
         units, _ = self.store.drawn
         n_classes, codes = self.store.n_classes, self._decided[self.candidates.index(candidate)]
         n_draws = n_draws_of(units.copies)
@@ -292,7 +292,7 @@ class _Choice:
         return np.array(values) - np.mean(values)
 
     def _typical_weights(self) -> Array:
-        """Weight of a sample of each class with all its entries, such that as many of them vary as much."""
+        """Compute the weight per class with which as many samples of equal weight vary as much."""
         units, _ = self.store.drawn
         each = np.bincount(units.samples, weights=units.weight, minlength=units.copies.size)
         kinds, n_classes = units.kinds, self.store.n_classes
@@ -301,14 +301,14 @@ class _Choice:
 
 
 def choose_class(store: ClassStore, metric: ConfusionMetric) -> Candidate:
-    """The trial and the decision that win."""
+    """Choose the trial and the decision rule that win."""
     return _Choice(store, metric).winner
 
 
 def assess_class(
     store: ClassStore, metric: ConfusionMetric, winner: Candidate, random_state: int = 0, *, chosen: bool = True
 ) -> Assessment:
-    """What a winner is worth; ``chosen`` says whether it was chosen among the candidates of the store."""
+    """Assess a winner; ``chosen`` states whether it was chosen among the candidates of the store."""
     choice = _Choice(store, metric, None if chosen else winner)
     totals = np.bincount(store.truth, store.weight, store.n_classes)
     shares = totals / totals.sum()

@@ -33,7 +33,7 @@ class Bisection:
     cut : Cut
         The best threshold met, with its value and error profile.
     upper : float
-        Level above which the oracle found nothing: with expected counts no threshold has a larger value.
+        Level that no threshold exceeds by the oracle: with expected counts no threshold has a larger value.
     levels, thresholds, values : ndarray of shape (n_steps,)
         Level tried in each step, its threshold, and the value reached.
 
@@ -53,7 +53,7 @@ class Bisection:
 
 
 def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: float = 1e-09) -> Bisection:
-    r"""Threshold on probabilities for a linear-fractional metric, by bisection on its level.
+    r"""Find the threshold on probabilities for a linear-fractional metric by bisection on its level.
 
     A level v is reachable exactly when the rule that is cheapest for the class costs a(v) reaches it; that rule is
     a threshold on the probability.
@@ -140,7 +140,7 @@ _SMALLEST_RATE = 1e-6
 
 @dataclass(frozen=True)
 class Mixture:
-    """A classifier that draws its threshold at random, and how it was found.
+    """Classifier that draws its threshold at random; result of `frank_wolfe`.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class Mixture:
     n_iter: int
 
     def positive_probability(self, score: Array) -> Array:
-        """Probability that a score is predicted positive.
+        """Compute the probability that a score is predicted positive.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class Mixture:
 
 
 def frank_wolfe(curve: ThresholdCurve, metric: str | Concave, *, max_iter: int = 100, tol: float = 1e-06) -> Mixture:
-    r"""Mixture of thresholds on probabilities for a metric that is concave in the two rates.
+    r"""Find a mixture of thresholds on probabilities for a metric that is concave in the two rates.
 
     Each step replaces the metric by its tangent at the current rates, whose best rule is a threshold, and moves the
     mixture towards that rule, or to the best mixture of the latest rules on both sides where that is better.
@@ -281,7 +281,7 @@ def frank_wolfe(curve: ThresholdCurve, metric: str | Concave, *, max_iter: int =
 def _towards(
     metric: Concave, weights: dict[float, float], rates: Array, threshold: float, target: Array
 ) -> tuple[dict[float, float], Array]:
-    """Best mixture of a mixture and a rule: weights of thresholds, and rates."""
+    """Find the best mixture of a mixture and a rule. Return the weights of its thresholds, and its rates."""
     step = _line_search(metric, rates, target - rates)
     mixed = {kept: (1.0 - step) * weight for kept, weight in weights.items() if step < 1.0}
     if step > 0.0:
@@ -290,7 +290,7 @@ def _towards(
 
 
 def check_tangents(metric: str | Metric) -> Concave:
-    """The metric; a TypeError that says what to use instead where Frank-Wolfe cannot serve it."""
+    """Return the metric; raise a TypeError that names an alternative where Frank-Wolfe does not support it."""
     found = get_metric(metric)
     if not (isinstance(found, Concave) and found.differentiable):
         kind = "it has no tangent where it is largest" if isinstance(found, Concave) else "it is not concave in them"
@@ -306,7 +306,7 @@ def _rates(profile: ErrorProfile) -> Array:
 
 
 def _line_search(metric: Concave, rates: Array, direction: Array) -> float:
-    """Share of the way in [0, 1] at which the metric, concave along it, is largest."""
+    """Find the share of the way in [0, 1] at which the metric, concave along it, is largest."""
 
     def slope(step: float) -> float:
         return float(np.dot(metric.gradient(*np.clip(rates + step * direction, _SMALLEST_RATE, 1.0)), direction))
@@ -327,7 +327,7 @@ def _mixture(
     upper: float,
     n_iter: int,
 ) -> Mixture:
-    """Result from all rules met and the weights of those in the mixture."""
+    """Build the result from all rules met and the weights of those in the mixture."""
     total = sum(weights.values())
     thresholds = sorted(weights, reverse=True)
     shares = np.array([weights[threshold] / total for threshold in thresholds])

@@ -29,14 +29,14 @@ _BLOCK = 1 << 15
 
 
 class _Demand(Protocol):
-    """What a cut can be asked for besides."""
+    """Constraint that a threshold may have to satisfy."""
 
     def violation(self, fn: Values, fp: Values, *, pos: float) -> Values: ...
 
 
 @dataclass(frozen=True)
 class Cut:
-    """One threshold and what it achieves.
+    """One threshold with the error profile and the value that it achieves.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class ThresholdCurve:
         return thresholds
 
     def value(self, metric: str | Metric) -> Array:
-        """Value of a metric at every threshold.
+        """Compute a metric at every threshold.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class ThresholdCurve:
         return self._at_every_cut(metric.value)
 
     def best(self, metric: str | Metric, constraint: _Demand | None = None) -> Cut:
-        """The threshold with the largest value; of equal values the one with the fewest predicted positives.
+        """Choose the threshold with the largest value; of equal values the one with the fewest predicted positives.
 
         Parameters
         ----------
@@ -171,11 +171,11 @@ class ThresholdCurve:
         return Cut(self._threshold(cut), float(values[cut]), self._profile(cut), feasible)
 
     def fewest_errors(self) -> float:
-        """The threshold of the fewest errors, also where one class has no weight; of equal ones as `best`."""
+        """Find the threshold with the fewest errors, also where one class has no weight; break ties as `best`."""
         return self._threshold(_first_best(1.0 - self.fn - self.fp, "accuracy"))
 
     def at(self, threshold: float) -> ErrorProfile:
-        """Error profile of the rule ``score >= threshold``.
+        """Compute the error profile of the rule ``score >= threshold``.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class ThresholdCurve:
         return self._profile(int(self.cuts_at(threshold)))
 
     def cuts_at(self, thresholds: Values) -> Values:
-        """Index of the rule ``score >= threshold`` among the thresholds.
+        """Find the index of the rule ``score >= threshold`` among the thresholds.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class ThresholdCurve:
         return self.lowest_score.shape[0] - np.searchsorted(self.lowest_score[::-1], thresholds, side="left") - 1
 
     def lower_hull(self) -> Array:
-        """Corners of the convex hull of all thresholds that can minimise a nonnegative combination of both errors.
+        """Compute the convex hull's corners: all thresholds that can minimise a nonnegative sum of both errors.
 
         Returns
         -------
@@ -239,14 +239,14 @@ class ThresholdCurve:
         return ErrorProfile(fn=float(self.fn[cut]), fp=float(self.fp[cut]), pos=self.pos)
 
     def _threshold(self, cut: int) -> float:
-        """One threshold, without those of all other cuts."""
+        """Compute one threshold without all others."""
         if cut == self.fn.shape[0] - 1:
             return -np.inf
         return float(midpoint(self.lowest_score[cut], self.lowest_score[cut + 1]))
 
 
 def _slack(values: Array, level: float) -> float:
-    """Distance from ``level`` that rounding can explain, for values of any unit."""
+    """Compute the distance from ``level`` that rounding can explain, for values of any unit."""
     if not np.isfinite(level):
         return 0.0
     sizes = np.abs(values)
@@ -256,7 +256,7 @@ def _slack(values: Array, level: float) -> float:
 
 
 def _first_best(values: Array, metric: str | Metric) -> int:
-    """First index of the largest value; NaN never wins."""
+    """Return the first index of the largest value; NaN is never the largest."""
     if np.isnan(top := values.max()):
         missing = np.isnan(values)
         if missing.all():
@@ -267,7 +267,7 @@ def _first_best(values: Array, metric: str | Metric) -> int:
 
 
 def sweep(is_pos: BoolArray, score: Array, sample_weight: Array | None = None) -> ThresholdCurve:
-    """Threshold curve of valid arrays; the unchecked core of `threshold_curve`.
+    """Compute the threshold curve of valid arrays; this is the unchecked core of `threshold_curve`.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def sweep(is_pos: BoolArray, score: Array, sample_weight: Array | None = None) -
 
 
 def _ascending(score: Array, members: BoolArray, weight: Array | None) -> tuple[Array, Array | None]:
-    """Ascending scores of a class with their weights, without samples of weight zero."""
+    """Sort the scores of a class with their weights, without samples of weight zero."""
     if weight is None:
         return np.sort(score[members]), None
     counted = np.flatnonzero(members & (weight > 0.0))
@@ -325,7 +325,7 @@ def _ascending(score: Array, members: BoolArray, weight: Array | None) -> tuple[
 def threshold_curve(
     y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Label = None
 ) -> ThresholdCurve:
-    """Error profile of the rule ``score >= threshold`` at every threshold on a score.
+    """Compute the error profile of the rule ``score >= threshold`` at every threshold on a score.
 
     Parameters
     ----------
@@ -381,14 +381,14 @@ def check_both_classes(is_pos: BoolArray, sample_weight: Array | None, owner: st
 def sweep_several(
     is_pos: BoolArray, lost: BoolArray | None, score: Array, sample_weight: Array | None = None
 ) -> ThresholdCurve:
-    """`sweep` where some positives are found at no threshold.
+    """Compute the curve as `sweep` does, where some positives are predicted correctly at no threshold.
 
     Parameters
     ----------
     is_pos : ndarray of bool, shape (n_samples,)
-        ``False`` for the class that means nothing to find.
+        ``False`` for the null class.
     lost : ndarray of bool, shape (n_samples,)
-        Positives that are taken for another positive class wherever something is found in them.
+        Positives that are taken for another positive class at every threshold that predicts them positive.
     score : ndarray of shape (n_samples,)
         Scores, not NaN.
     sample_weight : ndarray of shape (n_samples,), default=None
@@ -401,7 +401,7 @@ def sweep_several(
 
     Notes
     -----
-    With several classes, a rule finds the best of the others where its score exceeds that of the null class by a
+    With several classes, a rule predicts the best of the others where its score exceeds that of the null class by a
     threshold. Which one is the best does not depend on the threshold. So a sample of a positive class is right from its
     own score downwards if that best one is its class, and wrong at every threshold otherwise: leaving the latter out
     turns all rules into those of two classes, and adding their weight to every ``fn`` makes the profiles those of all
@@ -437,7 +437,7 @@ def sweep_several(
 
 
 def cost_threshold(c_fn: float, c_fp: float) -> float:
-    r"""Threshold on the probability of the positive class with the smallest expected cost.
+    r"""Compute the threshold on the probability of the positive class with the smallest expected cost.
 
     Predicting positive costs ``c_fp`` times the probability of the negative class, predicting negative ``c_fn``
     times that of the positive class.
@@ -479,7 +479,7 @@ def cost_threshold(c_fn: float, c_fp: float) -> float:
 def probability_curve(
     proba: ArrayLike, target: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None
 ) -> ThresholdCurve:
-    """Threshold curve of probabilities, counted on labels or on probabilities in their place.
+    """Compute the threshold curve of probabilities, counted on labels or on probabilities in their place.
 
     Parameters
     ----------

@@ -28,10 +28,10 @@ CALIBRATIONS = (None, "sigmoid", "isotonic")
 
 
 class Calibrator(Protocol):
-    """A fitted map from scores to probabilities."""
+    """Fitted map from scores to probabilities."""
 
     def predict(self, score: Array, /) -> Array:
-        """Probabilities of scores."""
+        """Predict the probabilities of scores."""
         ...
 
 
@@ -72,7 +72,7 @@ class Sigmoid:
 def fit_calibrator(
     calibration: str | None, score: Array, is_pos: BoolArray, sample_weight: Array | None
 ) -> Calibrator | None:
-    """Fitted object whose ``predict`` turns scores into probabilities, or ``None`` for no calibration.
+    """Fit the object whose ``predict`` turns scores into probabilities; return ``None`` for no calibration.
 
     Parameters
     ----------
@@ -122,14 +122,14 @@ class ClassCalibrator:
         self.calibrators = tuple(calibrators)
 
     def predict(self, scores: Array) -> Array:
-        """Probabilities of rows of scores; equal ones where no class has any."""
+        """Predict the probabilities of rows of scores; equal ones where every sigmoid is 0."""
         proba = np.column_stack([one.predict(column) for one, column in zip(self.calibrators, scores.T)])
         total = proba.sum(axis=1, keepdims=True)
         return np.divide(proba, total, out=np.full_like(proba, 1.0 / proba.shape[1]), where=total > 0.0)
 
 
 def fit_class_calibrator(scores: Array, codes: IntArray, weight: Array | None) -> ClassCalibrator:
-    """Map from scores (n, K), of samples that the model has not been fitted to, to probabilities of the classes."""
+    """Fit a map from scores (n, K), of samples that the model has not been fitted to, to class probabilities."""
     columns = enumerate(scores.T)
     return ClassCalibrator([_fitted("sigmoid", column, codes == code, weight) for code, column in columns])
 
@@ -144,7 +144,7 @@ _STEP = 0.3
 
 @dataclass(frozen=True, eq=False)
 class LinearRule:
-    """Decides for the class with the largest linear score of the class probabilities.
+    """Rule that decides for the class with the largest linear score of the class probabilities.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class LinearRule:
 
     @classmethod
     def argmax(cls, n_classes: int) -> LinearRule:
-        """Rule of the largest probability.
+        """Return the rule of the largest probability.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class LinearRule:
         return cls(np.ones(n_classes), np.zeros(n_classes), kind="argmax")
 
     def scores(self, proba: Array) -> Array:
-        """Scores of all classes.
+        """Compute the scores of all classes.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class LinearRule:
         return scores
 
     def decide(self, proba: Array) -> IntArray:
-        """Decided classes.
+        """Choose the class of each sample.
 
         Parameters
         ----------
@@ -235,13 +235,13 @@ class LinearRule:
 
 
 def counts_of(codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None = None) -> Array:
-    """Weight of the entries of each true class (rows) about which each class is decided (columns)."""
+    """Sum the weights of the entries of each true class (rows) by decided class (columns)."""
     counts = np.bincount(codes * n_classes + decided, weights=weight, minlength=n_classes**2)
     return counts.reshape(n_classes, n_classes)
 
 
 def confusion_of(codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None = None) -> Array:
-    """Confusion matrix of decisions: shares of the weight, rows true and columns decided."""
+    """Compute the confusion matrix of decisions: shares of the weight, rows true and columns decided."""
     counts = counts_of(codes, decided, n_classes, weight)
     total = counts.sum()
     if not total > 0.0:
@@ -250,7 +250,7 @@ def confusion_of(codes: IntArray, decided: IntArray, n_classes: int, weight: Arr
 
 
 def tune_rule(proba: Array, codes: IntArray, metric: ConfusionMetric, *, weight: Array | None = None) -> LinearRule:
-    """Linear rule of probabilities that a metric of the counted confusion matrix is largest for, as far as is found.
+    """Tune a linear rule of probabilities to maximise a metric of the confusion matrix, as far as the search finds it.
 
     From the largest probability, and from the largest one in units of its class's share, the rule follows the gradient
     of the metric at the confusion matrix of its own decisions, with damping; the best rule on the way is kept.
@@ -279,7 +279,7 @@ def tune_rule(proba: Array, codes: IntArray, metric: ConfusionMetric, *, weight:
 def cross_fitted(
     proba: Array, codes: IntArray, metric: ConfusionMetric, groups: IntArray, *, weight: Array | None = None
 ) -> IntArray:
-    """Decisions about each group of entries by the rule that is tuned on all the others."""
+    """Decide each group of entries by the rule that is tuned on all the others."""
     tally = Tally(proba, codes, weight)
     for group in np.unique(groups):
         held = groups == group
@@ -289,7 +289,7 @@ def cross_fitted(
 
 
 class Tally:
-    """Entries, and what a rule decides about those that weigh something."""
+    """Entries, and the decisions of a rule about those with positive weight."""
 
     def __init__(self, proba: Array, codes: IntArray, weight: Array | None) -> None:
         self._proba, self._codes, self._weight = np.ascontiguousarray(proba), codes, weight
@@ -302,19 +302,19 @@ class Tally:
         return self.confusion().sum(axis=1)
 
     def decide(self, rule: LinearRule, counts: BoolArray | None = None) -> int:
-        """Let a rule decide; how many decisions are others than before."""
+        """Apply a rule. Return the number of decisions that changed."""
         counts = self._counts if counts is None else counts
         if rule.matrix is None:
             return decide_affine(self._proba, rule.slopes, rule.offsets, counts, self.decided)
         return decide_matrix(self._proba, rule.matrix, counts, self.decided)
 
     def confusion(self) -> Array:
-        """Confusion matrix of what is decided."""
+        """Compute the confusion matrix of the decisions."""
         return confusion_of(self._codes, self.decided, self._proba.shape[1], self._weight)
 
 
 def _gradient(metric: ConfusionMetric, confusion: Array) -> LinearRule:
-    """Best rule for the metric where it is linearised."""
+    """Return the best rule for the linearised metric."""
     n_classes, affine = confusion.shape[0], metric.affine(confusion)
     if affine is not None:
         return LinearRule(*affine)
@@ -322,7 +322,7 @@ def _gradient(metric: ConfusionMetric, confusion: Array) -> LinearRule:
 
 
 def _in_units(slopes: Array, gradient: LinearRule) -> LinearRule:
-    """Rule of slopes alone, in the form and of the size of a gradient: a metric may be in any unit."""
+    """Convert a rule of slopes alone to the form and size of a gradient: a metric may be in any unit."""
     size = np.abs(gradient.slopes).max() if gradient.matrix is None else np.ptp(gradient.matrix)
     slopes = slopes * (size / slopes.max())
     if gradient.matrix is None:
@@ -331,7 +331,7 @@ def _in_units(slopes: Array, gradient: LinearRule) -> LinearRule:
 
 
 def _between(rule: LinearRule, other: LinearRule) -> LinearRule:
-    """A rule moved a step towards another one of the same form."""
+    """Move a rule a step towards another one of the same form."""
     keep = 1.0 - _STEP
     matrix = None
     if rule.matrix is not None and other.matrix is not None:
@@ -340,7 +340,7 @@ def _between(rule: LinearRule, other: LinearRule) -> LinearRule:
 
 
 def _fixed_gradient(metric: ConfusionMetric, shares: Array) -> LinearRule | None:
-    """Best rule of a metric that is linear in what is decided; ``None`` for others.
+    """Return the best rule of a metric that is linear in the decisions; ``None`` for others.
 
     Its gradient is the same at confusion matrices with different recalls of the classes.
     """
@@ -356,7 +356,7 @@ def _numbers(rule: LinearRule) -> Array:
 
 
 def _spread(shares: Array, recalls: Array) -> Array:
-    """Confusion matrix of given recalls, with mistakes spread over the other classes."""
+    """Build the confusion matrix of given recalls, with errors spread over the other classes."""
     confusion = np.repeat((shares * (1.0 - recalls) / (shares.shape[0] - 1))[:, np.newaxis], shares.shape[0], axis=1)
     np.fill_diagonal(confusion, shares * recalls)
     return confusion
@@ -368,7 +368,7 @@ def _spread(shares: Array, recalls: Array) -> Array:
 def aligned_scores(
     estimator: Estimator, X: Samples, columns: IntArray, n_classes: int, methods: Sequence[str]
 ) -> Array:
-    """Scores of all classes, in the order of codes; ``columns`` are the codes of the estimator's own scores."""
+    """Compute the scores of all classes in the order of codes; ``columns`` are the codes of the estimator's scores."""
     scores, probabilities = class_scores(estimator, X, methods), response_method(estimator, methods) == "predict_proba"
     answer = answer_of_classes(scores, columns, n_classes, probabilities=probabilities)
     assert answer.score is not None, "it is made of scores"
@@ -376,7 +376,7 @@ def aligned_scores(
 
 
 def without_weights(proba: Array, class_weights: Array | None) -> Array:
-    """Probabilities as if a training had not weighted its classes."""
+    """Undo the class weights of a training in its probabilities."""
     if class_weights is None:
         return proba
     proba = proba / class_weights
@@ -385,13 +385,13 @@ def without_weights(proba: Array, class_weights: Array | None) -> Array:
 
 
 def no_threshold() -> ValueError:
-    """What is said to who asks for thresholds of several classes."""
+    """Build the error for a request of thresholds of several classes."""
     return ValueError("several classes have no threshold: rule_ says what decides, and confusion_ what comes of it")
 
 
 @dataclass(frozen=True, eq=False)
 class RuleOfClasses:
-    """Predicts one of several classes that are all alike, with a fitted classifier and a rule of its probabilities.
+    """Rule of one of several classes without a null class: a fitted classifier and a rule of its probabilities.
 
     Parameters
     ----------
@@ -420,21 +420,21 @@ class RuleOfClasses:
     own: bool = False
 
     def predict(self, X: Samples) -> Array:
-        """The user's labels."""
+        """Predict the user's labels."""
         if self.own and response_method(self.estimator) is None:
             return self.classes[self._columns[np.searchsorted(self.known, self.estimator.predict(X))]]
         return self.classes[self.decision_function(X).argmax(axis=1)]
 
     def curve(self, *_: object) -> NoReturn:
-        """An error: no threshold decides."""
+        """Raise an error: no threshold decides."""
         raise no_threshold()
 
     def decision_function(self, X: Samples) -> Array:
-        """Scores of the classes: the largest one is predicted, the first of equal ones."""
+        """Compute the scores of the classes: the largest one is predicted, the first of equal ones."""
         return self.rule.scores(self._scores(X, PROBABILITIES_FIRST) if self.own else self.predict_proba(X))
 
     def predict_proba(self, X: Samples) -> Array:
-        """Probabilities of the classes, with the class weights taken out again: what the rule reads."""
+        """Predict the probabilities of the classes that the rule reads, with the class weights undone."""
         if self.calibrator is None:
             proba = self._scores(X, ("predict_proba",))
         else:
@@ -446,7 +446,7 @@ class RuleOfClasses:
         return float(get_confusion_metric(metric).value(self.confusion(y, self.predict(X), sample_weight)))
 
     def confusion(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None = None) -> Array:
-        """Confusion matrix of predictions: shares of the weight, rows true and columns predicted."""
+        """Compute the confusion matrix of predictions: shares of the weight, rows true and columns predicted."""
         labels, weight = np.asarray(y).reshape(-1), check_weights(sample_weight, predicted.shape[0])
         strange = labels[~np.isin(labels, self.classes)]
         if strange.size:

@@ -1,4 +1,4 @@
-"""Another share of positives: what thresholds are worth there, and what the share is where labels are missing."""
+"""Another share of positives: the value of thresholds there, and estimates of the share where labels are missing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ODD = 0.01
 
 
 class Prevalence(float):
-    """A share of positives that knows how far off it may be.
+    """Share of positives with a confidence interval.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Prevalence(float):
     confidence: float
 
     def __new__(cls, value: float, interval: tuple[float, float], confidence: float) -> Prevalence:
-        """The share, with what is known of it."""
+        """Create the share with its interval."""
         self = super().__new__(cls, value)
         self.interval, self.confidence = interval, confidence
         return self
@@ -54,7 +54,7 @@ class Prevalence(float):
 
 
 def curve_at_prevalence(curve: ThresholdCurve, pos: float) -> ThresholdCurve:
-    """The same thresholds where the classes have other shares, and the rates within them do not change.
+    """Move a curve to another share of positives; the rates within the classes do not change.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def curve_at_prevalence(curve: ThresholdCurve, pos: float) -> ThresholdCurve:
     Returns
     -------
     ThresholdCurve
-        What a sweep of the same scores finds with the classes weighted accordingly.
+        Curve that a sweep of the same scores with the classes weighted accordingly would give.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def estimate_prevalence(
     tol: float = 1e-8,
     max_iter: int = 10_000,
 ) -> Prevalence:
-    r"""Share of positives in samples without labels, by expectation maximisation, and an interval for it.
+    r"""Estimate the share of positives in samples without labels by expectation maximisation, with an interval.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def estimate_prevalence(
 def fold_probabilities(
     estimator: Estimator, X: Samples, y: ArrayLike, X_new: Samples, *, cv: Any = 5, random_state: RandomState_ = None
 ) -> tuple[tuple[BoolArray, Array], Array]:
-    """Probabilities of known and of new samples by the same models, those of folds, for `estimate_prevalence`.
+    """Predict the probabilities of known and new samples by the same fold models, for `estimate_prevalence`.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def fold_probabilities(
 
 
 def _known(known: tuple[ArrayLike, ArrayLike]) -> tuple[BoolArray, Array]:
-    """Which of the known samples are positive, and their probabilities."""
+    """Return which of the known samples are positive, and their probabilities."""
     if not isinstance(known, (tuple, list)) or len(known) != 2:
         raise ValueError(f"known must be a pair of labels and probabilities, got {type(known).__name__}")
     y = floats(known[0], "labels of known", **{"probabilities of known": known[1]})
@@ -241,7 +241,7 @@ def _known(known: tuple[ArrayLike, ArrayLike]) -> tuple[BoolArray, Array]:
 
 
 def _posterior(proba: Array, pos: float, share: float) -> Array:
-    """Probabilities where positives have another share, by Bayes' rule."""
+    """Move probabilities to another share of positives, by Bayes' rule."""
     up = share / pos * proba
     return up / (up + (1.0 - share) / (1.0 - pos) * (1.0 - proba))
 
@@ -257,7 +257,7 @@ def _likeliest(proba: Array, pos: float, weight: Array | None, tol: float, max_i
 
 
 def _interval_of_new(proba: Array, pos: float, share: float, weight: Array, z: float) -> tuple[float, float]:
-    """Shares at which the slope of the likelihood is what chance may make of 0."""
+    """Find the shares at which chance explains the slope of the likelihood."""
     as_pos, as_neg = proba / pos, (1.0 - proba) / (1.0 - pos)
 
     def excess(q: float, side: float) -> float:
@@ -277,7 +277,7 @@ def _interval_of_new(proba: Array, pos: float, share: float, weight: Array, z: f
 
 
 def _between(new: Array, ones: Array, zeros: Array, weight: Array, z: float) -> tuple[float, tuple[float, float]]:
-    """Where the mean of new samples lies between those of two classes, and the shares that chance leaves room for."""
+    """Locate the mean of new samples between those of two classes. Return the share and its interval."""
     (m_one, m_zero), mean = (float(each.mean()) for each in (ones, zeros)), float(weight @ new)
     apart, off = m_one - m_zero, mean - m_zero
     by_one, by_zero = (z**2 * float(each.var(ddof=1)) / each.size for each in (ones, zeros))
@@ -296,7 +296,7 @@ def _between(new: Array, ones: Array, zeros: Array, weight: Array, z: float) -> 
 
 
 def _warn_of_calibration(is_pos: BoolArray, proba: Array) -> None:
-    """Tell that known probabilities are not calibrated: too large on the whole, or too sure or too unsure."""
+    """Warn where known probabilities are not calibrated: too large overall, overconfident or underconfident."""
     inside = np.clip(proba, 1e-6, 1.0 - 1e-6)
     logit = np.log(inside / (1.0 - inside))
     directions = np.column_stack([np.ones(proba.size), logit - logit.mean()])

@@ -1,4 +1,4 @@
-"""Decisions by the costs of each row: log-odds against what both errors cost there, and which of them win."""
+"""Decisions by the costs of each row: log-odds against the costs of both errors, and the choice of a decision rule."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 
 
 def log_odds(score: Array, method: str | None) -> Array:
-    """Log-odds of probabilities, finite ones; other scores as they are."""
+    """Convert probabilities to finite log-odds; return other scores unchanged."""
     score = np.asarray(score, dtype=np.float64)
     return np.clip(logit(np.clip(score, 0.0, 1.0)), -LARGEST, LARGEST) if method == "predict_proba" else score
 
 
 def unweighted(score: Array, shift: Array, power: float) -> Array:
-    """Log-odds without what a training added that weighed rows by a power of what they cost."""
+    """Remove from log-odds the shift of a training that weighted rows by a power of their costs."""
     return score - power * np.where(np.isfinite(shift), shift, 0.0) if power else score
 
 
 def gives_log_odds(base: Estimator) -> bool:
-    """Whether the scores of a base are probabilities, or a decision that is their logit.
+    """Check whether the scores of a base are probabilities, or a decision function that is their logit.
 
     A decision function beside probabilities may be their logit (logistic regression, boosting) or not (SVC):
     the last step, trained on a few rows, shows it.
@@ -70,7 +70,7 @@ def gives_log_odds(base: Estimator) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """What decides rows: log-odds, calibrated or not, plus log(gain / loss), against a threshold.
+    """Decision rule of rows: log-odds, calibrated or not, plus log(gain / loss), against a threshold.
 
     Parameters
     ----------
@@ -91,19 +91,19 @@ class Tuned:
     farthest: float = FARTHEST
 
     def log_odds(self, score: Array) -> Array:
-        """Log-odds of the positive class."""
+        """Compute the log-odds of the positive class."""
         if self.kind != "sigmoid":
             return score
         return self.slope * np.clip(score, -self.farthest, self.farthest) + self.intercept
 
     def scores(self, score: Array, shift: Array) -> Array:
-        """What the threshold is for; rows that their costs decide are at +inf and -inf."""
+        """Compute the scores to threshold; rows that their costs decide are at +inf and -inf."""
         finite = np.isfinite(shift)
         total = np.clip(self.log_odds(score) + np.where(finite, shift, 0.0), -LARGEST, LARGEST)
         return np.where(finite, np.round(total, _DIGITS), shift)
 
     def decide(self, score: Array, shift: Array) -> BoolArray:
-        """Rows that are answered "positive"."""
+        """Mark the rows that are answered "positive"."""
         return self.scores(score, shift) >= self.threshold
 
 
@@ -114,7 +114,7 @@ CONSTANT = {"plain": 0.0, "negative": 2.0 * LARGEST, "positive": -2.0 * LARGEST}
 def tune(
     kind: str, score: Array, is_pos: BoolArray, table: CostTable, weight: Array, farthest: float = FARTHEST
 ) -> Tuned:
-    """Tune on rows that the model has not been trained on; rows of weight 0 do not count."""
+    """Tune the rule on rows that the model has not been trained on; rows of weight 0 do not count."""
     if kind in CONSTANT:
         return Tuned(kind, CONSTANT[kind])
     if kind == "swept":
@@ -126,7 +126,7 @@ def tune(
 
 
 def cost_curve(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None = None) -> ThresholdCurve:
-    """All thresholds of a score, with rows weighed by what the wrong answer costs.
+    """Compute the curve of a score with rows weighted by the cost of the wrong answer.
 
     Errors are answers that are not the cheaper one: their shares, times the sum of all weights, are what decisions cost
     beyond the cheaper answers to all rows.
@@ -136,13 +136,13 @@ def cost_curve(score: Array, is_pos: BoolArray, table: CostTable, weight: Array 
 
 
 def best_cut(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None = None) -> float:
-    """Threshold of least cost; of equal ones, and where nothing is at stake, the largest one."""
+    """Find the threshold of least cost; the largest of equal ones, and where no row has a cost at stake."""
     at_stake = table.stakes(is_pos) * (1.0 if weight is None else weight)
     return cost_curve(score, is_pos, table, weight).fewest_errors() if at_stake.any() else np.inf
 
 
 def leaning_of(log_odds: Array, table: CostTable, review: Review, extra_cost: float) -> Leaning:
-    """Which of three answers to rows with these log-odds cost least on average."""
+    """Find which of three answers to rows with these log-odds cost least on average."""
     negative, looked_at, positive = table.expected_costs(expit(log_odds), review.cost + extra_cost, review.error)
     # Where both answers cost the same it is "negative", as without reviews.
     up = (positive <= np.minimum(negative, looked_at)) & (table.shift > -np.inf)
@@ -154,7 +154,7 @@ def leaning_of(log_odds: Array, table: CostTable, review: Review, extra_cost: fl
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowRule(ThresholdRule):
-    """Predicts with a fitted classifier and the costs of each row; see `ThresholdRule` for the rest.
+    """Rule of a fitted classifier and the costs of each row; see `ThresholdRule` for the other parameters.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class RowRule(ThresholdRule):
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def scored(self, X: Samples) -> tuple[Array, Array]:
-        """The positive class, and the score that the threshold is for."""
+        """Return the positive class, and the score that the threshold applies to."""
         if self._lacks_costs:
             names = ", ".join(f"{name}=" for name in self.row_costs.needs(self.given))
             warn(
@@ -192,7 +192,7 @@ class RowRule(ThresholdRule):
         return found, Tuned().scores(z, table.shift)
 
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
-        """Which rows are answered "positive", and what that saves on average in each of them."""
+        """Return which rows are answered "positive", and the expected saving of that answer in each of them."""
         if self._lacks_costs:
             return super().ranked(X)
         table = self.row_costs.table(X, **self.given)
@@ -200,17 +200,17 @@ class RowRule(ThresholdRule):
         return Tuned().scores(z, table.shift) >= self.cut, table.expected_gain(expit(z - self.cut))
 
     def leaning(self, X: Samples, review: Review, extra_cost: float) -> Leaning:
-        """Which answers cost least on average, and the log-odds."""
+        """Return which answers cost least on average, and the log-odds."""
         table = self.row_costs.table(X, **self.given)
         return leaning_of(self._log_odds(X, table)[1] - self.cut, table, review, extra_cost)
 
     @property
     def _lacks_costs(self) -> bool:
-        """Whether rows come without the costs that `fit` was given."""
+        """True where rows come without the costs that `fit` was given."""
         return bool(self.row_costs.needs(self.given)) and all(each is None for each in self.given.values())
 
     def _log_odds(self, X: Samples, table: CostTable | None) -> tuple[Array, Array]:
-        """The positive class, and its log-odds, with the weights of the training taken out."""
+        """Return the positive class, and its log-odds with the training weights undone."""
         found, score = super().scored(X)
         score = log_odds(score, self.method)
         return found, self.decision.log_odds(score if table is None else unweighted(score, table.shift, self.power))
@@ -223,7 +223,7 @@ class RowRule(ThresholdRule):
         return self.row_costs.score(np.asarray(y), self.predict(X), X, **options, **self.given)
 
     def predict_proba(self, X: Samples) -> Array:
-        """Probabilities of the sorted labels, which know nothing of costs; weights of the training are taken out."""
+        """Predict the probabilities of the sorted labels, without regard to costs; undo training weights."""
         known = self.power or any(each is not None for each in self.given.values())
         table = self.row_costs.table(X, **self.given) if known else None
         proba = expit(self._log_odds(X, table)[1])
@@ -239,7 +239,7 @@ RowCandidate = tuple[TrialKey, str]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowScores(TrialRow):
-    """What one trial predicts; ``power`` is that of its training weights."""
+    """Scores of one trial; ``power`` is that of its training weights."""
 
     score: Array
     decided: None = None
@@ -247,14 +247,14 @@ class RowScores(TrialRow):
 
     @property
     def arrays(self) -> tuple[Array | None, ...]:
-        """What the trial does not say itself."""
+        """Arrays that the trial does not contain."""
         return (self.score,)
 
 
 class RowStore(EntryStore[RowScores]):
-    """Pooled held-out log-odds, or margins, of the trials of one search, and what the entries cost.
+    """Pooled held-out log-odds, or margins, of the trials of one search, and the costs of the entries.
 
-    ``likely`` says whether they are the log-odds of the class; see `csf.evaluate.EntryStore` for the ``options``.
+    ``likely`` is True for log-odds of the class; see `csf.evaluate.EntryStore` for the ``options``.
     """
 
     def __init__(
@@ -265,7 +265,7 @@ class RowStore(EntryStore[RowScores]):
         self.answers, self.shift = table.answers(truth), table.shift
 
     def condensed(self) -> RowStore:
-        """The same with equal samples together, in an order that follows from what is said of them.
+        """Merge equal samples, in an order that depends on their values alone.
 
         What is computed from it is the same for rows in another order, and for weights that stand for equal rows.
         """
@@ -284,40 +284,40 @@ class RowStore(EntryStore[RowScores]):
 
     @cached_property
     def fixed(self) -> Array:
-        """What both answers cost in one copy of each sample, and its weight."""
+        """Costs of both answers in one copy of each sample, and its weight."""
         return np.stack([self._of_samples(each) for each in (*self.answers, np.ones(self.truth.size))])
 
     @cached_property
     def unit(self) -> float:
-        """Largest cost, in units of which squares of costs stay numbers."""
+        """Largest cost; costs in this unit can be squared without overflow."""
         return float(self.fixed[:2].max())
 
     def add_trial(self, key: TrialKey, trial: Any, score: Array, *_: Any) -> None:
-        """Keep what a complete trial predicts."""
+        """Store the predictions of a complete trial."""
         self.put(RowScores(key=key, score=score, value=trial.score, equal_costs=not trial.t, power=trial.t))
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """How scores can decide: the first one stays unless another gains the margin."""
+        """Names of the decision rules; the first one stays unless another gains the margin."""
         return ("plain", *Margins.ROW_RULES) if self.likely else ("sigmoid", "negative", "positive")
 
     def tuned(self, score: Array, kind: str, counts: Array) -> Tuned:
-        """What decides, tuned on entries of samples that are there so often."""
+        """Tune a decision rule on the entries of samples with these counts."""
         # Rows tell nothing of odds beyond their number; those of trees, 0 or infinite, would flatten the sigmoid.
         farthest = float(np.log(counts.sum())) if self.likely else FARTHEST
         return tune(kind, score, self.truth, self.table, self.weights_in(counts), farthest)
 
     def decisions(self, score: Array, kind: str) -> Array:
-        """What share of the copies of each entry is decided to be positive, see `_cross_tuned`."""
+        """Compute the share of the copies of each entry that is decided positive, see `_cross_tuned`."""
         cross_tuned = self._cross_tuned(score, kind)
         return np.sum([share * Tuned().decide(beyond, self.shift) for beyond, share in cross_tuned], axis=0)
 
     def beyond(self, score: Array, kind: str) -> Array:
-        """Log-odds of the entries beyond the threshold, see `_cross_tuned`; the mean of those of their copies."""
+        """Compute the mean log-odds beyond the threshold over the copies of each entry, see `_cross_tuned`."""
         return np.sum([share * beyond for beyond, share in self._cross_tuned(score, kind)], axis=0)
 
     def _cross_tuned(self, score: Array, kind: str) -> Iterator[tuple[Array, Array]]:
-        """Log-odds of entries beyond what was tuned on the copies outside of each part, and the shares inside it."""
+        """Yield log-odds beyond the threshold tuned outside each part, and the shares of copies inside it."""
         if kind in CONSTANT:
             yield np.clip(score - CONSTANT[kind], -LARGEST, LARGEST), np.ones(score.size)
             return
@@ -331,16 +331,16 @@ class RowStore(EntryStore[RowScores]):
             yield np.clip(beyond, -LARGEST, LARGEST), (inside / np.maximum(self.copies, 1))[self.samples]
 
     def _of_samples(self, values: Array) -> Array:
-        """Sums over the entries of one copy of each sample."""
+        """Sum over the entries of one copy of each sample."""
         weight = values if self.importance is None else values * self.importance
         return np.bincount(self.samples, weight, minlength=self.n_samples)
 
     def paid(self, decided: Array) -> Array:
-        """What decisions about the entries cost, in one copy of each sample."""
+        """Sum the costs of decisions about the entries in one copy of each sample."""
         return self._of_samples(paid(*self.answers, decided))
 
     def costs_at(self, score: Array, thresholds: Array, counts: Array) -> Array:
-        """Mean cost of a row at each of ascending thresholds, on samples that are there so often."""
+        """Compute the mean cost of a row at each of ascending thresholds, on samples with these counts."""
         weight = self.table.stakes(self.truth)
         weight = weight if self.importance is None else weight * self.importance
         place = np.searchsorted(thresholds, score, side="right"), self.samples
@@ -348,12 +348,12 @@ class RowStore(EntryStore[RowScores]):
         return (self.fixed[0] @ counts + moves[::-1].cumsum(axis=0)[::-1][1:]) / (self.fixed[2] @ counts)
 
     def value(self, paid: Array, counts: Array) -> Any:
-        """Value of decisions on samples that are there so often; of a column for each draw, an array."""
+        """Compute the value of decisions on samples with these counts; an array for a column per draw."""
         return self.costs.value(paid @ counts, *(self.fixed @ counts))
 
 
 def reach(errors: Array, gap: float) -> Array:
-    """Errors whose interval holds the value on all held-out rows, so far from the corrected one.
+    """Widen errors until their interval holds the value on all held-out rows, ``gap`` from the corrected one.
 
     Where a row is most of the total and some choices answer it wrongly, no draw of the winner's answers shows that.
     """
@@ -366,22 +366,22 @@ _NOISE = 1e-9
 
 
 class RowChoice:
-    """Candidates of a store, and what their decisions come to."""
+    """Candidates of a store, and the costs of their decisions."""
 
     def __init__(self, store: RowStore) -> None:
         self.store, self.paid = store, cache(self._paid)
 
     def score(self, key: TrialKey) -> Array:
-        """Log-odds, or margins, of a trial."""
+        """Return the log-odds, or margins, of a trial."""
         return unweighted(self.store[key].score, self.store.shift, self.store[key].power)
 
     def _paid(self, candidate: RowCandidate) -> Array:
-        """What a candidate's decisions cost in each sample."""
+        """Compute the costs of a candidate's decisions in each sample."""
         key, kind = candidate
         return self.store.paid(self.store.decisions(self.score(key), kind))
 
     def _saved(self, over: RowCandidate, candidate: RowCandidate, counts: Array, margin: float) -> float:
-        """What a candidate saves over another one; 0 unless that is more than the margin.
+        """Compute what a candidate saves over another one; 0 unless that is more than the margin.
 
         The margin is in standard deviations over bootstrap draws of the samples.
         """
@@ -390,7 +390,7 @@ class RowChoice:
         return saved if saved > margin * np.sqrt(counts @ each**2) + noise else 0.0
 
     def choose(self, counts: Array) -> RowCandidate:
-        """The training, and then what decides with it, on samples that are there so often."""
+        """Choose the training, and then its decision rule, on samples with these counts."""
         kind, *others = self.store.kinds
         # The base's own setting, trained as it is, comes first, and is the first of equal ones.
         keys = sorted(row.key for row in self.store)
@@ -402,7 +402,7 @@ class RowChoice:
         return key, kind
 
     def assess(self, winner: RowCandidate, threshold: float, seed: int, *, trained: bool) -> Assessment:
-        """What a winner is worth: the choice made again on two thirds of the rows, judged on the others."""
+        """Assess a winner: repeat the choice on two thirds of the rows, and judge it on the others."""
         store, n_draws, spread = self.store, n_draws_of(self.store.copies), SPREAD if trained else 1.0
         negative, positive, rows = store.fixed @ store.copies
         # As many partitions as the error asks for, in a unit that is as large as the savings there can be.
@@ -423,7 +423,7 @@ class RowChoice:
         )
 
     def _left_out(self, seed: int, unit: float) -> LeftOut:
-        """Sums of what is paid, of both answers and of rows in each left-out part."""
+        """Sum the costs paid, the costs of both answers and the rows in each left-out part."""
         store = self.store
 
         def judge(counts: Array, first: int) -> Array:

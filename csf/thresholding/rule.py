@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def base_has(*methods: str) -> Callable[[Any], bool]:
-    """Condition for `available_if`: the base, fitted or not, has one of the methods."""
+    """Return a condition for `available_if`: the base, fitted or not, has one of the methods."""
 
     def check(self: Any) -> bool:
         estimator = getattr(self, "best_estimator_", self.base)
@@ -53,7 +53,7 @@ def base_has(*methods: str) -> Callable[[Any], bool]:
 
 
 class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Base class; a subclass has the parameters ``base``, ``cv`` and ``metric``, and writes what is declared here."""
+    """Base class; a subclass has the parameters ``base``, ``cv`` and ``metric``, and defines what is declared here."""
 
     # Groups are asked for always, whatever the splitter: they count in folds and intervals.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
@@ -69,7 +69,7 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
     predict_proba: Any
 
     def _route(self, fit_params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Arguments of the base's fit and of the splitter."""
+        """Split the arguments into those of the base's fit and of the splitter."""
         groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
         if routing_enabled():
             routed = process_routing(self, "fit", **fit_params)
@@ -77,7 +77,7 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
         return {name: value for name, value in fit_params.items() if name != "groups"}, groups
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Routing of ``sample_weight`` and ``groups`` to this object, of other arguments to the base and the splitter.
+        """Route ``sample_weight`` and ``groups`` to this object, other arguments to the base and the splitter.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
 
     @available_if(lambda self: hasattr(self, "predict_proba"))
     def predict_log_proba(self, X: Samples) -> Array:
-        """Logarithm of `predict_proba`.
+        """Compute the logarithm of `predict_proba`.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
             return np.log(self.predict_proba(X))
 
     def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Value of ``metric`` (not the accuracy) on new data, as scikit-learn's searches do.
+        """Compute ``metric`` (not the accuracy) on new data, as scikit-learn's searches do.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
 
 
 class Leaning(NamedTuple):
-    """Which answers rows may get, and a score.
+    """Answers that rows may get, and a score.
 
     ``down`` and ``up`` are where "negative" and "positive" may be answered at all, by what answers cost on average, and
     ``score`` is larger for rows that look positive.
@@ -149,14 +149,14 @@ class Leaning(NamedTuple):
 
     @classmethod
     def of_score(cls, score: Array) -> Self:
-        """Rows in which a score decides alone."""
+        """Describe rows in which a score decides alone."""
         every = np.ones(score.size, dtype=bool)
         return cls(every, every, score)
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdRule:
-    """Predicts with a fitted classifier and a threshold on one of its scores.
+    """Fitted classifier with a threshold on one of its scores.
 
     A threshold has no meaning without the score that it was chosen on: a margin of 0.3 is no probability of 0.3. So the
     two are kept together, wherever the search ran and wherever the classifier goes.
@@ -170,12 +170,12 @@ class ThresholdRule:
     names : ndarray of shape (n_classes,)
         What the user calls them.
     null : label
-        The user's name of the class of nothing to find, the negative one of two.
+        The user's name of the null class, the negative one of two.
     method : str or None
         Method of the estimator that gives the score, ``"decision_function"`` or ``"predict_proba"``; ``None`` for one
         without scores.
     threshold : float or None
-        Something is found where the score is at least this; the natural threshold where it is not ``tuned``.
+        Least score of a positive prediction; the natural threshold where it is not ``tuned``.
     tuned : bool
         Whether the threshold decides, or the classifier itself.
     costs : tuple of float
@@ -201,7 +201,7 @@ class ThresholdRule:
     def of(
         cls, estimator: Estimator, *, threshold: float | None, method: str | None = None, **more: Any
     ) -> ThresholdRule:
-        """Rule of an estimator; its first score and the natural threshold of that where none is given."""
+        """Build the rule of an estimator; by default of its first score and the natural threshold of that."""
         method = response_method(estimator) if method is None else method
         if threshold is None and method is not None:
             threshold = natural_threshold(estimator, (method,))
@@ -216,11 +216,11 @@ class ThresholdRule:
 
     @property
     def known_null(self) -> Label:
-        """What the estimator calls the class of nothing to find."""
+        """Label that the estimator uses for the null class."""
         return self.known[self.names.tolist().index(self.null)]
 
     def scored(self, X: Samples) -> tuple[Array, Array]:
-        """What would be found in each sample, in the user's labels, and the score that the threshold is for."""
+        """Return the user's label that a positive prediction gives each sample, and the score to threshold."""
         methods = () if self.method is None else (self.method,)
         answer = respond(self.estimator, X, self.known_null, tune=True, methods=methods)
         assert answer.score is not None, "they were asked for"
@@ -231,7 +231,7 @@ class ThresholdRule:
         return self.names[np.searchsorted(self.known, found)]
 
     def predict(self, X: Samples) -> Array:
-        """The user's labels."""
+        """Predict the user's labels."""
         if self.tuned:
             found, score = self.scored(X)
             decided: BoolArray = score >= self.threshold
@@ -241,7 +241,7 @@ class ThresholdRule:
         return np.where(decided, found, self.null).astype(self.names.dtype, copy=False)
 
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
-        """Which samples are found, and what ranks them where not all of these can be acted on; of two classes."""
+        """Return which samples of two classes are predicted positive, and their rank under limited capacity."""
         if self.method is None:
             raise ValueError(
                 f"at_most= takes the rows with the largest scores, but {type(self.estimator).__name__} gives no "
@@ -251,11 +251,11 @@ class ThresholdRule:
         return score >= self.cut, score
 
     def leaning(self, X: Samples, review: Review, extra_cost: float) -> Leaning:
-        """The samples by their scores, for three answers."""
+        """Describe the samples by their scores, for three answers."""
         return Leaning.of_score(self.scored(X)[1])
 
     def labels(self, decided: Array) -> Array:
-        """The user's labels of decisions about two classes."""
+        """Convert decisions about two classes to the user's labels."""
         (positive,) = self.names[self.names != self.null]
         return np.where(decided, positive, self.null).astype(self.names.dtype, copy=False)
 
@@ -269,13 +269,13 @@ class ThresholdRule:
         return get_metric(metric).of(errors)
 
     def score_samples(self, X: Samples) -> Array:
-        """The score that the threshold is for."""
+        """Compute the score that the threshold applies to."""
         return self.scored(X)[1]
 
     def decision_function(self, X: Samples) -> Array:
-        """Distance of the score from the threshold, or the scores of several classes with that of the null class moved.
+        """Compute the score minus the threshold, or the scores of several classes with the null class shifted.
 
-        Both say what `predict` does: above 0 where the second of the sorted labels is predicted, or the largest one.
+        Both agree with `predict`: above 0 where the second of the sorted labels is predicted, or the largest one.
         """
         if self.names.shape[0] == 2:
             return margin(self.score_samples(X), self.cut, np.sort(self.names)[0] == self.null)
@@ -284,7 +284,7 @@ class ThresholdRule:
         return self._ordered(moved_scores(scores, column, self.cut, probabilities=self.method == "predict_proba"))
 
     def predict_proba(self, X: Samples) -> Array:
-        """Probabilities of the sorted labels, calibrated or with the costs taken out again."""
+        """Predict the probabilities of the sorted labels, calibrated or with the costs undone."""
         if self.calibrator is not None:
             return self._of_positives(self.score_samples(X))
         c_fn, c_fp = self.costs
@@ -297,15 +297,15 @@ class ThresholdRule:
         return self._ordered(np.divide(proba, total, out=proba, where=total > 0.0))
 
     def _of_positives(self, proba: Array) -> Array:
-        """Probabilities of two sorted labels from those of the positive one."""
+        """Expand probabilities of the positive label to those of the two sorted labels."""
         return self._ordered(np.where(self.known == self.known_null, 1.0 - proba[:, None], proba[:, None]))
 
     def _ordered(self, columns: Array) -> Array:
-        """Columns in the order of the sorted labels."""
+        """Order columns as the sorted labels."""
         return columns[:, np.argsort(self.names)]
 
     def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
-        """All thresholds of the score on labelled samples."""
+        """Compute the curve of all thresholds of the score on labelled samples."""
         labels, classes = check_labels(y)
         if not np.isin(classes, self.names).all():
             raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {np.sort(self.names).tolist()}")

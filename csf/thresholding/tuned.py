@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Tuned:
-    """A metric at the threshold that is best for it on the samples that are scored."""
+    """Metric at the threshold that is best for it on the scored samples."""
 
     metric: Any
     pos_label: Label = None
 
     def value(self, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Value at the best of all thresholds; the smallest one of the metric where the constraint holds at none.
+        """Compute the value at the best threshold; the metric's smallest value where the constraint holds at none.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class TunedScorer(_Tuned):
     """
 
     def __call__(self, estimator: Estimator, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Value of a fitted classifier at the threshold that is best on these samples.
+        """Score a fitted classifier at the threshold that is best on these samples.
 
         Parameters
         ----------
@@ -96,11 +96,11 @@ class EvalMetric(_Tuned):
 
     @property
     def __name__(self) -> str:
-        """Name in the logs of the training, by which early stopping asks for it."""
+        """Name in the logs of the training, which early stopping refers to."""
         return f"tuned_{self.metric.name}"
 
     def __call__(self, first: Any, second: Any, sample_weight: ArrayLike | None = None) -> Any:
-        """Value of what a training predicts, as its library takes it.
+        """Evaluate the predictions of a training in the form that its library expects.
 
         Parameters
         ----------
@@ -135,11 +135,11 @@ class CatBoostMetric(_Tuned):
     """
 
     def is_max_optimal(self) -> bool:
-        """Larger is better."""
+        """Return True: larger values are better."""
         return True
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
-        """Value of raw scores, and 1 as the weight that it is divided by.
+        """Compute the value of raw scores, and 1 as the weight that it is divided by.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class CatBoostMetric(_Tuned):
         return self.value(np.asarray(target), np.asarray(approxes[0]), None if weight is None else weight), 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
-        """The value itself.
+        """Return the value itself.
 
         Parameters
         ----------
@@ -176,11 +176,11 @@ class CatBoostMetric(_Tuned):
 def tuned_scorer(
     metric: str | Metric = "f1", constraint: str | Constraint | None = None, *, pos_label: Label = None
 ) -> TunedScorer:
-    """Scorer of a metric at the best threshold of the part that is scored, for `GridSearchCV`, Optuna and the like.
+    """Make a scorer of a metric at the best threshold of the scored part, for `GridSearchCV`, Optuna and the like.
 
-    ``scoring="f1"`` judges models at the threshold 0.5, where a good model of a rare class may find nothing. This one
-    tries every threshold of the part that is scored and takes the exact best one, so that models are compared for what
-    a tuned threshold makes of them.
+    ``scoring="f1"`` judges models at the threshold 0.5, where a good model of a rare class may predict no positives.
+    This one tries every threshold of the part that is scored and takes the exact best one, so that models are compared
+    for what a tuned threshold makes of them.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def tuned_scorer(
 
 
 def lightgbm_metric(metric: str | Metric = "f1", constraint: str | Constraint | None = None) -> EvalMetric:
-    """Evaluation function for LightGBM: a metric at the exact best threshold, for early stopping.
+    """Make an evaluation function for LightGBM: a metric at the exact best threshold, for early stopping.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def lightgbm_metric(metric: str | Metric = "f1", constraint: str | Constraint | 
 
 
 def catboost_metric(metric: str | Metric = "f1", constraint: str | Constraint | None = None) -> CatBoostMetric:
-    """Evaluation function for CatBoost: a metric at the exact best threshold, for early stopping.
+    """Make an evaluation function for CatBoost: a metric at the exact best threshold, for early stopping.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def catboost_metric(metric: str | Metric = "f1", constraint: str | Constraint | 
 
 
 def xgboost_metric(metric: str | Metric = "f1", constraint: str | Constraint | None = None) -> EvalMetric:
-    """Evaluation function for XGBoost: a metric at the exact best threshold, for early stopping.
+    """Make an evaluation function for XGBoost: a metric at the exact best threshold, for early stopping.
 
     Parameters
     ----------

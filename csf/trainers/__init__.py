@@ -1,4 +1,4 @@
-"""How a base classifier is trained many times with other costs.
+"""Trainers, which fit a base classifier many times with different costs.
 
 Every base can be cloned and fitted. Linear models are solved from earlier solutions on data that all folds and
 settings share, LightGBM bins the samples of a fold once, and pipelines fit the steps before the last one once.

@@ -21,7 +21,7 @@ from csf.data.responses import Features, Response, respond, respond_classes
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Steps of a pipeline before its last one, fitted to a training part, and what they make of all rows."""
+    """Steps of a pipeline before its last one, fitted to a training part, and their output for all rows."""
 
     fitted: list[tuple[str, Any]]
     # The rows to train on come first.
@@ -32,7 +32,7 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class FittedSteps:
-    """Fitted steps of all folds, and how a later setting finds out that they are its own."""
+    """Fitted steps of all folds, and the key by which a later setting recognises them."""
 
     # Hash of the unfitted steps.
     key: str
@@ -41,7 +41,7 @@ class FittedSteps:
     steps: list[Steps] | None
 
     def serve(self, key: str | None, splits: list[tuple[IntArray, IntArray]]) -> bool:
-        """Whether these are the steps with this key, fitted on the same splits."""
+        """Check whether these are the steps with this key, fitted on the same splits."""
         return (
             key == self.key
             and len(splits) == len(self.splits)
@@ -55,7 +55,7 @@ class FittedSteps:
 
 @dataclass(eq=False)
 class Prepared(MutableMapping[str, Any]):
-    """What is made of the samples once, by the first trainers that need it, for all settings and classes.
+    """Data derived from the samples once, by the first trainers that need them, for all settings and classes.
 
     Makers of your own keep what they like in it, as in a dict.
 
@@ -89,7 +89,7 @@ class Prepared(MutableMapping[str, Any]):
 
     @classmethod
     def of(cls, shared: MutableMapping[str, Any] | None) -> Prepared:
-        """The record that a caller keeps between calls: itself, or inside a dict of the caller's; or a new one."""
+        """Return the record that a caller keeps between calls, itself or inside the caller's dict; or a new one."""
         if isinstance(shared, Prepared):
             return shared
         return cls() if shared is None else shared.setdefault("csf", cls())
@@ -118,7 +118,7 @@ Maker: TypeAlias = Callable[..., "list[Trainer] | None"]
 
 
 def checked_trainers(made: Any, folds: list[Fold]) -> list[Trainer] | None:
-    """What a maker returned: one trainer for each fold, or ``None``."""
+    """Check the result of a maker: one trainer for each fold, or ``None``."""
     if made is None:
         return None
     if not isinstance(made, list) or not all(isinstance(trainer, Trainer) for trainer in made):
@@ -151,13 +151,13 @@ class Training(NamedTuple):
 
 
 class Trainer(ABC):
-    """Trains a base on one fold for any costs.
+    """Trainer of a base on one fold, for any costs.
 
     A trainer of your own writes `fit`. That is all where its models are fitted objects of the base's class. Where they
     are something lighter, such as coefficients, it writes `predict` too; `estimator`, which is asked for once at the
     end of a search, then trains the base itself, unless you know a shorter way.
 
-    Codes of the fold's targets say what there is to find. Models and estimators that predict by themselves are trained
+    Codes of the fold's targets are the classes to predict. Models and estimators that predict by themselves are trained
     on the user's labels, ``fold.labels.decode(fold.y_train)``, as `train_base` does: their order is that of the labels.
 
     Parameters
@@ -188,7 +188,7 @@ class Trainer(ABC):
         self.base, self.fold, self.channel, self.normalize = base, fold.sliced, channel, normalize
 
     def prepare(self, starts: Sequence[Any]) -> None:  # noqa: B027 (most have nothing to prepare)
-        """Do what trainings from these states have in common, before some of them run side by side.
+        """Prepare what trainings from these states have in common, before some of them run side by side.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Trainer(ABC):
         Parameters
         ----------
         costs : tuple of float
-            ``(c_fn, c_fp)``; where no class means nothing to find (`Fold.n_alike`), a weight for each code.
+            ``(c_fn, c_fp)``; where no class is the null class (`Fold.n_alike`), a weight for each code.
         starts : sequence of state, default=()
             States of earlier trainings, the nearest first.
 
@@ -214,7 +214,7 @@ class Trainer(ABC):
         """
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
-        """Predict a part of the fold; by default the model is asked, as the base's class answers.
+        """Predict a part of the fold; by default with the model, in the form of the base's class.
 
         Parameters
         ----------
@@ -228,9 +228,9 @@ class Trainer(ABC):
         Returns
         -------
         Response
-            Own decision, scores where they are wanted, and what is found in codes of the fold's targets. Where no
-            class means nothing to find (`Fold.n_alike`), the decision is codes, and scores are those of all classes:
-            probabilities, if the base has them.
+            The model's decision, scores where they are wanted, and the predicted class as a code of the fold's targets.
+            Where no class is the null class (`Fold.n_alike`), the decision is codes, and scores are those of all
+            classes: probabilities, if the base has them.
         """
         X = self.fold.X_test if part == "test" else self.fold.X_train
         labels, model = self.fold.labels, training.model
@@ -241,7 +241,7 @@ class Trainer(ABC):
         return answer._replace(found=learnt.encode(answer.found))
 
     def estimator(self, training: Training) -> Estimator:
-        """Fitted object of the base's class that has learnt the user's labels, see `Fold.labels`.
+        """Return a fitted object of the base's class, trained on the user's labels, see `Fold.labels`.
 
         By default the model, if it is one, else a clone of the base, trained with the costs of ``training``.
 
@@ -258,7 +258,7 @@ class Trainer(ABC):
         Raises
         ------
         TypeError
-            If the base has to be trained and the training does not say at which costs.
+            If the base has to be trained and the training does not hold its costs.
         """
         if type(training.model) is type(self.base):
             return training.model
@@ -296,7 +296,7 @@ class Trainer(ABC):
         )
 
     def position(self, costs: Costs) -> tuple[float, ...]:
-        """Where costs lie among all trainings of the family, for the choice of a start.
+        """Return the position of costs among all trainings of the family, for the choice of a start.
 
         Parameters
         ----------
@@ -315,7 +315,7 @@ class Trainer(ABC):
 
 
 class GenericTrainer(Trainer):
-    """Clone and fit: serves every base that takes weights.
+    """Trainer that clones and fits, for every base that takes weights.
 
     Parameters
     ----------
@@ -344,12 +344,12 @@ class GenericTrainer(Trainer):
         return Training(self.train_base(costs))
 
     def estimator(self, training: Training) -> Estimator:
-        """The model itself, whatever its class; see `Trainer.estimator`."""
+        """Return the model itself, whatever its class; see `Trainer.estimator`."""
         return training.model
 
 
 def hash_of(thing: Any) -> str | None:
-    """Hash of parameters; ``None`` where they have none: what cannot be pickled cannot be compared."""
+    """Hash parameters; return ``None`` where they cannot be pickled, and so not be compared."""
     try:
         return joblib.hash(thing)
     except Exception:
@@ -357,7 +357,7 @@ def hash_of(thing: Any) -> str | None:
 
 
 def seeded(base: Estimator, random_state: np.random.RandomState | None) -> Estimator:
-    """Clone of a base whose unset ``random_state`` parameters are set.
+    """Clone a base and set its unset ``random_state`` parameters.
 
     Parameters
     ----------
@@ -379,7 +379,7 @@ def seeded(base: Estimator, random_state: np.random.RandomState | None) -> Estim
 
 
 def unset_seeds(base: Estimator) -> list[str]:
-    """Names of the ``random_state`` parameters of a base that are not set."""
+    """List the ``random_state`` parameters of a base that are not set."""
     known = sorted(base.get_params(deep=True).items())
     return [name for name, value in known if value is None and name.rpartition("__")[2] == "random_state"]
 
@@ -394,7 +394,7 @@ _BYTES, _FEWEST = 1 << 26, 3
 
 
 class Known(NamedTuple):
-    """A state, and where it belongs."""
+    """State of a training, with its family and position."""
 
     family: str
     position: tuple[float, ...]
@@ -410,17 +410,17 @@ class WarmStarts:
 
     @property
     def known(self) -> tuple[Known, ...]:
-        """All of them, the latest last."""
+        """All states, the latest last."""
         return tuple(self._known)
 
     def copy(self) -> WarmStarts:
-        """The same states, to which others can be added."""
+        """Return the same states, to which others can be added."""
         made = WarmStarts()
         made._known, made._sizes = list(self._known), list(self._sizes)
         return made
 
     def add(self, family: str, position: tuple[float, ...], state: object) -> None:
-        """Keep a state; the oldest ones go when there are too many, or too large ones."""
+        """Add a state; drop the oldest ones where there are too many, or too large ones."""
         self._known.append(Known(family, position, state))
         self._sizes.append(_size(state))
         kept = min(_KEPT, len(self._known))
@@ -429,14 +429,14 @@ class WarmStarts:
         del self._known[:-kept], self._sizes[:-kept]
 
     def nearest(self, family: str, position: tuple[float, ...]) -> list[Any]:
-        """States to start from."""
+        """Return the states to start from, the nearest first."""
         known = [each for each in reversed(self._known) if each.family == family]
         away = [sum(abs(a - b) for a, b in zip(each.position, position, strict=True)) for each in known]
         return [known[i].state for i in sorted(range(len(known)), key=away.__getitem__)[:_GIVEN]]
 
 
 def _size(state: object) -> int:
-    """Bytes of the arrays in a state."""
+    """Count the bytes of the arrays in a state."""
     if isinstance(state, np.ndarray):
         return state.nbytes
     # Numbers, which are most of a solution, are not asked what they are made of.

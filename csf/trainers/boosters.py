@@ -45,7 +45,7 @@ OTHER_NAMES = frozenset(
 
 
 class _Bins:
-    """The Dataset of a fold, for one training at a time; as a pickle it is empty, and is filled again where it goes."""
+    """Dataset of a fold, for one training at a time; a pickled copy is empty, and is filled again where it is used."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -56,14 +56,14 @@ class _Bins:
         return _Bins, ()
 
     def __call__(self, env: Any) -> None:
-        """Keep what the base's own training is made of: a callback, called after each round of it."""
+        """Keep the Dataset of the base's own training: a callback, called after each round."""
         if env.iteration == env.begin_iteration:
             self.dataset = env.model.train_set
             self.params = {name: value for name, value in env.params.items() if name != "num_iterations"}
 
 
 class LightGBMTrainer(Trainer):
-    """Trains `lightgbm.LGBMClassifier` on one Dataset for each fold.
+    """Trainer of `lightgbm.LGBMClassifier` on one Dataset for each fold.
 
     The first training of a fold is that of the base itself, whose Dataset and parameters are kept; the others are
     `lightgbm.train` with other weights, and give the same trees to the last bit.
@@ -101,7 +101,7 @@ class LightGBMTrainer(Trainer):
         return self._bins.params | {name: own[name] for name in _OF_TRAINING if name != "n_estimators"}
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
-        """As the base's class answers; see `Trainer.predict`."""
+        """Predict as the base's class does; see `Trainer.predict`."""
         if hasattr(training.model, "predict_proba"):
             return super().predict(training, part, tune=tune)
         X = self.fold.X_test if part == "test" else self.fold.X_train
@@ -117,7 +117,7 @@ class LightGBMTrainer(Trainer):
 def lightgbm_trainers(
     base: Estimator, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
 ) -> list[Trainer] | None:
-    """Trainers of `lightgbm.LGBMClassifier`, one for each fold."""
+    """Make the trainers of `lightgbm.LGBMClassifier`, one for each fold."""
     task = folds[0].task
     if not channel.is_own or task.fit_params or task.several or not _serves(base, task.X):
         return None
@@ -142,7 +142,7 @@ def _serves(base: Estimator, X: Samples) -> bool:
 
 
 def _dataset_key(base: Estimator) -> str | None:
-    """Hash of all parameters that a Dataset may depend on; ``None`` where there is none."""
+    """Hash all parameters that a Dataset may depend on; return ``None`` where that is impossible."""
     rest = {name: value for name, value in sorted(base.get_params().items()) if name not in _OF_TRAINING}
     return hash_of(rest)
 
@@ -161,7 +161,7 @@ _STOPS = 10_000
 
 
 class Rounds(NamedTuple):
-    """The parameter of a booster that says how many rounds it trains, its value, and how the first ones are asked."""
+    """Name and value of a booster's parameter for the number of rounds, and how to predict with the first ones."""
 
     name: str
     own: int
@@ -169,7 +169,7 @@ class Rounds(NamedTuple):
 
 
 def rounds_of(base: Estimator, n_samples: int = 0) -> Rounds | None:
-    """Rounds of a booster whose models of fewer rounds are the first ones of longer trainings; ``None`` of others.
+    """Return the rounds of a booster whose shorter trainings are the first rounds of longer ones; ``None`` for others.
 
     Those that stop early by themselves are not among these (where they leave it to ``n_samples``, that decides), nor
     those that change or average earlier trees, such as dart.
@@ -213,7 +213,7 @@ def _xgboost(model: Any, method: str, rounds: int, X: Samples) -> Array:
 
 
 def _staged(model: Any, method: str, rounds: int, X: Samples) -> Array:
-    """Answer of a model that gives those after each of its rounds."""
+    """Return the prediction after ``rounds`` rounds of a model that gives those after each round."""
     *_, last = islice(getattr(model, f"staged_{method}")(X), rounds)
     # Those of gradient boosting have a column for the one score of two classes.
     return last.ravel() if last.ndim == 2 and last.shape[1] == 1 else last
@@ -229,7 +229,7 @@ _KINDS: dict[str, tuple[str, Ask, Callable[[dict[str, Any], int], bool]]] = {
 
 
 class _First:
-    """A fitted model that answers by its first rounds."""
+    """Fitted model that predicts with its first rounds only."""
 
     def __init__(self, model: Any, rounds: int, ask: Ask) -> None:
         self._model, self._rounds, self._ask = model, rounds, ask
@@ -240,7 +240,7 @@ class _First:
 
 
 class RoundsTrainer(Trainer):
-    """Trains a booster, or reads what it says off the training of more rounds.
+    """Trainer of a booster that trains it, or reads its predictions off the training of more rounds.
 
     ``family_of_fold`` has the trainers of all settings of this fold that differ in their rounds alone, by these; with
     one of them it is that trainer. ``key`` names the family.
@@ -254,16 +254,16 @@ class RoundsTrainer(Trainer):
 
     @property
     def inner(self) -> Trainer:
-        """Trains the base itself."""
+        """Trainer of the base itself."""
         return self._trainers[self._own.own]
 
     @property
     def family(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride] (known once all are made)
-        """Settings that are the first rounds of each other."""
+        """Family of settings that are the first rounds of each other."""
         return self._key if len(self._trainers) > 1 else None
 
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
-        """Train the largest number of rounds, unless a start has read it; see `Trainer.fit`."""
+        """Train the largest number of rounds, unless a start holds its result; see `Trainer.fit`."""
         if self.family is None:
             return self.inner.fit(costs)
         for start in starts:
@@ -279,17 +279,17 @@ class RoundsTrainer(Trainer):
         return self._read(state, state)
 
     def _answer(self, training: Training, largest: int, rounds: int) -> Response:
-        """What the first rounds of the longest training say."""
+        """Predict with the first rounds of the longest training."""
         first = _First(training.model, rounds, self._own.ask)
         return self._trainers[largest].predict(training._replace(model=first), "test", tune=True)
 
     def _read(self, known: Any, state: Any) -> Training:
-        """Training that was read off another one."""
+        """Build a training from the result of another one."""
         answer = next(answer for rounds, *answer in known[1] if rounds == self._own.own)
         return Training(Response(*answer), state, costs=known[0])
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
-        """What was read, or what the model says; see `Trainer.predict`."""
+        """Return the predictions read off another training, or those of the model; see `Trainer.predict`."""
         if not isinstance(training.model, Response):
             return self.inner.predict(training, part, tune=tune)
         if part == "test":
@@ -299,7 +299,7 @@ class RoundsTrainer(Trainer):
         return self.inner.predict(self.inner.fit(training.costs), part, tune=tune)
 
     def estimator(self, training: Training) -> Estimator:
-        """The base, trained with its own number of rounds; see `Trainer.estimator`."""
+        """Return the base, trained with its own number of rounds; see `Trainer.estimator`."""
         if not isinstance(training.model, Response):
             return self.inner.estimator(training)
         assert training.costs is not None, "what is read says so"
@@ -307,7 +307,7 @@ class RoundsTrainer(Trainer):
 
 
 def rounds_trainers(base: Estimator, folds: list[Fold], made: list[Trainer], prepared: Prepared) -> list[Trainer]:
-    """Trainers that share what one of them trains, where the base is a booster; else those that were ``made``."""
+    """Make trainers that share one training where the base is a booster; else return those ``made``."""
     # Arguments of fit may stop a training early.
     own = None if folds[0].task.fit_params else rounds_of(base, folds[0].task.n_samples)
     if own is None:

@@ -39,7 +39,7 @@ from csf.trainers.base import Prepared, Trainer, Training
 
 
 def starts_at(starts: Sequence[Any], place: Array) -> list[Any]:
-    """Solutions to start from: on the line through the nearest two, but for solvers that mix them by themselves.
+    """Return solutions to start from: on the line through the nearest two, unless the solver mixes them itself.
 
     Coefficients move along with the logarithms of the weights. Dual variables of the hinge loss are piecewise linear in
     the weights themselves.
@@ -62,7 +62,7 @@ def starts_at(starts: Sequence[Any], place: Array) -> list[Any]:
 
 
 def _part(place: Array, first: Array, second: Array, least: float) -> float:
-    """How far a place lies along the line from one place to another, from ``least`` to 1."""
+    """Compute how far a place lies along the line from one place to another, from ``least`` to 1."""
     line = second - first
     return float(np.clip((place - first) @ line / (line @ line), least, 1.0)) if line.any() else 0.0
 
@@ -80,7 +80,7 @@ def part_of(solution: Any, rows: Rows, sign: Array) -> Any:
 
 
 def light(solution: Any) -> Any:
-    """Only what the next training needs: coefficients, or dual variables (and margins to mix them)."""
+    """Keep only what the next training needs: coefficients, or dual variables (and margins to mix them)."""
     if getattr(solution, "dual", None) is None:
         return replace(solution, margins=None)
     margins = None if isinstance(solution, HingeSolution) else solution.margins
@@ -91,7 +91,7 @@ def light(solution: Any) -> Any:
 
 
 class Whole:
-    """State of a training with equal costs on all samples, made when it is first asked for.
+    """State of a training with equal costs on all samples, computed on first use.
 
     Folds share most of their samples, so that each is a small change of it. It depends on the data and on the base
     alone: which fold asks first changes nothing.
@@ -103,11 +103,11 @@ class Whole:
 
     @cached_property
     def trainer(self) -> Any:
-        """What trains on all samples."""
+        """Trainer on all samples."""
         return self._make()
 
     def state(self) -> Any:
-        """The state, the same one each time."""
+        """Return the state, the same one each time."""
         with self._lock:
             if self._state is None:
                 starts = [] if self._first is None else self._first._starts(self.trainer.family)
@@ -115,7 +115,7 @@ class Whole:
             return self._state
 
     def _starts(self, family: str | None) -> list[Any]:
-        """The state, for who can start from it."""
+        """Return the state for the families that can start from it."""
         return [self.state()] if family is not None and family == self.trainer.family else []
 
     def __getstate__(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class Whole:
 
 
 def shared_whole(name: str, make: Callable[[], Trainer], folds: list[Fold], prepared: Prepared) -> Whole | None:
-    """The start of all folds of a setting, and of its last training on everything."""
+    """Return the training on all samples that starts those of all folds of a setting; ``None`` for one fold."""
     task = folds[0].task
     # Searches of several classes share what is prepared, and may run side by side: each has its own.
     key = f"{name} {id(task)}"
@@ -151,7 +151,7 @@ _CLOSER = 0.1
 
 
 class LinearTrainer(Trainer):
-    """What the fast trainers of linear models share."""
+    """Base class of the fast trainers of linear models."""
 
     releases_gil = True
 
@@ -175,39 +175,39 @@ class LinearTrainer(Trainer):
         self.family = self._family()
 
     def _prepare(self) -> Any:
-        """Solver for the rows of the training part."""
+        """Make the solver for the rows of the training part."""
         raise NotImplementedError
 
     def _family(self) -> str | None:
-        """Settings of one family help each other."""
+        """Return the family, whose settings can start from each other's solutions."""
         raise NotImplementedError
 
     def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:
-        """Solution for weights, from others, to a share of the usual gap."""
+        """Solve for weights, starting from other solutions, to a share of the usual gap."""
         raise NotImplementedError
 
     @staticmethod
     def serves(base: Estimator) -> bool:
-        """Whether this trainer solves what the base documents."""
+        """Check whether this trainer solves what the base documents."""
         raise NotImplementedError
 
     @staticmethod
     def constant(base: Estimator) -> float:
-        """Value of the constant feature that stands for the intercept; 0 without one."""
+        """Return the value of the constant feature that stands for the intercept; 0 without one."""
         return float(base.intercept_scaling) if base.fit_intercept else 0.0
 
     @property
     def _is_narrow(self) -> bool:
-        """Whether there are few enough features for matrices of second derivatives."""
+        """True where there are few enough features for matrices of second derivatives."""
         return self._train.n_coefficients <= DIRECT
 
     def _costs(self, costs: Costs) -> Costs:
-        """Costs times the class weights of the base."""
+        """Multiply costs by the class weights of the base."""
         (c_fn, c_fp), (own_fn, own_fp) = costs, self.own
         return c_fn * own_fn, c_fp * own_fp
 
     def prepare(self, starts: Sequence[Any]) -> None:
-        """Solve for all samples first: else one thread would, and the others would wait. See `Trainer.prepare`."""
+        """Solve for all samples before threads start, which would wait for it; see `Trainer.prepare`."""
         if not starts and self._whole is not None:
             self._whole.state()
 
@@ -232,33 +232,33 @@ class LinearTrainer(Trainer):
         return Training(solution, (place, light(solution)), max(0.0, solution.relative_gap))
 
     def position(self, costs: Costs) -> tuple[float, ...]:
-        """Logarithms of the weights of both classes; see `Trainer.position`."""
+        """Return the logarithms of the weights of both classes; see `Trainer.position`."""
         return tuple(log(self.base.C * cost) for cost in self._costs(costs))
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
-        """Scores of the coefficients; see `Trainer.predict`."""
+        """Predict by the scores of the coefficients; see `Trainer.predict`."""
         score = self.scores(training, part)
         return Response(score > 0.0, score if tune else None)
 
     def scores(self, training: Training, part: str) -> Array:
-        """Scores of a part of the fold."""
+        """Compute the scores of a part of the fold."""
         if part == "train" or self._same:
             return self._sign * training.model.margins
         return self._test.scores(training.model.w)
 
     def estimator(self, training: Training) -> Estimator:
-        """The base with the coefficients found; see `Trainer.estimator`."""
+        """Return the base with the fitted coefficients; see `Trainer.estimator`."""
         n_iter = self._n_iter(training.model.n_iter)
         w = training.model.w[None] * (-1.0 if self.labels.positive_is_first else 1.0)
         return fitted(self.base, w, self._train.constant, self.labels.classes, n_iter, self.features)
 
     def _n_iter(self, n_iter: int) -> Any:
-        """Iterations, as the base keeps them."""
+        """Return the number of iterations in the form of the base."""
         return n_iter
 
 
 def fitted(base: Estimator, w: Array, constant: float, classes: Array, n_iter: Any, features: Features) -> Estimator:
-    """The base with coefficients, a row for each model, the last one that of the constant feature."""
+    """Give a clone of the base coefficients, a row for each model; the last column is that of the constant feature."""
     model = clone(base)
     model.coef_, model.intercept_ = w[:, :-1].copy(), w[:, -1] * constant
     model.classes_, model.n_iter_ = classes, n_iter
@@ -267,11 +267,11 @@ def fitted(base: Estimator, w: Array, constant: float, classes: Array, n_iter: A
 
 
 class LinearSVCTrainer(LinearTrainer):
-    """Trains `sklearn.svm.LinearSVC` with either loss."""
+    """Trainer of `sklearn.svm.LinearSVC` with either loss."""
 
     @staticmethod
     def serves(base: LinearSVC) -> bool:
-        """Whether this trainer solves what the base documents."""
+        """Check whether this trainer solves what the base documents."""
         losses = {"squared_hinge": (True, False, "auto"), "hinge": (True, "auto")}
         return (
             are_usual(base)
@@ -281,7 +281,7 @@ class LinearSVCTrainer(LinearTrainer):
         )
 
     def _family(self) -> str:
-        """Settings with the same loss and constant feature help each other."""
+        """Return the family, which settings with the same loss and constant feature share."""
         return f"{self.base.loss} {self._train.constant}"
 
     def _prepare(self) -> Solver:
@@ -301,17 +301,17 @@ class LinearSVCTrainer(LinearTrainer):
 
 
 class LogisticTrainer(LinearTrainer):
-    """Trains `sklearn.linear_model.LogisticRegression` with its L2 penalty, whatever its solver."""
+    """Trainer of `sklearn.linear_model.LogisticRegression` with its L2 penalty, whatever its solver."""
 
     @staticmethod
     def constant(base: Estimator) -> float:
-        """Value of the constant feature; the solvers that leave the intercept free have no scaling for it."""
+        """Return the constant feature's value; solvers that leave the intercept free have no scaling for it."""
         scaling = base.intercept_scaling if base.solver == "liblinear" else 1.0
         return float(scaling) if base.fit_intercept else 0.0
 
     @staticmethod
     def serves(base: LogisticRegression) -> bool:
-        """Whether this trainer solves what the base documents."""
+        """Check whether this trainer solves what the base documents."""
         solvers = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
         return (
             are_usual(base)
@@ -324,7 +324,7 @@ class LogisticTrainer(LinearTrainer):
         )
 
     def _family(self) -> str:
-        """Settings that treat the intercept in the same way start from each other's solutions."""
+        """Return the family, which settings that treat the intercept in the same way share."""
         return f"logistic {self.base.solver == 'liblinear'} {self._train.constant}"
 
     def _prepare(self) -> Solver:
@@ -333,7 +333,7 @@ class LogisticTrainer(LinearTrainer):
         return Logistic(self._train, self._sign, penalise_constant=penalised, shares=self._weight, whole=whole)
 
     def _solver_of_all(self) -> Logistic:
-        """The solver of the training that folds start from."""
+        """Return the solver of the training that folds start from."""
         assert self._whole is not None, "only folds ask for it"
         return self._whole.trainer._solver
 
@@ -346,7 +346,7 @@ class LogisticTrainer(LinearTrainer):
 
 
 def are_usual(base: Estimator) -> bool:
-    """Parameters that both models have, with values that both accept."""
+    """Check that the parameters of both models have values that both accept."""
     numbers, own = (base.C, base.tol, base.intercept_scaling), base.class_weight
     return bool(
         all(_is_positive(v) and not isinstance(v, bool) and isfinite(v) for v in numbers)
@@ -362,14 +362,14 @@ def _is_positive(value: Any) -> bool:
 
 
 def _checked_matrix(base: Estimator, X: Samples) -> tuple[Samples, Features]:
-    """The samples as LinearSVC and LogisticRegression check them, and what these keep of the features."""
+    """Check the samples as LinearSVC and LogisticRegression do. Return them, and what these keep of the features."""
     template = clone(base)
     X = validate_data(template, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
     return X, Features.of(template)
 
 
 def linear_kind(base: Estimator) -> type[LinearTrainer] | None:
-    """Fast trainer of a base; ``None`` where none serves it."""
+    """Return the class of the fast trainer of a base; ``None`` where none supports it."""
     kinds: dict[type, type[LinearTrainer]] = {LinearSVC: LinearSVCTrainer, LogisticRegression: LogisticTrainer}
     kind = kinds.get(type(base))
     return kind if kind is not None and kind.serves(base) else None
@@ -388,7 +388,7 @@ def linear_trainers(
     *,
     kind_of: KindOf = linear_kind,
 ) -> list[Trainer] | None:
-    """Fast trainers for a linear base, one for each fold; ``None`` where it is not served, or refuses the data."""
+    """Make fast trainers of a linear base, one for each fold; return ``None`` where base or data are unsupported."""
     kind, task = kind_of(base), folds[0].task
     if kind is None or not channel.is_own or task.fit_params or task.several:
         return None
@@ -399,7 +399,7 @@ def linear_trainers(
 def maker_of(
     kind: type[Any], base: Estimator, X: Samples, normalize: str, prepared: Prepared
 ) -> Callable[..., Any] | None:
-    """Makes the trainer of a fold; ``None`` where the base refuses the samples."""
+    """Return the function that makes the trainer of a fold; ``None`` where the base refuses the samples."""
     rows = shared_rows(kind, base, X, prepared)
     if rows is None:
         return None
@@ -409,7 +409,7 @@ def maker_of(
 def maker_with_whole(
     kind: type[Any], base: Estimator, folds: list[Fold], normalize: str, prepared: Prepared
 ) -> Callable[..., Any] | None:
-    """The same, where all folds start from one solution on all samples."""
+    """Return such a function as `maker_of` does, where all folds start from one solution on all samples."""
     task = folds[0].task
     make = maker_of(kind, base, task.X, normalize, prepared)
     if make is None:
@@ -420,7 +420,7 @@ def maker_with_whole(
 
 
 def everything(task: Task, prepared: Prepared) -> Fold:
-    """Fold of all samples, the same one for all settings."""
+    """Return the fold of all samples, the same one for all settings."""
     known = prepared.get("everything")
     if known is None or known[0] is not task:
         at = small_indices(np.arange(task.n_samples), task.n_samples)
@@ -429,7 +429,7 @@ def everything(task: Task, prepared: Prepared) -> Fold:
 
 
 def shared_rows(kind: type[Any], base: Estimator, X: Samples, prepared: Prepared) -> Rows | None:
-    """All samples for the trainer of a linear base, checked once; ``None`` where the base refuses them."""
+    """Check all samples once for the trainer of a linear base; return ``None`` where the base refuses them."""
     try:
         if prepared.matrix is None:
             X, prepared.features = _checked_matrix(base, X)
@@ -477,7 +477,7 @@ class _Found:
 
 
 class LiblinearTrainer(LinearTrainer):
-    """Trains `sklearn.svm.LinearSVC` and `sklearn.linear_model.LogisticRegression` with LIBLINEAR."""
+    """Trainer of `sklearn.svm.LinearSVC` and `sklearn.linear_model.LogisticRegression` with LIBLINEAR."""
 
     def __init__(self, base: Estimator, fold: Fold, rows: Rows, *given: Any, **named: Any) -> None:
         self._rows, self._at = rows, fold.train
@@ -491,17 +491,17 @@ class LiblinearTrainer(LinearTrainer):
 
     @staticmethod
     def serves(base: Estimator) -> bool:
-        """Whether LIBLINEAR has what the base documents."""
+        """Check whether LIBLINEAR supports what the base documents."""
         return type(base) in (LinearSVC, LogisticRegression) and are_usual(base) and bool(_solvers(base))
 
     @staticmethod
     def constant(base: Estimator) -> float:
-        """See `LinearTrainer.constant`."""
+        """Return the value of the constant feature, see `LinearTrainer.constant`."""
         kind = LogisticTrainer if isinstance(base, LogisticRegression) else LinearTrainer
         return kind.constant(base)
 
     def _family(self) -> None:
-        """Every training starts anew."""
+        """Return ``None``: every training starts from scratch."""
         return
 
     def _prepare(self) -> int:
@@ -516,7 +516,7 @@ class LiblinearTrainer(LinearTrainer):
         return Training(_Found(w, self._sign * self._train.scores(w), n_iter))
 
     def _class_weights(self, weight: Array) -> tuple[float, float]:
-        """The weight of the samples of each class, the positive one first."""
+        """Return the weight of the samples of each class, the positive one first."""
         parts = weight[self.is_pos], weight[~self.is_pos]
         for name, part in zip(("positive", "negative"), parts):
             if (part != part[0]).any():
@@ -528,7 +528,7 @@ class LiblinearTrainer(LinearTrainer):
         return float(parts[0][0]), float(parts[1][0])
 
     def _solve(self, weights: tuple[float, float]) -> tuple[Array, int]:
-        """Coefficients and number of iterations."""
+        """Solve for class weights. Return the coefficients and the number of iterations."""
         from liblinear import liblinearutil
 
         given, problem = self._parameter(weights), self._problem
@@ -560,7 +560,7 @@ class LiblinearTrainer(LinearTrainer):
 
     @cached_property
     def _problem(self) -> Any:
-        """The training part: pointers to its samples, and its classes."""
+        """LIBLINEAR's problem of the training part: pointers to its samples, and its classes."""
         from liblinear import liblinear
 
         whole, size = _samples(self._rows), self._at.size
@@ -573,12 +573,12 @@ class LiblinearTrainer(LinearTrainer):
         return {name: value for name, value in vars(self).items() if name != "_problem"}
 
     def _n_iter(self, n_iter: int) -> Any:
-        """Iterations, as the base keeps them."""
+        """Return the number of iterations in the form of the base."""
         return np.array([n_iter], dtype=np.int32) if isinstance(self.base, LogisticRegression) else n_iter
 
 
 def _solvers(base: Estimator) -> dict[bool, int]:
-    """LIBLINEAR's solvers of a base, by whether they solve the dual problem."""
+    """Map whether the dual problem is solved to LIBLINEAR's solver of the base."""
     if isinstance(base, LogisticRegression):
         # A free intercept is beyond the dual problem, for scikit-learn too.
         loss, duals = "logistic", (base.dual,) if base.solver == "liblinear" or not base.dual else ()
@@ -593,12 +593,12 @@ def _solvers(base: Estimator) -> dict[bool, int]:
 
 
 def _is_free(base: Estimator) -> bool:
-    """Whether the intercept is not regularised."""
+    """Check whether the intercept is not regularised."""
     return isinstance(base, LogisticRegression) and base.solver != "liblinear"
 
 
 def _samples(rows: Rows) -> Any:
-    """All samples in the form of LIBLINEAR, made once."""
+    """Convert all samples to the form of LIBLINEAR, once."""
     from liblinear import liblinear
 
     make: Any = liblinear.problem
@@ -610,12 +610,12 @@ def _samples(rows: Rows) -> Any:
 
 
 def _addresses(pointers: Any, size: int) -> IntArray:
-    """An array of pointers as numbers."""
+    """Read an array of pointers as numbers."""
     return np.ctypeslib.as_array(ctypes.cast(pointers, ctypes.POINTER(ctypes.c_uint64)), (size,))
 
 
 def _seed(random_state: Any) -> None:
-    """Begin C's random numbers anew, the same ones for each training."""
+    """Seed C's random numbers, in the same way for each training."""
     seed = _UNSEEDED
     if random_state is not None:
         seed = int(check_random_state(deepcopy(random_state)).randint(np.iinfo(np.int32).max))
@@ -623,7 +623,7 @@ def _seed(random_state: Any) -> None:
 
 
 def _note(text: bytes) -> None:
-    """Keep what is printed in this thread, where someone waits for it."""
+    """Keep printed text of this thread, where a training collects it."""
     if hasattr(_PRINTED, "lines"):
         _PRINTED.lines.append(text)
 
@@ -632,7 +632,7 @@ _NOTES: list[Any] = []
 
 
 def _print_function() -> Any:
-    """The one function that all trainings print with: LIBLINEAR may call it as long as the process lives."""
+    """Return the one print function of all trainings: LIBLINEAR may call it as long as the process lives."""
     from liblinear import liblinear
 
     if not _NOTES:
@@ -641,7 +641,7 @@ def _print_function() -> Any:
 
 
 def _iterations(printed: str) -> int:
-    """Passes and Newton steps that LIBLINEAR tells of; a warning where it stopped at its own limit."""
+    """Count the passes and Newton steps that LIBLINEAR reports; warn where it stopped at its own limit."""
     # At the limit of passes the smooth losses go on with Newton steps.
     if re.search(r"reaching max number of (Newton )?iterations", printed.rpartition("Switching to use")[2]):
         warn(
@@ -653,7 +653,7 @@ def _iterations(printed: str) -> int:
 
 
 def liblinear_kind(base: Estimator) -> type[LinearTrainer]:
-    """The trainer, if LIBLINEAR has what the base documents."""
+    """Return the trainer class, if LIBLINEAR supports what the base documents."""
     if not LiblinearTrainer.serves(base):
         raise ValueError(
             "engine='liblinear' trains LinearSVC and LogisticRegression, also in pipelines and OneVsRestClassifier, "

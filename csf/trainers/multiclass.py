@@ -41,7 +41,7 @@ from csf.trainers.linear import (
 
 
 class LabelsTrainer(Trainer):
-    """Trains the base for each label; its answers are those for all labels of a sample, then of the next one."""
+    """Trainer of the base for each label; responses hold all labels of a sample, then those of the next one."""
 
     def __init__(self, base: Estimator, parts: Sequence[Trainer]) -> None:
         self.base, self.parts = base, parts
@@ -49,12 +49,12 @@ class LabelsTrainer(Trainer):
 
     @property
     def family(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride] (that of boosters comes late)
-        """Settings whose trainings help each other for every label."""
+        """Family of settings whose trainings can start from each other's solutions for every label."""
         families = [part.family for part in self.parts]
         return None if None in families else " and ".join(dict.fromkeys(map(str, families)))
 
     def position(self, costs: Costs) -> tuple[float, ...]:
-        """Those of all labels; see `Trainer.position`."""
+        """Return the positions of all labels; see `Trainer.position`."""
         return tuple(chain.from_iterable(part.position(costs) for part in self.parts))
 
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
@@ -67,21 +67,21 @@ class LabelsTrainer(Trainer):
         return Training(made, states, max(gaps) if len(gaps) == len(made) else None)
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
-        """Ask for each label; see `Trainer.predict`."""
+        """Predict each label; see `Trainer.predict`."""
         answers = [each.predict(made, part, tune=tune) for each, made in zip(self.parts, training.model)]
         scores = [answer.score for answer in answers if answer.score is not None]
         decided = np.column_stack([answer.decided for answer in answers]).ravel()
         return Response(decided, np.column_stack(scores).ravel() if tune else None)
 
     def estimator(self, training: Training) -> list[Estimator]:
-        """Fitted bases, one a label; see `Trainer.estimator`."""
+        """Return the fitted bases, one a label; see `Trainer.estimator`."""
         return [part.estimator(made) for part, made in zip(self.parts, training.model)]
 
 
 def label_trainers(
     base: Estimator, folds: Sequence[LabelFold], make: Callable[[list[Fold]], list[Trainer]]
 ) -> list[Trainer]:
-    """Trainers of a base for several labels, one for each fold; ``make`` makes those of one label."""
+    """Make the trainers of a base for several labels, one for each fold; ``make`` makes those of one label."""
     parts = [make(list(column)) for column in zip(*(fold.columns for fold in folds))]
     return [LabelsTrainer(base, of_fold) for of_fold in zip(*parts)]
 
@@ -94,7 +94,7 @@ _CLOSER = 0.1
 
 
 class MultinomialTrainer(Trainer):
-    """Trains `sklearn.linear_model.LogisticRegression` of three and more classes, whatever its solver."""
+    """Trainer of `sklearn.linear_model.LogisticRegression` of three and more classes, whatever its solver."""
 
     releases_gil = True
 
@@ -121,11 +121,11 @@ class MultinomialTrainer(Trainer):
 
     @staticmethod
     def serves(base: LogisticRegression) -> bool:
-        """Whether this trainer solves what the base documents; LIBLINEAR solves one class against the rest."""
+        """Check whether this trainer solves what the base documents; LIBLINEAR fits one class against the rest."""
         return LogisticTrainer.serves(base) and base.solver != "liblinear"
 
     def position(self, costs: Costs) -> tuple[float, ...]:
-        """Logarithms of the weights of all classes; see `Trainer.position`."""
+        """Return the logarithms of the weights of all classes; see `Trainer.position`."""
         return tuple(log(self.base.C * cost * own) for cost, own in zip(costs, self.own.tolist(), strict=True))
 
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
@@ -142,7 +142,7 @@ class MultinomialTrainer(Trainer):
         return Training(solution, (place, w))
 
     def _moved(self, w: Array, change: Array) -> Array:
-        """Coefficients of the classes at hand for other weights.
+        """Move the coefficients of the classes at hand to other weights.
 
         If the model holds, these move the constants by their logarithms, and nothing else.
         """
@@ -152,13 +152,13 @@ class MultinomialTrainer(Trainer):
         return w
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
-        """Probabilities of all classes; see `Trainer.predict`."""
+        """Predict the probabilities of all classes; see `Trainer.predict`."""
         scores = (shares_of if tune else scores_of)(self._test if part == "test" else self._train, training.model.w)
         answer = answer_of_classes(scores, self.codes, self._n_classes, probabilities=tune)
         return answer if tune else answer._replace(score=None)
 
     def estimator(self, training: Training) -> Estimator:
-        """The base with the coefficients found; see `Trainer.estimator`."""
+        """Return the base with the fitted coefficients; see `Trainer.estimator`."""
         n_iter = np.array([training.model.n_iter], dtype=np.int32)
         w, classes = training.model.w, self.labels.decode(self.codes)
         return fitted(self.base, w, self._train.constant, classes, n_iter, self.features)
@@ -167,7 +167,7 @@ class MultinomialTrainer(Trainer):
 def logistic_trainers(
     base: LogisticRegression, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
 ) -> list[Trainer] | None:
-    """Fast trainers of `sklearn.linear_model.LogisticRegression`, one for each fold."""
+    """Make fast trainers of `sklearn.linear_model.LogisticRegression`, one for each fold."""
     task = folds[0].task
     if task.n_alike is None:
         return linear_trainers(base, folds, channel, normalize, prepared)
@@ -186,7 +186,7 @@ def logistic_trainers(
 
 
 class OneVsRestTrainer(Trainer):
-    """Trains `sklearn.multiclass.OneVsRestClassifier` of a linear model."""
+    """Trainer of `sklearn.multiclass.OneVsRestClassifier` of a linear model."""
 
     releases_gil = True
 
@@ -206,7 +206,7 @@ class OneVsRestTrainer(Trainer):
         self.family = self.parts[0].family
 
     def position(self, costs: Costs) -> tuple[float, ...]:
-        """That of its parts; see `Trainer.position`."""
+        """Return the position of the parts; see `Trainer.position`."""
         if self._n_alike is None:
             return self.parts[-1].position(costs)
         C = self.parts[-1].base.C
@@ -233,7 +233,7 @@ class OneVsRestTrainer(Trainer):
         return Training(trainings, states, max((t.gap for t in trainings if t.gap is not None), default=None))
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
-        """Compare the scores of all classes; see `Trainer.predict`."""
+        """Predict by comparing the scores of all classes; see `Trainer.predict`."""
         each = [p.scores(t, part) for p, t in zip(self.parts, training.model)]
         if self._n_alike is not None:
             return self._of_classes(each, self._n_alike, tune)
@@ -248,7 +248,7 @@ class OneVsRestTrainer(Trainer):
         return Response(score > 0.0, score, self.problems[best])
 
     def _of_classes(self, each: list[Array], n_classes: int, tune: bool) -> Response:
-        """Response where no class means nothing to find: probabilities where the base has them."""
+        """Build the response where no class is the null class: probabilities where the base has them."""
         scores = np.column_stack([-each[0], each[0]] if len(each) == 1 else each)
         probabilities = tune and hasattr(self.base, "predict_proba")
         if probabilities:
@@ -258,13 +258,13 @@ class OneVsRestTrainer(Trainer):
         return answer if tune else answer._replace(score=None)
 
     def estimator(self, training: Training) -> Estimator:
-        """The base with its parts; see `Trainer.estimator`."""
+        """Return the base with its parts; see `Trainer.estimator`."""
         parts = [part.estimator(t) for part, t in zip(self.parts, training.model)]
         return assembled(clone(self.base), self.labels.decode(self._y), parts)
 
 
 class LinearSVCsTrainer(OneVsRestTrainer):
-    """Trains `sklearn.svm.LinearSVC` of several classes, which is one model for each against the rest."""
+    """Trainer of `sklearn.svm.LinearSVC` of several classes, which is one model for each against the rest."""
 
     def __init__(
         self, base: LinearSVC, fold: Fold, make: Callable[[Fold], LinearTrainer], normalize: str = "none"
@@ -276,7 +276,7 @@ class LinearSVCsTrainer(OneVsRestTrainer):
             part.own = own[code], 1.0
 
     def estimator(self, training: Training) -> Estimator:
-        """The base with the coefficients of all classes; see `Trainer.estimator`."""
+        """Return the base with the coefficients of all classes; see `Trainer.estimator`."""
         part, found = self.parts[0], [each.model for each in training.model]
         w, n_iter = np.vstack([each.w for each in found]), max(each.n_iter for each in found)
         classes = np.unique(self.labels.decode(self.codes))
@@ -305,7 +305,7 @@ def one_vs_rest_trainers(
     *,
     kind_of: KindOf = linear_kind,
 ) -> list[Trainer] | None:
-    """Fast trainers of `sklearn.multiclass.OneVsRestClassifier`, one for each fold.
+    """Make fast trainers of `sklearn.multiclass.OneVsRestClassifier`, one for each fold.
 
     ``None`` where it wraps another classifier than a linear one, or refuses the data.
     """
@@ -318,7 +318,7 @@ def one_vs_rest_trainers(
 def linear_svc_trainers(
     base: LinearSVC, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
 ) -> list[Trainer] | None:
-    """Fast trainers of `sklearn.svm.LinearSVC`, which are several models where there are several classes."""
+    """Make fast trainers of `sklearn.svm.LinearSVC`, which fits several models where there are several classes."""
     if not folds[0].task.several:
         return linear_trainers(base, folds, channel, normalize, prepared)
     inner = clone(base).set_params(class_weight=None)
@@ -329,11 +329,11 @@ def linear_svc_trainers(
 def _maker(
     inner: Estimator, task: Task, normalize: str, prepared: Prepared, kind_of: KindOf = linear_kind
 ) -> Callable[[Fold], LinearTrainer] | None:
-    """Makes trainers of the problems; ``None`` where the classifier of one class is not served."""
+    """Return a function that makes trainers of the problems; ``None`` if none supports one class against the rest."""
     kind = kind_of(inner)
     return None if kind is None or task.fit_params else maker_of(kind, inner, task.X, normalize, prepared)
 
 
 def _against_the_rest(fold: Fold, code: int) -> Fold:
-    """The fold of one class against the rest; its slices are made anew, from other targets."""
+    """Build the fold of one class against the rest; its slices are made from the new targets."""
     return Fold(replace(fold.task, codes=(fold.task.codes == code) * 1, labels=None), fold.train, fold.test)

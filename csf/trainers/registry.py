@@ -1,4 +1,4 @@
-"""Which trainer serves which base; of pipelines the last step, to which alone costs are given."""
+"""Registry of trainers by the type of the base; costs reach the last step of a pipeline alone."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def make_trainers(
     *,
     engine: str = "auto",
 ) -> list[Trainer]:
-    """Trainers of one base, one for each fold.
+    """Make the trainers of one base, one for each fold.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def make_trainers(
     Raises
     ------
     ValueError
-        If LIBLINEAR is asked for what it cannot do.
+        If LIBLINEAR is requested where it does not support the base or the data.
     """
     several = [fold for fold in folds if isinstance(fold, LabelFold)]
     if several:
@@ -94,7 +94,7 @@ def make_trainers(
 
 
 def register_trainer(base_type: type, maker: Maker) -> None:
-    """Have bases of one type trained by a trainer of your own.
+    """Register a trainer of your own for the bases of one type.
 
     Parameters
     ----------
@@ -102,10 +102,10 @@ def register_trainer(base_type: type, maker: Maker) -> None:
         Exact type of the base; subclasses may learn something else and are not served.
     maker : callable
         ``maker(base, folds, channel, normalize, prepared)``, called with positions alone, returns a list of `Trainer`,
-        one for each fold, or ``None`` where it cannot serve this base. ``folds`` are `csf.data.Fold`, ``channel``
-        is the `csf.data.CostChannel` by which costs reach the base, and ``prepared`` the `csf.trainers.Prepared` in
-        which the maker may keep, as in a dict, what all settings on the same samples can share. Where no class means
-        nothing to find (``folds[0].n_alike``), costs are weights by code, see `Trainer.fit` and `Trainer.predict`.
+        one for each fold, or ``None`` where it cannot serve this base. ``folds`` are `csf.data.Fold`, ``channel`` is
+        the `csf.data.CostChannel` by which costs reach the base, and ``prepared`` the `csf.trainers.Prepared` in which
+        the maker may keep, as in a dict, what all settings on the same samples can share. Where no class is the null
+        class (``folds[0].n_alike``), costs are weights by code, see `Trainer.fit` and `Trainer.predict`.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def _maker_of(base_type: type, engine: str) -> Maker | None:
 
 
 class PipelineTrainer(Trainer):
-    """Trains the last step of a pipeline on what the fitted steps before it give."""
+    """Trainer of the last step of a pipeline on the output of the fitted steps before it."""
 
     def __init__(self, base: Pipeline, steps: list[tuple[str, Any]], last: Trainer) -> None:
         self.base, self.steps, self.last = base, steps, last
@@ -151,11 +151,11 @@ class PipelineTrainer(Trainer):
 
     @property
     def family(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride] (that of boosters comes late)
-        """Settings with other steps hold other data."""
+        """Family of the last step on the output of these fitted steps."""
         return None if self.last.family is None else f"{self.last.family} on {id(self.steps)}"
 
     def position(self, costs: Costs) -> tuple[float, ...]:
-        """As the last step; see `Trainer.position`."""
+        """Return the position of the last step; see `Trainer.position`."""
         return self.last.position(costs)
 
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
@@ -163,11 +163,11 @@ class PipelineTrainer(Trainer):
         return self.last.fit(costs, starts)
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
-        """Ask the last step; see `Trainer.predict`."""
+        """Predict with the last step; see `Trainer.predict`."""
         return self.last.predict(training, part, tune=tune)
 
     def estimator(self, training: Training) -> Estimator:
-        """The whole pipeline; see `Trainer.estimator`."""
+        """Return the whole pipeline; see `Trainer.estimator`."""
         model = clone(self.base)
         model.steps = [*self.steps, (self.base.steps[-1][0], self.last.estimator(training))]
         return model
@@ -182,7 +182,7 @@ def pipeline_trainers(
     *,
     engine: str = "auto",
 ) -> list[Trainer] | None:
-    """Trainers of a pipeline, one for each fold."""
+    """Make the trainers of a pipeline, one for each fold."""
     name, last = base.steps[-1]
     own = channel.inside(name)
     # Arguments of fit, given or routed, could be meant for any step: the whole pipeline is fitted each time then.
@@ -199,7 +199,7 @@ def pipeline_trainers(
 
 
 def _fit_before(base: Pipeline, folds: list[Fold], prepared: Prepared) -> list[Steps] | None:
-    """Fitted steps for each fold, or ``None``; those of an earlier setting where it has the same steps."""
+    """Fit the steps before the last one for each fold, or reuse those of an earlier setting with the same steps."""
     key = hash_of(base.steps[:-1])
     splits = [(fold.train, fold.test) for fold in folds]
     for known in prepared.steps:
@@ -229,7 +229,7 @@ def _fit_steps(base: Pipeline, folds: list[Fold], y: Array) -> list[Steps] | Non
 
 
 def _joined(train: Samples, test: Samples) -> Samples | None:
-    """The rows of both parts, one above the other; ``None`` if stacking could change their values."""
+    """Stack the rows of both parts; return ``None`` if that could change their values."""
     if sparse.issparse(train):
         return sparse.vstack([train, test]).tocsr()
     if isinstance(train, np.ndarray):
@@ -244,7 +244,7 @@ def _joined(train: Samples, test: Samples) -> Samples | None:
 
 
 def _transformed(fold: Fold, steps: Steps) -> Fold:
-    """Fold of transformed samples, the training part above the held-out one; the same one for all settings."""
+    """Build the fold of transformed samples, training part above held-out part; one fold for all settings."""
     known: WeakKeyDictionary[Fold, Fold] = steps.prepared.setdefault("folds", WeakKeyDictionary())
     if fold not in known:
         weight = None
@@ -262,7 +262,7 @@ def _transformed(fold: Fold, steps: Steps) -> Fold:
 def liblinear_trainers(
     base: Estimator, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
 ) -> list[Trainer] | None:
-    """LIBLINEAR's trainers of a linear base, one for each fold; ``None`` where the base refuses the samples."""
+    """Make LIBLINEAR's trainers of a linear base, one for each fold; return ``None`` where it refuses the samples."""
     if folds[0].task.n_alike is not None:
         raise ValueError(
             f"engine='liblinear' weighs one class against the rest, and y has {folds[0].task.n_alike} classes of which "

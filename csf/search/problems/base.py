@@ -105,7 +105,7 @@ class Problem(ABC):
 
 
 def is_prefit(config: SearchConfig) -> bool:
-    """Whether bases are to be taken as they are: frozen ones, or any with ``cv="prefit"``."""
+    """Check whether bases are used as they are: frozen ones, or any with ``cv="prefit"``."""
     frozen = {isinstance(model.base, FrozenEstimator) for model in config.models}
     given = isinstance(config.cv, str) and config.cv == "prefit"
     if len(frozen) > 1 and not given:
@@ -117,7 +117,7 @@ def is_prefit(config: SearchConfig) -> bool:
 
 
 class FittedBase(NamedTuple):
-    """A fitted base, its classes, the user's names of them, and whether it was trained on codes."""
+    """Fitted base with its classes, the user's names of these, and whether it was trained on codes."""
 
     base: Estimator
     known: Array
@@ -126,7 +126,7 @@ class FittedBase(NamedTuple):
 
     @classmethod
     def of(cls, base: Estimator, labels: Labels) -> Self:
-        """A base that knows the user's labels, or codes where these can be of one order alone."""
+        """Read the classes of a base: the user's labels, or codes where only one order of these is possible."""
         check_is_fitted(base)
         known = np.asarray(getattr(base, "classes_", labels.classes))
         if known.tolist() != list(range(labels.classes.size)) or known.tolist() == labels.classes.tolist():
@@ -138,7 +138,7 @@ class FittedBase(NamedTuple):
 def judge_fitted(
     config: SearchConfig, task: Task, judge: Judge, studies: Sequence[Any], results: Sequence[FoldResult], stopped: str
 ) -> SearchResult:
-    """What a search did that trained nothing: the pending trial of each study is judged on all samples."""
+    """Evaluate fitted bases: the pending trial of each study is judged on all samples, without training."""
     everything = np.arange(task.n_samples)
     fold = Fold(task, everything, everything)
     store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)
@@ -163,7 +163,7 @@ def trial_table(
     judged: Mapping[str, Array],
     costs: Mapping[str, Array] = MappingProxyType({}),
 ) -> dict[str, Array]:
-    """What trials of any kind tell, beside the columns of their kind: ``costs`` and what was ``judged``."""
+    """Tabulate trials of any kind, with the columns of their kind: ``costs`` and ``judged`` values."""
     params = np.array([{"t": t.t, **settings[t.setting]} for t in trials], dtype=object)
     table = {"params": params, "param_t": _column(trials, attrgetter("t")), **costs}
     table |= _setting_columns(trials, settings) | _split_columns(trials, n_folds) | dict(judged)
@@ -174,7 +174,7 @@ def trial_table(
 
 
 def _setting_columns(trials: Sequence[Any], settings: list[dict[str, Any]]) -> dict[str, Array]:
-    """A column for each parameter that was searched."""
+    """Build a column for each parameter that was searched."""
     table = {}
     for name in dict.fromkeys(name for setting in settings for name in setting):
         values = [settings[t.setting].get(name) for t in trials]
@@ -184,7 +184,7 @@ def _setting_columns(trials: Sequence[Any], settings: list[dict[str, Any]]) -> d
 
 
 def _split_columns(trials: Sequence[Any], n_folds: int) -> dict[str, Array]:
-    """Scores in the folds, of all folds pooled, and their ranks."""
+    """Build the columns of the scores in the folds, of all folds pooled, and of their ranks."""
     folds = np.full((len(trials), n_folds), np.nan)
     for row, trial in zip(folds, trials):
         row[: len(trial.fold_scores)] = [np.nan if score is None else score for score in trial.fold_scores]
@@ -203,7 +203,7 @@ def _column(trials: Sequence[Any], get: Callable[[Any], float | None]) -> Array:
 
 
 def _ranks(trials: Sequence[Any]) -> Array:
-    """Place of each trial as trials win, 1 for the best; equals share it, failed trials come last."""
+    """Rank the trials, 1 for the best; ties share a rank, and failed trials come last."""
     keys = [rank(np.inf, -np.inf) if trial.score is None else rank(trial.violation, trial.score) for trial in trials]
     first = {key: place for place, key in reversed(list(enumerate(sorted(keys), start=1)))}
     return np.array([first[key] for key in keys])
@@ -215,7 +215,7 @@ _OPEN = 0.05
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchResult:
-    """What a search found; `csf.CostSearch` describes what it publishes of it."""
+    """Result of a search; `csf.CostSearch` describes the attributes that it sets."""
 
     config: SearchConfig
     studies: list[Any]
@@ -231,17 +231,17 @@ class SearchResult:
 
     @property
     def shared(self) -> dict[str, Any]:
-        """The fields that are known before anything is chosen."""
+        """Fields that are known before anything is chosen."""
         return {each.name: getattr(self, each.name) for each in fields(SearchResult) if each.default is MISSING}
 
     @cached_property
     def trials(self) -> list[Trial]:
-        """Those of all settings."""
+        """Trials of all settings."""
         return [trial for study in self.studies for trial in study.trials]
 
     @property
     def metric(self) -> Any:
-        """What was maximised, under the constraint."""
+        """Metric that was maximised, under the constraint."""
         return self.studies[0].metric
 
     @property
@@ -250,7 +250,7 @@ class SearchResult:
         raise NotImplementedError
 
     def place(self, key: TrialKey) -> int:
-        """Place of a trial."""
+        """Return the place of a trial."""
         return next(at for at, trial in enumerate(self.trials) if (trial.setting, trial.number) == key)
 
     @property
@@ -265,11 +265,11 @@ class SearchResult:
 
     @property
     def table(self) -> dict[str, Array]:
-        """See `trial_table`."""
+        """Table of the trials, see `trial_table`."""
         raise NotImplementedError
 
     def published(self) -> dict[str, Any]:
-        """Attributes of the fitted search."""
+        """Return the attributes of the fitted search."""
         return {
             "trials_": self.trials,
             "n_trials_": len(self.trials),
@@ -287,26 +287,26 @@ class SearchResult:
 
     @property
     def scored(self) -> tuple[BoolArray, Array] | None:
-        """Truth and score of held-out samples of two classes, each once; ``None`` where there are none."""
+        """True class and score of held-out samples of two classes, each once; ``None`` where there are none."""
         return None
 
     @property
     def moves(self) -> bool:
-        """Whether `moved` can put the threshold at another share of positives."""
+        """True where `moved` can adapt the threshold to another share of positives."""
         return self.store is not None and self.store[self.key].score is not None
 
     def assess(self) -> Assessment | None:
-        """What the winner is worth; ``None`` without held-out scores."""
+        """Assess the winner; return ``None`` without held-out scores."""
         return None if self.store is None else self._assessed(seed_of(self.config.random_state))
 
     def _assessed(self, seed: int) -> Assessment:
-        """What held-out scores say of the winner."""
+        """Assess the winner by its held-out scores."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CandidateResult(SearchResult):
-    """What a search found whose candidates are trials, each with ways to decide."""
+    """Result of a search whose candidates are pairs of a trial and a decision rule."""
 
     candidate: tuple[TrialKey, Any]
 
@@ -317,17 +317,17 @@ class CandidateResult(SearchResult):
 
     @property
     def winner(self) -> Trial:
-        """The trial that wins."""
+        """Trial that wins."""
         return self.trials[self.index]
 
 
 def reason_of(studies: Sequence[Any]) -> str:
-    """Why studies asked for no more trials."""
+    """Return why studies asked for no more trials."""
     return "; ".join(dict.fromkeys(study.stop_reason for study in studies if study.stop_reason))
 
 
 def warn_of_open_gap(winner: Any) -> None:
-    """Tell where the model of a winner is far from its optimum."""
+    """Warn where the model of a winner is far from its optimum."""
     if winner.duality_gap is not None and winner.duality_gap > _OPEN:
         warn(
             f"the objective of the best model may be {winner.duality_gap:.0%} above its optimum; scale the features, "
@@ -337,7 +337,7 @@ def warn_of_open_gap(winner: Any) -> None:
 
 
 def in_order(shares: Mapping[Any, float], names: Sequence[Any]) -> Array:
-    """Shares that are given by name, in the order of the names; a ValueError where they are those of others."""
+    """Order shares that are given by name; raise a ValueError where the names differ."""
     if set(shares) != set(names):
         raise ValueError(f"pos must have a share for each of {list(names)}, got those of {list(shares)}")
     return floats([shares[name] for name in names], "pos")

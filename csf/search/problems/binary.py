@@ -83,20 +83,20 @@ _WAYS_OUT = {"positive": "precision >= 0.8", "negative": "recall >= 0.8"}
 
 
 def make_studies(config: SearchConfig, efforts: Sequence[SearchEffort], *, pos: float) -> list[Study]:
-    """One study for each setting, which has an effort, without trials."""
+    """Create a study without trials for each setting, which has an effort."""
     warn_of_trivial(config.aim, pos)
     options = {"pos": pos, "n_trials": config.n_trials, "tol": config.tol, "bound": config.bound}
     return [Study(config.aim, _begun(config, strategy_of(config.strategy, effort)), **options) for effort in efforts]
 
 
 def _begun(config: SearchConfig, strategy: Strategy) -> Strategy:
-    """The strategy, begun with equal costs where the gain rule compares with these; a ladder begins with them."""
+    """Begin the strategy with equal costs where the gain rule compares with these; a ladder does so already."""
     begins_equal = config.min_gain is None or isinstance(strategy, Ladder)
     return strategy if begins_equal else EqualCostsFirst(strategy)
 
 
 def warn_of_trivial(metric: Metric, pos: float) -> None:
-    """Tell where a search has nothing to find: the same answer to every sample is best."""
+    """Warn where a search cannot improve anything: the same answer to every sample is best."""
     answer = metric.trivial_answer(pos=pos)
     if answer is not None:
         warn(
@@ -108,7 +108,7 @@ def warn_of_trivial(metric: Metric, pos: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class BinaryProblem(Problem):
-    """Two classes, or several beside one that means nothing to find: their score has a threshold."""
+    """Problem of two classes, or of several with a null class, whose score has a threshold."""
 
     @classmethod
     def read(cls, config: SearchConfig, y: ArrayLike) -> tuple[Self, IntArray]:
@@ -119,24 +119,24 @@ class BinaryProblem(Problem):
         return cls(labels), codes
 
     def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
-        """The user's weights, checked."""
+        """Check the user's weights and return them."""
         return check_class_weights(sample_weight, codes > 0)
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
-        """Settings of a model's parameters, see `settings_of`."""
+        """List the settings of a model's parameters, see `settings_of`."""
         multiples = [*MULTIPLES, *BEYOND] if self._races(config) else MULTIPLES
         return settings_of(model.param_grid, model.base, config.engine, multiples=multiples, n_samples=n_samples)
 
     def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
-        """One study for each setting, which has an effort, without trials."""
+        """Create a study without trials for each setting, which has an effort."""
         return make_studies(config, efforts, pos=bound_share(folds, on_train=config.bound_on == "train"))
 
     def _races(self, config: SearchConfig) -> bool:
-        """See `races`."""
+        """Check whether settings drop out, see `races`."""
         return races(config)
 
     def race(self, config: SearchConfig, plan: Plan, store: Any) -> Race | None:
-        """What decides which settings are trained at further costs; ``None`` for all of them."""
+        """Create the race that decides which settings are trained at more costs; return ``None`` for all of them."""
         if not self._races(config) or len(plan.studies) == 1:
             return None
         names = [str(each.name) for each in plan.models] if len(plan.models) > 1 else []
@@ -146,11 +146,11 @@ class BinaryProblem(Problem):
         return Race(plan.studies, steps, store, config.aim, names=names, n_first=n_first)
 
     def judge(self, config: SearchConfig) -> Judge:
-        """What says what trainings come to."""
+        """Create the judge of trainings."""
         return ThresholdJudge(config.aim, tune=config.tunes)
 
     def prefit(self, config: SearchConfig, task: Task) -> tuple[BinaryResult, ThresholdRule]:
-        """Outcome for a base that is fitted already, and what predicts."""
+        """Evaluate a fitted base; return the outcome and the rule that predicts."""
         metric, is_pos, labels = config.aim, task.codes > 0, task.user_labels
         pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=task.weight).pos
         bases, studies, results = [FittedBase.of(model.base, labels) for model in config.models], [], []
@@ -171,11 +171,11 @@ class BinaryProblem(Problem):
         return found, self._rule(found, *bases[found.winner.setting][:3])
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> BinaryResult:
-        """Outcome of a search that is over."""
+        """Build the outcome of a finished search."""
         return conclude(plan.searched(config, store, stopped), chooser_of(config, plan.models))
 
     def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> ThresholdRule:
-        """What predicts with the winner, trained on everything."""
+        """Build the rule of the winner, trained on all samples."""
         estimator = trainer.estimator(training)
         answer = trainer.predict(training, "train", tune=found.config.tunes)
         warn_of_one_side(found.metric, replace(found.winner, threshold=found.threshold, score=found.score), answer)
@@ -187,7 +187,7 @@ class BinaryProblem(Problem):
         return found, self._rule(found, mean, *self.names_in(mean))
 
     def names_in(self, estimator: Estimator) -> tuple[Array, Array]:
-        """Classes that a trained base knows, and the user's names of them."""
+        """Return the classes that a trained base knows, and the user's names of them."""
         learnt = self.labels.learnt_by(estimator)
         return learnt.known, self.labels.decode(learnt.codes)
 
@@ -206,7 +206,7 @@ class BinaryProblem(Problem):
 
 
 def _warn_of_one_unit(store: ScoreStore) -> None:
-    """Warn where no part of the samples can choose a threshold that another one judges."""
+    """Warn where the samples cannot be split into parts that choose and parts that evaluate a threshold."""
     unit = "group" if store.has_groups else "sample"
     for name, among in (("positives", store.is_pos), ("negatives", ~store.is_pos)):
         if np.unique(store.samples[among]).size == 1:
@@ -217,13 +217,13 @@ def _warn_of_one_unit(store: ScoreStore) -> None:
 
 
 class ThresholdJudge(Judge):
-    """Judges trials of two classes, or of several beside a null class, whose score has a threshold."""
+    """Judge of trials of two classes, or of several with a null class, whose score has a threshold."""
 
     def __init__(self, metric: Metric, *, tune: bool) -> None:
         self.metric, self.tune = metric, tune
 
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> ScoreStore:
-        """Store of held-out scores."""
+        """Create the store of held-out scores."""
         return ScoreStore(truth > 0, weight, samples=samples, max_bytes=max_bytes)
 
     def _judged(
@@ -245,7 +245,7 @@ class ThresholdJudge(Judge):
 
 
 def _found(answer: Response | FoldResult, threshold: float | None) -> BoolArray:
-    """Where something is found at a threshold, or by the own decision (``None``)."""
+    """Return the mask of samples above a threshold, or of the model's own positive decisions (``None``)."""
     decided, score = answer.decided, answer.score
     if threshold is not None:
         assert score is not None, "a threshold is one of scores"
@@ -257,7 +257,7 @@ def _found(answer: Response | FoldResult, threshold: float | None) -> BoolArray:
 def evaluate(
     metric: Metric, is_pos: BoolArray, lost: BoolArray, decided: BoolArray, score: Array | None, weight: Array | None
 ) -> OutcomeFields:
-    """Fields of a trial from decisions and scores (or ``None``) on one data set."""
+    """Evaluate decisions and scores (or ``None``) on one data set; return the fields of a trial."""
     profile = ErrorProfile.from_masks(is_pos, decided & ~lost, sample_weight=weight)
     curve = None if score is None else sweep_several(is_pos, lost, score, weight)
     cut = None if curve is None else curve.best(metric, metric.constraint)
@@ -267,14 +267,14 @@ def evaluate(
 def _fold_scores(
     metric: Metric, folds: list[Fold], results: list[FoldResult], pooled: OutcomeFields
 ) -> tuple[float | None, ...]:
-    """Metric of each fold at the pooled threshold; a single fold is all that was pooled."""
+    """Compute the metric of each fold at the pooled threshold; a single fold has the pooled value."""
     if len(folds) == 1:
         return (pooled["score"],)
     return tuple(_fold_score(metric, fold, result, pooled["threshold"]) for fold, result in zip(folds, results))
 
 
 def _fold_score(metric: Metric, fold: Fold, result: FoldResult, threshold: float | None) -> float | None:
-    """Metric of one fold at the pooled threshold; ``None`` where the fold lacks a class."""
+    """Compute the metric of one fold at the pooled threshold; ``None`` where the fold lacks a class."""
     is_pos = fold.y_test > 0
     counted = is_pos if fold.weight_test is None else is_pos[fold.weight_test > 0]
     if counted.all() or not counted.any():
@@ -284,7 +284,7 @@ def _fold_score(metric: Metric, fold: Fold, result: FoldResult, threshold: float
 
 
 def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorProfile, Hull]]) -> OutcomeFields:
-    """What the bounds read where they read the training parts: the mean over folds."""
+    """Average the profiles and hulls of the training parts over folds, where the bounds use these."""
     sizes = np.array([f.train.size if f.weight_train is None else f.weight_train.sum() for f in folds], dtype=float)
     shares = sizes / sizes.sum()
     profiles, hulls = zip(*known)
@@ -293,7 +293,7 @@ def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorPro
 
 
 def warn_of_one_side(metric: Metric, winner: Trial, answer: Response) -> None:
-    """Warn where the winner, trained on everything, lost what its trainings on folds could separate."""
+    """Warn where the winner, trained on all samples, predicts one class, unlike its trainings on folds."""
     found = _found(answer, winner.threshold)
     if found.any() and not found.all():
         return
@@ -311,7 +311,7 @@ def warn_of_one_side(metric: Metric, winner: Trial, answer: Response) -> None:
 
 
 def cv_results(trials: list[Trial], settings: list[dict[str, Any]], n_folds: int) -> dict[str, Array]:
-    """Table of all trials in their order, with what every fold says."""
+    """Tabulate all trials in their order, with the results of every fold."""
     costs = {f"param_{name}": _column(trials, attrgetter(name)) for name in ("c_fn", "c_fp")}
     judged = {"threshold": _column(trials, attrgetter("threshold"))}
     judged["fn"] = _column(trials, lambda t: t.profile and t.profile.fn)
@@ -321,7 +321,7 @@ def cv_results(trials: list[Trial], settings: list[dict[str, Any]], n_folds: int
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BinaryResult(SearchResult):
-    """What a search of costs and a threshold found."""
+    """Result of a search of costs and a threshold."""
 
     store: ScoreStore | None
     winner: Trial
@@ -345,12 +345,12 @@ class BinaryResult(SearchResult):
 
     @cached_property
     def table(self) -> dict[str, Array]:
-        """See `cv_results`."""
+        """Table of the trials, see `cv_results`."""
         dropped = np.array([self.studies[trial.setting].dropped for trial in self.trials])
         return cv_results(self.trials, self.settings, self.n_splits) | {"dropped": dropped}
 
     def published(self) -> dict[str, Any]:
-        """Attributes of the fitted search."""
+        """Return the attributes of the fitted search."""
         attributes = super().published() | {
             "best_t_": self.winner.t,
             "best_cost_weights_": self.winner.costs,
@@ -368,7 +368,7 @@ class BinaryResult(SearchResult):
 
     @property
     def scored(self) -> tuple[BoolArray, Array] | None:
-        """Truth and score of held-out samples of two classes, each once; ``None`` where there are none."""
+        """True class and score of held-out samples of two classes, each once; ``None`` where there are none."""
         store, score = self.store, self.row.score if self.moves else None
         if store is None or score is None or not np.isfinite(score).all():
             return None
@@ -377,19 +377,19 @@ class BinaryResult(SearchResult):
         return store.is_pos[at], score[at].astype(np.float64)
 
     def moved(self, pos: float, rule: Any) -> tuple[BinaryResult, Any]:
-        """The outcome and the rule at another share of positives."""
+        """Adapt the outcome and the rule to another share of positives."""
         found = moved_to(self, pos)
         return found, None if rule is None else replace(rule, threshold=found.threshold)
 
     def curve(self) -> ThresholdCurve:
-        """All thresholds of the winner's held-out scores."""
+        """Return all thresholds on the winner's held-out scores."""
         row, store = self.row, self.store
         assert store is not None, "there is a row of it"
         return curve_of(store, row)
 
     @property
     def _judged_store(self) -> ScoreStore:
-        """Held-out scores of all trials, or what was decided in their place."""
+        """Held-out scores of all trials, or the decisions that replace them."""
         store = self.store
         assert store is not None, "asked for where there is one"
         if self.decided is None:
@@ -418,7 +418,7 @@ class BinaryResult(SearchResult):
         )
 
     def ranked(self, *, tuned_apart: bool = False) -> Ranked:
-        """The held-out entries by their scores, on which nothing is tuned but thresholds."""
+        """Rank the held-out entries by their scores; only thresholds are tuned on them."""
         row, store = self.row, self.store
         if store is None or row.score is None or self.threshold is None:
             raise ValueError(
@@ -429,16 +429,16 @@ class BinaryResult(SearchResult):
         return rank_by_score(store, row.score, self.threshold, self.metric, again=partial(choices_by_score, *known))
 
     def leaning(self, review: Review, extra_cost: float) -> Leaning:
-        """The held-out entries by their scores, for three answers."""
+        """Rank the held-out entries by their scores, for three answers."""
         return Leaning.of_score(self.ranked().rank)
 
     def bands(self, review: Review) -> Bands:
-        """Which scores get which of three answers."""
+        """Compute the score bands of the three answers."""
         ranked, costs = self.ranked(), self._error_costs()
         return bands_of_score(review, ranked.rank, ranked.store.truth, ranked.weight, costs, ranked.least)
 
     def _error_costs(self) -> tuple[float, float]:
-        """Costs of both errors by which three answers are weighed against each other."""
+        """Compute the costs of both errors that the three answers are weighed by."""
         ranked, metric = self.ranked(), self.metric
         truth, weight = ranked.store.truth, ranked.weight
         share = float(np.average(truth, weights=weight))
@@ -459,9 +459,9 @@ class BinaryResult(SearchResult):
 
 
 def conclude(searched: SearchResult, chooser: Chooser, counted: Sequence[Any] = ()) -> BinaryResult:
-    """Outcome of a search that is over, by what its ``chooser`` says.
+    """Conclude a search by the rule of its ``chooser``.
 
-    A TypeError or ValueError where no trial worked.
+    Raises a TypeError or ValueError where no trial worked.
     """
     config, trials, metric, store = searched.config, searched.trials, searched.metric, searched.store
     won = choose(trials, metric, store, chooser)
@@ -492,7 +492,7 @@ def conclude(searched: SearchResult, chooser: Chooser, counted: Sequence[Any] = 
 
 
 def _warn_of(winner: Trial, metric: Metric) -> None:
-    """Tell what is wrong with a winner."""
+    """Warn where the winner has a problem."""
     warn_of_open_gap(winner)
     if not winner.feasible:
         warn(
@@ -502,14 +502,14 @@ def _warn_of(winner: Trial, metric: Metric) -> None:
 
 
 def curve_of(store: ScoreStore, row: ScoreRow) -> ThresholdCurve:
-    """All thresholds of the held-out scores of a trial."""
+    """Return all thresholds on the held-out scores of a trial."""
     if row.score is None:
         raise ValueError("the search kept the base's own decisions (threshold=None), so that no threshold can move")
     return sweep_several(store.is_pos, row.lost, row.score, store.weight)
 
 
 def moved_to(found: BinaryResult, pos: float) -> BinaryResult:
-    """The outcome where positives have another share: rates within the classes stay, all that is made of them moves."""
+    """Adapt an outcome to another share of positives: rates within the classes stay, all else is computed from them."""
     pos, metric, known, row = check_fraction(pos, "pos"), found.metric, found.store, found.row
     assert known is not None, "there is a row of it"
     known = known if known.unmoved is None else known.unmoved
@@ -542,13 +542,13 @@ def moved_to(found: BinaryResult, pos: float) -> BinaryResult:
 
 
 def violation_of(metric: Metric, cut: Cut) -> float:
-    """By how much a threshold misses the constraint."""
+    """Compute by how much a threshold violates the constraint."""
     profile, constraint = cut.profile, metric.constraint
     return 0.0 if constraint is None else float(constraint.violation(profile.fn, profile.fp, pos=profile.pos))
 
 
 def _moved_store(known: ScoreStore, pos: float) -> ScoreStore:
-    """A store without rows whose weights have another share of positives."""
+    """Create a store without rows whose weights have another share of positives."""
     factor, share = np.where(known.is_pos, pos, 1.0 - pos), np.average(known.is_pos, weights=known.weight)
     weight = factor / np.where(known.is_pos, share, 1.0 - share) * (1.0 if known.weight is None else known.weight)
     store = ScoreStore(known.is_pos, weight, samples=known.samples, copies=known.copies)
@@ -557,7 +557,7 @@ def _moved_store(known: ScoreStore, pos: float) -> ScoreStore:
 
 
 def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> Trial:
-    """What a training says at another share: weighted by its costs it still is the best at these rates."""
+    """Adapt a trial to another share of positives: its costs change so that it still is the best at these rates."""
     if trial.profile is None:
         return trial
     up, down = pos / trial.profile.pos, (1.0 - pos) / (1.0 - trial.profile.pos)
@@ -570,7 +570,7 @@ def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> T
 
 
 def certified(found: BinaryResult, rule: ThresholdRule, task: Task) -> BinaryResult:
-    """The outcome with the best threshold that samples which nothing was trained on stand for."""
+    """Replace the threshold by the best one that is certified on samples which were not used for training."""
     assert found.config.confidence is not None, "asked for where there is one"
     assert found.store is not None, "searches in memory keep their scores"
     row, metric = found.row, found.metric
@@ -595,10 +595,11 @@ def certified(found: BinaryResult, rule: ThresholdRule, task: Task) -> BinaryRes
 
 
 def fold_mean(found: BinaryResult, plan: Plan) -> tuple[BinaryResult, VotingClassifier]:
-    """The outcome with the threshold of the winner's mean over folds, and that mean.
+    """Average the winner's models of all folds; return the outcome with the threshold of the mean, and the mean.
 
-    A held-out sample is scored by the models that have not seen it, one for each repeat of the folds: the mean of these
-    takes the place of the winner's scores, so that threshold, value and what is computed from them are its own.
+    A held-out sample is scored by the models that were not trained on it, one for each repeat of the folds. The mean of
+    these scores replaces the winner's scores, so that threshold, value and everything computed from them belong to the
+    mean.
     """
     # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
     trainers = replace(plan.setup, prepared=Prepared()).trainers(plan.bases[found.winner.setting], plan.folds)
@@ -619,7 +620,7 @@ def _trained(trainer: Trainer, fold: Fold, costs: Costs) -> tuple[Estimator, Arr
 
 
 def _mean_of(models: list[Estimator]) -> VotingClassifier:
-    """Fitted classifier of scikit-learn, which predicts where nothing else is installed than the models need."""
+    """Combine models in a fitted classifier of scikit-learn, which predicts with only the models' libraries."""
     mean = VotingClassifier([(f"fold{at}", model) for at, model in enumerate(models)], voting="soft")
     mean.estimators_, mean.le_ = models, LabelEncoder().fit(models[0].classes_)
     mean.classes_, mean.named_estimators_ = mean.le_.classes_, Bunch(**dict(mean.estimators))
@@ -629,7 +630,7 @@ def _mean_of(models: list[Estimator]) -> VotingClassifier:
 
 
 def _moved(found: BinaryResult, scores: Array) -> BinaryResult:
-    """The outcome whose winner has the mean of the scores of each sample."""
+    """Replace the winner's scores by the mean score of each sample."""
     store, metric = found.store, found.metric
     assert store is not None, "a search in memory has one"
     times = np.bincount(store.samples)

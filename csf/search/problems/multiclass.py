@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class MulticlassProblem(Problem):
-    """Three and more classes that are all alike: the largest of their scores decides, as it is or moved by a rule."""
+    """Problem of three or more classes without a null class: the largest score decides, shifted by a rule or not."""
 
     metric: ConfusionMetric
     unsupported: ClassVar[Mapping[str, Unsupported]] = (
@@ -107,7 +107,7 @@ class MulticlassProblem(Problem):
         return self.labels.classes.size
 
     def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
-        """The user's weights, checked."""
+        """Check the user's weights and return them."""
         weight = check_weights(sample_weight, codes.shape[0])
         totals = np.bincount(codes, weight, self._n_classes)
         if not (totals > 0.0).all():
@@ -119,15 +119,15 @@ class MulticlassProblem(Problem):
         return weight
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
-        """Settings of a model's parameters; of boosters none."""
+        """List the settings of a model's parameters; boosters have none."""
         return settings_of(model.param_grid, model.base, config.engine, multiples=CLASS_MULTIPLES)
 
     def cv(self, config: SearchConfig, y: Array, effort: SearchEffort, *, random_state: Any) -> Any:
-        """Splitter, or the splits."""
+        """Return the splitter, or the splits."""
         return class_splits(y, effort, random_state=random_state) if config.cv is None else config.cv
 
     def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
-        """One study for each setting, which has an effort, without trials."""
+        """Create a study without trials for each setting, which has an effort."""
         task = folds[0].task
         totals = np.bincount(task.codes, task.weight, self._n_classes)
         shares = totals / totals.sum()
@@ -137,7 +137,7 @@ class MulticlassProblem(Problem):
         ]
 
     def judge(self, config: SearchConfig) -> Judge:
-        """What says what trainings come to."""
+        """Create the judge of trainings."""
         methods = {response_method(model.base, PROBABILITIES_FIRST) for model in config.models}
         if len(methods) > 1 and config.tunes:
             raise ValueError(
@@ -147,7 +147,7 @@ class MulticlassProblem(Problem):
         return ClassJudge(self.metric, self._n_classes, margins=methods == {"decision_function"}, tune=config.tunes)
 
     def prefit(self, config: SearchConfig, task: Task) -> tuple[MulticlassResult, RuleOfClasses]:
-        """Outcome for a base that is fitted already, and what predicts."""
+        """Evaluate a fitted base; return the outcome and the rule that predicts."""
         base = config.base
         if named_models(base) is not None:
             raise ValueError(
@@ -167,16 +167,16 @@ class MulticlassProblem(Problem):
         return found, found.rule_with(base, self.labels)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> MulticlassResult:
-        """Outcome of a search that is over."""
+        """Build the outcome of a finished search."""
         return conclude_classes(plan.searched(config, store, stopped))
 
     def rule(self, found: MulticlassResult, trainer: Trainer, training: Training) -> RuleOfClasses:
-        """What predicts with the winner, trained on everything."""
+        """Build the rule of the winner, trained on all samples."""
         return found.rule_with(trainer.estimator(training), self.labels)
 
 
 def class_metric(metric: Any) -> ConfusionMetric | None:
-    """The metric for several classes that are all alike; ``None`` where it has no meaning for them."""
+    """Return the metric for several classes without a null class; ``None`` where it has no meaning for them."""
     try:
         return get_confusion_metric(metric)
     except (TypeError, ValueError):
@@ -184,13 +184,13 @@ def class_metric(metric: Any) -> ConfusionMetric | None:
 
 
 class ClassJudge(Judge):
-    """Judges trials of classes that are all alike; ``margins`` says that scores are no probabilities."""
+    """Judge of trials without a null class; ``margins`` is true where scores are not probabilities."""
 
     def __init__(self, metric: ConfusionMetric, n_classes: int, *, margins: bool, tune: bool) -> None:
         self.metric, self.n_classes, self.margins, self.tune = metric, n_classes, margins, tune
 
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> ClassStore:
-        """Store of held-out scores."""
+        """Create the store of held-out scores."""
         self._store = ClassStore(
             truth, weight, n_classes=self.n_classes, margins=self.margins, samples=samples, max_bytes=max_bytes
         )
@@ -215,7 +215,7 @@ class ClassJudge(Judge):
         return confusion_of(self._store.truth, decided, self.n_classes, self._store.weight)
 
     def _fold_score(self, fold: Fold, result: FoldResult) -> float | None:
-        """Metric of the own decision in one fold; ``None`` where nothing weighs there."""
+        """Compute the metric of the model's own decision in one fold; ``None`` where the fold has no weight."""
         if fold.weight_test is not None and not fold.weight_test.any():
             return None
         assert result.decided is not None, "failed trainings are left out before"
@@ -225,7 +225,7 @@ class ClassJudge(Judge):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MulticlassResult(CandidateResult):
-    """What a search of class weights and a rule found."""
+    """Result of a search of class weights and a rule."""
 
     store: ClassStore
     candidate: Candidate
@@ -236,7 +236,7 @@ class MulticlassResult(CandidateResult):
         return assess_class(self.store, self.metric, self.candidate, seed)
 
     def published(self) -> dict[str, Any]:
-        """Attributes of the fitted search."""
+        """Return the attributes of the fitted search."""
         return super().published() | {
             "class_costs_": np.array(self.winner.costs),
             "rule_": self.rule,
@@ -245,7 +245,7 @@ class MulticlassResult(CandidateResult):
 
     @property
     def table(self) -> dict[str, Array]:
-        """The trials as a table: metric of the own decision, of the tuned rule, and of rules tuned on other samples."""
+        """Table of the trials: metric of the base's decision, the tuned rule, and rules tuned on other samples."""
 
         def value(trial: Trial, name: str) -> float | None:
             matrix = getattr(trial, name)
@@ -255,7 +255,7 @@ class MulticlassResult(CandidateResult):
         return trial_table(self.trials, self.settings, self.n_splits, judged=columns)
 
     def rule_with(self, estimator: Estimator, labels: Labels) -> RuleOfClasses:
-        """What predicts with a fitted estimator."""
+        """Build the rule that predicts with a fitted estimator."""
         row, ruled = self.store[self.candidate.key], self.candidate.ruled
         calibrator = None if row.score is None else self.store.calibrator(row.score)
         known = labels.learnt_by(estimator).known
@@ -263,11 +263,11 @@ class MulticlassResult(CandidateResult):
         return RuleOfClasses(estimator, labels.classes, known, self.rule, weights, calibrator, own=not ruled)
 
     def curve(self) -> Any:
-        """An error: no threshold decides."""
+        """Raise an error: no threshold decides."""
         raise no_threshold()
 
     def moved(self, shares: ArrayLike, rule: Any) -> tuple[MulticlassResult, Any]:
-        """The outcome and the rule where classes have other shares: what is said within each class stays."""
+        """Adapt the outcome and the rule to other shares of classes; distributions within each class stay."""
         new, n_classes = floats(shares, "pos"), self.store.n_classes
         if new.shape != (n_classes,) or not (new > 0.0).all() or not np.isfinite(new).all():
             raise ValueError(f"pos must be one positive share for each of {n_classes} classes, got {shares!r}")
@@ -282,7 +282,7 @@ class MulticlassResult(CandidateResult):
 
 
 def conclude_classes(searched: SearchResult) -> MulticlassResult:
-    """Outcome of a search that is over; a TypeError or ValueError where no trial worked."""
+    """Conclude a search of several classes; raise a TypeError or ValueError where no trial worked."""
     if not len(searched.store):
         raise nothing_worked(searched.trials)
     found = MulticlassResult(**searched.shared, candidate=choose_class(searched.store, searched.metric))
@@ -291,13 +291,13 @@ def conclude_classes(searched: SearchResult) -> MulticlassResult:
 
 
 def _ruled(found: MulticlassResult) -> MulticlassResult:
-    """An outcome with the rule of its candidate and what that decides about all held-out entries."""
+    """Add the rule of the candidate to an outcome, and the rule's decisions about all held-out entries."""
     rule, confusion = tuned_decision(found.store, found.metric, found.candidate)
     return replace(found, rule=rule, confusion=confusion, score=float(found.metric.value(confusion)))
 
 
 def tuned_decision(store: ClassStore, metric: ConfusionMetric, candidate: Candidate) -> tuple[LinearRule, Array]:
-    """The rule of a candidate, tuned on all held-out entries, and the confusion matrix of its decisions about them."""
+    """Tune the rule of a candidate on all held-out entries; return it with the confusion matrix of its decisions."""
     row, rule = store[candidate.key], LinearRule.argmax(store.n_classes)
     decided = row.decided
     if candidate.ruled:

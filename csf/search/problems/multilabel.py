@@ -1,4 +1,4 @@
-"""Several labels a sample: a search for each of them, or one search of a threshold that they share."""
+"""Several labels per sample: a search for each of them, or one search of a threshold that they share."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LabelsRule:
-    """The rule of each label; ``threshold`` is that of all of them, or has one for each."""
+    """Rules of all labels; ``threshold`` is one that they share, or has one for each."""
 
     rules: tuple[ThresholdRule, ...]
     threshold: Any
 
     @classmethod
     def of(cls, estimators: list[Estimator], *, threshold: float | None, **options: Any) -> Self:
-        """Rule of estimators that share a threshold; see `ThresholdRule.of`."""
+        """Create the rule of estimators that share a threshold; see `ThresholdRule.of`."""
         rules = tuple(ThresholdRule.of(each, threshold=threshold, **options) for each in estimators)
         return cls(rules, rules[0].threshold)
 
     @property
     def estimator(self) -> OneVsRestClassifier:
-        """The estimators in one of scikit-learn's classifiers of several labels."""
+        """Estimators of all labels, in a classifier of scikit-learn for several labels."""
         estimators = [rule.estimator for rule in self.rules]
         return assembled(OneVsRestClassifier(clone(estimators[0])), np.eye(len(estimators), dtype=np.int64), estimators)
 
@@ -78,7 +78,7 @@ class LabelsRule:
         return [replace(rule, threshold=threshold) for rule, threshold in zip(self.rules, thresholds)]
 
     def predict(self, X: Samples) -> Array:
-        """1 where a sample has a label, else 0."""
+        """Predict 1 where a sample has a label, else 0."""
         return np.column_stack([rule.predict(X) for rule in self._each]).astype(np.int64, copy=False)
 
     def score(self, metric: Any, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -87,19 +87,19 @@ class LabelsRule:
         return get_label_metric(metric).of(truth, self.predict(X), check_weights(sample_weight, truth.shape[0]))
 
     def score_samples(self, X: Samples) -> Array:
-        """The scores that the thresholds are for."""
+        """Compute the scores that the thresholds are for."""
         return np.column_stack([rule.score_samples(X) for rule in self.rules])
 
     def decision_function(self, X: Samples) -> Array:
-        """Distances of the scores from their thresholds, above 0 where a label is found."""
+        """Compute the distances of the scores from their thresholds, positive where a label is predicted."""
         return np.column_stack([rule.decision_function(X) for rule in self._each])
 
     def predict_proba(self, X: Samples) -> Array:
-        """Probabilities of the labels, with the costs taken out again."""
+        """Predict the probabilities of the labels, with the costs taken out again."""
         return np.column_stack([rule.predict_proba(X)[:, 1] for rule in self.rules])
 
     def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
-        """All thresholds that labels share, judged on all pairs of a sample and a label."""
+        """Evaluate all thresholds that labels share, on all pairs of a sample and a label."""
         if np.ndim(self.threshold):
             raise ValueError("each label has a threshold of its own; ask searches_[k].threshold_curve for that of one")
         truth = read_codes(y, len(self.rules))
@@ -113,7 +113,7 @@ class LabelsRule:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SampleMeansResult(BinaryResult):
-    """What a search of the mean over rows found."""
+    """Result of a search of the mean over rows."""
 
     n_labels: int
     beta: float
@@ -153,7 +153,7 @@ def conclude_sample_means(
 
 
 def _judged(row: ScoreRow, store: ScoreStore, truth: LabelledSamples) -> ScoreRow:
-    """The row at the cut that is best for the mean over rows."""
+    """Return the row with the threshold that is best for the mean over rows."""
     if row.score is None:
         return replace(row, value=_value(decisions(row), store, truth))
     threshold, value = truth.best_cut(row.score, store.weight)
@@ -166,7 +166,7 @@ def _value(found: Any, store: ScoreStore, truth: LabelledSamples) -> float:
 
 
 def _stable(store: ScoreStore, truth: LabelledSamples) -> ScoreRow:
-    """The row that is best on average over draws, cut at the mean of its best cuts; see `stable_choice`."""
+    """Choose the row with the best mean over draws, at the mean of its best thresholds; see `stable_choice`."""
     draws = SampleDraws(store, truth.n_labels, truth.beta, N_DRAWS, 0)
     values = np.array([values for _, values in draws.retuned])
     at = int(values.mean(axis=1).argmax())
@@ -191,11 +191,11 @@ _NO_TIME = 1e-3
 
 
 class LabelSearch:
-    """Fits a `csf.CostSearch` to several labels.
+    """Search of a `csf.CostSearch` for several labels.
 
-    The mean over labels of a metric is largest where each of them is: a search for each label, with levels and a
-    threshold of its own. A metric of all labels together is one of two classes, whose samples are the pairs of a sample
-    and a label; its classifiers are one a label, trained with the same costs. What draws samples draws rows.
+    The mean over labels of a metric is largest where each label's metric is: so each label has its own search, with its
+    own levels and threshold. A metric of all labels together is one of two classes, whose samples are the pairs of a
+    sample and a label; it has one classifier per label, all trained with the same costs. Resampling draws rows.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class LabelSearch:
         self.codes, self.prepared = codes, Prepared(labels=codes)
 
     def fit(self, deadline: Deadline | None) -> tuple[Any, LabelsRule | None, float, dict[str, Any]]:
-        """Search: outcome, rule, seconds of the last trainings, and what is published of the labels."""
+        """Search; return outcome, rule, seconds of the last trainings, and the attributes of the labels."""
         labels = self.labels
         found, rule, seconds = self._one_by_one() if self.aim.average == "macro" else self._together(deadline)
         about = {"classes_": np.arange(labels.n_labels), "label_names_": labels.names}
@@ -259,7 +259,7 @@ class AllLabels(BinaryProblem):
     """Labels that share costs and a threshold: each pair of a sample and a label is an entry."""
 
     def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> LabelsRule:
-        """What predicts with the winner, trained on everything."""
+        """Build the rule of the winner, trained on all samples."""
         options = {"known": np.arange(2), "names": np.arange(2), "null": 0, "costs": found.winner.costs}
         return LabelsRule.of(
             trainer.estimator(training), threshold=found.threshold, tuned=found.config.tunes, **options
@@ -268,13 +268,13 @@ class AllLabels(BinaryProblem):
 
 @dataclass(frozen=True, eq=False)
 class SampleMeans(AllLabels):
-    """The same, judged by the mean over samples."""
+    """Labels that share costs and a threshold, evaluated by the mean over samples."""
 
     n_labels: int
     aim: LabelMetric
 
     def _races(self, config: SearchConfig) -> bool:
-        """Never: held-out values are those of pairs."""
+        """Return False: held-out values are those of pairs."""
         return False
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> BinaryResult:
@@ -286,7 +286,7 @@ class SampleMeans(AllLabels):
 
 @dataclass(frozen=True, eq=False)
 class MeanResult:
-    """What searches of one label each found for the mean over labels."""
+    """Result of searches of one label each, for the mean over labels."""
 
     searches: list[Any]
 
@@ -296,13 +296,13 @@ class MeanResult:
 
     @property
     def rule(self) -> LabelsRule | None:
-        """What predicts with the winners; ``None`` where nothing was trained on everything."""
+        """Rule of the winners; ``None`` where nothing was trained on all samples."""
         if not self.searches[0].refit:
             return None
         return LabelsRule(tuple(each._rule for each in self.searches), self._thresholds)
 
     def published(self) -> dict[str, Any]:
-        """Attributes of the fitted search."""
+        """Return the attributes of the fitted search."""
         trials = [trial for each in self.searches for trial in each.trials_]
         scores = np.array([each.best_score_ for each in self.searches])
         return {
@@ -321,11 +321,11 @@ class MeanResult:
         }
 
     def assess(self) -> Assessment:
-        """What the mean is worth."""
+        """Assess the mean over labels."""
         return mean_assessment([each.assess() for each in self.searches])
 
     def moved(self, shares: Any, rule: Any) -> tuple[MeanResult, LabelsRule | None]:
-        """The outcome and the rule where each label has another share."""
+        """Adapt the outcome and the rule to other shares of each label."""
         new, n_labels = floats(shares, "pos"), len(self.searches)
         if new.shape != (n_labels,):
             raise ValueError(
@@ -350,7 +350,7 @@ _UNSUPPORTED: Mapping[str, Unsupported] = (
 
 
 def _check(config: SearchConfig, aim: LabelMetric) -> None:
-    """Refuse what several labels have no meaning for."""
+    """Raise an error for options that have no meaning for several labels."""
     config.refuse(_UNSUPPORTED, "several labels a sample", ", or search each column of y by itself")
     if aim.average == "weighted":
         name = f"{aim.of_one.name}_macro"
@@ -371,14 +371,14 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
 
 
 def _of_each_label(config: SearchConfig) -> tuple[Any, Any]:
-    """Base of each label and its grid, or those of several models by their names."""
+    """Return the base of each label and its grid, or those of several models by their names."""
     bases, grids = zip(*(_of_one_label(model.base, model.param_grid) for model in config.models))
     names = [model.name for model in config.models]
     return (bases[0], grids[0]) if None in names else (dict(zip(names, bases)), dict(zip(names, grids)))
 
 
 def _of_one_label(base: Estimator, grid: Any) -> tuple[Estimator, Any]:
-    """Base of each label, and its grid, where a base for all of them is given that trains one a label itself."""
+    """Return the base of each label and its grid, where one base for all labels trains a classifier per label."""
     prefix, last = last_step(base)
     if isinstance(last, ClassifierChain):
         raise ValueError(
@@ -400,7 +400,7 @@ def _renamed(name: str, old: str, new: str) -> str:
 
 
 def _check_folds(cv: Any, labels: LabelMatrix) -> None:
-    """A ValueError that names the label which has too few samples for a number of folds."""
+    """Raise a ValueError that names the label with too few samples for a number of folds."""
     needed = 2 if cv is None or isinstance(cv, float) else cv
     if not isinstance(needed, int | np.integer) or isinstance(needed, bool):
         return
@@ -416,7 +416,7 @@ def _check_folds(cv: Any, labels: LabelMatrix) -> None:
 
 
 def _check_splits(splits: list[tuple[IntArray, IntArray]], labels: LabelMatrix) -> None:
-    """A ValueError that names the label which a training part lacks."""
+    """Raise a ValueError that names the label which a training part lacks."""
     for number, (train, _) in enumerate(splits):
         learnt = labels.codes[train]
         alike = np.flatnonzero(learnt.min(axis=0) == learnt.max(axis=0))
@@ -431,7 +431,7 @@ def _check_splits(splits: list[tuple[IntArray, IntArray]], labels: LabelMatrix) 
 def common_splits(
     search: SearchConfig, X: Samples, y: Array, fit_params: Mapping[str, Any]
 ) -> tuple[list[tuple[IntArray, IntArray]], int | None, dict[str, Any]]:
-    """Splits of several searches on the same samples, stratified by ``y``, their seed, and arguments of their fits."""
+    """Draw splits for several searches on the same samples, stratified by ``y``; return seed and fit arguments too."""
     state = None if search.random_state is None else check_random_state(search.random_state)
     efforts = [effort_of(model.base, search.engine, model.param_grid, [{}]) for model in search.models]
     cv = cv_of(search.cv, y, shared_effort(efforts), random_state=state)

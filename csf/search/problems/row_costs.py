@@ -1,4 +1,4 @@
-"""Searches for costs of rows: the kind of problem, its trials, and what was found."""
+"""Searches for costs of rows: the kind of problem, its trials, and the result."""
 
 from __future__ import annotations
 
@@ -60,21 +60,21 @@ _DEAREST = 0.01
 
 
 class RowStudy(ClassStudy):
-    """One training, with weights that are a power of what each row costs; 0 trains the base as it is."""
+    """Study of one training with weights that are a power of each row's costs; power 0 trains the base without."""
 
     def __init__(self, metric: RowCosts, power: float) -> None:
         super().__init__(metric, "ladder", shares=np.array([0.5, 0.5]), n_trials=1)  # pyright: ignore[reportArgumentType] (what is judged is not asked)
         self._powers = [power]
 
     def ask_batch(self) -> list[Trial]:
-        """The trial, once."""
+        """Return the trial, once."""
         batch = super().ask_batch()
         self.stop_reason = None if batch else "all trainings were tried"
         return batch
 
 
 class RowJudge(Judge):
-    """Judges trials by what their decisions cost."""
+    """Judge of trials by the cost of their decisions."""
 
     tune = True
 
@@ -82,7 +82,7 @@ class RowJudge(Judge):
         self.problem, self.likely = problem, likely
 
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> RowStore:
-        """Store of held-out scores."""
+        """Create the store of held-out scores."""
         costs, table = self.problem.costs, self.problem.table.take(samples)
         options: Any = {"likely": self.likely, "samples": samples, "max_bytes": max_bytes}
         self._store = RowStore(truth > 0, weight, costs, table, **options)
@@ -102,7 +102,7 @@ class RowJudge(Judge):
 
 @dataclass(frozen=True, eq=False)
 class RowCostProblem(BinaryProblem):
-    """Two classes whose errors have a cost of its own in each row."""
+    """Problem of two classes whose errors have different costs in each row."""
 
     costs: RowCosts
     table: CostTable
@@ -134,30 +134,30 @@ class RowCostProblem(BinaryProblem):
         return (self.table,)
 
     def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
-        """The user's weights, checked; a ValueError where nothing is to be decided in rows that have some."""
+        """Check the user's weights and return them; raise a ValueError where no weighted row has anything to decide."""
         weight = super().weights(sample_weight, codes)
         self.costs.check_stakes(self.table, codes > 0, weight)
         return weight
 
     def of_part(self, task: Task) -> tuple[Self, Task]:
-        """The problem of a task that may be a part of all samples, and the task without the costs given with it."""
+        """Restrict the problem to a task that may be a part of all samples; return the task without its costs."""
         given = {name: each for name, each in task.fit_params.items() if name in COSTS}
         others = {name: each for name, each in task.fit_params.items() if name not in COSTS}
         return replace(self, table=self.costs.table(task.X, **given)), replace(task, fit_params=others)
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
-        """Settings of a model's parameters, its own first: given ones, else rounds of boosters of few samples."""
+        """List the settings of a model, its own first: given ones, else rounds of boosters on few samples."""
         few = n_samples if n_samples is not None and n_samples <= MANY else None
         return settings_of(model.param_grid, model.base, config.engine, multiples=(1.0,), n_samples=few)
 
     def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
-        """One study for each setting, without trials."""
+        """Create a study without trials for each setting."""
         return [RowStudy(self.costs, 0.0) for _ in efforts]
 
     def extended(self, config: SearchConfig, plan: Plan) -> Plan:
-        """The plan with trainings of each model's own setting that weigh rows by powers of what they cost.
+        """Add trainings of each model's own setting to the plan, with rows weighted by powers of their costs.
 
-        Bases without a fast solver are trained so where a strategy object asks for it.
+        Bases without a fast solver have such trainings only if a strategy object asks for them.
         """
         more = [
             (each.first, power)
@@ -174,29 +174,29 @@ class RowCostProblem(BinaryProblem):
         )
 
     def _powers(self, config: SearchConfig, effort: SearchEffort, n_samples: int) -> list[float]:
-        """Powers of what rows cost besides 0."""
+        """List the powers of the rows' costs other than 0."""
         given = not isinstance(config.strategy, str)
         # Of many samples the root is left out, for the time of its training.
         most = (3 if given or n_samples <= MANY else 2) if given or effort is FAST else 1
         return powers_of(config.strategy, min(config.n_trials, most))[1:]
 
     def _weight(self, task: Task, power: float) -> Array:
-        """Weights of a training, of the same mean as the user's."""
+        """Compute the weights of a training, with the same mean as the user's weights."""
         own = np.ones(task.n_samples) if task.weight is None else task.weight
         weight = own * np.abs(self.table.stakes(task.codes > 0)) ** power
         # Without the digits that costs in another unit, or rows in another order, would change.
         return (weight * (own.sum() / weight.sum())).astype(np.float32).astype(np.float64)
 
     def value_in(self, fold: Fold, decided: Array) -> float | None:
-        """Value of decisions in one fold; ``None`` where there is nothing to save."""
+        """Compute the value of decisions in one fold; ``None`` where there is nothing to save."""
         value = self.costs.value_of(self.table.take(fold.test), fold.y_test > 0, decided, fold.weight_test)
         return None if np.isnan(value) else value
 
     def race(self, config: SearchConfig, plan: Plan, store: Any) -> None:
-        """All trainings are made: they are few."""
+        """Return ``None``: no setting drops out, because there are few trainings."""
 
     def judge(self, config: SearchConfig) -> Any:
-        """What says what trainings come to."""
+        """Create the judge of trainings."""
         likely = all(gives_log_odds(model.base) for model in config.models)
         return RowJudge(self, likely=likely)
 
@@ -221,7 +221,7 @@ class RowCostProblem(BinaryProblem):
         return conclude(plan.searched(config, store, stopped))
 
     def rule(self, found: Any, trainer: Any, training: Any) -> RowRule:
-        """What predicts with the winner, trained on everything."""
+        """Build the rule of the winner, trained on all samples."""
         estimator = trainer.estimator(training)
         return self._rule(found, estimator, response_method(estimator), *self.names_in(estimator))
 
@@ -242,7 +242,7 @@ class RowCostProblem(BinaryProblem):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowCostResult(CandidateResult):
-    """What a search for costs of rows found."""
+    """Result of a search for costs of rows."""
 
     store: RowStore
     tuned: Tuned = field(default_factory=Tuned)
@@ -251,11 +251,11 @@ class RowCostResult(CandidateResult):
 
     @property
     def table(self) -> dict[str, Array]:
-        """See `trial_table`."""
+        """Table of the trials, see `trial_table`."""
         return trial_table(self.trials, self.settings, self.n_splits, judged={})
 
     def published(self) -> dict[str, Any]:
-        """Attributes of the fitted search."""
+        """Return the attributes of the fitted search."""
         return super().published() | {
             "best_t_": self.winner.t,
             "best_threshold_": self.tuned.threshold,
@@ -270,7 +270,7 @@ class RowCostResult(CandidateResult):
 
     @property
     def moves(self) -> bool:
-        """Never: what rows cost within the classes need not stay."""
+        """Always False: costs of rows within the classes may change with the shares of the classes."""
         return False
 
     def _assessed(self, seed: int) -> Assessment:
@@ -278,24 +278,24 @@ class RowCostResult(CandidateResult):
 
     @property
     def held_out_odds(self) -> Array:
-        """Log-odds of the held-out entries by the winner as it was trained."""
+        """Log-odds of the held-out entries by the trained winner."""
         return self.store[self.key].score
 
     @property
     def held_out_scores(self) -> Array:
-        """The winner's scores of the held-out entries that the threshold is for."""
+        """Scores of the held-out entries by the winner, to which the threshold applies."""
         return self.tuned.scores(RowChoice(self.store).score(self.key), self.store.shift)
 
     def curve(self) -> ThresholdCurve:
-        """All thresholds of the winner's held-out scores, rows weighed by what the wrong answer costs."""
+        """Return all thresholds on the winner's held-out scores, with rows weighted by the cost of the wrong answer."""
         store = self.store
         return cost_curve(self.held_out_scores, store.truth, store.table, store.weight)
 
     def ranked(self, *, by_gain: bool = True, tuned_apart: bool = False) -> Ranked:
-        """The held-out entries by what acting on each saves on average, or by their probabilities alone.
+        """Rank the held-out entries by the expected saving of acting on each, or only by their probabilities.
 
-        One rule ranks all, that of predictions, for ranks by several are those of none, or what was tuned on other rows
-        than it decides.
+        A single rule, that of predictions, ranks all entries: ranks by several rules would belong to none of them, or
+        to one that was tuned on other rows.
         """
         if self.store is None:
             raise ValueError("the held-out scores of this search were not kept")
@@ -305,7 +305,7 @@ class RowCostResult(CandidateResult):
         return rank_by_costs(self.store, self._log_odds if tuned_apart else odds)
 
     def leaning(self, review: Review, extra_cost: float) -> Leaning:
-        """Which of three answers to the held-out entries cost least on average."""
+        """Compute which of three answers to the held-out entries has the smallest expected cost."""
         return leaning_of(self._log_odds, self.store.table, review, extra_cost)
 
     @cached_property
@@ -314,12 +314,12 @@ class RowCostResult(CandidateResult):
         return self.store.beyond(RowChoice(self.store).score(self.key), self.tuned.kind)
 
     def bands(self, review: Review) -> Bands:
-        """Which rows get which of three answers."""
+        """Compute the bands of the three answers."""
         store = self.store
         return bands_of_costs(review, expit(self._log_odds), store.table, store.weights_in(store.copies))
 
     def moved(self, shares: Any, rule: Any) -> NoReturn:
-        """An error, see ``moves``."""
+        """Raise an error, see ``moves``."""
         raise ValueError(
             "at_prevalence moves one threshold, but this search decides each row by its own costs. Recalibrate the "
             "probabilities of the base for the new share, and search it with cv='prefit'"
@@ -348,6 +348,6 @@ def conclude(searched: SearchResult) -> RowCostResult:
 
 
 def _dearest_share(store: RowStore) -> float:
-    """Share of all that is at stake that the dearest 1 % of rows carry."""
+    """Compute the share of the total cost at stake that falls on the most expensive 1 % of rows."""
     stakes = np.sort(np.repeat(np.abs(store.fixed[1] - store.fixed[0]), store.copies))[::-1]
     return float(stakes[: max(1, round(_DEAREST * stakes.size))].sum() / stakes.sum())
