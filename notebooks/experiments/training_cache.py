@@ -20,8 +20,8 @@ from csf.data.costs import WEIGHTINGS
 from csf.data.folds import Fold, Task, bound_share, make_folds
 from csf.data.responses import natural_threshold, respond
 from csf.metrics.trials import Trial
-from csf.search.training import FoldResult, lost_samples, run_fold
 from csf.search.problems.binary import ThresholdJudge
+from csf.search.training import FoldResult, lost_samples, run_fold
 from csf.trainers import make_trainers
 
 if TYPE_CHECKING:
