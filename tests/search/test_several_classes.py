@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.metrics import ConfusionMetric, CostMatrix, get_confusion_metric
-from csf.search import outcome as class_outcome
+from csf.search.problems import multiclass as class_outcome
 from csf.thresholding.class_choice import Candidate
 from csf.thresholding.linear_rule import confusion_of
 from csf.trainers import Prepared

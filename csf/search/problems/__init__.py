@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from csf._common.validation import check_labels
-from csf.metrics.row_costs import row_costs
+from csf.metrics.row_costs import row_costs as get_row_costs
 from csf.search.problems.base import Problem, SearchResult, is_prefit
 from csf.search.problems.binary import BinaryProblem
 from csf.search.problems.multiclass import MulticlassProblem
@@ -26,7 +26,7 @@ def read_problem(config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[
 
     ``given`` are costs of rows. A ValueError for options that the kind has no use for.
     """
-    costs = row_costs(config.metric)
+    costs = get_row_costs(config.metric)
     if costs is not None:
         return RowCostProblem.read(config, costs, X, y, given)
     if config.null_class is None and config.pos_label is None and check_labels(y)[1].size > 2:
