@@ -123,8 +123,8 @@ class Monitor:
         self.search, self.metric, self.side, self.level = search, metric, side, float(level)
         self.alpha, self.audit, self.path = check_fraction(alpha, "alpha"), _check_audit(audit), path
         check_path(path, "path")
-        if max_weight is None and search._max_weight is not None:
-            max_weight = _HEAVIER * search._max_weight
+        if max_weight is None and search.max_sample_weight_ is not None:
+            max_weight = _HEAVIER * search.max_sample_weight_
         # A bet on weighted samples is one on bounded terms if their bound is fixed before they are seen.
         self.max_weight = None if max_weight is None else check_number(max_weight, "max_weight", positive=True)
         self._terms = _terms(metric, search)
@@ -210,12 +210,12 @@ class Monitor:
     def _ways_out(self) -> str:
         """List the remedies after an alarm that this search supports."""
         search, ways = self.search, []
-        if search._estimates_prevalence and search._outcome.moves:
+        if search.estimates_prevalence and search.result_.moves:
             ways.append(
                 "search.prevalence(X) shows whether the share of positives has moved, and search.at_prevalence(share) "
                 "moves the threshold to it (csf predict --prevalence estimate)"
             )
-        if search._outcome.config.tunes:
+        if search.result_.config.tunes:
             ways.append("monitor.retune(X, y) finds another threshold by the samples since then (csf monitor --retune)")
         return "; ".join([*ways, "else train again" if ways else "train again on newer samples"])
 
@@ -355,7 +355,7 @@ class Monitor:
 
     def _weights(self, sample_weight: ArrayLike | None, known: BoolArray) -> tuple[Array, BoolArray]:
         """Return the weights of the samples that count, and which ones do: a weight of 0 leaves one out."""
-        if sample_weight is None and self.search._max_weight is not None:
+        if sample_weight is None and self.search.max_sample_weight_ is not None:
             warn(
                 f"the search was fitted with sample weights, and {self.demand} is a level of the weighted metric, but "
                 "these samples have none: each one counts once. Give sample_weight= (csf monitor --weight COLUMN), of "

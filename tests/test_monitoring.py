@@ -303,13 +303,13 @@ def test_no_scores_and_no_probabilities_no_share(data):
 def test_shares_are_estimated_by_held_out_scores(data, base):
     X, y = data
     search = CostSearch(base, **QUICK).fit(X[:1500], y[:1500])
-    truth, score = search.held_out_.is_pos, search.held_out_[search._outcome.key].score.astype(float)
+    truth, score = search.held_out_.is_pos, search.held_out_[search.result_.key].score.astype(float)
     sigmoid = Sigmoid().fit(score, truth, None)
     known = truth, sigmoid.predict(score)
     by_hand = estimate_prevalence(sigmoid.predict(search.score_samples(X[1500:])), y[:1500].mean(), known=known)
     share = search.prevalence(X[1500:])
     assert (share, *share.interval) == pytest.approx((by_hand, *by_hand.interval), abs=1e-6)
-    stored = search._without_scores().prevalence(X[1500:])
+    stored = search.without_scores().prevalence(X[1500:])
     assert (stored, *stored.interval) == (share, *share.interval)
 
 

@@ -149,7 +149,7 @@ def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
         "csf": __version__,
         "sklearn": sklearn.__version__,
         "features": asdict(features),
-        "search": _with_plain_trees(search._without_scores()),
+        "search": _with_plain_trees(search.without_scores()),
     }
     try:
         with replaced(path, "wb") as file:

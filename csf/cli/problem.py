@@ -47,6 +47,7 @@ from csf.plots.decisions import draw_costs
 from csf.report.page import Comparison, check_page, draw_outcomes
 from csf.search import CostSearch
 from csf.search.config import AUTO, SearchConfig, shared_effort, steps_of, strategy_of
+from csf.search.kinds import is_class_search, is_row_search
 from csf.search.plan import planned_models
 from csf.search.problems import Problem as KindOfProblem
 from csf.search.problems import read_problem
@@ -250,7 +251,7 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
 def _one_threshold(search: Any) -> FixedThresholdClassifier:
     """Make a classifier with a single threshold for all rows: that of least cost on the held-out scores."""
     method = response_method(search.best_estimator_) or "auto"
-    cut = search._outcome.alone if method == "decision_function" else search.threshold_without_costs_
+    cut = search.result_.alone if method == "decision_function" else search.threshold_without_costs_
     return FixedThresholdClassifier(FrozenEstimator(search.best_estimator_), threshold=cut, response_method=method)
 
 
@@ -569,9 +570,9 @@ def check_figure(path: str | None) -> None:
 def draw_search(path: str, search: CostSearch) -> None:
     """Draw the cones of a fitted search, the confusion matrix of several classes, or the costs of rows."""
     figure, ax = _new_figure(5.4)
-    if hasattr(search, "row_costs_"):
+    if is_row_search(search):
         draw_costs(ax, search)
-    elif hasattr(search, "confusion_"):
+    elif is_class_search(search):
         from sklearn.metrics import ConfusionMatrixDisplay
 
         shares = search.confusion_ / search.confusion_.sum(axis=1, keepdims=True)

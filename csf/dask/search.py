@@ -112,7 +112,7 @@ _TAKEN = [
     "n_features_in_",
     "feature_names_in_",
     "refit_time_",
-    "_max_weight",
+    "max_sample_weight_",
 ]
 
 
@@ -322,7 +322,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self._publish(found, rule)
         vars(self).update(class_attributes(engine.labels))
         self.class_count_, self.counted_cuts_ = engine.found.count(self.classes_), list(found.counted)
-        self._max_weight = None if sample_weight is None else float(engine.found.table["largest"].max())
+        self.max_sample_weight_ = None if sample_weight is None else float(engine.found.table["largest"].max())
         self.n_features_in_ = data.n_features
         if data.feature_names is not None:
             self.feature_names_in_ = data.feature_names
@@ -347,7 +347,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         check_is_fitted(self, "trials_")
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in _LEFT}
         known = {name: value for name, value in vars(self).items() if name in _TAKEN}
-        return local_search(base_kind(self.base).in_memory(self.base), self._outcome, self._rule, options, **known)
+        return local_search(base_kind(self.base).in_memory(self.base), self.result_, self._rule, options, **known)
 
     def predict(self, X: Samples) -> Any:
         """Predict labels with the winner and its threshold.
@@ -362,7 +362,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         dask array of shape (n_samples,)
             Labels, as in ``classes_``; computed when they are asked for.
         """
-        return mapped(self._predicting, "predict", X, dtype=self.classes_.dtype)
+        return mapped(self.decision_rule_, "predict", X, dtype=self.classes_.dtype)
 
     @available_if(base_has("decision_function", "predict_proba"))
     def score_samples(self, X: Samples) -> Any:
@@ -378,7 +378,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         dask array of shape (n_samples,)
             Scores; computed when they are asked for.
         """
-        return mapped(self._predicting, "score_samples", X, dtype=np.float64)
+        return mapped(self.decision_rule_, "score_samples", X, dtype=np.float64)
 
     @available_if(base_has("decision_function", "predict_proba"))
     def decision_function(self, X: Samples) -> Any:
@@ -394,7 +394,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         dask array of shape (n_samples,)
             Scores; computed when they are asked for.
         """
-        return mapped(self._predicting, "decision_function", X, dtype=np.float64)
+        return mapped(self.decision_rule_, "decision_function", X, dtype=np.float64)
 
     @available_if(base_has("predict_proba"))
     def predict_proba(self, X: Samples) -> Any:
@@ -410,7 +410,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         dask array of shape (n_samples, 2)
             Probabilities in the order of ``classes_``; computed when they are asked for.
         """
-        return mapped(self._predicting, "predict_proba", X, dtype=np.float64, n_columns=2)
+        return mapped(self.decision_rule_, "predict_proba", X, dtype=np.float64, n_columns=2)
 
     def score(self, X: Samples, y: Any, sample_weight: Any = None) -> float:
         """Compute the value of ``metric`` (not the accuracy) on new data, in one pass.
@@ -429,7 +429,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         float
             The value of the predictions.
         """
-        return get_metric(self.metric).of(profile_of(self._predicting, DaskData(X, y, sample_weight, None, 2, 0)))
+        return get_metric(self.metric).of(profile_of(self.decision_rule_, DaskData(X, y, sample_weight, None, 2, 0)))
 
 
 def _refitted(search: EngineSearch, engine: DaskEngine, found: BinaryResult) -> tuple[Estimator, ThresholdRule]:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.files import write_json
 from csf._common.typing import Array, Estimator, FloatArray, Label, PathLike, Samples
 from csf.search import CostSearch
-from csf.search.kinds import is_row_search
+from csf.search.kinds import has_several_labels, is_class_search, is_row_search
 
 
 class Winner(NamedTuple):
@@ -70,12 +70,12 @@ def winner_of(search: CostSearch) -> Winner:
         If it has several classes or labels, or was fitted with ``refit=False``.
     """
     fitted_winner(search)
-    if hasattr(search, "label_names_"):
+    if has_several_labels(search):
         raise ValueError(
             f"the search has {len(search.classes_)} labels a sample, each with a model of its own; export "
             "searches_[k], which metric='f1_macro' gives, or best_estimator_.estimators_ with best_threshold_"
         )
-    if hasattr(search, "class_costs_"):
+    if is_class_search(search):
         raise ValueError(
             f"the search knows {len(search.classes_)} classes; a single threshold separates two. Export "
             "best_estimator_ with csf.export.class_rule(search), a table that decides by its probabilities"
@@ -90,7 +90,7 @@ def winner_of(search: CostSearch) -> Winner:
             f"the search knows {len(search.classes_)} classes; a single threshold separates two. Export "
             "best_estimator_ itself, whose score of the null class is to be moved by best_threshold_"
         )
-    rule = search._predicting
+    rule = search.decision_rule_
     names, known = rule.names.tolist(), rule.known.tolist()
     at = names.index(search.pos_label_)
     return Winner(rule.estimator, float(rule.cut), names[at], names[1 - at], known[at], known[1 - at], str(rule.method))

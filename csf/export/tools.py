@@ -19,7 +19,7 @@ from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_met
 from csf.export.rules import SavedRule, Winner, finite, fitted_winner, linear_rule, winner_of
 from csf.metrics.row_costs import RowCosts
 from csf.search import CostSearch
-from csf.search.kinds import is_row_search
+from csf.search.kinds import is_class_search, is_row_search
 from csf.thresholding.linear_rule import LinearRule, without_weights
 from csf.thresholding.row_costs import FARTHEST, RowRule, Tuned, log_odds, unweighted
 
@@ -279,12 +279,12 @@ def class_rule(search: CostSearch) -> ClassRule:
     True
     """
     fitted_winner(search)
-    if not hasattr(search, "class_costs_"):
+    if not is_class_search(search):
         raise ValueError(
             "the search has two classes, several labels, or a class of nothing to find, which a threshold decides "
             "about; csf.export.fixed_threshold and linear_rule export one of two classes"
         )
-    used = search._predicting
+    used = search.decision_rule_
     if used.known.size < used.classes.size:
         raise ValueError(f"the winner knows {used.known.size} of {used.classes.size} classes; fit it on all of them")
     calibrator = None if used.own else used.calibrator
@@ -353,7 +353,7 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
     ('decision_function', True)
     """
     fitted_winner(search)
-    bands, used = search._banded(), search._predicting
+    bands, used = search.review_bands(), search.decision_rule_
     ends = {"lower": bands.lower, "upper": bands.upper}
     content = {"rule": f'{_BY_SCORE}, else "review"', "reads": used.method}
     if isinstance(used, RowRule):
@@ -481,7 +481,7 @@ def cost_rule(search: CostSearch) -> CostRule:
     fitted_winner(search)
     if not is_row_search(search):
         raise ValueError("the search knows no costs of rows; csf.export.fixed_threshold exports one threshold for all")
-    used = search._predicting
+    used = search.decision_rule_
     names = used.names.tolist()
     at = names.index(search.pos_label_)
     method = str(used.method)

@@ -32,7 +32,7 @@ _LEVELS = (0.05, 0.95)
 
 def answers_to_all(search: CostSearch) -> dict[str, float]:
     """Return the mean out-of-fold cost of a row for one answer to all rows, for one threshold, and by row."""
-    found, store = search._outcome, search.held_out_
+    found, store = search.result_, search.held_out_
     alone = store.costs_at(found.held_out_odds, np.array([-np.inf, found.alone, np.inf]), store.copies).tolist()
     names = "positive for all rows", "one threshold on the probability", "negative for all rows"
     own = store.costs_at(found.held_out_scores, np.array([found.tuned.threshold]), store.copies)
@@ -41,7 +41,7 @@ def answers_to_all(search: CostSearch) -> dict[str, float]:
 
 def draw_costs(ax: Axes, search: CostSearch) -> None:
     """Draw the mean out-of-fold cost of a row against the threshold of its log-odds plus log(gain / loss)."""
-    found, store = search._outcome, search.held_out_
+    found, store = search.result_, search.held_out_
     score = found.held_out_scores
     finite = score[np.isfinite(score)]
     # The same answer to all rows is that of a threshold beyond the last score.
@@ -255,7 +255,7 @@ class CapacityDisplay(Display):
         CapacityDisplay
             The display, drawn.
         """
-        ranked = search._ranked()
+        ranked = search.ranked_held_out()
         pays = float(ranked.acted(ranked.weight, np.ones(1))[0][-1])
         most = min(1.2 * max(pays, 0.01), 0.999)
         at = np.linspace(most / _N_SHARES, most, _N_SHARES) if at_most is None else floats(at_most, "at_most")
@@ -265,7 +265,7 @@ class CapacityDisplay(Display):
         values = np.array([each.corrected_score for each in expected])
         other = None
         if is_row_search(search):
-            both = (search._ranked(by_gain=False), ranked)
+            both = (search.ranked_held_out(by_gain=False), ranked)
             by_probability, by_gain = (each.values(each.summed(each.within(at), each.weight))[0] for each in both)
             other = values + by_probability - by_gain
         shown = {"by_probability": other, "metric_name": metric_name(search)}
@@ -314,7 +314,7 @@ def _wrong(rate: float) -> str:
 
 def draw_review(ax: Axes, search: CostSearch) -> None:
     """Draw a histogram of the held-out scores, stacked by the three answers that the rows receive."""
-    bands, found, store = search._bands, search._outcome, search.held_out_
+    bands, found, store = search.review_bands(), search.result_, search.held_out_
     rows, weight = found.leaning(bands.review, bands.extra_cost), store.weights_in(store.copies)
     answers, score = bands.decide(rows), rows.score
     low, high = np.quantile(score[np.isfinite(score)], [0.002, 0.998])

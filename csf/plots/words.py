@@ -13,7 +13,7 @@ from csf._common.typing import Estimator, IntArray
 from csf.metrics import get_metric
 from csf.metrics.registry import get_label_metric
 from csf.search.config import MODEL
-from csf.search.kinds import is_row_search
+from csf.search.kinds import has_several_labels, is_row_search
 
 if TYPE_CHECKING:
     from csf.search import CostSearch
@@ -93,7 +93,7 @@ def metric_name(search: Any) -> str:
     """Return the name of the metric that a search maximises."""
     if is_row_search(search):
         return search.row_costs_.name
-    return (get_label_metric if hasattr(search, "label_names_") else get_metric)(search.metric).name
+    return (get_label_metric if has_several_labels(search) else get_metric)(search.metric).name
 
 
 def other_costs(search: CostSearch) -> str:

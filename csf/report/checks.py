@@ -32,7 +32,7 @@ from csf.plots.words import metric_name, other_costs, parameter_names, short, sp
 from csf.report.held_out import HeldOut, Judged, paid_on
 from csf.search.config import MODEL
 from csf.search.decide import decide
-from csf.search.kinds import is_class_search, is_label_search, is_row_search
+from csf.search.kinds import has_several_labels, is_class_search, is_label_search, is_row_search
 
 if TYPE_CHECKING:
     from csf.search import CostSearch
@@ -290,7 +290,7 @@ def _failures(search, held):
 def _stopped(search, held):
     if not search.stop_reason_.startswith(("interrupted", "the time limit")):
         return None
-    tried = "" if hasattr(search, "class_costs_") else f"; {other_costs(search).partition(' (')[0]}"
+    tried = "" if is_class_search(search) else f"; {other_costs(search).partition(' (')[0]}"
     return f"The search ended early ({search.stop_reason_}) with {search.n_trials_} trials{tried}. Give it more time."
 
 
@@ -315,7 +315,7 @@ def _solved(search, held):
 @check("CSF001", "few samples of a class", several=True)
 def _few(search, held):
     counts = search.class_count_
-    if hasattr(search, "class_costs_"):
+    if is_class_search(search):
         rare = search.classes_[counts < FEW_OF_CLASS].tolist()
         names = ", ".join(f"“{short(label, 40)}”" for label in rare[:MOST_NAMED])
         more = f" and {len(rare) - MOST_NAMED} more" if len(rare) > MOST_NAMED else ""
@@ -360,7 +360,7 @@ def _shifted(search, held):
         f"“{short(search.classes_[at], 40)}” is {now[at]:.1%} of the held-out data and {before[at]:.1%} of those "
         "learnt from, which chose class weights and threshold"
     )
-    text += f": search.at_prevalence({share}) moves the decision." if search._outcome.moves else "."
+    text += f": search.at_prevalence({share}) moves the decision." if search.result_.moves else "."
     return text if far[at] > SURE else None
 
 
@@ -648,7 +648,7 @@ def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[
     # A search on a cluster is shown as the one in memory that it can become.
     to_local = getattr(search, "to_local", None)
     search = search if to_local is None else to_local()
-    together = hasattr(search, "label_names_") and not is_label_search(search)
+    together = has_several_labels(search) and not is_label_search(search)
     found = [] if together else findings(search, held, mute)
     first = estimates_of(search, held)[0]
     low, high = search.score_interval_ if held is None else held.judged[0].interval
@@ -705,7 +705,7 @@ def _third(search: Any, held: HeldOut | None) -> tuple[str, str] | None:
     if constraint is not None and search.constraint_value_ is not None:
         where = "on calibration data" if hasattr(search, "guarantee_") else "out-of-fold"
         return f"{search.constraint_value_:.3f}", f"{constraint.quantity.name} {where}; asked for: {constraint}"
-    if hasattr(search, "label_names_"):
+    if has_several_labels(search):
         worst = getattr(search, "best_scores_", np.empty(0))
         if not worst.size:
             return None
@@ -729,7 +729,7 @@ def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
     if not first.interval:
         return "Nothing is known but the samples that chose the winner. Give report() samples that fit has not seen."
     judged = f"Cross-validated on {search.n_splits_} folds" if search.n_splits_ else "Judged on the given samples"
-    several = hasattr(search, "label_names_") or is_class_search(search)
+    several = has_several_labels(search) or is_class_search(search)
     rarest = "" if several else f", with {search.class_count_.min():g} samples of the rarer class"
     chosen = "" if search.n_trials_ == 1 else f"; corrected for the choice among {search.n_trials_} trials"
     same = _note_of_same_answer(search) if is_row_search(search) else ""
@@ -790,7 +790,7 @@ def winner_of(search: Any) -> str:
     if is_label_search(search):
         names = [short(name, 40) for name in search.label_names_.tolist()]
         return f"One search for each of {len(names)} labels, lowest for “{names[search.best_scores_.argmin()]}”."
-    if hasattr(search, "label_names_"):
+    if has_several_labels(search):
         return f"{_trained(search)}, with one threshold for {len(search.label_names_)} labels."
     if is_row_search(search):
         same = f"no rule saved anything, and it answers {search.row_rule_!r} to all rows"

@@ -40,7 +40,7 @@ from csf.plots.words import (
 from csf.report.checks import check_codes, estimates_of, gain_over_equal, summarise, threshold_in_words
 from csf.report.held_out import MOST_CLASSES, HeldOut, confusion, held_out, label_scores, matrix_of, paid_on
 from csf.search.config import MODEL
-from csf.search.kinds import is_class_search, is_label_search, is_row_search, is_search
+from csf.search.kinds import has_several_labels, is_label_search, is_search
 
 if TYPE_CHECKING:
     from csf.search import CostSearch
@@ -113,7 +113,7 @@ def write_report(
     search = search if to_local is None else to_local()
     if not is_search(search):
         raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
-    if hasattr(search, "label_names_") and not is_label_search(search):
+    if has_several_labels(search) and not is_label_search(search):
         raise ValueError(
             f"with metric={metric_name(search)!r} several labels a sample share a threshold, and a report shows the "
             "search of each; report a search of a mean over labels, such as metric='f1_macro', or read "
@@ -121,11 +121,9 @@ def write_report(
         )
     check_is_fitted(search, "best_score_")
     held = held_out(search, X, y, sample_weight, rivals)
-    kinds = {"classes": class_data, "labels": label_data, "rows": row_data, "search": search_data}
-    known = {"classes": is_class_search, "labels": is_label_search, "rows": is_row_search}
-    kind = next((kind for kind, is_one in known.items() if is_one(search)), "search")
+    template, data = _PAGES[search.result_.kind]
     about = {"facts": [(str(name), str(value)) for name, value in (facts or {}).items()], "muted": sorted(mute)}
-    write_page(path, f"{kind}.html.j2", title=title or "Cost search", **kinds[kind](search, held, mute), **about)
+    write_page(path, template, title=title or "Cost search", **data(search, held, mute), **about)
 
 
 # ---------------------------------------------------------------- what the page of a search shows
@@ -172,6 +170,15 @@ def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) 
         "each": None if held is None else label_scores(search, held),
         "ended": "; ".join(dict.fromkeys(one.stop_reason_ for one in search.searches_ if one.stop_reason_)),
     }
+
+
+# Template and variables of the page of each kind of problem.
+_PAGES: dict[str, tuple[str, Callable[..., dict[str, Any]]]] = {
+    "binary": ("search.html.j2", search_data),
+    "multiclass": ("classes.html.j2", class_data),
+    "row_costs": ("rows.html.j2", row_data),
+    "multilabel": ("labels.html.j2", label_data),
+}
 
 
 def _of_any(search, held, mute):

@@ -29,6 +29,7 @@ from csf.metrics.registry import for_classes, is_label_metric, metric_of
 from csf.metrics.row_costs import COSTS, RowCosts, row_costs
 from csf.search.config import AUTO, SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
+from csf.search.kinds import has_several_labels, is_class_search
 from csf.search.loop import Deadline, Forecast, SearchLoop
 from csf.search.plan import Plan, calibration_split, make_plan, open_checkpoint
 from csf.search.problems import Problem, read_problem
@@ -50,7 +51,7 @@ _base_has_scores = base_has("decision_function", "predict_proba")
 
 def _has_a_threshold(self: CostSearch) -> bool:
     """Check that the scores have a threshold (for `available_if`), as all have but those without a null class."""
-    if hasattr(self, "class_costs_"):
+    if is_class_search(self):
         raise no_threshold()
     return _base_has_scores(self)
 
@@ -161,6 +162,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         With ``min_gain``: gain over equal costs, and its mean and standard error by chance.
     trials_, cv_results_, studies_, held_out_ : list of Trial, dict of ndarray, list of Study, ScoreStore
         Trials, the same as a table, one study for each setting, and held-out scores.
+    result_, decision_rule_ : SearchResult, ThresholdRule
+        All that the search found, for plots and reports, and what predicts.
     stop_reason_, n_trials_, n_splits_, refit_time_ : str, int, int, float
         Why the search ended, number of trials and splits, seconds of the last training.
     classes_, class_count_, pos_label_, null_class_, n_features_in_, feature_names_in_ : ndarray, label, int
@@ -308,7 +311,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             # A constraint is one on two classes.
             found = certified(found, rule, calibration)  # pyright: ignore[reportArgumentType]
             rule = replace(rule, threshold=found.threshold)
-        about = {"class_count_": labels.count(codes), "_max_weight": None if weight is None else float(weight.max())}
+        heaviest = None if weight is None else float(weight.max())
+        about = {"class_count_": labels.count(codes), "max_sample_weight_": heaviest}
         self._publish_fit(found, rule, refit_time, class_attributes(labels) | about)
         if calibration is not None and config.limits_answers:
             given = {name: each for name, each in calibration.fit_params.items() if name in COSTS}
@@ -457,13 +461,24 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         >>> print(f"{reviewed:.1f} of the samples")
         0.1 of the samples
         """
-        bands, rule = self._banded(), self._with_costs(costs, X=X)
+        bands, rule = self.review_bands(), self._with_costs(costs, X=X)
         if at_most is not None:
             return bands.decide_within(rule, X, at_most)
         return bands.decide(rule.leaning(X, bands.review, bands.extra_cost))
 
-    def _banded(self) -> Bands:
-        """Return the score bands of the three answers."""
+    def review_bands(self) -> Bands:
+        """Return the bands of scores, or of costs by row, that get each of three answers.
+
+        Returns
+        -------
+        csf.thresholding.capacity.Bands
+            The bands.
+
+        Raises
+        ------
+        ValueError
+            If the search has no ``review``.
+        """
         self._of_one_search()
         if not hasattr(self, "_bands"):
             raise ValueError("this search was fitted without a third answer; give review=csf.metrics.Review(cost=...)")
@@ -473,11 +488,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     def review_(self) -> Reviewed:
         """Value of the three answers on held-out scores, computed on first access."""
         try:
-            bands = self._banded()
+            bands = self.review_bands()
         except ValueError as error:  # what lists attributes passes over those that are not there
             raise AttributeError(str(error)) from error
         if "_reviewed" not in vars(self):
-            found, ranked = self._outcome, self._ranked(tuned_apart=True)
+            found, ranked = self.result_, self.ranked_held_out(tuned_apart=True)
             answers = bands.decide(found.leaning(bands.review, bands.extra_cost))
             self._reviewed = reviewed(bands, answers, ranked, self.assess())
         return self._reviewed
@@ -514,12 +529,28 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         >>> search.at_capacity(0.05).captured < search.at_capacity(0.1).captured
         True
         """
-        return capacity_of(self._ranked(), at_most, self.assess())
+        return capacity_of(self.ranked_held_out(), at_most, self.assess())
 
-    def _ranked(self, **options: Any) -> Ranked:
-        """Rank the held-out entries by the winner's scores."""
+    def ranked_held_out(self, **options: Any) -> Ranked:
+        """Rank the held-out samples as `predict` with ``at_most`` ranks new ones.
+
+        Parameters
+        ----------
+        **options : bool
+            With costs by row ``by_gain=False`` ranks by the probability alone.
+
+        Returns
+        -------
+        csf.thresholding.capacity.Ranked
+            The samples with their ranks.
+
+        Raises
+        ------
+        ValueError
+            If there are several classes or labels, or the held-out scores have not been kept.
+        """
         found = self._of_one_search()
-        if self.classes_.size != 2 or hasattr(self, "label_names_"):
+        if self.classes_.size != 2 or has_several_labels(self):
             raise ValueError(
                 f"y has the classes or labels {self.classes_.tolist()}, and capacities are those of two classes; "
                 "search one of them against the rest"
@@ -551,7 +582,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     def _with_costs(self, given: Mapping[str, Any], **rows: Any) -> Any:
         """Return the rule that knows the costs of the rows, which belong to other arguments too."""
         warn_of_order(**rows, **given)
-        return self._predicting if self._costs(given) is None else replace(self._predicting, given=given)
+        return self.decision_rule_ if self._costs(given) is None else replace(self.decision_rule_, given=given)
 
     @available_if(_has_a_threshold)
     def score_samples(self, X: Samples) -> Array:
@@ -574,7 +605,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             the base's own decision is positive above ``best_threshold_``, and not at it. Of several classes that are
             all alike none is compared with a threshold: the method is not there.
         """
-        return self._predicting.score_samples(X)
+        return self.decision_rule_.score_samples(X)
 
     @available_if(_base_has_scores)
     def decision_function(self, X: Samples) -> Array:
@@ -592,7 +623,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             predicted. With more the scores of all classes as the winner gives them, except that the one of the null
             class is moved by the threshold, or as ``rule_`` moves them: the largest one is the class that is predicted.
         """
-        return self._predicting.decision_function(X)
+        return self.decision_rule_.decision_function(X)
 
     @available_if(_base_has_scores)
     def threshold_curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
@@ -617,7 +648,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         ValueError
             If ``y`` has one class only, or labels that the search has not seen.
         """
-        return self._predicting.curve(X, y, sample_weight)
+        return self.decision_rule_.curve(X, y, sample_weight)
 
     @available_if(base_has("predict_proba"))
     def predict_proba(self, X: Samples, **costs: Any) -> Array:

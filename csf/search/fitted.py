@@ -20,6 +20,7 @@ from csf.evaluate import AssessedMixin
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.registry import get_label_metric, metric_of
 from csf.monitoring import Monitor
+from csf.search.kinds import has_several_labels, is_class_search, is_label_search, is_row_search
 from csf.search.problems.base import in_order
 from csf.thresholding.capacity import Answered
 from csf.thresholding.linear_rule import RuleOfClasses, Sigmoid
@@ -78,17 +79,17 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     n_features_in_: int
     feature_names_in_: Array
     # The largest sample weight of `fit`; ``None`` where it was given none.
-    _max_weight: float | None = None
+    max_sample_weight_: float | None = None
 
     def _forget(self) -> None:
         """Delete all results of an earlier fit: after a fit that fails, the search is not fitted."""
-        own = ("_outcome", "_rule", "_assessment", "_bands", "_reviewed", "_max_weight")
+        own = ("_rule", "_assessment", "_bands", "_reviewed", "max_sample_weight_")
         for name in [name for name in vars(self) if name in own or (name.endswith("_") and not name.startswith("_"))]:
             del vars(self)[name]
 
     def _publish(self, found: Any, rule: Any) -> None:
         """Store an outcome; ``rule`` predicts, and is ``None`` where nothing was trained on all samples."""
-        self._outcome, self._rule = found, rule
+        self.result_, self._rule = found, rule
         vars(self).update(found.published())
         if not isinstance(rule, (RuleOfClasses, NoneType)):
             # Where no threshold was tuned, that of the base's own decision.
@@ -112,17 +113,17 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             raise
 
     def _assess_scores(self) -> Assessment | None:
-        return self._outcome.assess() if "_outcome" in vars(self) else None
+        return self.result_.assess() if "result_" in vars(self) else None
 
     def _of_one_search(self) -> Any:
         """Return the outcome; raise a ValueError where each label has its own search."""
         check_is_fitted(self, "trials_")
-        if hasattr(self, "searches_"):
+        if is_label_search(self):
             raise ValueError("each label has a search of its own; ask searches_[k] for that of one label")
-        return self._outcome
+        return self.result_
 
     @property
-    def _predicting(self) -> Any:
+    def decision_rule_(self) -> Any:
         check_is_fitted(self, "trials_")
         if self._rule is None:
             name = type(self).__name__
@@ -140,28 +141,28 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         This is ``best_threshold_`` on another scale. It is ``None`` where no single number exists: with several classes
         or costs of rows, and for scores that are not log-odds.
         """
-        if np.size(self.classes_) != 2 or hasattr(self, "row_rule_") or hasattr(self, "label_names_"):
+        if np.size(self.classes_) != 2 or is_row_search(self) or has_several_labels(self):
             return None
-        rule = self._predicting
+        rule = self.decision_rule_
         if rule.threshold is None or not gives_log_odds(rule.estimator):
             return None
         p, (c_fn, c_fp) = float(expit(log_odds(rule.threshold, rule.method))), rule.costs
         return p * c_fp / (p * c_fp + (1.0 - p) * c_fn)
 
-    def _without_scores(self) -> Self:
+    def without_scores(self) -> Self:
         """Copy the search without held-out scores but the winner's; keep what is computed from those of all trials."""
         lean = copy.copy(self)
-        if hasattr(self, "searches_") or hasattr(self, "held_out_"):
+        if is_label_search(self) or hasattr(self, "held_out_"):
             # What a mean over problems would need are decisions on all samples.
             lean._assessment = replace(self.assess(), judged=None)
-        if hasattr(self, "searches_"):
-            lean.searches_ = [each._without_scores() for each in self.searches_]
-            lean._outcome = replace(self._outcome, searches=lean.searches_)
+        if is_label_search(self):
+            lean.searches_ = [each.without_scores() for each in self.searches_]
+            lean.result_ = replace(self.result_, searches=lean.searches_)
         elif hasattr(self, "held_out_"):
             if "_bands" in vars(self):
                 lean._reviewed = self.review_
-            lean.held_out_ = self.held_out_.only(self._outcome.key)
-            lean._outcome = replace(self._outcome, store=lean.held_out_)
+            lean.held_out_ = self.held_out_.only(self.result_.key)
+            lean.result_ = replace(self.result_, store=lean.held_out_)
         return lean
 
     def at_prevalence(self, pos: float | ArrayLike | Mapping[Any, float]) -> Self:
@@ -193,7 +194,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         check_is_fitted(self, "trials_")
         names = getattr(self, "label_names_", self.classes_)
         shares: Any = in_order(pos, names.tolist()) if isinstance(pos, Mapping) else pos
-        if hasattr(self, "label_names_") and not hasattr(self, "searches_"):
+        if has_several_labels(self) and not is_label_search(self):
             raise ValueError(
                 f"with metric={get_label_metric(self.metric).name!r} all labels share one threshold, but each label "
                 "has its own share of positives. Use a mean over labels, such as metric='f1_macro', where each "
@@ -202,9 +203,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         moved = copy.copy(self)
         for name in ("guarantee_", "held_out_", "_assessment", "_reviewed"):
             vars(moved).pop(name, None)
-        if isinstance(pos, Mapping) and not (hasattr(self, "class_costs_") or hasattr(self, "searches_")):
+        if isinstance(pos, Mapping) and not (is_class_search(self) or is_label_search(self)):
             shares = self._share_of_positives(shares)
-        moved._publish(*self._outcome.moved(shares, self._rule))
+        moved._publish(*self.result_.moved(shares, self._rule))
         return moved
 
     def _share_of_positives(self, shares: Array) -> float:
@@ -288,12 +289,12 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         check_is_fitted(self, "best_score_")
         options: Any = {"alpha": alpha, "audit": audit, "path": path, "max_weight": max_weight}
         promise, demand = getattr(self, "guarantee_", None), get_constraint(constraint)
-        if hasattr(self, "label_names_"):
+        if has_several_labels(self):
             raise ValueError("several labels a sample are watched one by one: use searches_[k].monitor for label k")
         if demand is None and promise is not None and promise.holds:
             demand = get_constraint(self.constraint)
         if demand is None:
-            metric = (get_confusion_metric if hasattr(self, "class_costs_") else get_metric)(metric_of(self))
+            metric = (get_confusion_metric if is_class_search(self) else get_metric)(metric_of(self))
             return Monitor(self, metric, ">=", self.score_interval_[0], **options)
         if demand.others:
             raise ValueError(
@@ -339,15 +340,15 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         and one warning in five was wrong. There, give ``known``.
         """
         check_is_fitted(self, "best_score_")
-        if not self._estimates_prevalence:
+        if not self.estimates_prevalence:
             raise ValueError(
                 "the share of positives is estimated from probabilities of two classes; search a base with "
                 "predict_proba, such as LogisticRegression, or calibrate it (CalibratedClassifierCV)"
             )
         at = self.classes_.tolist().index(self.pos_label_)
         learnt = pos = float(self.class_count_[at] / self.class_count_.sum())
-        if known is None and self._outcome.scored is not None:
-            truth, score = self._outcome.scored
+        if known is None and self.result_.scored is not None:
+            truth, score = self.result_.scored
             # Which map makes probabilities of scores decides how close the estimate is, and not whether it is right.
             sigmoid, learnt = Sigmoid().fit(score, truth, None), float(truth.mean())
             known, proba = (truth, sigmoid.predict(score)), sigmoid.predict(self.score_samples(X))  # pyright: ignore[reportAttributeAccessIssue]
@@ -357,7 +358,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         low, high = share.interval
         if not low <= pos <= high:
             way = f"at_prevalence({share:.3g}) moves the threshold to it (csf predict --prevalence {share:.3g})"
-            way = way if self._outcome.moves else "no threshold can be moved to it: train on newer samples"
+            way = way if self.result_.moves else "no threshold can be moved to it: train on newer samples"
             warn(
                 f"the share of positives has moved from {pos:.3g} to {share:.3g} ({confidence:.0%} interval "
                 f"[{low:.3g}, {high:.3g}]), "
@@ -371,9 +372,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         return share
 
     @property
-    def _estimates_prevalence(self) -> bool:
+    def estimates_prevalence(self) -> bool:
         """True where `prevalence` has the data that it needs."""
-        return self.pos_label_ is not None and (self._outcome.scored is not None or hasattr(self, "predict_proba"))
+        return self.pos_label_ is not None and (self.result_.scored is not None or hasattr(self, "predict_proba"))
 
     def trials_frame(self) -> Any:
         """Return the trials as a pandas frame, one row each.

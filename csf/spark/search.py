@@ -309,7 +309,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         SparkCostSearchModel
             The model.
         """
-        found = local._outcome
+        found = local.result_
         attributes = {name: getattr(local, _published(name), None) for name in get_annotations(SparkCostSearchModel)}
         attributes |= {"bestThreshold": bestThreshold, "numFolds": found.n_splits, "settings": found.settings}
         model = cls(bestModel, attributes, found.trials)

@@ -52,7 +52,7 @@ def test_costs_are_drawn_at_each_threshold(search):
     ax = Figure().subplots()
     draw_costs(ax, search)
     x, costs = ax.lines[0].get_data()
-    store, score = search.held_out_, search._outcome.held_out_scores
+    store, score = search.held_out_, search.result_.held_out_scores
     for at in (0, 50, 100):
         paid = np.where(score >= x[at], store.answers[1], store.answers[0])
         assert costs[at] == pytest.approx(paid.mean())
@@ -93,7 +93,7 @@ def test_what_has_no_meaning_is_refused(search):
 def test_the_rule_with_costs_as_inputs(search, kind, power, tmp_path):
     (X, _), again = frame(seed=5), copy.copy(search)
     store = search.held_out_
-    decision = store.tuned(store[search._outcome.key].score, kind, store.copies)
+    decision = store.tuned(store[search.result_.key].score, kind, store.copies)
     again._rule = replace(search._rule, decision=decision, threshold=decision.threshold, power=power)
     rule = cost_rule(again)
     rule.save(tmp_path / "rule.json")
@@ -165,7 +165,7 @@ def test_values_against_capacity(metric):
         assert lines == ["largest scores", "more do not pay"]
         return
     assert lines == ["largest expected gain", "most probable", "more do not pay"]
-    odds, gain = search._outcome.held_out_odds, search._ranked().rank
+    odds, gain = search.result_.held_out_odds, search.ranked_held_out().rank
     negative, positive = search.held_out_.answers
     values = []
     for rank in (odds, gain):

@@ -74,7 +74,7 @@ def test_laws_of_a_limit(kind):
         assert found.sum() == min(k, every.sum())
         assert not (found & ~every).any()
         np.testing.assert_array_equal(search.predict(X.iloc[order], at_most=at_most) == coded[1], found[order])
-        worth = search._predicting.ranked(X)[1]
+        worth = search.decision_rule_.ranked(X)[1]
         assert worth[found].min(initial=np.inf) >= worth[every & ~found].max(initial=-np.inf)
     told = [search.at_capacity(share) for share in (0.02, 0.1, 0.999)]
     assert told[0].captured < told[1].captured <= told[2].captured <= 1.0
@@ -130,7 +130,7 @@ def test_values_of_costs_by_hand(monkeypatch):
     leave_as_it_is(monkeypatch)
     X, y = frame()
     search = CostSearch(LINE, COST, param_grid=None, cv=3, n_trials=1).fit(X, y)
-    store, found = search.held_out_, search._outcome
+    store, found = search.held_out_, search.result_
     p = 1 / (1 + np.exp(-found.held_out_odds))
     gain = p * store.table.gain - (1 - p) * store.table.loss
     best = np.argsort(-gain)[: gain.size // 20]
@@ -191,7 +191,7 @@ def test_value_of_reviews_by_hand(monkeypatch):
     weight = np.tile([1.0, 2.5, 0.5], 200)
     review = Review(cost=0.4, error=0.1)
     search = CostSearch(LINE, COST, review=review, param_grid=None, cv=3, n_trials=1).fit(X, y, sample_weight=weight)
-    store, found, told = search.held_out_, search._outcome, search.review_
+    store, found, told = search.held_out_, search.result_, search.review_
     answers = search._bands.decide(found.leaning(review, 0.0))
     negative, positive = store.answers
     right, wrong = (np.where(store.truth, a, b) for a, b in ((positive, negative), (negative, positive)))

@@ -52,7 +52,7 @@ def test_the_mean_predicts_and_its_own_means_are_cut(name):
     close = {"rtol": 1e-3 if name == "logistic" else 1e-12}
     assert isinstance(found.best_estimator_, VotingClassifier)
     np.testing.assert_allclose(found.best_estimator_.predict_proba(X)[:, 1], everywhere, **close)
-    best = sweep(Y == 1, held_out).best(found._outcome.metric)
+    best = sweep(Y == 1, held_out).best(found.result_.metric)
     assert found.best_score_ == pytest.approx(best.value)
     np.testing.assert_allclose(found.best_threshold_, best.threshold, **close)
     np.testing.assert_array_equal(found.predict(X) == 1, found.best_estimator_.predict_proba(X)[:, 1] >= best.threshold)

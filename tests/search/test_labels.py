@@ -64,7 +64,7 @@ def every_cut(score):
 def entries(fitted, n_labels):
     """Truth and scores of the winner on the held-out rows."""
     store = fitted.held_out_
-    return store.is_pos.reshape(-1, n_labels), fitted._outcome.row.score.reshape(-1, n_labels)
+    return store.is_pos.reshape(-1, n_labels), fitted.result_.row.score.reshape(-1, n_labels)
 
 
 @pytest.mark.parametrize("average", ["micro", "samples"])
@@ -85,7 +85,7 @@ def test_the_macro_average_is_that_of_the_best_threshold_of_each_label(data):
     fitted = search("macro", threshold="tune", n_trials=2).fit(X, Y)
     best = []
     for at, each in enumerate(fitted.searches_):
-        truth, score = each.held_out_.is_pos, each._outcome.row.score
+        truth, score = each.held_out_.is_pos, each.result_.row.score
         best.append(max(FBeta().of(ErrorProfile.from_masks(truth, found)) for found in every_cut(score)))
         assert np.array_equal(np.sort(truth), np.sort(Y[:, at]) == 1)
     assert fitted.best_scores_ == pytest.approx(best, abs=1e-12)

@@ -208,7 +208,7 @@ def test_the_best_trial_at_another_share_is_one_that_keeps_the_constraint():
     store.add((0, 0), score=np.zeros(100), threshold=0.0, value=1.0, equal_costs=True)
     store.add((0, 1), score=np.where(np.arange(100) < 20, 1.0, 0.0), threshold=0.5, value=0.4)
     for own, feasible in ((0, False), (1, True)):
-        found = replace(search._outcome, store=store, winner=search.trials_[own])
+        found = replace(search.result_, store=store, winner=search.trials_[own])
         moved = moved_to(found, 0.3)
         assert moved.feasible == feasible
         assert moved.moved_best == (1, pytest.approx(0.4))

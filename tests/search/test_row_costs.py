@@ -94,8 +94,8 @@ def test_value_to_expect(fitted):
 def interval_with_and_without_reach(search, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(row_costs, "reach", lambda errors, gap: errors)
-        alone = search._outcome._assessed(0).score_interval
-    return search._outcome._assessed(0).score_interval, alone
+        alone = search.result_._assessed(0).score_interval
+    return search.result_._assessed(0).score_interval, alone
 
 
 @pytest.mark.parametrize("measure", ["savings", "cost"])
@@ -269,7 +269,7 @@ def test_trainings_with_weights_take_them_out_again():
     assert [trial.t for trial in search.trials_] == [0.0, 0.5, 1.0]
     assert np.ptp([trial.score for trial in search.trials_]) < 0.01
     # The trial of power 1 alone, whose model says as much of the class as one that was trained without costs.
-    alone = replace(search._outcome, candidate=((2, 0), "plain"))
+    alone = replace(search.result_, candidate=((2, 0), "plain"))
     assert alone.winner.t == 1.0
     rule = replace(
         search._rule, power=1.0, decision=Tuned(), estimator=LogisticRegression(C=1e3).fit(X, y, X["amount"] ** y)

@@ -217,6 +217,10 @@ _OPEN = 0.05
 class SearchResult:
     """Result of a search; `csf.CostSearch` describes the attributes that it sets."""
 
+    # Kind of problem: "binary", "multiclass", "row_costs", "multilabel" with a search for each label, or
+    # "shared_threshold" of all labels.
+    kind: ClassVar[str]
+
     config: SearchConfig
     studies: list[Any]
     settings: list[dict[str, Any]]

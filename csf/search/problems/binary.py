@@ -323,6 +323,8 @@ def cv_results(trials: list[Trial], settings: list[dict[str, Any]], n_folds: int
 class BinaryResult(SearchResult):
     """Result of a search of costs and a threshold."""
 
+    kind = "binary"
+
     store: ScoreStore | None
     winner: Trial
     threshold: float | None
@@ -458,7 +460,9 @@ class BinaryResult(SearchResult):
         return self.store[self.key]
 
 
-def conclude(searched: SearchResult, chooser: Chooser, counted: Sequence[Any] = ()) -> BinaryResult:
+def conclude(
+    searched: SearchResult, chooser: Chooser, counted: Sequence[Any] = (), *, made: type[BinaryResult] = BinaryResult
+) -> BinaryResult:
     """Conclude a search by the rule of its ``chooser``.
 
     Raises a TypeError or ValueError where no trial worked.
@@ -475,7 +479,7 @@ def conclude(searched: SearchResult, chooser: Chooser, counted: Sequence[Any] = 
     bound = bound_with_margin(trials, metric, pos=searched.studies[0].pos, bound=config.bound, store=judged)
     distance = gap(trials, bound.exact)
     assert distance is not None, "a winner attained something"
-    return BinaryResult(
+    return made(
         **searched.shared,
         winner=won.trial,
         threshold=won.threshold,

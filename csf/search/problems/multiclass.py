@@ -227,6 +227,8 @@ class ClassJudge(Judge):
 class MulticlassResult(CandidateResult):
     """Result of a search of class weights and a rule."""
 
+    kind = "multiclass"
+
     store: ClassStore
     candidate: Candidate
     rule: LinearRule = field(default_factory=lambda: LinearRule.argmax(0))

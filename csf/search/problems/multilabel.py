@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,7 +35,7 @@ from csf.search.config import (
 )
 from csf.search.plan import Plan
 from csf.search.problems.base import SearchResult, is_prefit
-from csf.search.problems.binary import BinaryProblem, BinaryResult
+from csf.search.problems.binary import BinaryProblem, BinaryResult, conclude
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.strategies import Ladder
 from csf.thresholding.curve import sweep
@@ -111,8 +111,14 @@ class LabelsRule:
 # ---------------------------------------------------------------- the mean F-beta of rows
 
 
+class LabelsResult(BinaryResult):
+    """Result of a search for several labels that share a threshold."""
+
+    kind = "shared_threshold"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SampleMeansResult(BinaryResult):
+class SampleMeansResult(LabelsResult):
     """Result of a search of the mean over rows."""
 
     n_labels: int
@@ -258,6 +264,10 @@ class LabelSearch:
 class AllLabels(BinaryProblem):
     """Labels that share costs and a threshold: each pair of a sample and a label is an entry."""
 
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> BinaryResult:
+        """Return the result of a search that is over."""
+        return conclude(plan.searched(config, store, stopped), chooser_of(config, plan.models), made=LabelsResult)
+
     def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> LabelsRule:
         """Build the rule of the winner, trained on all samples."""
         options = {"known": np.arange(2), "names": np.arange(2), "null": 0, "costs": found.winner.costs}
@@ -287,6 +297,8 @@ class SampleMeans(AllLabels):
 @dataclass(frozen=True, eq=False)
 class MeanResult:
     """Result of searches of one label each, for the mean over labels."""
+
+    kind: ClassVar[str] = "multilabel"
 
     searches: list[Any]
 

@@ -244,6 +244,8 @@ class RowCostProblem(BinaryProblem):
 class RowCostResult(CandidateResult):
     """Result of a search for costs of rows."""
 
+    kind = "row_costs"
+
     store: RowStore
     tuned: Tuned = field(default_factory=Tuned)
     alone: float = 0.0
