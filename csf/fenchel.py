@@ -201,7 +201,7 @@ class Step(NamedTuple):
     tnr: float
 
 
-class _Point(NamedTuple):
+class _Iterate(NamedTuple):
     """Coefficients with all that follows from them."""
 
     w: Array
@@ -227,13 +227,13 @@ class _Surrogate:
     def _value(self, rates: tuple[float, float], norm: Values) -> float:
         return float(self._metric.extension(*rates) - 0.5 * self._problem.lam * norm)
 
-    def point(self, w: Array) -> _Point:
+    def point(self, w: Array) -> _Iterate:
         """Evaluate coefficients."""
         margins = self._problem.margins(w)
         rates = self._problem.rates(margins)
-        return _Point(w, margins, rates, self._value(rates, w @ w))
+        return _Iterate(w, margins, rates, self._value(rates, w @ w))
 
-    def between(self, start: _Point, end: _Point) -> _Point:
+    def between(self, start: _Iterate, end: _Iterate) -> _Iterate:
         """Find the best point of a segment, searched on cached margins."""
         move, along = end.w - start.w, end.margins - start.margins
         constant, linear, square = start.w @ start.w, start.w @ move, move @ move
@@ -255,7 +255,7 @@ def alternate(
         return alpha / (alpha + beta)
 
     surrogate, bound = _Surrogate(problem, metric), np.inf
-    sides: dict[bool, _Point] = {}
+    sides: dict[bool, _Iterate] = {}
     steps: list[Step] = []
     # A tenth of the tolerance for each SVM leaves the rest of it to the alternation.
     svm = problem.solve(problem.balanced(*metric.initial_dual), tol=0.1 * tol)

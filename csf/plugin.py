@@ -44,12 +44,12 @@ from csf.metrics.registry import aim, for_classes
 from csf.metrics.trials import Trial
 from csf.search.plan import with_setting
 from csf.search.problems.binary import violation_of
-from csf.search.problems.multiclass import ClassJudge, class_metric, tuned_decision
+from csf.search.problems.multiclass import MulticlassEvaluator, class_metric, tuned_decision
 from csf.search.training import FoldResult, FoldTask, pooled
 from csf.search.workers import Workers
 from csf.thresholding.class_choice import Candidate, assess_class
 from csf.thresholding.consistent import (
-    Bisection,
+    BisectionResult,
     Mixture,
     bisection,
     check_linear_fractional,
@@ -57,14 +57,14 @@ from csf.thresholding.consistent import (
     frank_wolfe,
 )
 from csf.thresholding.curve import Cut, ThresholdCurve, check_both_classes, check_probabilities, sweep
-from csf.thresholding.linear_rule import RuleOfClasses, aligned_scores, fit_calibrator
+from csf.thresholding.linear_rule import MulticlassRule, aligned_scores, fit_calibrator
 from csf.thresholding.rule import ThresholdClassifier, ThresholdRule, base_has
 from csf.trainers.base import Trainer, Training
 
 if TYPE_CHECKING:
     from csf.evaluate import Assessment
     from csf.metrics.constraints import Constraint
-    from csf.thresholding.linear_rule import Calibrator, LinearRule
+    from csf.thresholding.linear_rule import Calibrator, ClassProbabilityRule
 
 __all__ = [
     "BisectionPlugIn",
@@ -203,7 +203,7 @@ class PooledClassScores:
         self.labels, self.metric = labels, get_confusion_metric(for_classes(model.metric, labels.classes))
         truth, weight, samples = pool_held_out(folds)
         margins = response_method(model.base, model._response_methods()) != "predict_proba"
-        judge = ClassJudge(self.metric, labels.classes.size, margins=margins, tune=True)
+        judge = MulticlassEvaluator(self.metric, labels.classes.size, margins=margins, tune=True)
         self.store = judge.store(truth, weight, samples=samples, max_bytes=MAX_BYTES)
         trial = Trial(0, 0.0, (1.0,) * labels.classes.size)
         fields, predictions = judge.judge(folds, results, trial)
@@ -228,10 +228,10 @@ class PooledClassScores:
         seed = seed_of(model.random_state)
         model._assessor = partial(assess_class, self.store, self.metric, _RULE, seed, chosen=False)
 
-    def rule(self, model: PlugInClassifier) -> RuleOfClasses:
+    def rule(self, model: PlugInClassifier) -> MulticlassRule:
         """Build the rule with the probabilities that it reads."""
         known = np.asarray(model.estimator_.classes_)
-        return RuleOfClasses(model.estimator_, self.labels.classes, known, model.rule_, calibrator=model.calibrator_)
+        return MulticlassRule(model.estimator_, self.labels.classes, known, model.rule_, calibrator=model.calibrator_)
 
 
 # ---------------------------------------------------------------- what classifiers with a threshold share
@@ -242,7 +242,7 @@ _base_gives_probabilities = base_has("predict_proba")
 
 def _has_classes_alike(self: Any) -> bool:
     """Check whether three or more classes were learnt, about which a rule decides."""
-    return isinstance(getattr(self, "_rule", None), RuleOfClasses)
+    return isinstance(getattr(self, "_rule", None), MulticlassRule)
 
 
 def _has_a_threshold(self: Any) -> bool:
@@ -275,7 +275,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
     _rule: Any  # a ThresholdRule, or a RuleOfClasses
     feasible_: bool
     estimator_: Estimator
-    rule_: LinearRule
+    rule_: ClassProbabilityRule
     confusion_: Array
 
     @property
@@ -495,7 +495,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
 class ProbabilityThresholdClassifier(PooledThresholdClassifier):
     """Base class of classifiers whose thresholds have a meaning for probabilities only."""
 
-    bisection_: Bisection
+    bisection_: BisectionResult
     mixture_: Mixture
     n_iter_: int
 

@@ -474,7 +474,7 @@ class SvmlightChunks(ChunkIterator):
         self, text: IO[bytes], raw: IO[bytes], place: tuple[int, int]
     ) -> Iterator[tuple[Samples, Array, tuple[int, int], int]]:
         self._seek(text, place)
-        rows = _Rows(text, *place)
+        rows = _NumberedLines(text, *place)
         while numbered := self._next_lines(rows):
             X, y = self._parse(numbered)
             # What was unpacked ahead of the rows counts as done: the bar need not be exact.
@@ -494,7 +494,7 @@ class SvmlightChunks(ChunkIterator):
                     f"{self.path} has changed: byte {offset} is no longer the end of line {number}. Start again"
                 )
 
-    def _next_lines(self, rows: _Rows) -> list[tuple[int, bytes]]:
+    def _next_lines(self, rows: _NumberedLines) -> list[tuple[int, bytes]]:
         try:
             return list(islice(rows, self.chunk_size))
         except UNPACKING as error:
@@ -534,7 +534,7 @@ class SvmlightChunks(ChunkIterator):
 iter_svmlight = SvmlightChunks
 
 
-class _Rows:
+class _NumberedLines:
     """Numbered lines with content; counts the bytes and lines before the next one."""
 
     def __init__(self, text: IO[bytes], offset: int, number: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from csf._common.messages import look_up
-from csf.bounds.cone import Cone, ConeBound, DiagonalBound, ParambathBound
+from csf.bounds.cone import ConeBound, DiagonalBound, ParambathBound, UnreachableCone
 from csf.bounds.support_line import Bound, SupportLineBound, known_profiles
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BOUNDS",
     "Bound",
-    "Cone",
+    "UnreachableCone",
     "ConeBound",
     "DiagonalBound",
     "ParambathBound",

@@ -152,11 +152,11 @@ def highest_levels(
     return height, np.column_stack([start[fits], end[fits]])
 
 
-class Cone(NamedTuple):
+class UnreachableCone(NamedTuple):
     """One unreachable cone: everything above ``value`` at ``t``, opening with the two slopes.
 
     ``slope_left`` and ``slope_right`` are metric units per unit of t, both >= 0, away from the apex. Several cones are
-    one `Cone` of arrays.
+    one `UnreachableCone` of arrays.
     """
 
     t: Values
@@ -195,18 +195,18 @@ class _LineBound(Bound):
         self.cones = self._cones()
 
     @abstractmethod
-    def _lines(self, t: Array, fn: Array, fp: Array, value: Array, excess: Array) -> Cone:
+    def _lines(self, t: Array, fn: Array, fp: Array, value: Array, excess: Array) -> UnreachableCone:
         """Build the cones of trials at the levels ``t``, with these profiles, values and excesses."""
 
-    def _cones(self) -> Cone:
-        """Build the cones of all trials, as a `Cone` of arrays."""
+    def _cones(self) -> UnreachableCone:
+        """Build the cones of all trials, as a `UnreachableCone` of arrays."""
         t = np.array([trial.t for trial in self.trials], dtype=float)
         profiles = [profile_of(trial) for trial in self.trials]
         fn = np.array([profile.fn for profile in profiles], dtype=float)
         fp = np.array([profile.fp for profile in profiles], dtype=float)
         value = np.asarray(self.metric.value(fn, fp, pos=self.pos), dtype=float)
         if not t.size:
-            return Cone(t, value, t.copy(), t.copy())
+            return UnreachableCone(t, value, t.copy(), t.copy())
         with np.errstate(over="ignore"):  # of an enormous excess: a cone far above the range
             return self._lines(t, fn, fp, value, self._level_excess(t))
 
@@ -310,12 +310,12 @@ class ConeBound(_LineBound):
 
     proven_at_levels = False
 
-    def _lines(self, t: Array, fn: Array, fp: Array, value: Array, excess: Array) -> Cone:
+    def _lines(self, t: Array, fn: Array, fp: Array, value: Array, excess: Array) -> UnreachableCone:
         c = self.metric.coefficients(self.pos)
         scale = self._scale(fn, fp)
         own = c.d_fn * fn + c.d_fp * fp
         lowest, highest = error_span(self.metric, fn, fp, pos=self.pos)
-        return Cone(t, value + scale * excess, scale * (highest - own), scale * (own - lowest))
+        return UnreachableCone(t, value + scale * excess, scale * (highest - own), scale * (own - lowest))
 
 
 class DiagonalBound(ConeBound):
@@ -408,10 +408,10 @@ class ParambathBound(_LineBound):
 
     proven_at_levels = False
 
-    def _lines(self, t: Array, fn: Array, fp: Array, value: Array, excess: Array) -> Cone:
+    def _lines(self, t: Array, fn: Array, fp: Array, value: Array, excess: Array) -> UnreachableCone:
         c = self.metric.coefficients(self.pos)
         neg = 1.0 - self.pos
         corners = np.array([(x, y) for x in (0.0, self.pos) for y in (0.0, neg)])
         scale = self._scale(*corners.T).max()
         slope = 2.0 * np.sqrt(2.0) * np.hypot(c.d_fn, c.d_fp) * np.hypot(self.pos, neg) * scale
-        return Cone(t, value + scale * excess, np.full_like(t, slope), np.full_like(t, slope))
+        return UnreachableCone(t, value + scale * excess, np.full_like(t, slope), np.full_like(t, slope))

@@ -86,7 +86,7 @@ class ReadOptions:
 
 
 @dataclass(frozen=True)
-class Features:
+class FeatureColumns:
     """Features that a model takes.
 
     Parameters
@@ -116,7 +116,7 @@ class Features:
         X : ndarray or sparse matrix of shape (n_samples, n_features)
             Samples.
         zero_based : bool, default=False
-            See `Features`.
+            See `FeatureColumns`.
 
         Returns
         -------
@@ -154,7 +154,7 @@ class Dataset:
     X: Samples
     y: Array
     pos_label: Label
-    features: Features
+    features: FeatureColumns
     sample_weight: Array | None = None
     is_test: BoolArray | None = None
     n_dropped: int = 0
@@ -176,7 +176,7 @@ class Dataset:
         return Labels(classes, None if self.pos_label is None else classes[classes != self.pos_label][0])
 
 
-def matched(X: Samples, features: Features, source: str) -> Samples:
+def matched(X: Samples, features: FeatureColumns, source: str) -> Samples:
     """Convert samples to the form that a model was trained on."""
     if features.kind == "frame" and hasattr(X, "columns"):
         return _columns_of(X, features, source)
@@ -437,7 +437,7 @@ def _built_in_labelled(source: str, options: ReadOptions) -> Dataset:
         raise CliError(f"{name} has no class {positive!r}; its classes are {', '.join(labels)}{hint}")
     y, pos_label = read_target(labels[bunch.target], positive, several=options.several)
     named = hasattr(bunch.data, "columns")
-    X, features = _features_of(bunch.data, source) if named else (bunch.data, Features.of(bunch.data))
+    X, features = _features_of(bunch.data, source) if named else (bunch.data, FeatureColumns.of(bunch.data))
     return Dataset(source, X, y, pos_label, features)
 
 
@@ -460,7 +460,7 @@ def _npz_labelled(source: str, options: ReadOptions) -> Dataset:
         y, pos_label = np.isin(y, arrays["positive"]).astype(np.int64), 1
     else:
         y, pos_label = read_target(y, positive, several=options.several)
-    return Dataset(source, X, y, pos_label, Features.of(X), is_test=arrays.get("is_test"))
+    return Dataset(source, X, y, pos_label, FeatureColumns.of(X), is_test=arrays.get("is_test"))
 
 
 def _load_npz(name):
@@ -499,10 +499,10 @@ def _svmlight_labelled(path: str, options: ReadOptions) -> Dataset:
     if X.shape[1] == 0:
         raise CliError(f"{path} has no features")
     y, pos_label = read_target(as_labels(y), options.positive, several=options.several)
-    return Dataset(path, X, y, pos_label, Features.of(X, zero_based=zero_based))
+    return Dataset(path, X, y, pos_label, FeatureColumns.of(X, zero_based=zero_based))
 
 
-def _svmlight_samples(path: str, features: Features, form: TableFormat) -> Samples:
+def _svmlight_samples(path: str, features: FeatureColumns, form: TableFormat) -> Samples:
     """Read the samples of a LIBSVM file for a trained model, which ignores the labels."""
     if features.kind == "frame":
         return matched(None, features, path)
@@ -550,7 +550,7 @@ def _features_of(frame, source):
     """Prepare a frame for models: numbers stay numbers, everything else becomes a category."""
     numeric = tuple(name for name in frame.columns if is_number(frame[name]))
     categorical = tuple(name for name in frame.columns if name not in numeric)
-    return typed(frame, numeric, categorical, source), Features("frame", frame.shape[1], numeric, categorical)
+    return typed(frame, numeric, categorical, source), FeatureColumns("frame", frame.shape[1], numeric, categorical)
 
 
 def _labelled(frame, options):
@@ -563,7 +563,7 @@ def _labelled(frame, options):
     return frame[~missing], count
 
 
-def _table_samples(path: str, features: Features, form: TableFormat) -> Any:
+def _table_samples(path: str, features: FeatureColumns, form: TableFormat) -> Any:
     """Read the columns that a trained model takes from a table, in the model's order."""
     if features.kind != "frame":
         raise CliError(
@@ -600,22 +600,22 @@ def _weights(column):
 # ---------------------------------------------------------------- from the name of a data set to what reads it
 
 
-class _Reader(NamedTuple):
+class _SourceReaders(NamedTuple):
     """Readers of one kind of source: with its labels, and for a trained model."""
 
     labelled: Callable[[str, ReadOptions], Dataset]
-    samples: Callable[[str, Features, TableFormat], Any]
+    samples: Callable[[str, FeatureColumns, TableFormat], Any]
 
 
-def _without_labels(load: Callable[[str], Samples]) -> Callable[[str, Features, TableFormat], Samples]:
+def _without_labels(load: Callable[[str], Samples]) -> Callable[[str, FeatureColumns, TableFormat], Samples]:
     """Make a reader of a set's samples for a trained model, which ignores the class that the name selects."""
     return lambda source, features, form: matched(load(source.removeprefix(PREFIX).partition(":")[0]), features, source)
 
 
-_BUILT_IN = _Reader(_built_in_labelled, _without_labels(lambda name: BUILTIN[name][0]().data))
-_NPZ = _Reader(_npz_labelled, _without_labels(lambda name: _load_npz(name)[0]))
-_SVMLIGHT = _Reader(_svmlight_labelled, _svmlight_samples)
-_TABLE = _Reader(_table_labelled, _table_samples)
+_BUILT_IN = _SourceReaders(_built_in_labelled, _without_labels(lambda name: BUILTIN[name][0]().data))
+_NPZ = _SourceReaders(_npz_labelled, _without_labels(lambda name: _load_npz(name)[0]))
+_SVMLIGHT = _SourceReaders(_svmlight_labelled, _svmlight_samples)
+_TABLE = _SourceReaders(_table_labelled, _table_samples)
 
 
 def read_dataset(source: str, options: ReadOptions) -> Dataset:
@@ -650,7 +650,7 @@ def read_dataset(source: str, options: ReadOptions) -> Dataset:
     return reader.labelled(source, options)
 
 
-def read_samples(source: str, features: Features, form: TableFormat = USUAL) -> Samples:
+def read_samples(source: str, features: FeatureColumns, form: TableFormat = USUAL) -> Samples:
     """Read samples for a trained model.
 
     Parameters
@@ -675,7 +675,7 @@ def read_samples(source: str, features: Features, form: TableFormat = USUAL) -> 
     return _reader(source).samples(source, features, form)
 
 
-def _reader(source: str) -> _Reader:
+def _reader(source: str) -> _SourceReaders:
     if source.startswith(PREFIX):
         return _NPZ
     path, name = Path(source), source.partition(":")[0]

@@ -25,7 +25,7 @@ from csf._common.files import cell, replaced, write_figure
 from csf._common.messages import warn
 from csf._common.sklearn import safe_indexing, tree_type
 from csf._common.typing import Array, PathLike
-from csf.cli.data import Features, read_labels, read_samples, read_weights
+from csf.cli.data import FeatureColumns, read_labels, read_samples, read_weights
 from csf.cli.problem import check_figure, check_output
 from csf.cli.tables import CliError, TableFormat, require
 from csf.monitoring import retuned
@@ -140,7 +140,7 @@ def check_model_name(path: str | None) -> None:
         raise CliError(f"models are files of skops; give a name such as model.skops in place of {path}")
 
 
-def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
+def save_model(path: PathLike, search: CostSearch, features: FeatureColumns) -> None:
     """Write a fitted search and the features that it takes."""
     skops = require("skops.io", "saving a model")
     content = {
@@ -213,7 +213,7 @@ def load(path: PathLike, *, trust: Sequence[str] = ()) -> CostSearch:
         raise ValueError(str(error)) from error
 
 
-def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, Features]:
+def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, FeatureColumns]:
     """Load a model that `save_model` wrote; ``trust`` names further types that it may hold."""
     types = _types_in(path)
     untrusted = [name for name in types if name not in trust and not _is_trusted(name)]
@@ -247,7 +247,7 @@ def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, F
             f"{path} was saved with scikit-learn {content['sklearn']}, this is {sklearn.__version__}; if predictions "
             "matter, train it again",
         )
-    return content["search"], Features(**content["features"])
+    return content["search"], FeatureColumns(**content["features"])
 
 
 def _parts_of(value: Any) -> Iterator[Any]:

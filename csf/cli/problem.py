@@ -33,7 +33,7 @@ from csf._common.files import write_figure
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import Array, Estimator, IntArray, Samples
-from csf.cli.data import Dataset, Features, ReadOptions, densified, read_dataset
+from csf.cli.data import Dataset, FeatureColumns, ReadOptions, densified, read_dataset
 from csf.cli.tables import CliError, require
 from csf.data.folds import resolve_splits
 from csf.data.responses import response_method
@@ -52,7 +52,7 @@ from csf.search.plan import planned_models
 from csf.search.problems import Problem as KindOfProblem
 from csf.search.problems import read_problem
 from csf.search.problems.multiclass import class_metric
-from csf.search.study import ClassStudy
+from csf.search.study import MulticlassStudy
 from csf.strategies import Ladder
 from csf.thresholding.linear_rule import confusion_of
 from csf.trainers import seeded
@@ -103,7 +103,7 @@ def takes_sparse(name: str) -> bool:
     return name not in _DENSE_ONLY
 
 
-def make_base(name: str, features: Features) -> Pipeline:
+def make_base(name: str, features: FeatureColumns) -> Pipeline:
     """Make a pipeline of preprocessing and the step ``"classifier"``; columns of a frame are selected by name."""
     classifier = BASES[name]()
     linear = name in _SCALED
@@ -304,7 +304,7 @@ _SHOWN = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class DataPart:
     """Some rows of a data set."""
 
     X: Samples
@@ -314,7 +314,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class CommandProblem:
     """Data, base and metric of one command."""
 
     data: Dataset
@@ -353,14 +353,14 @@ class Problem:
         """Columns of a table of methods: the metric, and the constrained rate if there is one."""
         return ["method", self.metric.name, *([] if self.constraint is None else [self.constraint.quantity.name])]
 
-    def part(self, rows: IntArray) -> Part:
+    def part(self, rows: IntArray) -> DataPart:
         """Select rows of the data."""
         data = self.data
         y = data.y[rows]
         weight = None if data.sample_weight is None else data.sample_weight[rows]
-        return Part(safe_indexing(data.X, rows), y, data.labels.encode(y), weight)
+        return DataPart(safe_indexing(data.X, rows), y, data.labels.encode(y), weight)
 
-    def judged(self, part: Part, decided: IntArray) -> tuple[float, float, float, float]:
+    def judged(self, part: DataPart, decided: IntArray) -> tuple[float, float, float, float]:
         """Return the metric, the ends of its 90 % interval, and the constrained rate (NaN without a constraint)."""
         if self.by_row:
             costs = self.metric.table(part.X).answers(part.codes == 1)
@@ -374,7 +374,7 @@ class Problem:
             rate = self.constraint.quantity.of(profile)
         return float(predicted.value[0]), *predicted.interval(LEVEL), rate
 
-    def setup(self, train: Part) -> Setup:
+    def setup(self, train: DataPart) -> Setup:
         """Make the settings that all methods trained on a part share; the inner splits are made only once."""
         seed = self.options.seed
         effort = shared_effort([each.effort for each in self._models(train.y)])
@@ -418,10 +418,10 @@ class Problem:
     def _models(self, y):
         return planned_models(self.config, self.kind, self.config.models, y.shape[0])
 
-    def study(self, strategy: str) -> ClassStudy:
+    def study(self, strategy: str) -> MulticlassStudy:
         """Make the study of several classes; raise a ValueError for a strategy that has none."""
         assert isinstance(self.metric, ConfusionMetric), "of several classes"
-        return ClassStudy(self.metric, strategy, shares=self._shares(), n_trials=self.options.trials)
+        return MulticlassStudy(self.metric, strategy, shares=self._shares(), n_trials=self.options.trials)
 
     def _shares(self):
         totals = np.bincount(self.data.labels.encode(self.data.y), self.data.sample_weight)
@@ -462,7 +462,7 @@ def make_search(setup: Setup, options: Namespace, strategy: str, **extra: Any) -
     return CostSearch(setup.base, **arguments | extra)
 
 
-def load_problem(options: Namespace) -> Problem:
+def load_problem(options: Namespace) -> CommandProblem:
     """Read the data, and check the options about them."""
     costs, constraint = _costs_of(options), get_constraint(options.constraint)
     metric = get_metric(options.metric) if costs is None else costs
@@ -482,8 +482,8 @@ def load_problem(options: Namespace) -> Problem:
     # What the kind of problem cannot have is said before anything else.
     kind, _ = read_problem(replace(config, pos_label=data.pos_label), data.X, data.y, {})
     if costs is not None or data.pos_label is not None:
-        return Problem(data, base, grid, metric, constraint, options, kind, config)
-    problem = Problem(data, base, grid, get_confusion_metric(metric), None, options, kind, config)
+        return CommandProblem(data, base, grid, metric, constraint, options, kind, config)
+    problem = CommandProblem(data, base, grid, get_confusion_metric(metric), None, options, kind, config)
     if "strategy" in options:
         problem.study(options.strategy)
     return problem

@@ -48,7 +48,7 @@ from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
-    from csf.cli.problem import Part, Problem
+    from csf.cli.problem import CommandProblem, DataPart
     from csf.search import CostSearch
 
 # Rows of the table of trials.
@@ -468,7 +468,7 @@ def _class_columns(table):
     return {"power s": lambda at, trial: format_number(trial.t, ".4g")}, found
 
 
-def class_winner(search: CostSearch, problem: Problem) -> str:
+def class_winner(search: CostSearch, problem: CommandProblem) -> str:
     """Describe the winner and its value."""
     parameters = "".join(f"{_short(key)} = {value}, " for key, value in search.best_params_.items())
     power = search.trials_[search.best_index_].t
@@ -497,7 +497,7 @@ def _rule_table(search):
     return format_table(header, rows)
 
 
-def confusion_table(classes: Array, test: Part, labels: Array) -> str:
+def confusion_table(classes: Array, test: DataPart, labels: Array) -> str:
     """Format the confusion matrix of held-out rows: counts, or sums of sample weights if there are any."""
     if classes.size > _MOST_CLASSES:
         return f"{classes.size} classes are too many for a confusion matrix here; --report and --plot have it"

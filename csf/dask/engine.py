@@ -468,7 +468,7 @@ class DaskEngine(Engine):
         return self._scores([self.kind.scorer(model, self.labels) for model in models])
 
     def _scores(self, scorers: list[Scorer]) -> _DaskScores:
-        held = _Held(scorers, self.labels.positive)
+        held = _HeldOutScores(scorers, self.labels.positive)
         return _DaskScores(self._known, held, self.found.n_folds, self.kind.own_cut, self._sampled)
 
 
@@ -498,7 +498,9 @@ def _joined(parts: Sequence[PartScores]) -> PartScores:
 class _DaskScores(PartedScores):
     """Scores that are computed in each pass; ``few`` are those that are collected."""
 
-    def __init__(self, data: DaskData, held: _Held, n_folds: int, own_cut: float, sample: DaskData | None) -> None:
+    def __init__(
+        self, data: DaskData, held: _HeldOutScores, n_folds: int, own_cut: float, sample: DaskData | None
+    ) -> None:
         super().__init__(n_folds, own_cut)
         self._data, self._held = data, held
         self.few = self if sample is None else _DaskScores(sample, held, n_folds, own_cut, None)
@@ -516,13 +518,13 @@ class _DaskScores(PartedScores):
         return self.few.reduced(score_of, np.concatenate)
 
 
-def _asked(part: RawPart, *, held: _Held, of_part: OfPart) -> Any:
+def _asked(part: RawPart, *, held: _HeldOutScores, of_part: OfPart) -> Any:
     """Apply a function to the held-out scores of a partition."""
     return of_part(held(part))
 
 
 @dataclass(frozen=True, eq=False)
-class _Held:
+class _HeldOutScores:
     """Held-out scores of a partition: each row scored by the model of its fold, 0 without models."""
 
     scorers: list[Scorer]

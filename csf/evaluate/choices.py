@@ -415,12 +415,12 @@ def choose_on_parts(
     left_out, copies = np.zeros((n_parts, 4)), units.copies.astype(counts.dtype)[:, None]
     for row in np.unique(places[places >= 0]).tolist():
         parts = np.flatnonzero(places == row)
-        held = _Held.of(units, rows[row], counts[:, parts])
+        held = _PartWeights.of(units, rows[row], counts[:, parts])
         if steady:
             cuts[parts] = [
                 held.averaged(at, metric, int(cuts[part]), tuned_cuts[part]) for at, part in enumerate(parts)
             ]
-        whole = _Held.of(units, rows[row], copies)
+        whole = _PartWeights.of(units, rows[row], copies)
         # Sums of weights are rounded.
         left_out[parts] = np.maximum(whole.at(cuts[parts]) - held.at(cuts[parts]), 0.0)
     return Chosen(places, cuts, left_out)
@@ -471,7 +471,7 @@ def _close(value: Array, equal_costs: BoolArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Held:
+class _PartWeights:
     """Weights in some parts: of negatives and positives at a row's thresholds, (2, n_cuts, n_parts), and of all."""
 
     sums: Array
@@ -479,7 +479,7 @@ class _Held:
     pos: Array
 
     @classmethod
-    def of(cls, units: Units, row: CodedRow, counts: Array) -> _Held:
+    def of(cls, units: Units, row: CodedRow, counts: Array) -> _PartWeights:
         """Sum the weights of parts that hold each unit ``counts`` times."""
         weight = draw_weights(units, counts)
         pos, neg = class_weights(units, weight)

@@ -20,8 +20,8 @@ from csf.export.rules import SavedRule, Winner, finite, fitted_winner, linear_ru
 from csf.metrics.row_costs import RowCosts
 from csf.search import CostSearch
 from csf.search.kinds import is_class_search, is_row_search
-from csf.thresholding.linear_rule import LinearRule, without_weights
-from csf.thresholding.row_costs import FARTHEST, RowRule, Tuned, log_odds, unweighted
+from csf.thresholding.linear_rule import ClassProbabilityRule, without_weights
+from csf.thresholding.row_costs import FARTHEST, CostDecision, RowCostRule, log_odds, unweighted
 
 
 def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:
@@ -214,7 +214,7 @@ class ClassRule(SavedRule):
             proba = expit(proba * self.calibration[:, 0] + self.calibration[:, 1])
             proba = without_weights(proba, np.ones(self.classes.shape[0]))
         proba = without_weights(proba, self.class_weights)
-        return self.classes[LinearRule(self.slopes, self.offsets, self.matrix).decide(proba)]
+        return self.classes[ClassProbabilityRule(self.slopes, self.offsets, self.matrix).decide(proba)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain numbers, strings and lists.
@@ -356,7 +356,7 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
     bands, used = search.review_bands(), search.decision_rule_
     ends = {"lower": bands.lower, "upper": bands.upper}
     content = {"rule": f'{_BY_SCORE}, else "review"', "reads": used.method}
-    if isinstance(used, RowRule):
+    if isinstance(used, RowCostRule):
         if used.power:
             raise TypeError(
                 "the training of this winner weighed rows by their costs; write the answers of search.decide(X), or "
@@ -426,7 +426,7 @@ class CostRule(SavedRule):
         """
         given = floats(score, "score", fn=fn, fp=fp, tp=tp, tn=tn)
         shift = RowCosts(fn=None).table(given[:, None], fn_cost=fn, fp_cost=fp, tp_cost=tp, tn_cost=tn).shift
-        decision = Tuned("sigmoid", self.threshold, self.slope, self.intercept, self.farthest)
+        decision = CostDecision("sigmoid", self.threshold, self.slope, self.intercept, self.farthest)
         odds = unweighted(log_odds(given, self.reads), shift, self.power)
         return np.where(decision.decide(odds, shift), self.positive, self.negative)
 
@@ -488,7 +488,7 @@ def cost_rule(search: CostSearch) -> CostRule:
     return CostRule(method, names[1 - at], names[at], float(used.cut), used.power, *_calibration(used))
 
 
-def _calibration(used: RowRule) -> tuple[float, float, float]:
+def _calibration(used: RowCostRule) -> tuple[float, float, float]:
     """Return slope and intercept of the log-odds as a function of the score, and the largest absolute score."""
     decision, slope = used.decision, used.decision.slope
     if used.method == "decision_function" and used.known.tolist().index(used.known_null) == 1:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Matrix = tuple[tuple[float, ...], ...]
 
 
-class _Cut(Protocol):
+class _HasThreshold(Protocol):
     """Threshold and its results, see `csf.thresholding.Cut`."""
 
     @property
@@ -240,7 +240,7 @@ def check_share(profile: ErrorProfile, pos: float) -> None:
 
 
 def outcome(
-    metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: _Cut | None = None
+    metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: _HasThreshold | None = None
 ) -> OutcomeFields:
     """Build the fields of a complete `Trial` whose model was evaluated on one data set.
 

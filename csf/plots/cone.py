@@ -11,7 +11,7 @@ import numpy as np
 
 from csf._common.typing import Array
 from csf.bounds import get_bound
-from csf.bounds.cone import Cone, ConeBound
+from csf.bounds.cone import ConeBound, UnreachableCone
 from csf.metrics import LinearFractional
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.trials import best_trial, same_costs
@@ -837,7 +837,7 @@ def _as_shown(trial: Trial, metric: Metric) -> Trial:
     return replace(trial, profile=ErrorProfile(fn, fp, profile.pos))
 
 
-def _lifted(cones: Cone, seen: Array) -> Cone:
+def _lifted(cones: UnreachableCone, seen: Array) -> UnreachableCone:
     """Raise the cones until no observed point lies in one: off the diagonal they are guides, not proofs."""
     away = np.subtract.outer(seen[:, 0], cones.t)
     heights = cones.value + np.where(away < 0, -np.asarray(cones.slope_left), cones.slope_right) * away

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from csf.metrics.registry import MetricLike
     from csf.thresholding.certificates import Guarantee
     from csf.thresholding.curve import ThresholdCurve
-    from csf.thresholding.linear_rule import LinearRule
+    from csf.thresholding.linear_rule import ClassProbabilityRule
 
 # Rows of probabilities sum to 1 up to the rounding of single precision and of printed digits.
 _SUM = 1e-3
@@ -91,7 +91,7 @@ class Decision:
         return self.search.best_threshold_
 
     @property
-    def rule(self) -> LinearRule:
+    def rule(self) -> ClassProbabilityRule:
         """Decision rule on the scores of three and more classes."""
         return self.search.rule_
 

@@ -38,7 +38,16 @@ from csf.search.problems.binary import certified
 from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch
 from csf.search.workers import LocalTrainer, threads_for
-from csf.thresholding.capacity import Answered, Bands, Capacity, Ranked, Reviewed, capacity_of, predict_within, reviewed
+from csf.thresholding.capacity import (
+    Capacity,
+    LabelledScores,
+    RankedHeldOut,
+    ReviewBands,
+    Reviewed,
+    capacity_of,
+    predict_within,
+    reviewed,
+)
 from csf.thresholding.linear_rule import no_threshold
 from csf.thresholding.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
@@ -319,8 +328,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             known: Any = found
             bands = known.bands(config.review)
             rows = self._with_costs(given).leaning(calibration.X, bands.review, bands.extra_cost)
-            own = Answered(rows, calibration.codes > 0, calibration.weight)
-            self._bands = bands.limited(Answered.of(known, bands), own, config.confidence)
+            own = LabelledScores(rows, calibration.codes > 0, calibration.weight)
+            self._bands = bands.limited(LabelledScores.of(known, bands), own, config.confidence)
         return self
 
     def _costs(self, given: Mapping[str, Any]) -> RowCosts | None:
@@ -466,12 +475,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             return bands.decide_within(rule, X, at_most)
         return bands.decide(rule.leaning(X, bands.review, bands.extra_cost))
 
-    def review_bands(self) -> Bands:
+    def review_bands(self) -> ReviewBands:
         """Return the bands of scores, or of costs by row, that get each of three answers.
 
         Returns
         -------
-        csf.thresholding.capacity.Bands
+        csf.thresholding.capacity.ReviewBands
             The bands.
 
         Raises
@@ -531,7 +540,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """
         return capacity_of(self.ranked_held_out(), at_most, self.assess())
 
-    def ranked_held_out(self, **options: Any) -> Ranked:
+    def ranked_held_out(self, **options: Any) -> RankedHeldOut:
         """Rank the held-out samples as `predict` with ``at_most`` ranks new ones.
 
         Parameters
@@ -541,7 +550,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
 
         Returns
         -------
-        csf.thresholding.capacity.Ranked
+        csf.thresholding.capacity.RankedHeldOut
             The samples with their ranks.
 
         Raises

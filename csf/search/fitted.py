@@ -22,8 +22,8 @@ from csf.metrics.registry import get_label_metric, metric_of
 from csf.monitoring import Monitor
 from csf.search.kinds import has_several_labels, is_class_search, is_label_search, is_row_search
 from csf.search.problems.base import in_order
-from csf.thresholding.capacity import Answered
-from csf.thresholding.linear_rule import RuleOfClasses, Sigmoid
+from csf.thresholding.capacity import LabelledScores
+from csf.thresholding.linear_rule import MulticlassRule, Sigmoid
 from csf.thresholding.prevalence import Prevalence, estimate_prevalence
 from csf.thresholding.row_costs import gives_log_odds, log_odds
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment
     from csf.metrics import Constraint
     from csf.thresholding.curve import ThresholdCurve
-    from csf.thresholding.linear_rule import LinearRule
+    from csf.thresholding.linear_rule import ClassProbabilityRule
 
 
 def class_attributes(labels: Labels) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     searches_: list[Self]
     label_names_: Array
     best_scores_: Array
-    rule_: LinearRule
+    rule_: ClassProbabilityRule
     # Published by outcomes, see `csf.search.problems.base.SearchResult.published`.
     trials_: list[Any]
     n_trials_: int
@@ -91,13 +91,13 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         """Store an outcome; ``rule`` predicts, and is ``None`` where nothing was trained on all samples."""
         self.result_, self._rule = found, rule
         vars(self).update(found.published())
-        if not isinstance(rule, (RuleOfClasses, NoneType)):
+        if not isinstance(rule, (MulticlassRule, NoneType)):
             # Where no threshold was tuned, that of the base's own decision.
             self.best_threshold_ = rule.threshold
         review = getattr(self, "review", None)
         if review is not None:
             bands = found.bands(review)
-            self._bands = bands.limited(Answered.of(found, bands))
+            self._bands = bands.limited(LabelledScores.of(found, bands))
 
     def _publish_fit(self, found: Any, rule: Any, seconds: float, about: Mapping[str, Any]) -> None:
         """Store the results of a fit and the attributes ``about`` its classes, all at once at the end."""

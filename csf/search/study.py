@@ -597,7 +597,7 @@ class Study(History):
 _LADDER_SIZE = 3
 
 
-class ClassStudy(History):
+class MulticlassStudy(History):
     """Study of class weights, all of which are asked for at once.
 
     Parameters

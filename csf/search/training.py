@@ -281,7 +281,7 @@ class FoldTask:
 # ---------------------------------------------------------------- what judges share
 
 
-class Judge(ABC):
+class Evaluator(ABC):
     """Judge of the trainings of a trial on all folds; ``tune`` is true if it reads scores."""
 
     tune: bool

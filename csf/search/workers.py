@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from csf._common.typing import IntArray
     from csf.data.folds import Fold
     from csf.metrics.trials import Trial
-    from csf.search.training import Judge
+    from csf.search.training import Evaluator
     from csf.trainers.base import Trainer
 
 # ---------------------------------------------------------------- Dask workers
@@ -259,7 +259,7 @@ class Workers:
         elif count == 1:
             self._place = _Here(parts, threads or nullcontext())
         elif threads is not None:
-            self._place = _Threads(parts, threads)
+            self._place = _ThreadWorkers(parts, threads)
         else:
             self._place = _Pool(parts, n_jobs, count)
 
@@ -317,7 +317,7 @@ class _Here(_Place):
             yield number, task.run(self._part(task))
 
 
-class _Threads(_Place):
+class _ThreadWorkers(_Place):
     """Training of compiled solvers in threads, which help each other: the last training of a batch uses all of them."""
 
     _around: Threads
@@ -411,7 +411,7 @@ class LocalTrainer(BatchTrainer):
 
     def __init__(
         self,
-        judge: Judge,
+        judge: Evaluator,
         trainers: list[list[Trainer]],
         folds: list[Fold],
         *,

@@ -322,7 +322,7 @@ def least_gap(w: Array, ridge: Array, pulls: Array) -> tuple[Scalar, Array]:
     return 0.5 * change @ change, scale
 
 
-class _Logistic:
+class _LogisticLoss:
     """Logistic loss ``log(1 + exp(-z))``."""
 
     def terms(self, margins: Array, sign: Array, weight: Array, factor: Array) -> Scalar:
@@ -359,7 +359,7 @@ class _Logistic:
         return weight @ each
 
 
-class _SquaredHinge:
+class _SquaredHingeLoss:
     """Squared hinge loss ``max(0, 1 - z)^2``."""
 
     def terms(self, margins: Array, sign: Array, weight: Array, factor: Array) -> float:
@@ -385,7 +385,7 @@ class _SquaredHinge:
         return dual.sum() - 0.5 * w @ w - 0.5 * inverse @ dual**2
 
 
-class _Hinge:
+class _HingeLoss:
     """Hinge loss ``max(0, 1 - z)``, which has no curvature; `multiplier_terms` smooths it."""
 
     def value(self, margins: Array, weight: Array) -> Scalar:
@@ -397,7 +397,7 @@ class _Hinge:
         return dual.sum() - 0.5 * w @ w
 
 
-LOGISTIC, SQUARED_HINGE, HINGE = _Logistic(), _SquaredHinge(), _Hinge()
+LOGISTIC, SQUARED_HINGE, HINGE = _LogisticLoss(), _SquaredHingeLoss(), _HingeLoss()
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

@@ -250,7 +250,7 @@ class _Search:
         self.w, self.margins, self.share, self.penalty = self._last
         self._before, self.objective = self.margins, self._last_objective
 
-    def advance(self, tol: float, atol: float, max_iter: int) -> Part:
+    def advance(self, tol: float, atol: float, max_iter: int) -> SampledProblem:
         """Solve the problem of the samples that are near, or approach that of all samples; see `Hinge.solve`."""
         self._last = self.w, self.margins, self.share.copy(), self.penalty
         at = np.flatnonzero(self._near)
@@ -273,11 +273,11 @@ class _Search:
         self._is_begun = True
         return part
 
-    def _part(self, at: IntArray) -> Part:
+    def _part(self, at: IntArray) -> SampledProblem:
         """Build the problem of some samples, the others being fixed."""
         rest = self.rows.combine(self._factor), self._lost
         start = self.w, self.margins[at], self.share[at], self.penalty
-        return Part(self.rows.take(self.rows.at[at]), self.sign[at], self.weight[at], rest, start, self.total)
+        return SampledProblem(self.rows.take(self.rows.at[at]), self.sign[at], self.weight[at], rest, start, self.total)
 
 
 FIRST_PENALTY, GROWTH, _LAST_PENALTY = 0.1, 4.0, 1e9
@@ -285,7 +285,7 @@ FIRST_PENALTY, GROWTH, _LAST_PENALTY = 0.1, 4.0, 1e9
 _PATIENCE = 3
 
 
-class Part:
+class SampledProblem:
     """Hinge losses of some samples, with losses of all others that are linear or vanish."""
 
     def __init__(

@@ -11,8 +11,7 @@ import numpy as np
 from csf._common.typing import Array, BoolArray, Values
 from csf._common.validation import check_bool, check_count, check_number
 from csf.bounds import ConeBound, SupportLineBound, known_profiles
-from csf.bounds.cone import Cone as UnreachableCone
-from csf.bounds.cone import error_span, highest_levels
+from csf.bounds.cone import UnreachableCone, error_span, highest_levels
 from csf.bounds.support_line import check_eps
 from csf.metrics import LinearFractional, Metric
 from csf.metrics.trials import Trial

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------- rows
 
 
-class Rows:
+class TrainingRows:
     """Some rows of an array or a CSR matrix."""
 
     def __init__(self, X: Samples, parts: tuple[Array, ...], at: IntArray) -> None:
@@ -29,11 +29,11 @@ class Rows:
     def __len__(self) -> int:
         return self.at.shape[0]
 
-    def take(self, places: IntArray | slice) -> Rows:
+    def take(self, places: IntArray | slice) -> TrainingRows:
         """Select some of these rows by an array of places or a slice."""
-        return Rows(self.X, self.parts, self.at[places])
+        return TrainingRows(self.X, self.parts, self.at[places])
 
-    def copy(self) -> Rows:
+    def copy(self) -> TrainingRows:
         """Copy the rows to memory of their own."""
         return rows_of(self.X[self.at])
 
@@ -48,12 +48,12 @@ class Rows:
         return _add(self.parts, self.at, slopes, x_scale, constant, out)
 
 
-def rows_of(X: Samples) -> Rows:
+def rows_of(X: Samples) -> TrainingRows:
     """Return all rows of an array or a CSR matrix."""
-    return Rows(X, parts(X), np.arange(X.shape[0]))
+    return TrainingRows(X, parts(X), np.arange(X.shape[0]))
 
 
-def stack_rows(pieces: Sequence[Rows]) -> Rows:
+def stack_rows(pieces: Sequence[TrainingRows]) -> TrainingRows:
     """Copy the rows of all pieces into one piece; sparse if one of them is."""
     return rows_of(stacked([piece.X[piece.at] for piece in pieces]))
 
@@ -137,15 +137,15 @@ class AveragedWeights:
         self.n_steps = 0
         self._gradient = np.zeros(n_weights)  # of the step that is being made, else 0
 
-    def scores(self, rows: Rows, x_scale: float, constant: float) -> FloatArray:
+    def scores(self, rows: TrainingRows, x_scale: float, constant: float) -> FloatArray:
         """Compute the scores of rows by the last weights."""
         return self.scalars[A] * rows.scores(self.v, x_scale, constant)
 
-    def add(self, rows: Rows, slopes: Array, x_scale: float, constant: float) -> float:
+    def add(self, rows: TrainingRows, slopes: Array, x_scale: float, constant: float) -> float:
         """Add the sum of scaled rows, each times its slope, to the gradient. Return its gain of squared length."""
         return rows.add(slopes, x_scale, constant, self._gradient)
 
-    def step(self, moved: Sequence[tuple[Rows, Array]], eta: float, radius: float) -> None:
+    def step(self, moved: Sequence[tuple[TrainingRows, Array]], eta: float, radius: float) -> None:
         """Descend the gradient, of rows and slopes in ``moved``; shorten to the radius; add to the average."""
         for rows, slopes in moved:
             _move_along(rows.parts, rows.at, slopes, self._gradient, eta, self.v, self.u, self.scalars)
@@ -216,11 +216,11 @@ class Reservoir:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.rows: Rows | None = None
+        self.rows: TrainingRows | None = None
         self.n_kept = 0
         self.n_seen = 0
 
-    def add(self, rows: Rows, random: FloatArray) -> None:
+    def add(self, rows: TrainingRows, random: FloatArray) -> None:
         """Add rows, given a uniform random number in [0, 1) for each."""
         number = self.n_seen + np.arange(1, random.size + 1)
         place = np.where(number <= self.size, number - 1, (random * number).astype(np.int64))

@@ -24,7 +24,7 @@ from csf.structural.base import check_tuning, choose_threshold, rows_of
 from csf.structural.losses import ClassScores, check_moderate, get_loss
 
 if TYPE_CHECKING:
-    from csf.structural.base import Rows
+    from csf.structural.base import TrainingRows
     from csf.structural.losses import StructuralLoss, Tangent
 
 # ---------------------------------------------------------------- the problem
@@ -43,7 +43,7 @@ class StructuralProblem:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: TrainingRows,
         is_pos: BoolArray,
         tangent_of: Callable[[ClassScores], Tangent],
         *,

@@ -36,7 +36,7 @@ from csf.structural.cutting_plane import (
 from csf.structural.losses import ClassScores, check_moderate, get_loss
 
 if TYPE_CHECKING:
-    from csf.structural.base import Rows
+    from csf.structural.base import TrainingRows
     from csf.structural.losses import StructuralLoss
 
 
@@ -90,7 +90,7 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
 
 
 # Rows and their signs.
-Part: TypeAlias = "tuple[Rows, FloatArray]"
+Part: TypeAlias = "tuple[TrainingRows, FloatArray]"
 
 # How much more the later steps count in averages.
 POWERS = {"poly": 3.0, "uniform": 0.0}
@@ -163,14 +163,14 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         return self
 
     @abstractmethod
-    def _buffered(self, rows: Rows, sign: FloatArray) -> BoolArray:
+    def _buffered(self, rows: TrainingRows, sign: FloatArray) -> BoolArray:
         """Mark the rows of a training set that go through buffers."""
 
     @abstractmethod
-    def _use(self, rows: Rows, sign: FloatArray) -> None:
+    def _use(self, rows: TrainingRows, sign: FloatArray) -> None:
         """Learn from a buffer."""
 
-    def _learn_passes(self, rows: Rows, sign: FloatArray) -> None:
+    def _learn_passes(self, rows: TrainingRows, sign: FloatArray) -> None:
         """Learn the buffers of a training set, pass after pass; what is left of a pass begins the next."""
         buffered, n_rows = self._buffered(rows, sign), sign.size
         rest = (np.empty(0, dtype=np.int64),) * 2
@@ -189,7 +189,7 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         self._record(self.passes * n_rows)
         self.n_seen_ = self.passes * n_rows
 
-    def _use_after(self, n_seen: int, rows: Rows, sign: FloatArray) -> None:
+    def _use_after(self, n_seen: int, rows: TrainingRows, sign: FloatArray) -> None:
         """Learn from a buffer whose last row is number ``n_seen``."""
         self._record(n_seen - 1)
         self._use(rows, sign)
@@ -246,7 +246,7 @@ class MiniBatchLearner(StructuralOnlineClassifier):
             return False
         tangent = self._loss.class_tangent(scores)
         slopes, constant, start = tangent.slope[places], self._constant(), 0
-        moved: list[tuple[Rows, Array]] = []
+        moved: list[tuple[TrainingRows, Array]] = []
         for rows, sign in parts:
             moved.append((rows, slopes[start : start + sign.size]))
             self._squares += self._w.add(*moved[-1], self.x_scale_, constant)
@@ -293,7 +293,7 @@ class Waiting:
         self._parts: list[Part] = []
         self.n_rows = 0
 
-    def fill(self, size: int, rows: Rows, sign: FloatArray) -> Iterator[Part]:
+    def fill(self, size: int, rows: TrainingRows, sign: FloatArray) -> Iterator[Part]:
         """Yield full buffers as pairs of rows and signs, and keep a copy of what remains."""
         start = 0
         if self._parts and self.n_rows + sign.size >= size:
@@ -308,7 +308,7 @@ class Waiting:
         if start < sign.size:
             self._keep(rows.take(slice(start, None)), sign[start:])
 
-    def _keep(self, rows: Rows, sign: FloatArray) -> None:
+    def _keep(self, rows: TrainingRows, sign: FloatArray) -> None:
         self._parts.append((rows.copy(), sign.copy()))
         self.n_rows += sign.size
 
@@ -405,10 +405,10 @@ class OnePassMiniBatch(MiniBatchLearner):
         for rows, sign in self._waiting.fill(self._size, rows_of(X), y):
             self._use(rows, sign)
 
-    def _buffered(self, rows: Rows, sign: FloatArray) -> BoolArray:
+    def _buffered(self, rows: TrainingRows, sign: FloatArray) -> BoolArray:
         return np.ones(sign.size, dtype=bool)
 
-    def _use(self, rows: Rows, sign: FloatArray) -> None:
+    def _use(self, rows: TrainingRows, sign: FloatArray) -> None:
         self.n_skipped_ += not self._descend([(rows, sign)])
 
 
@@ -568,13 +568,13 @@ class TwoPassMiniBatch(MiniBatchLearner):
         else:
             self._learn_all(rows, y)
 
-    def _learn_common(self, rows: Rows, y: FloatArray) -> None:
+    def _learn_common(self, rows: TrainingRows, y: FloatArray) -> None:
         """Make the steps of rows of the common class; the others are in the sample already."""
         common = np.flatnonzero(y != self._rare)
         for part in self._waiting.fill(self._size, rows.take(common), y[common]):
             self._use(*part)
 
-    def _learn_all(self, rows: Rows, y: FloatArray) -> None:
+    def _learn_all(self, rows: TrainingRows, y: FloatArray) -> None:
         """Sample rows up to the one that fills a buffer, and make the step of that buffer."""
         random, common, start = self._rng.random(y.size), np.flatnonzero(y != self._rare), 0
         while start < y.size:
@@ -600,7 +600,7 @@ class TwoPassMiniBatch(MiniBatchLearner):
         self._size = min(self._size, self._n_common)
         self._samples = None
 
-    def _buffered(self, rows: Rows, sign: FloatArray) -> BoolArray:
+    def _buffered(self, rows: TrainingRows, sign: FloatArray) -> BoolArray:
         """Sample the rare class in one go, as uniformly as row by row."""
         n_pos = np.count_nonzero(sign > 0)
         self._rare = 1.0 if 2 * n_pos <= sign.size else -1.0
@@ -613,7 +613,7 @@ class TwoPassMiniBatch(MiniBatchLearner):
         self._size = min(self._size, self._n_common)
         return sign != self._rare
 
-    def _use(self, rows: Rows, sign: FloatArray) -> None:
+    def _use(self, rows: TrainingRows, sign: FloatArray) -> None:
         kept, n_kept, n_rare = self._sample.rows, self._sample.n_kept, self._sample.n_seen
         if kept is None or n_kept == 0:
             self.n_skipped_ += 1
@@ -627,7 +627,7 @@ class TwoPassMiniBatch(MiniBatchLearner):
         self._descend([(kept, np.full(n_kept, self._rare)), (rows, sign)], shares)
 
 
-def _add(sample: Reservoir, rows: Rows, chosen: BoolArray, random: FloatArray) -> None:
+def _add(sample: Reservoir, rows: TrainingRows, chosen: BoolArray, random: FloatArray) -> None:
     places = np.flatnonzero(chosen)
     if places.size:
         sample.add(rows.take(places), random[places])
@@ -794,7 +794,7 @@ class FTRL(StructuralOnlineClassifier):
     def _start(self, n_features: int) -> None:
         super()._start(n_features)
         self._w = np.zeros(n_features + bool(self.fit_intercept))
-        self._kept: list[tuple[Rows, FloatArray]] = []
+        self._kept: list[tuple[TrainingRows, FloatArray]] = []
         self._n_fitted = 0
         self._due = 1 if isinstance(self.refit, str) else self.refit
         self.penalty_, self.n_updates_ = 0.0, 0
@@ -807,7 +807,7 @@ class FTRL(StructuralOnlineClassifier):
             start, stop = stop, self._due - self.n_seen_
         self._keep(rows, y, start, y.size)
 
-    def _keep(self, rows: Rows, y: FloatArray, start: int, stop: int) -> None:
+    def _keep(self, rows: TrainingRows, y: FloatArray, start: int, stop: int) -> None:
         if start < stop:
             self._kept.append((rows.take(slice(start, stop)).copy(), y[start:stop].copy()))
 
@@ -832,7 +832,7 @@ class FTRL(StructuralOnlineClassifier):
             return n_rows - n_rows % self.refit + self.refit
         return n_rows + 1 if self.refit == "every" else max(n_rows + 1, math.ceil(_GROWTH * n_rows))
 
-    def _problem(self, rows: Rows, sign: FloatArray, n_rows: int) -> tuple[StructuralProblem | None, float]:
+    def _problem(self, rows: TrainingRows, sign: FloatArray, n_rows: int) -> tuple[StructuralProblem | None, float]:
         """Build the problem of the first rows, with the factor of its loss; ``None`` while one class is missing."""
         is_pos = sign[:n_rows] > 0.0
         n_pos = int(np.count_nonzero(is_pos))
@@ -842,7 +842,7 @@ class FTRL(StructuralOnlineClassifier):
         how = {"constant": self._constant(), "x_scale": self.x_scale_, "n_features": self.n_features_in_}
         return StructuralProblem(rows.take(slice(0, n_rows)), is_pos, loss.class_tangent, **how), factor
 
-    def _total(self, rows: Rows, sign: FloatArray, n_rows: int) -> float:
+    def _total(self, rows: TrainingRows, sign: FloatArray, n_rows: int) -> float:
         """Compute the loss of the first rows at the present weights, as a sum."""
         problem, factor = self._problem(rows, sign, n_rows)
         return 0.0 if problem is None else factor * max(problem.value(self._w), 0.0)

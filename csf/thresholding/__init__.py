@@ -1,6 +1,6 @@
 """Thresholds on a score: the error profile at every threshold, and rules that choose the best one."""
 
-from csf.thresholding.consistent import Bisection, Mixture, bisection, frank_wolfe
+from csf.thresholding.consistent import BisectionResult, Mixture, bisection, frank_wolfe
 from csf.thresholding.curve import (
     Cut,
     ThresholdCurve,
@@ -10,7 +10,7 @@ from csf.thresholding.curve import (
     sweep_several,
     threshold_curve,
 )
-from csf.thresholding.linear_rule import LinearRule
+from csf.thresholding.linear_rule import ClassProbabilityRule
 from csf.thresholding.prevalence import Prevalence, curve_at_prevalence, estimate_prevalence, fold_probabilities
 from csf.thresholding.tuned import (
     CatBoostMetric,
@@ -23,11 +23,11 @@ from csf.thresholding.tuned import (
 )
 
 __all__ = [
-    "Bisection",
+    "BisectionResult",
     "CatBoostMetric",
     "Cut",
     "EvalMetric",
-    "LinearRule",
+    "ClassProbabilityRule",
     "Mixture",
     "Prevalence",
     "ThresholdCurve",

@@ -24,9 +24,9 @@ from csf.evaluate.assessment import LEVEL, SPREAD, Resampling, n_draws_of
 from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
 from csf.metrics.registry import aim
-from csf.thresholding.certificates import Guarantee, Scored, certify
-from csf.thresholding.row_costs import RowChoice, RowRule, RowStore, leaning_of
-from csf.thresholding.rule import Leaning, ThresholdRule
+from csf.thresholding.certificates import Guarantee, ScoredSamples, certify
+from csf.thresholding.row_costs import RowCostChoice, RowCostRule, RowCostStore, leaning_of
+from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 if TYPE_CHECKING:
     from csf.evaluate import Chooser, ScoreStore, TrialKey
@@ -93,7 +93,7 @@ def _by_content(X: Samples, at: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ranked:
+class RankedHeldOut:
     """Ranked held-out entries, and the amounts that acting on them adds to sums.
 
     Parameters
@@ -128,7 +128,7 @@ class Ranked:
     value: Callable[[Array, Array], Array]
     in_costs: bool = False
     answers: Any = None
-    again: Callable[[int], tuple[Ranked, Callable[[Array, int], Iterable[Ranked]]]] | None = None
+    again: Callable[[int], tuple[RankedHeldOut, Callable[[Array, int], Iterable[RankedHeldOut]]]] | None = None
 
     @cached_property
     def gains(self) -> Array:
@@ -209,7 +209,7 @@ class Ranked:
         wider = stdtrit(number + 1.0, _UPPER) / ndtri(_UPPER) if self.in_costs else np.ones(number.size)
         return wider[:, None] * (np.stack(values, axis=1) - np.nanmean(values, axis=0)[:, None])
 
-    def take(self, columns: Sequence[Array] = ()) -> tuple[Ranked, IntArray]:
+    def take(self, columns: Sequence[Array] = ()) -> tuple[RankedHeldOut, IntArray]:
         """Keep one sample of each kind, ordered by ranks, ``columns`` and costs; return them and the places kept.
 
         So draws are the same for rows in another order, and for whole weights and rows that are repeated.
@@ -220,7 +220,7 @@ class Ranked:
         return replace(self, store=units, **kept), at
 
 
-def rank_by_score(store: Any, score: Array, threshold: float, metric: Metric, **more: Any) -> Ranked:
+def rank_by_score(store: Any, score: Array, threshold: float, metric: Metric, **more: Any) -> RankedHeldOut:
     """Rank entries by a score with a threshold; the sums count true and false positives."""
 
     def value(sums: Array, totals: Array) -> Array:
@@ -231,10 +231,10 @@ def rank_by_score(store: Any, score: Array, threshold: float, metric: Metric, **
         return metric.value(fn, fp, pos=float(share))
 
     counted = np.broadcast_to(np.eye(2)[::-1, :, None], (2, 2, score.size))
-    return Ranked(store=store, rank=score, least=threshold, adds=counted, totals=counted, value=value, **more)
+    return RankedHeldOut(store=store, rank=score, least=threshold, adds=counted, totals=counted, value=value, **more)
 
 
-def rank_by_costs(store: RowStore, odds: Array, rank: Array | None = None, least: float = 0.0) -> Ranked:
+def rank_by_costs(store: RowCostStore, odds: Array, rank: Array | None = None, least: float = 0.0) -> RankedHeldOut:
     """Rank rows by the expected gain of acting on them, or by another rank; the sums hold the costs saved."""
 
     def value(sums: Array, totals: Array) -> Array:
@@ -243,14 +243,14 @@ def rank_by_costs(store: RowStore, odds: Array, rank: Array | None = None, least
 
     def answers(review: Review, weight: Array) -> Array:
         bands = bands_of_costs(review, expit(odds), table, weight)
-        return bands.decide_on(Answered(leaning_of(odds, table, review, bands.extra_cost), store.truth, weight))
+        return bands.decide_on(LabelledScores(leaning_of(odds, table, review, bands.extra_cost), store.truth, weight))
 
     table, ones = store.table, np.ones(odds.size)
     adds = np.stack([-table.loss, table.gain])[:, None]
     totals = np.array([[table.tn, table.fp, ones], [table.fn, table.tp, ones]])
     rank = table.expected_gain(expit(odds)) if rank is None else rank
     more: Any = {"in_costs": True, "answers": answers, "again": partial(choices_by_costs, store, odds)}
-    return Ranked(store=store, rank=rank, least=least, adds=adds, totals=totals, value=value, **more)
+    return RankedHeldOut(store=store, rank=rank, least=least, adds=adds, totals=totals, value=value, **more)
 
 
 # ---------------------------------------------------------------- what it is worth on new rows
@@ -307,23 +307,23 @@ _UPPER = 0.5 * (1.0 + LEVEL)
 def choices_by_score(
     store: ScoreStore, winner: TrialKey, metric: Metric, chooser: Chooser, costs: Any, seed: int
 ) -> Any:
-    """Rank by the winner, and by trials and thresholds chosen again on parts; see `Ranked`.
+    """Rank by the winner, and by trials and thresholds chosen again on parts; see `RankedHeldOut`.
 
     ``costs()`` returns the costs of both errors.
     """
     sampled = Resampling(store, metric, keep=[winner], random_state=seed, chooser=chooser)
     units = sampled.units
 
-    def ranked(place: int, cut: float) -> Ranked:
+    def ranked(place: int, cut: float) -> RankedHeldOut:
         score = -sampled.coded[place].codes.astype(float)
 
         def answers(review: Review, weight: Array) -> Array:
             bands = bands_of_score(review, score, units.truth, weight, costs(), -cut)
-            return bands.decide_on(Answered(Leaning.of_score(score), units.truth, weight))
+            return bands.decide_on(LabelledScores(AllowedAnswers.of_score(score), units.truth, weight))
 
         return rank_by_score(units, score, -cut, metric, answers=answers)
 
-    def on_parts(counts: Array, first: int) -> Iterable[Ranked]:
+    def on_parts(counts: Array, first: int) -> Iterable[RankedHeldOut]:
         chosen = sampled.choose(counts, first)
         return map(ranked, chosen.places, chosen.cuts)
 
@@ -332,11 +332,11 @@ def choices_by_score(
     return ranked(place, cuts[0] if cuts.size else 0), on_parts
 
 
-def choices_by_costs(store: RowStore, odds: Array, seed: int) -> Any:
-    """Rank by the winner, and by trainings and decision rules chosen again on parts; see `Ranked`."""
-    choice = RowChoice(store)
+def choices_by_costs(store: RowCostStore, odds: Array, seed: int) -> Any:
+    """Rank by the winner, and by trainings and decision rules chosen again on parts; see `RankedHeldOut`."""
+    choice = RowCostChoice(store)
 
-    def on_parts(counts: Array, first: int) -> Iterable[Ranked]:
+    def on_parts(counts: Array, first: int) -> Iterable[RankedHeldOut]:
         for held in counts.T.astype(np.int64):
             key, kind = choice.choose(held)
             score = choice.score(key)
@@ -347,7 +347,10 @@ def choices_by_costs(store: RowStore, odds: Array, seed: int) -> Any:
 
 
 def expected(
-    ranked: Ranked, acting: Callable[[Ranked, Array | None], Acting], assessment: Assessment, limits: Array
+    ranked: RankedHeldOut,
+    acting: Callable[[RankedHeldOut, Array | None], Acting],
+    assessment: Assessment,
+    limits: Array,
 ) -> tuple[list[Assessment], Array]:
     """Assess acting on rows of new data at each limit, and the share of the attainable gain that it captures.
 
@@ -355,7 +358,7 @@ def expected(
     optimism of the choice is the winner's value minus that of choices made on parts, judged on the entries left out.
     """
 
-    def summed(part: Ranked, counts: Array) -> Array:
+    def summed(part: RankedHeldOut, counts: Array) -> Array:
         held = part.store.weights_in(counts)
         return part.summed(acting(part, held), part.weight - held)
 
@@ -377,7 +380,7 @@ def expected(
     return [replace(assessment, corrected_score=value, errors=each) for value, each in zip(values, errors)], captured
 
 
-def expected_within(ranked: Ranked, at_most: Array, assessment: Assessment) -> tuple[list[Assessment], Array]:
+def expected_within(ranked: RankedHeldOut, at_most: Array, assessment: Assessment) -> tuple[list[Assessment], Array]:
     """Assess acting on at most these shares of the rows, see `expected`."""
     # No limit comes last, where it decides how many partitions there are, as for the corrected score.
     limits = np.append(at_most, 1.0)
@@ -385,7 +388,7 @@ def expected_within(ranked: Ranked, at_most: Array, assessment: Assessment) -> t
     return worth[:-1], captured[:-1]
 
 
-def capacity_of(ranked: Ranked, at_most: float, assessment: Assessment) -> Capacity:
+def capacity_of(ranked: RankedHeldOut, at_most: float, assessment: Assessment) -> Capacity:
     """Assess acting on at most a share of the rows."""
     at = np.array([check_fraction(at_most, "at_most")])
     (worth,), (captured,) = expected_within(ranked, at, assessment)
@@ -408,7 +411,7 @@ _MOST_CUTS = 1024
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Bands:
+class ReviewBands:
     """Rule of three answers: "negative" below a score, "positive" from another one on, "review" otherwise.
 
     Parameters
@@ -429,7 +432,7 @@ class Bands:
     upper: float = -np.inf
     guarantees: dict[str, Guarantee] = field(default_factory=dict)
 
-    def decide(self, rows: Leaning) -> Array:
+    def decide(self, rows: AllowedAnswers) -> Array:
         """Choose the answer to each row."""
         up, down = rows.up & (rows.score >= self.upper), rows.down & (rows.score < self.lower)
         return np.select([up, down], [ANSWERS[2], ANSWERS[0]], ANSWERS[1])
@@ -443,7 +446,7 @@ class Bands:
         rows = rule.leaning(X, self.review, self.extra_cost)
         answers, n_rows = self.decide(rows), len(rows.score)
         gain, saved, pays = rows.score, rows.score, np.full(n_rows, self.lower < self.upper)
-        if isinstance(rule, RowRule):
+        if isinstance(rule, RowCostRule):
             table, cost = rule.row_costs.table(X, **rule.given), self.review.cost + self.extra_cost
             negative, looked_at, positive = table.expected_costs(expit(rows.score), cost, self.review.error)
             gain, saved, pays = np.minimum(negative, looked_at) - positive, negative - looked_at, looked_at < negative
@@ -456,8 +459,8 @@ class Bands:
         return np.select([acted, chosen], [ANSWERS[2], ANSWERS[1]], ANSWERS[0])
 
     def limited(
-        self, held_out: Answered, calibration: Answered | None = None, confidence: float | None = None
-    ) -> Bands:
+        self, held_out: LabelledScores, calibration: LabelledScores | None = None, confidence: float | None = None
+    ) -> ReviewBands:
         """Narrow the bands to the limits on wrong answers: on held-out rows, or certified on calibration rows."""
         limits: dict[str, float] = {}
         guarantees: dict[str, Guarantee] = {}
@@ -482,56 +485,56 @@ class Bands:
         upper = max(self.upper, limits.get("positive", -np.inf))
         return replace(self, lower=min(self.lower, float(lower)), upper=upper, guarantees=guarantees)
 
-    def decide_on(self, known: Answered) -> Array:
+    def decide_on(self, known: LabelledScores) -> Array:
         """Answer rows by bands that keep the limits on wrong answers on these rows."""
         return self.limited(known).decide(known.rows)
 
 
-class Answered(NamedTuple):
+class LabelledScores(NamedTuple):
     """Rows with their true classes."""
 
-    rows: Leaning
+    rows: AllowedAnswers
     truth: BoolArray
     weight: Array | None
 
     @classmethod
-    def of(cls, found: Any, bands: Bands) -> Self:
+    def of(cls, found: Any, bands: ReviewBands) -> Self:
         """Collect the held-out entries of a search."""
         return cls(found.leaning(bands.review, bands.extra_cost), found.store.truth, found.store.weight)
 
-    def scored(self, bands: Bands, answer: str) -> Scored:
+    def scored(self, bands: ReviewBands, answer: str) -> ScoredSamples:
         """Select the rows with an answer, the right ones as positives, so that precision counts these."""
         own, sign = bands.decide(self.rows) == answer, 1.0 if answer == "positive" else -1.0
         own &= self.weight is None or self.weight > 0.0
         weight = None if self.weight is None else self.weight[own]
-        return Scored(self.truth[own] == (sign > 0.0), sign * self.rows.score[own], weight)
+        return ScoredSamples(self.truth[own] == (sign > 0.0), sign * self.rows.score[own], weight)
 
 
-def bands_of_costs(review: Review, proba: Array, table: CostTable, weight: Array) -> Bands:
+def bands_of_costs(review: Review, proba: Array, table: CostTable, weight: Array) -> ReviewBands:
     """Choose bands by the expected costs of each row; under a limit on reviews, keep those that save most."""
     if review.at_most is None:
-        return Bands(review=review, extra_cost=np.inf if review.only_limits else 0.0)
+        return ReviewBands(review=review, extra_cost=np.inf if review.only_limits else 0.0)
     negative, looked_at, positive = table.expected_costs(proba, review.cost, review.error)
     without = np.minimum(negative, positive)
     saved = without - looked_at
     order = np.argsort(-saved, kind="stable")
     over = np.flatnonzero(np.cumsum(weight[order]) > review.at_most * weight.sum())
     if not over.size or saved[order[over[0]]] <= 0.0:
-        return Bands(review=review)
+        return ReviewBands(review=review)
     # A place costs what the first row would save that gets none; rounding gives it none either.
     first = order[over[0]]
-    return Bands(review=review, extra_cost=float(saved[first] + TIE * without[first]))
+    return ReviewBands(review=review, extra_cost=float(saved[first] + TIE * without[first]))
 
 
 def bands_of_score(
     review: Review, score: Array, truth: BoolArray, weight: Array, costs: tuple[float, float], threshold: float
-) -> Bands:
+) -> ReviewBands:
     """Choose the two thresholds of a score that cost least on held-out rows; ``costs`` are those of both errors.
 
     Where no review pays, both are the ``threshold`` in use. Of many thresholds about a thousand are tried.
     """
     if review.only_limits:
-        return Bands(review=review, lower=threshold, upper=threshold)
+        return ReviewBands(review=review, lower=threshold, upper=threshold)
     score, truth, weight = (each[weight > 0.0] for each in (score, truth, weight))
     distinct, at = np.unique(score, return_inverse=True)
     edges = np.concatenate([[-np.inf], midpoint(distinct[1:], distinct[:-1]), [np.inf]])
@@ -548,7 +551,7 @@ def bands_of_score(
     total[(reviews < 0.0) | (reviews > (review.at_most or 1.0) * looked_at[-1])] = np.inf
     first, last = edges[tried[list(np.unravel_index(np.argmin(total), total.shape))]].tolist()
     first, last = (threshold, threshold) if first == last else (first, last)
-    return Bands(review=review, lower=first, upper=last)
+    return ReviewBands(review=review, lower=first, upper=last)
 
 
 # ---------------------------------------------------------------- what it is worth
@@ -584,7 +587,7 @@ class Reviewed:
     guarantees: dict[str, Guarantee] = field(default_factory=dict)
 
 
-def reviewed(bands: Bands, answers: Array, ranked: Ranked, assessment: Assessment) -> Reviewed:
+def reviewed(bands: ReviewBands, answers: Array, ranked: RankedHeldOut, assessment: Assessment) -> Reviewed:
     """Assess the answers to held-out entries."""
     review, weight = bands.review, ranked.weight
     shown = {answer: weight * (answers == answer) for answer in ANSWERS}
@@ -592,7 +595,7 @@ def reviewed(bands: Bands, answers: Array, ranked: Ranked, assessment: Assessmen
     wrong = np.where(ranked.store.truth, 1.0 - positive, positive)
     ranked, at = ranked.take([np.searchsorted(ANSWERS, answers)])
 
-    def acting(part: Ranked, held: Array | None) -> Acting:
+    def acting(part: RankedHeldOut, held: Array | None) -> Acting:
         given = answers[at] if held is None else part.answers(review, held)
         positive, looked_at = _positives(review, given, part), given == "review"
 
@@ -614,7 +617,7 @@ def reviewed(bands: Bands, answers: Array, ranked: Ranked, assessment: Assessmen
     )
 
 
-def _positives(review: Review, answers: Array, ranked: Ranked) -> Array:
+def _positives(review: Review, answers: Array, ranked: RankedHeldOut) -> Array:
     """Compute the probability that the final answer, after reviews, is "positive"."""
     by_review = np.where(ranked.store.truth, 1.0 - review.error, review.error)
     return np.where(answers == "review", by_review, answers == "positive")

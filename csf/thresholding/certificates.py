@@ -124,7 +124,7 @@ class ClassWeights:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class ScoredSamples:
     """Samples with true classes, scores and optional weights; no threshold predicts those in ``lost`` positive."""
 
     is_pos: BoolArray
@@ -156,7 +156,7 @@ def _cells(is_pos: BoolArray, found: BoolArray) -> IntArray:
 
 
 @dataclass(frozen=True)
-class _Demand:
+class _RateTest:
     """Constraint as a sum over samples that may not be negative: the gain of a sample of each cell, see `gains_of`."""
 
     gains: Array
@@ -244,10 +244,10 @@ def violation_probability(
         known = ClassWeights.of(is_pos, weight)
     parts, cells = constraint.parts, _cells(is_pos, found)
     each: list[float] = [np.nan] * len(parts) if stakes is None else stakes.tolist()
-    return max(_one(_Demand.of(part), cells, weight, known, stake) for part, stake in zip(parts, each))
+    return max(_one(_RateTest.of(part), cells, weight, known, stake) for part, stake in zip(parts, each))
 
 
-def _one(demand: _Demand, cells: IntArray, weight: Array | None, known: ClassWeights | None, stake: float) -> float:
+def _one(demand: _RateTest, cells: IntArray, weight: Array | None, known: ClassWeights | None, stake: float) -> float:
     gains, level = demand.gains[cells] * (1.0 if weight is None else weight), demand.level(known)
     gains = gains[gains != 0.0]
     n_ones = int((gains > 0.0).sum())
@@ -260,7 +260,7 @@ def _one(demand: _Demand, cells: IntArray, weight: Array | None, known: ClassWei
     return _bet(gains / loss, _mixture(demand, gains.size) if np.isnan(stake) else np.array([stake])) if n_ones else 1.0
 
 
-def _mixture(demand: _Demand, n: int) -> Array:
+def _mixture(demand: _RateTest, n: int) -> Array:
     """Choose the bet sizes to mix for ``n`` samples of which nothing else is known."""
     # The stake that is best where all weigh the same and p is 0.1; light samples ask for larger ones.
     gain = demand.gains.max() / -demand.gains.min()
@@ -281,7 +281,7 @@ def _bet(gains: Array, stakes: Array) -> float:
 
 
 def ordered_tests(
-    searched: Scored, metric: Metric, n_samples: int, error: float, known: ClassWeights | None = None
+    searched: ScoredSamples, metric: Metric, n_samples: int, error: float, known: ClassWeights | None = None
 ) -> tuple[Array, Array]:
     """Order the thresholds to test, and choose the bet sizes of each test, one for each part of the constraint.
 
@@ -317,16 +317,16 @@ class _Outlook:
 
 
 def _outlooks(
-    searched: Scored, curve: ThresholdCurve, constraint: Constraint, known: ClassWeights | None
+    searched: ScoredSamples, curve: ThresholdCurve, constraint: Constraint, known: ClassWeights | None
 ) -> list[_Outlook]:
     """Predict the test of each demand, from the counts of the searched samples or from the growth of bets on them."""
-    demands, lowest = [_Demand.of(part) for part in constraint.parts], curve.lowest_score
+    demands, lowest = [_RateTest.of(part) for part in constraint.parts], curve.lowest_score
     return [
         (_of_bets if demand.level(known) is None else _of_counts)(searched, lowest, demand, known) for demand in demands
     ]
 
 
-def _of_counts(searched: Scored, lowest: Array, demand: _Demand, known: ClassWeights | None) -> _Outlook:
+def _of_counts(searched: ScoredSamples, lowest: Array, demand: _RateTest, known: ClassWeights | None) -> _Outlook:
     counts, size = 1.0 if searched.weight is None else (searched.weight > 0.0) * 1.0, searched.is_pos.size
     ones, zeros = (
         searched.sums(lowest, lambda cells, side=side: counts * (side * demand.gains[cells] > 0.0))
@@ -344,7 +344,7 @@ def _of_counts(searched: Scored, lowest: Array, demand: _Demand, known: ClassWei
     return _Outlook(p, np.full(lowest.size, np.nan))
 
 
-def _of_bets(searched: Scored, lowest: Array, demand: _Demand, known: ClassWeights | None) -> _Outlook:
+def _of_bets(searched: ScoredSamples, lowest: Array, demand: _RateTest, known: ClassWeights | None) -> _Outlook:
     weight, loss = 1.0 if searched.weight is None else searched.weight, demand.largest_loss(known)
     if not loss > 0.0:  # nothing takes away, or nobody knows how much
         return _Outlook(lambda _: np.full(lowest.size, float(np.isnan(loss))), np.full(lowest.size, np.nan))
@@ -357,7 +357,11 @@ def _of_bets(searched: Scored, lowest: Array, demand: _Demand, known: ClassWeigh
 
 
 def certify(
-    searched: Scored, metric: Metric, confidence: float, calibrated: Scored, known: ClassWeights | None = None
+    searched: ScoredSamples,
+    metric: Metric,
+    confidence: float,
+    calibrated: ScoredSamples,
+    known: ClassWeights | None = None,
 ) -> Guarantee:
     """Find the best threshold for which a constraint holds on new data with the given confidence.
 
@@ -415,7 +419,7 @@ def certify(
     )
 
 
-def _rate(constraint: Constraint, calibrated: Scored, threshold: float) -> float:
+def _rate(constraint: Constraint, calibrated: ScoredSamples, threshold: float) -> float:
     terms = _terms(constraint)
     cells = _cells(calibrated.is_pos, calibrated.found(threshold))
     top, bottom = np.bincount(cells, calibrated.weight, minlength=4) @ np.array([terms[cell] for cell in CELLS])
@@ -423,7 +427,7 @@ def _rate(constraint: Constraint, calibrated: Scored, threshold: float) -> float
 
 
 def _needed(
-    searched: Scored, metric: Metric, is_pos: BoolArray, error: float, known: ClassWeights | None, least: float
+    searched: ScoredSamples, metric: Metric, is_pos: BoolArray, error: float, known: ClassWeights | None, least: float
 ) -> int | None:
     """Estimate how many positives a threshold with a value of ``least`` needs to pass by a clear margin."""
     curve, factor = searched.curve(), 1.0

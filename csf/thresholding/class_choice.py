@@ -54,7 +54,7 @@ class ClassRow(TrialRow):
         return self.score, self.decided, self.judged
 
 
-class ClassStore(EntryStore[ClassRow]):
+class MulticlassStore(EntryStore[ClassRow]):
     """Pooled held-out scores of all classes, of the trials of one search.
 
     ``truth`` are codes; with ``margins`` scores are decisions, which calibration turns into probabilities.
@@ -121,7 +121,7 @@ class ClassStore(EntryStore[ClassRow]):
         """Compute a number for each entry from its scores alone."""
         return _mixed(score.astype(np.float32).T)
 
-    def moved(self, shares: Array) -> ClassStore:
+    def moved(self, shares: Array) -> MulticlassStore:
         """Return the same entries under other class shares, with weights and odds in proportion."""
         weight = np.ones(self.truth.size) if self._weight_there is None else self._weight_there
         there = np.bincount(self.truth, weight, self.n_classes)
@@ -184,10 +184,10 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Choice:
+class _ClassChoice:
     """Candidates of a store, and their decisions about the entries of its units."""
 
-    store: ClassStore
+    store: MulticlassStore
     metric: ConfusionMetric
     # What is taken whatever it is worth.
     only: Candidate | None = None
@@ -300,16 +300,16 @@ class _Choice:
         return np.divide(squares, sums, out=np.zeros(n_classes), where=sums > 0.0)
 
 
-def choose_class(store: ClassStore, metric: ConfusionMetric) -> Candidate:
+def choose_class(store: MulticlassStore, metric: ConfusionMetric) -> Candidate:
     """Choose the trial and the decision rule that win."""
-    return _Choice(store, metric).winner
+    return _ClassChoice(store, metric).winner
 
 
 def assess_class(
-    store: ClassStore, metric: ConfusionMetric, winner: Candidate, random_state: int = 0, *, chosen: bool = True
+    store: MulticlassStore, metric: ConfusionMetric, winner: Candidate, random_state: int = 0, *, chosen: bool = True
 ) -> Assessment:
     """Assess a winner; ``chosen`` states whether it was chosen among the candidates of the store."""
-    choice = _Choice(store, metric, None if chosen else winner)
+    choice = _ClassChoice(store, metric, None if chosen else winner)
     totals = np.bincount(store.truth, store.weight, store.n_classes)
     shares = totals / totals.sum()
     wrong = (1.0 - np.eye(shares.size)) * shares[:, None] / (shares.size - 1)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Bisection:
+class BisectionResult:
     """Result of `bisection`.
 
     Parameters
@@ -52,7 +52,7 @@ class Bisection:
     values: Array
 
 
-def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: float = 1e-09) -> Bisection:
+def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: float = 1e-09) -> BisectionResult:
     r"""Find the threshold on probabilities for a linear-fractional metric by bisection on its level.
 
     A level v is reachable exactly when the rule that is cheapest for the class costs a(v) reaches it; that rule is
@@ -118,7 +118,7 @@ def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: flo
         if upper - lower <= tol or not lower < level < upper:
             break
     levels, thresholds, values = np.array(steps).T
-    return Bisection(best, max(upper, best.value), levels, thresholds, values)
+    return BisectionResult(best, max(upper, best.value), levels, thresholds, values)
 
 
 def check_linear_fractional(metric: str | Metric) -> LinearFractional:

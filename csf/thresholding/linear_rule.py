@@ -143,7 +143,7 @@ _STEP = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class LinearRule:
+class ClassProbabilityRule:
     """Rule that decides for the class with the largest linear score of the class probabilities.
 
     Parameters
@@ -169,7 +169,7 @@ class LinearRule:
 
     Examples
     --------
-    >>> rule = LinearRule(np.array([1.0, 1.0, 4.0]), np.array([0.0, 0.1, 0.0]))
+    >>> rule = ClassProbabilityRule(np.array([1.0, 1.0, 4.0]), np.array([0.0, 0.1, 0.0]))
     >>> rule.scores(np.array([[0.4, 0.45, 0.15]]))
     array([[0.4 , 0.35, 0.6 ]])
     >>> rule.decide(np.array([[0.4, 0.45, 0.15], [0.6, 0.3, 0.1]]))
@@ -182,7 +182,7 @@ class LinearRule:
     kind: str = "affine"
 
     @classmethod
-    def argmax(cls, n_classes: int) -> LinearRule:
+    def argmax(cls, n_classes: int) -> ClassProbabilityRule:
         """Return the rule of the largest probability.
 
         Parameters
@@ -249,7 +249,9 @@ def confusion_of(codes: IntArray, decided: IntArray, n_classes: int, weight: Arr
     return counts / total
 
 
-def tune_rule(proba: Array, codes: IntArray, metric: ConfusionMetric, *, weight: Array | None = None) -> LinearRule:
+def tune_rule(
+    proba: Array, codes: IntArray, metric: ConfusionMetric, *, weight: Array | None = None
+) -> ClassProbabilityRule:
     """Tune a linear rule of probabilities to maximise a metric of the confusion matrix, as far as the search finds it.
 
     From the largest probability, and from the largest one in units of its class's share, the rule follows the gradient
@@ -261,9 +263,9 @@ def tune_rule(proba: Array, codes: IntArray, metric: ConfusionMetric, *, weight:
     if fixed is not None:
         return fixed
     inverse = np.divide(1.0, tally.shares, out=np.zeros(n_classes), where=tally.shares > 0.0)
-    best, best_value = LinearRule(np.ones(n_classes), np.zeros(n_classes)), -np.inf
+    best, best_value = ClassProbabilityRule(np.ones(n_classes), np.zeros(n_classes)), -np.inf
     for slopes in (best.slopes, inverse):
-        rule = LinearRule(slopes, np.zeros(n_classes))
+        rule = ClassProbabilityRule(slopes, np.zeros(n_classes))
         for step in range(_STEPS + 1):
             if not tally.decide(rule) and step > 0:
                 break
@@ -301,7 +303,7 @@ class Tally:
         """Share of each class in the weight."""
         return self.confusion().sum(axis=1)
 
-    def decide(self, rule: LinearRule, counts: BoolArray | None = None) -> int:
+    def decide(self, rule: ClassProbabilityRule, counts: BoolArray | None = None) -> int:
         """Apply a rule. Return the number of decisions that changed."""
         counts = self._counts if counts is None else counts
         if rule.matrix is None:
@@ -313,33 +315,35 @@ class Tally:
         return confusion_of(self._codes, self.decided, self._proba.shape[1], self._weight)
 
 
-def _gradient(metric: ConfusionMetric, confusion: Array) -> LinearRule:
+def _gradient(metric: ConfusionMetric, confusion: Array) -> ClassProbabilityRule:
     """Return the best rule for the linearised metric."""
     n_classes, affine = confusion.shape[0], metric.affine(confusion)
     if affine is not None:
-        return LinearRule(*affine)
-    return LinearRule(np.ones(n_classes), np.zeros(n_classes), metric.gradient(confusion))
+        return ClassProbabilityRule(*affine)
+    return ClassProbabilityRule(np.ones(n_classes), np.zeros(n_classes), metric.gradient(confusion))
 
 
-def _in_units(slopes: Array, gradient: LinearRule) -> LinearRule:
+def _in_units(slopes: Array, gradient: ClassProbabilityRule) -> ClassProbabilityRule:
     """Convert a rule of slopes alone to the form and size of a gradient: a metric may be in any unit."""
     size = np.abs(gradient.slopes).max() if gradient.matrix is None else np.ptp(gradient.matrix)
     slopes = slopes * (size / slopes.max())
     if gradient.matrix is None:
-        return LinearRule(slopes, np.zeros(slopes.shape[0]))
-    return LinearRule(gradient.slopes, gradient.offsets, np.diag(slopes))
+        return ClassProbabilityRule(slopes, np.zeros(slopes.shape[0]))
+    return ClassProbabilityRule(gradient.slopes, gradient.offsets, np.diag(slopes))
 
 
-def _between(rule: LinearRule, other: LinearRule) -> LinearRule:
+def _between(rule: ClassProbabilityRule, other: ClassProbabilityRule) -> ClassProbabilityRule:
     """Move a rule a step towards another one of the same form."""
     keep = 1.0 - _STEP
     matrix = None
     if rule.matrix is not None and other.matrix is not None:
         matrix = keep * rule.matrix + _STEP * other.matrix
-    return LinearRule(keep * rule.slopes + _STEP * other.slopes, keep * rule.offsets + _STEP * other.offsets, matrix)
+    return ClassProbabilityRule(
+        keep * rule.slopes + _STEP * other.slopes, keep * rule.offsets + _STEP * other.offsets, matrix
+    )
 
 
-def _fixed_gradient(metric: ConfusionMetric, shares: Array) -> LinearRule | None:
+def _fixed_gradient(metric: ConfusionMetric, shares: Array) -> ClassProbabilityRule | None:
     """Return the best rule of a metric that is linear in the decisions; ``None`` for others.
 
     Its gradient is the same at confusion matrices with different recalls of the classes.
@@ -351,7 +355,7 @@ def _fixed_gradient(metric: ConfusionMetric, shares: Array) -> LinearRule | None
     return first if difference <= 1e-7 * np.abs(_numbers(first)).max() else None
 
 
-def _numbers(rule: LinearRule) -> Array:
+def _numbers(rule: ClassProbabilityRule) -> Array:
     return np.concatenate([rule.slopes, rule.offsets]) if rule.matrix is None else rule.matrix
 
 
@@ -390,7 +394,7 @@ def no_threshold() -> ValueError:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleOfClasses:
+class MulticlassRule:
     """Rule of one of several classes without a null class: a fitted classifier and a rule of its probabilities.
 
     Parameters
@@ -414,7 +418,7 @@ class RuleOfClasses:
     estimator: Estimator
     classes: Array
     known: Array
-    rule: LinearRule
+    rule: ClassProbabilityRule
     class_weights: Array | None = None
     calibrator: ClassCalibrator | None = None
     own: bool = False

@@ -24,7 +24,7 @@ from csf.metrics.row_costs import CostTable, RowCosts, paid
 from csf.thresholding.class_choice import dealt
 from csf.thresholding.curve import ThresholdCurve, sweep
 from csf.thresholding.linear_rule import Sigmoid
-from csf.thresholding.rule import Leaning, ThresholdRule
+from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 # Log-odds beyond which sums of them are not taken; trees give probabilities of 0 and 1.
 FARTHEST = 40.0
@@ -69,7 +69,7 @@ def gives_log_odds(base: Estimator) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Tuned:
+class CostDecision:
     """Decision rule of rows: log-odds, calibrated or not, plus log(gain / loss), against a threshold.
 
     Parameters
@@ -113,16 +113,16 @@ CONSTANT = {"plain": 0.0, "negative": 2.0 * LARGEST, "positive": -2.0 * LARGEST}
 
 def tune(
     kind: str, score: Array, is_pos: BoolArray, table: CostTable, weight: Array, farthest: float = FARTHEST
-) -> Tuned:
+) -> CostDecision:
     """Tune the rule on rows that the model has not been trained on; rows of weight 0 do not count."""
     if kind in CONSTANT:
-        return Tuned(kind, CONSTANT[kind])
+        return CostDecision(kind, CONSTANT[kind])
     if kind == "swept":
-        cut = best_cut(Tuned().scores(score, table.shift), is_pos, table, weight)
-        return Tuned(kind, float(np.clip(cut, CONSTANT["positive"], CONSTANT["negative"])))
+        cut = best_cut(CostDecision().scores(score, table.shift), is_pos, table, weight)
+        return CostDecision(kind, float(np.clip(cut, CONSTANT["positive"], CONSTANT["negative"])))
     used = weight > 0.0
     found = Sigmoid().fit(np.clip(score[used], -farthest, farthest), is_pos[used], weight[used])
-    return Tuned(kind, 0.0, found.slope_, found.intercept_, farthest)
+    return CostDecision(kind, 0.0, found.slope_, found.intercept_, farthest)
 
 
 def cost_curve(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None = None) -> ThresholdCurve:
@@ -141,19 +141,19 @@ def best_cut(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | 
     return cost_curve(score, is_pos, table, weight).fewest_errors() if at_stake.any() else np.inf
 
 
-def leaning_of(log_odds: Array, table: CostTable, review: Review, extra_cost: float) -> Leaning:
+def leaning_of(log_odds: Array, table: CostTable, review: Review, extra_cost: float) -> AllowedAnswers:
     """Find which of three answers to rows with these log-odds cost least on average."""
     negative, looked_at, positive = table.expected_costs(expit(log_odds), review.cost + extra_cost, review.error)
     # Where both answers cost the same it is "negative", as without reviews.
     up = (positive <= np.minimum(negative, looked_at)) & (table.shift > -np.inf)
-    return Leaning(~up & (negative <= looked_at), up, np.clip(log_odds, -FARTHEST, FARTHEST))
+    return AllowedAnswers(~up & (negative <= looked_at), up, np.clip(log_odds, -FARTHEST, FARTHEST))
 
 
 # ---------------------------------------------------------------- a fitted classifier with it
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RowRule(ThresholdRule):
+class RowCostRule(ThresholdRule):
     """Rule of a fitted classifier and the costs of each row; see `ThresholdRule` for the other parameters.
 
     Parameters
@@ -171,7 +171,7 @@ class RowRule(ThresholdRule):
     """
 
     row_costs: RowCosts
-    decision: Tuned
+    decision: CostDecision
     alone: float
     power: float = 0.0
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -189,7 +189,7 @@ class RowRule(ThresholdRule):
             return found, log_odds(score, self.method) - self.alone + self.cut
         table = self.row_costs.table(X, **self.given)
         found, z = self._log_odds(X, table)
-        return found, Tuned().scores(z, table.shift)
+        return found, CostDecision().scores(z, table.shift)
 
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
         """Return which rows are answered "positive", and the expected saving of that answer in each of them."""
@@ -197,9 +197,9 @@ class RowRule(ThresholdRule):
             return super().ranked(X)
         table = self.row_costs.table(X, **self.given)
         z = self._log_odds(X, table)[1]
-        return Tuned().scores(z, table.shift) >= self.cut, table.expected_gain(expit(z - self.cut))
+        return CostDecision().scores(z, table.shift) >= self.cut, table.expected_gain(expit(z - self.cut))
 
-    def leaning(self, X: Samples, review: Review, extra_cost: float) -> Leaning:
+    def leaning(self, X: Samples, review: Review, extra_cost: float) -> AllowedAnswers:
         """Return which answers cost least on average, and the log-odds."""
         table = self.row_costs.table(X, **self.given)
         return leaning_of(self._log_odds(X, table)[1] - self.cut, table, review, extra_cost)
@@ -251,7 +251,7 @@ class RowScores(TrialRow):
         return (self.score,)
 
 
-class RowStore(EntryStore[RowScores]):
+class RowCostStore(EntryStore[RowScores]):
     """Pooled held-out log-odds, or margins, of the trials of one search, and the costs of the entries.
 
     ``likely`` is True for log-odds of the class; see `csf.evaluate.EntryStore` for the ``options``.
@@ -264,7 +264,7 @@ class RowStore(EntryStore[RowScores]):
         self.costs, self.table, self.likely = costs, table, likely
         self.answers, self.shift = table.answers(truth), table.shift
 
-    def condensed(self) -> RowStore:
+    def condensed(self) -> RowCostStore:
         """Merge equal samples, in an order that depends on their values alone.
 
         What is computed from it is the same for rows in another order, and for weights that stand for equal rows.
@@ -272,7 +272,7 @@ class RowStore(EntryStore[RowScores]):
         units, at = grouped(self, [*(row.score for row in self), *self._said_of_costs])
         weight = units.copies[units.samples] * (1.0 if units.weight is None else units.weight)
         options: Any = {"samples": units.samples, "copies": units.copies, "max_bytes": self.max_bytes}
-        store = RowStore(units.truth, weight, self.costs, self.table.take(at), likely=self.likely, **options)
+        store = RowCostStore(units.truth, weight, self.costs, self.table.take(at), likely=self.likely, **options)
         store.has_groups, store.n_dropped = self.has_groups, self.n_dropped
         for row in self:
             store.put(replace(row, score=row.score[at]))
@@ -301,7 +301,7 @@ class RowStore(EntryStore[RowScores]):
         """Names of the decision rules; the first one stays unless another gains the margin."""
         return ("plain", *Margins.ROW_RULES) if self.likely else ("sigmoid", "negative", "positive")
 
-    def tuned(self, score: Array, kind: str, counts: Array) -> Tuned:
+    def tuned(self, score: Array, kind: str, counts: Array) -> CostDecision:
         """Tune a decision rule on the entries of samples with these counts."""
         # Rows tell nothing of odds beyond their number; those of trees, 0 or infinite, would flatten the sigmoid.
         farthest = float(np.log(counts.sum())) if self.likely else FARTHEST
@@ -310,7 +310,7 @@ class RowStore(EntryStore[RowScores]):
     def decisions(self, score: Array, kind: str) -> Array:
         """Compute the share of the copies of each entry that is decided positive, see `_cross_tuned`."""
         cross_tuned = self._cross_tuned(score, kind)
-        return np.sum([share * Tuned().decide(beyond, self.shift) for beyond, share in cross_tuned], axis=0)
+        return np.sum([share * CostDecision().decide(beyond, self.shift) for beyond, share in cross_tuned], axis=0)
 
     def beyond(self, score: Array, kind: str) -> Array:
         """Compute the mean log-odds beyond the threshold over the copies of each entry, see `_cross_tuned`."""
@@ -365,10 +365,10 @@ def reach(errors: Array, gap: float) -> Array:
 _NOISE = 1e-9
 
 
-class RowChoice:
+class RowCostChoice:
     """Candidates of a store, and the costs of their decisions."""
 
-    def __init__(self, store: RowStore) -> None:
+    def __init__(self, store: RowCostStore) -> None:
         self.store, self.paid = store, cache(self._paid)
 
     def score(self, key: TrialKey) -> Array:

@@ -136,7 +136,7 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
 # ---------------------------------------------------------------- a fitted classifier with a threshold
 
 
-class Leaning(NamedTuple):
+class AllowedAnswers(NamedTuple):
     """Answers that rows may get, and a score.
 
     ``down`` and ``up`` are where "negative" and "positive" may be answered at all, by what answers cost on average, and
@@ -250,9 +250,9 @@ class ThresholdRule:
         score = self.scored(X)[1]
         return score >= self.cut, score
 
-    def leaning(self, X: Samples, review: Review, extra_cost: float) -> Leaning:
+    def leaning(self, X: Samples, review: Review, extra_cost: float) -> AllowedAnswers:
         """Describe the samples by their scores, for three answers."""
-        return Leaning.of_score(self.scored(X)[1])
+        return AllowedAnswers.of_score(self.scored(X)[1])
 
     def labels(self, decided: Array) -> Array:
         """Convert decisions about two classes to the user's labels."""

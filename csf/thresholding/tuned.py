@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Tuned:
+class _TunedMetric:
     """Metric at the threshold that is best for it on the scored samples."""
 
     metric: Any
@@ -49,7 +49,7 @@ class _Tuned:
 
 
 @dataclass(frozen=True)
-class TunedScorer(_Tuned):
+class TunedScorer(_TunedMetric):
     """Scorer that `tuned_scorer` makes.
 
     Examples
@@ -83,7 +83,7 @@ class TunedScorer(_Tuned):
 
 
 @dataclass(frozen=True)
-class EvalMetric(_Tuned):
+class EvalMetric(_TunedMetric):
     """Evaluation function that `lightgbm_metric` and `xgboost_metric` make.
 
     Examples
@@ -125,7 +125,7 @@ class EvalMetric(_Tuned):
         return (self.__name__, value) if whole else value
 
 
-class CatBoostMetric(_Tuned):
+class CatBoostMetric(_TunedMetric):
     """Evaluation function that `catboost_metric` makes, with the methods that CatBoost asks for.
 
     Examples

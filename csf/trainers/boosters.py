@@ -44,7 +44,7 @@ OTHER_NAMES = frozenset(
 )
 
 
-class _Bins:
+class _FeatureBins:
     """Dataset of a fold, for one training at a time; a pickled copy is empty, and is filled again where it is used."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class _Bins:
         self.params: dict[str, Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Bins, ()
+        return _FeatureBins, ()
 
     def __call__(self, env: Any) -> None:
         """Keep the Dataset of the base's own training: a callback, called after each round."""
@@ -72,7 +72,7 @@ class LightGBMTrainer(Trainer):
     # Trees grow outside of Python; different folds side by side, those of one Dataset one after the other.
     releases_gil = True
 
-    def __init__(self, base: Estimator, fold: Fold, channel: CostChannel, normalize: str, bins: _Bins) -> None:
+    def __init__(self, base: Estimator, fold: Fold, channel: CostChannel, normalize: str, bins: _FeatureBins) -> None:
         super().__init__(base, fold, channel, normalize)
         self._bins = bins
 
@@ -123,7 +123,9 @@ def lightgbm_trainers(
         return None
     known = prepared.setdefault("lightgbm", WeakKeyDictionary())
     key = _dataset_key(base)
-    bins = [_Bins() if key is None else known.setdefault(fold, {}).setdefault(key, _Bins()) for fold in folds]
+    bins = [
+        _FeatureBins() if key is None else known.setdefault(fold, {}).setdefault(key, _FeatureBins()) for fold in folds
+    ]
     return [LightGBMTrainer(base, fold, channel, normalize, each) for fold, each in zip(folds, bins)]
 
 

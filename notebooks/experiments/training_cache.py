@@ -20,7 +20,7 @@ from csf.data.costs import WEIGHTINGS
 from csf.data.folds import Fold, Task, bound_share, make_folds
 from csf.data.responses import natural_threshold, respond
 from csf.metrics.trials import Trial
-from csf.search.problems.binary import ThresholdJudge
+from csf.search.problems.binary import BinaryEvaluator
 from csf.search.training import FoldResult, lost_samples, run_fold
 from csf.trainers import make_trainers
 
@@ -158,7 +158,7 @@ class TrainingCache:
 
     def _judged(self, results: list[FoldResult], costs: Costs, *, tune: bool) -> dict[str, Any]:
         """Fields of the trial that trainings on all folds come to."""
-        fields, _ = ThresholdJudge(self.metric, tune=tune).judge(self.folds, results, Trial(0, None, costs))
+        fields, _ = BinaryEvaluator(self.metric, tune=tune).judge(self.folds, results, Trial(0, None, costs))
         return dict(fields)
 
     def _starts(self, setting: int, costs: Costs) -> tuple[list[Trained], Sequence[Sequence[Any]]]:

@@ -33,7 +33,7 @@ from csf.evaluate import ScoreStore, assess
 from csf.metrics import METRICS, Constrained, FBeta, get_constraint, get_metric
 from csf.search.selection import GainRule
 from csf.thresholding import sweep
-from csf.thresholding.certificates import Scored, certify
+from csf.thresholding.certificates import ScoredSamples, certify
 from notebooks.experiments.choices import family
 from tests.benchmarks.bases import paper_search
 from tests.benchmarks.data import all_sets, load_binary
@@ -176,7 +176,9 @@ def constraints(n_draws):
                 is_pos = rng.random(n_samples) < pos
                 given = rng.normal(size=n_samples) + distance * is_pos
                 at = int(0.7 * n_samples)
-                found = certify(Scored(is_pos[:at], given[:at]), aim, 0.9, Scored(is_pos[at:], given[at:]))
+                found = certify(
+                    ScoredSamples(is_pos[:at], given[:at]), aim, 0.9, ScoredSamples(is_pos[at:], given[at:])
+                )
                 point = sweep(is_pos, given).best(aim, aim.constraint).threshold
                 broken = [sign * (rate(t, pos, distance) - aim.constraint.level) < 0 for t in (found.threshold, point)]
                 own = [norm.sf(t - distance) if metric == "recall" else norm.cdf(t) for t in (found.threshold, point)]

@@ -12,7 +12,7 @@ from scipy.integrate import trapezoid
 
 from csf import ErrorProfile, Trial
 from csf.bounds import BOUNDS, ConeBound, DiagonalBound, ParambathBound
-from csf.bounds.cone import Cone, error_span, highest_levels
+from csf.bounds.cone import UnreachableCone, error_span, highest_levels
 from csf.metrics import (
     BalancedAccuracy,
     CustomMetric,
@@ -343,7 +343,7 @@ slope = st.sampled_from([0.0, 0.5, 1.0, 2.0, 1e3, 1e12]) | st.floats(1e-6, 5.0)
 def cones(draw, *, max_size=8, finite=False):
     value = number if finite else number | st.just(np.inf)
     rows = draw(st.lists(st.tuples(number, value, slope, slope), max_size=max_size, unique_by=lambda row: row[0]))
-    return Cone(*np.array(rows, dtype=float).reshape(-1, 4).T)
+    return UnreachableCone(*np.array(rows, dtype=float).reshape(-1, 4).T)
 
 
 @st.composite
@@ -372,8 +372,8 @@ def check_ranges(part, lo, hi, is_open, height, ranges):
 
 
 @given(part=cones())
-@example(part=Cone(*np.array([[0.25, 0.3, 0.0, 0.01], [0.5, 0.3, 0.0, 0.01]]).T))
-@example(part=Cone(*np.array([[0.25, 0.98149648, 0.0, 0.009], [0.5, 0.98149648, 0.0, 0.009]]).T))
+@example(part=UnreachableCone(*np.array([[0.25, 0.3, 0.0, 0.01], [0.5, 0.3, 0.0, 0.01]]).T))
+@example(part=UnreachableCone(*np.array([[0.25, 0.98149648, 0.0, 0.009], [0.5, 0.98149648, 0.0, 0.009]]).T))
 def test_highest_point_is_that_of_the_oracle(part):
     height, ranges = highest_levels(part, 0.0, 1.0)
     assert height == pytest.approx(envelope.highest(part, 0.0, 1.0), rel=1e-9, abs=1e-9)
@@ -389,7 +389,7 @@ def test_closed_intervals_are_left_out(case):
         assert ranges.shape == (0, 2)
         return
     order = np.argsort(part.t)
-    part = Cone(*(side[order] for side in part))
+    part = UnreachableCone(*(side[order] for side in part))
     assert height == pytest.approx(envelope.highest(part, 0.0, 1.0, is_open), rel=1e-9, abs=1e-9)
     check_ranges(part, 0.0, 1.0, is_open, height, ranges)
 
@@ -398,7 +398,7 @@ def test_closed_intervals_are_left_out(case):
 def test_order_of_the_cones_does_not_matter(part, seed):
     mixed = np.random.default_rng(seed).permutation(part.t.size)
     expected = highest_levels(part, 0.0, 1.0)
-    height, ranges = highest_levels(Cone(*(side[mixed] for side in part)), 0.0, 1.0)
+    height, ranges = highest_levels(UnreachableCone(*(side[mixed] for side in part)), 0.0, 1.0)
     assert height == expected[0]
     assert np.array_equal(ranges, expected[1])
 
@@ -409,7 +409,7 @@ def test_sixty_random_cones(seed):
     lo, hi = -0.5, 1.5
     t = np.sort(rng.uniform(lo, hi, 60))
     value = rng.uniform(0.2, 1.5, 60) if seed % 2 else rng.choice([0.5, 0.75, 1.0, np.inf], 60)
-    part = Cone(t, value, *rng.choice([0.0, 0.3, 1.0, 8.0], (2, 60)))
+    part = UnreachableCone(t, value, *rng.choice([0.0, 0.3, 1.0, 8.0], (2, 60)))
     is_open = rng.random(61) < 0.7
     for closed in (None, is_open):
         height, ranges = highest_levels(part, lo, hi, is_open=closed)
@@ -419,26 +419,26 @@ def test_sixty_random_cones(seed):
 
 def test_a_thousand_equal_cones_with_flat_sides_end():
     t = np.linspace(0.0005, 0.9995, 1000)
-    part = Cone(t, np.full(1000, 1.0 / 3.0), np.zeros(1000), np.full(1000, 0.1))
+    part = UnreachableCone(t, np.full(1000, 1.0 / 3.0), np.zeros(1000), np.full(1000, 0.1))
     height, ranges = highest_levels(part, 0.0, 1.0)
     assert height == pytest.approx(1.0 / 3.0 + 0.1 * 0.0005, abs=1e-12)
     assert ranges == pytest.approx(np.array([[1.0, 1.0]]))
 
 
 def test_no_cones_leave_everything_at_the_ceiling():
-    height, ranges = highest_levels(Cone(*np.empty((4, 0))), 0.0, 1.0)
+    height, ranges = highest_levels(UnreachableCone(*np.empty((4, 0))), 0.0, 1.0)
     assert height == 1.0
     assert ranges.tolist() == [[0.0, 1.0]]
 
 
 def test_a_cone_that_bounds_nothing_only_divides():
-    height, ranges = highest_levels(Cone(*np.array([[0.4], [np.inf], [0.0], [0.0]])), 0.0, 1.0)
+    height, ranges = highest_levels(UnreachableCone(*np.array([[0.4], [np.inf], [0.0], [0.0]])), 0.0, 1.0)
     assert height == 1.0
     assert ranges.tolist() == [[0.0, 0.4], [0.4, 1.0]]
 
 
 def test_ranges_at_the_ceiling_end_where_the_cones_reach_it():
-    part = Cone(*np.array([[0.5], [0.8], [1.0], [0.5]]))
+    part = UnreachableCone(*np.array([[0.5], [0.8], [1.0], [0.5]]))
     height, ranges = highest_levels(part, 0.0, 1.0)
     assert height == 1.0
     assert ranges == pytest.approx(np.array([[0.0, 0.3], [0.9, 1.0]]))

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from csf.cli.data import (
     BUILTIN,
-    Features,
+    FeatureColumns,
     ReadOptions,
     _is_svmlight,
     as_labels,
@@ -96,9 +96,9 @@ def test_bad_names(source, options, message):
 
 
 def test_samples_for_a_model():
-    assert read_samples("digits", Features("dense", 64)).shape == (1797, 64)
+    assert read_samples("digits", FeatureColumns("dense", 64)).shape == (1797, 64)
     with pytest.raises(CliError, match="the model takes 30 features; iris:1 has 4"):
-        read_samples("iris:1", Features("dense", 30))
+        read_samples("iris:1", FeatureColumns("dense", 30))
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_dense_data_with_their_own_positive_labels_or_one_of_the_options(folder)
     data = read_dataset("csf-data:dense", ReadOptions())
     assert data.X.tolist() == [[1, 0], [0, 2], [3, 0]]
     assert data.y.tolist() == [0, 1, 1]
-    assert (data.pos_label, data.features, data.is_test) == (1, Features("dense", 2), None)
+    assert (data.pos_label, data.features, data.is_test) == (1, FeatureColumns("dense", 2), None)
     assert read_dataset("csf-data:dense", ReadOptions(positive="3")).y.tolist() == ["not 3", "not 3", "3"]
 
 
@@ -127,12 +127,12 @@ def test_sparse_data_with_one_label_against_the_rest_and_the_official_split(fold
     assert data.X.toarray().tolist() == [[1, 0], [0, 2], [3, 0]]
     assert data.y.tolist() == ["not 2", "2", "not 2"]
     assert data.is_test.tolist() == [False, True, True]
-    assert data.features == Features("sparse", 2)
+    assert data.features == FeatureColumns("sparse", 2)
 
 
 def test_samples_of_a_folder_for_a_model(folder):
-    assert read_samples("csf-data:rows", Features("dense", 2)).tolist() == [[1, 0], [0, 2], [3, 0]]
-    assert sp.issparse(read_samples("csf-data:dense", Features("sparse", 2)))
+    assert read_samples("csf-data:rows", FeatureColumns("dense", 2)).tolist() == [[1, 0], [0, 2], [3, 0]]
+    assert sp.issparse(read_samples("csf-data:dense", FeatureColumns("sparse", 2)))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_features_are_counted_from_one(tmp_path):
     data = read_dataset(write(tmp_path), ReadOptions())
     np.testing.assert_array_equal(data.X.toarray(), [[0.5, 0, 2], [0, 1, 0]])
     assert data.y.tolist() == [1, -1]
-    assert (data.pos_label, data.features) == (1, Features("sparse", 3))
+    assert (data.pos_label, data.features) == (1, FeatureColumns("sparse", 3))
 
 
 def test_a_feature_of_number_zero_says_that_they_are_counted_from_zero(tmp_path):
@@ -195,17 +195,17 @@ def test_compressed_files(tmp_path, suffix, compress):
 
 def test_new_data_are_counted_as_in_training(tmp_path):
     path = write(tmp_path, "0 1:4\n")
-    assert read_samples(path, Features("sparse", 3)).toarray().tolist() == [[4, 0, 0]]
-    assert read_samples(path, Features("sparse", 3, zero_based=True)).toarray().tolist() == [[0, 4, 0]]
-    assert read_samples(path, Features("dense", 2)).tolist() == [[4, 0]]
+    assert read_samples(path, FeatureColumns("sparse", 3)).toarray().tolist() == [[4, 0, 0]]
+    assert read_samples(path, FeatureColumns("sparse", 3, zero_based=True)).toarray().tolist() == [[0, 4, 0]]
+    assert read_samples(path, FeatureColumns("dense", 2)).tolist() == [[4, 0]]
 
 
 @pytest.mark.parametrize(
     ("text", "features", "message"),
     [
-        ("0 7:4\n", Features("sparse", 3), "cannot read .* as a LIBSVM file"),
-        ("0 0:4\n", Features("sparse", 3), "cannot read .* as a LIBSVM file: Invalid index 0"),
-        (TEXT, Features("frame", 1, ("a",)), "the model takes a table with named columns"),
+        ("0 7:4\n", FeatureColumns("sparse", 3), "cannot read .* as a LIBSVM file"),
+        ("0 0:4\n", FeatureColumns("sparse", 3), "cannot read .* as a LIBSVM file: Invalid index 0"),
+        (TEXT, FeatureColumns("frame", 1, ("a",)), "the model takes a table with named columns"),
     ],
 )
 def test_new_data_that_do_not_fit(tmp_path, text, features, message):

@@ -32,7 +32,7 @@ from sklearn.tree import DecisionTreeClassifier
 import csf
 from csf import CostSearch
 from csf.cli import main
-from csf.cli.data import Features
+from csf.cli.data import FeatureColumns
 from csf.cli.predict import _HOLDING, ALARM, PlainTree, _is_trusted, load_model, required_trust, save_model
 from csf.cli.problem import make_base
 from csf.cli.tables import CliError
@@ -158,7 +158,7 @@ def test_a_device_is_written_as_it_is(ok, model, table):
 
 
 X, Y = load_breast_cancer(return_X_y=True)
-FEATURES = Features("dense", X.shape[1])
+FEATURES = FeatureColumns("dense", X.shape[1])
 
 
 def fitted(**options):
@@ -565,14 +565,14 @@ KINDS = {
 def test_every_kind_of_search_is_loaded_without_trust(name, tmp_path):
     make, X, y, given = KINDS[name]
     search, path = make().fit(X, y, **given), tmp_path / "m.skops"
-    save_model(path, search, Features("dense", 6))
+    save_model(path, search, FeatureColumns("dense", 6))
     assert required_trust(path) == []
     loaded = csf.load(path)
     costs = {cost: value for cost, value in given.items() if cost in COSTS}
     np.testing.assert_array_equal(loaded.predict(X, **costs), search.predict(X, **costs))
     if name not in ("labels, micro", "labels, samples"):
         assert loaded.score_interval_ == search.score_interval_
-    save_model(path, loaded, Features("dense", 6))  # and once more
+    save_model(path, loaded, FeatureColumns("dense", 6))  # and once more
     np.testing.assert_array_equal(csf.load(path).predict(X, **costs), search.predict(X, **costs))
 
 

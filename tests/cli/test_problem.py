@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
-from csf.cli.data import Features
+from csf.cli.data import FeatureColumns
 from csf.cli.problem import BASES, POOLED, RIVALS, NotApplicable, Setup, make_base, parse_grid, takes_sparse
 from csf.cli.tables import CliError
 from csf.metrics import FBeta, Recall, get_constraint
@@ -37,7 +37,7 @@ def fast_base(name, features):
 
 @pytest.mark.parametrize("name", BASES)
 def test_every_base_takes_frames_with_gaps_and_unknown_categories(name, customers):
-    features = Features("frame", 3, ("age",), ("city", "smoker"))
+    features = FeatureColumns("frame", 3, ("age",), ("city", "smoker"))
     X, y = (
         customers[["age", "city", "smoker"]].astype({"city": object, "smoker": object}),
         customers["outcome"] == "churn",
@@ -53,7 +53,7 @@ def test_every_base_takes_arrays(name, kind):
     rng = np.random.default_rng(0)
     X = rng.random((60, 4)) * (rng.random((60, 4)) < 0.5)
     y = (X[:, 0] > 0.3).astype(int)
-    base = fast_base(name, Features(kind, 4))
+    base = fast_base(name, FeatureColumns(kind, 4))
     if kind == "sparse" and not takes_sparse(name):
         kind = "dense"
     X = sparse.csr_matrix(X) if kind == "sparse" else X
@@ -62,7 +62,7 @@ def test_every_base_takes_arrays(name, kind):
 
 def test_numbers_are_scaled_for_linear_bases_and_a_column_without_any_is_kept(customers):
     X = customers[["age"]].assign(empty=np.nan)
-    base = make_base("linear-svc", Features("frame", 2, ("age", "empty"))).fit(X, customers["outcome"])
+    base = make_base("linear-svc", FeatureColumns("frame", 2, ("age", "empty"))).fit(X, customers["outcome"])
     assert base[-1].coef_.shape == (1, 2)
     scaled = base[:-1].transform(X)[:, 0]
     assert (scaled.mean(), scaled.std()) == pytest.approx((0, 1))
@@ -81,7 +81,7 @@ def test_numbers_are_scaled_for_linear_bases_and_a_column_without_any_is_kept(cu
     ],
 )
 def test_grids(name, texts, grid):
-    found = parse_grid(texts, make_base(name, Features("dense", 2)))
+    found = parse_grid(texts, make_base(name, FeatureColumns("dense", 2)))
     assert found == {f"classifier__{key}": values for key, values in grid.items()}
 
 
@@ -95,7 +95,7 @@ def test_grids(name, texts, grid):
     ],
 )
 def test_bad_grids(texts, message):
-    base = make_base("linear-svc", Features("dense", 2))
+    base = make_base("linear-svc", FeatureColumns("dense", 2))
     with pytest.raises(CliError, match=message):
         parse_grid(texts, base)
 
@@ -103,7 +103,7 @@ def test_bad_grids(texts, message):
 def test_a_base_that_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(CliError, match="--base lightgbm needs lightgbm: pip install"):
-        make_base("lightgbm", Features("dense", 2))
+        make_base("lightgbm", FeatureColumns("dense", 2))
 
 
 X, Y = make_classification(300, 6, weights=[0.8], class_sep=0.6, flip_y=0.1, random_state=0)

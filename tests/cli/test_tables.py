@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csf.cli.data import Features, ReadOptions, read_dataset, read_samples
+from csf.cli.data import FeatureColumns, ReadOptions, read_dataset, read_samples
 from csf.cli.tables import (
     CliError,
     TableFormat,
@@ -42,7 +42,7 @@ def test_numbers_stay_numbers_and_everything_else_becomes_a_category(tmp_path):
     """Question marks and blanks are missing, blank lines are no rows."""
     path = write(tmp_path, "\na,b,c,d,y\n\n1,x,True, ?,yes\n2.5, ?,False,x7,no\n   \n ?, z,True,7,no\n\n")
     data = read_dataset(path, OPTIONS)
-    assert data.features == Features("frame", 4, ("a",), ("b", "c", "d"))
+    assert data.features == FeatureColumns("frame", 4, ("a",), ("b", "c", "d"))
     np.testing.assert_array_equal(data.X["a"], [1.0, 2.5, np.nan])
     assert data.X["b"].isna().tolist() == [False, True, False]
     assert data.X["b"][2] == "z"
@@ -128,7 +128,7 @@ def test_a_text_column_of_names_is_pointed_out(tmp_path):
 
 
 def test_columns_of_new_data_are_found_by_name(tmp_path):
-    features = Features("frame", 2, ("a",), ("b",))
+    features = FeatureColumns("frame", 2, ("a",), ("b",))
     X = read_samples(write(tmp_path, "more,b,a\n9,01,4\n9,,\n"), features)
     assert list(X.columns) == ["a", "b"]
     np.testing.assert_array_equal(X["a"], [4.0, np.nan])
@@ -188,7 +188,7 @@ def test_rows_have_as_many_fields_as_the_header(tmp_path, text, line, has, separ
     with pytest.raises(CliError, match=message):
         read_dataset(path, OPTIONS)
     with pytest.raises(CliError, match=message):
-        read_samples(path, Features("frame", 1, ("a",)))
+        read_samples(path, FeatureColumns("frame", 1, ("a",)))
 
 
 @pytest.mark.parametrize("name", ["None", "NA", "null", "nan"])
@@ -265,8 +265,8 @@ def test_entries_that_are_no_features_name_their_column(tmp_path, values, messag
         lambda: read_dataset(path, ReadOptions("y")),
         lambda: read_dataset(path, ReadOptions("odd")),
         lambda: read_dataset(path, ReadOptions("y", sample_weight="odd")),
-        lambda: read_samples(path, Features("frame", 1, ("odd",))),
-        lambda: read_samples(path, Features("frame", 1, (), ("odd",))),
+        lambda: read_samples(path, FeatureColumns("frame", 1, ("odd",))),
+        lambda: read_samples(path, FeatureColumns("frame", 1, (), ("odd",))),
     ):
         with pytest.raises(CliError, match=f"column 'odd' {message}.*--drop odd"):
             read()
@@ -277,15 +277,15 @@ def test_numbers_that_became_texts_are_refused(tmp_path):
     pytest.importorskip("pyarrow")
     pandas.DataFrame({"a": ["1.5", "2"]}).to_parquet(tmp_path / "data.parquet")
     with pytest.raises(CliError, match=r"column 'a' of .* must hold numbers, as in training; it has '1\.5'"):
-        read_samples(str(tmp_path / "data.parquet"), Features("frame", 1, ("a",)))
+        read_samples(str(tmp_path / "data.parquet"), FeatureColumns("frame", 1, ("a",)))
 
 
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (Features("frame", 3, ("a", "u"), ("v",)), "lacks the columns 'u', 'v', which the model was trained on"),
-        (Features("frame", 1, ("b",)), "column 'b' of .* must hold numbers, as in training; it has 'x'"),
-        (Features("dense", 4), "the model was trained on 4 features without names, not on a table"),
+        (FeatureColumns("frame", 3, ("a", "u"), ("v",)), "lacks the columns 'u', 'v', which the model was trained on"),
+        (FeatureColumns("frame", 1, ("b",)), "column 'b' of .* must hold numbers, as in training; it has 'x'"),
+        (FeatureColumns("dense", 4), "the model was trained on 4 features without names, not on a table"),
     ],
 )
 def test_new_data_that_do_not_fit(tmp_path, features, message):
@@ -309,7 +309,7 @@ def test_columns_are_the_keys_and_may_be_missing(tmp_path):
         {"a": None, "b": "z", "c": False, "d": "x7", "y": "no"},
     )
     data = read_dataset(path, OPTIONS)
-    assert data.features == Features("frame", 4, ("a",), ("b", "c", "d"))
+    assert data.features == FeatureColumns("frame", 4, ("a",), ("b", "c", "d"))
     np.testing.assert_array_equal(data.X["a"], [1.0, 2.5, np.nan])
     assert data.X["b"].isna().tolist() == [False, True, False]
     assert data.X["c"][0] == "True"
@@ -327,7 +327,7 @@ def test_numbers_and_truth_as_target(tmp_path, name, labels, positive):
 
 
 def test_categories_that_look_like_numbers_stay_texts(tmp_path):
-    features = Features("frame", 1, (), ("code",))
+    features = FeatureColumns("frame", 1, (), ("code",))
     path = write_lines(tmp_path, {"code": 7}, {"code": None}, {"code": 8})
     codes = read_samples(path, features)["code"]
     assert codes.tolist()[::2] == ["7", "8"]
@@ -462,7 +462,7 @@ def test_numbers_with_other_marks_are_the_same_numbers(tmp_path, decimal, thousa
     path = write(tmp_path, f"a;y\n{rows}")
     form = TableFormat(decimal=decimal, thousands=thousands)
     assert read_dataset(path, ReadOptions("y", "1", form=form)).X["a"].tolist() == VALUES
-    assert read_samples(path, Features("frame", 1, ("a",)), form)["a"].tolist() == VALUES
+    assert read_samples(path, FeatureColumns("frame", 1, ("a",)), form)["a"].tolist() == VALUES
 
 
 @given(st.lists(st.floats(-1e9, 1e9).map(lambda x: round(x, 3)), min_size=1, max_size=5), st.sampled_from(MARKS))
@@ -503,7 +503,7 @@ def test_other_marks_are_an_error_that_names_the_option(tmp_path):
     with pytest.raises(CliError, match=r"column 'a' looks like numbers, but '0,0' is none.*give --decimal , \(0,0 is"):
         read_dataset(path, ReadOptions("y"))
     with pytest.raises(CliError, match="must hold numbers, as in training; it has '0,0'; give --decimal ,"):
-        read_samples(path, Features("frame", 1, ("a",)))
+        read_samples(path, FeatureColumns("frame", 1, ("a",)))
     with pytest.raises(CliError, match=r"sample weights.*give --decimal ,"):
         read_dataset(path, ReadOptions("y", sample_weight="a"))
 

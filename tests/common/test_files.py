@@ -27,7 +27,7 @@ import csf
 from csf import Study
 from csf._common import files
 from csf._common.files import cell, read_arrays, read_record, reading, replaced, write_json, write_record
-from csf.cli.data import Features, ReadOptions, read_dataset
+from csf.cli.data import FeatureColumns, ReadOptions, read_dataset
 from csf.cli.predict import load_model, save_model
 from csf.cli.problem import draw_search
 from csf.cli.tables import CliError
@@ -166,7 +166,7 @@ def search_of_two_trials():
 
 def model(folder):
     pytest.importorskip("skops")
-    save_model(folder / "m.skops", search_of_two_trials(), Features("dense", 1))
+    save_model(folder / "m.skops", search_of_two_trials(), FeatureColumns("dense", 1))
 
 
 def figure(folder):
@@ -422,7 +422,7 @@ def csr(path):
 def search_model(path):
     pytest.importorskip("skops")
     X = RNG.normal(size=(40, 2))
-    save_model(path, paper_search(LinearSVC(), n_trials=1, cv=2).fit(X, X[:, 0] > 0), Features("dense", 2))
+    save_model(path, paper_search(LinearSVC(), n_trials=1, cv=2).fit(X, X[:, 0] > 0), FeatureColumns("dense", 2))
     return path.read_bytes()
 
 

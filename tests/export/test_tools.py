@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 from csf import CostSearch
 from csf.export import class_rule, cost_rule, fixed_threshold, linear_rule, review_rule, to_onnx
 from csf.metrics import CostMatrix, Review
-from csf.thresholding.linear_rule import LinearRule
+from csf.thresholding.linear_rule import ClassProbabilityRule
 
 N = 100_000
 BASES = {
@@ -207,7 +207,7 @@ def test_weights_of_training_are_taken_out():
     weights = np.array([0.5, 2.0, 3.0])
     slopes, offsets = np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.1, 0.2])
     object.__setattr__(rule, "class_weights", weights)
-    object.__setattr__(rule, "rule", LinearRule(slopes, offsets))
+    object.__setattr__(rule, "rule", ClassProbabilityRule(slopes, offsets))
     object.__setattr__(rule, "own", False)
     table, proba = class_rule(search), search.best_estimator_.predict_proba(new_class_rows())
     np.testing.assert_array_equal(table.predict(proba), search.predict(new_class_rows()))

@@ -23,7 +23,7 @@ LOOSE += ("csf.search.selection.Choice", "csf.search.selection.GainRule")
 # Why names need no target.
 REASONS = {
     "holds what csf computed": """
-        csf.Trial csf.bounds.Cone csf.metrics.Coefficients csf.metrics.Column
+        csf.Trial csf.bounds.UnreachableCone csf.metrics.Coefficients csf.metrics.Column
         csf.metrics.LabelMetric csf.search.selection.Choice csf.spark.SparkCostSearchModel csf.strategies.Proposal
         csf.data.CostChannel csf.data.Features csf.data.Fold csf.data.Labels csf.data.OneVsRestChannel csf.data.Task
         csf.distributed.Bins csf.distributed.CountedCut csf.distributed.FoldTotals csf.distributed.Job
@@ -31,8 +31,9 @@ REASONS = {
         csf.export.ClassRule csf.export.CostRule csf.export.LinearRule csf.export.NumberColumn csf.export.TableRule
         csf.export.TextColumn csf.report.Comparison csf.report.Finding csf.report.Summary
         csf.streams.PrequentialResult csf.structural.ClassScores csf.structural.Tangent
-        csf.thresholding.Bisection csf.thresholding.CatBoostMetric csf.thresholding.Cut csf.thresholding.EvalMetric
-        csf.thresholding.LinearRule csf.thresholding.Mixture csf.thresholding.Prevalence
+        csf.thresholding.BisectionResult csf.thresholding.CatBoostMetric csf.thresholding.Cut
+        csf.thresholding.EvalMetric
+        csf.thresholding.ClassProbabilityRule csf.thresholding.Mixture csf.thresholding.Prevalence
         csf.thresholding.ThresholdCurve csf.thresholding.TunedScorer
     """,
     "a contract between engines and the search, with a conformance suite of its own": """

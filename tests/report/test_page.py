@@ -25,7 +25,7 @@ from csf.report import Comparison, write_comparison, write_report
 from csf.report.checks import estimates_of, findings
 from csf.report.held_out import held_out, judge, judge_classes
 from csf.report.page import check_page, class_data, templates
-from csf.thresholding import LinearRule
+from csf.thresholding import ClassProbabilityRule
 
 
 def write(kind, path):
@@ -271,9 +271,9 @@ def with_rule(rule, **attributes):
 @pytest.mark.parametrize(
     ("rule", "words", "columns", "matrix"),
     [
-        (LinearRule.argmax(3), "its own decision", 1, False),
-        (LinearRule(np.ones(3), np.zeros(3)), "the largest a p − b", 3, False),
-        (LinearRule(np.ones(3), np.zeros(3), np.eye(3)), "the largest sum of G(j, k) p(j)", 1, True),
+        (ClassProbabilityRule.argmax(3), "its own decision", 1, False),
+        (ClassProbabilityRule(np.ones(3), np.zeros(3)), "the largest a p − b", 3, False),
+        (ClassProbabilityRule(np.ones(3), np.zeros(3), np.eye(3)), "the largest sum of G(j, k) p(j)", 1, True),
     ],
 )
 def test_what_decides_is_told_in_words_and_numbers(rule, words, columns, matrix, tmp_path):
@@ -287,11 +287,11 @@ def test_what_decides_is_told_in_words_and_numbers(rule, words, columns, matrix,
 
 
 def test_rare_classes_are_named():
-    rare = with_rule(LinearRule.argmax(3), class_count_=np.array([300, 24, 25]))
+    rare = with_rule(ClassProbabilityRule.argmax(3), class_count_=np.array([300, 24, 25]))
     found, unseen = findings(rare)
     assert (found.code, unseen.code) == ("CSF001", "CSF010")
     assert found.text.startswith("Fewer than 25 samples of “1”: ")
-    assert findings(with_rule(LinearRule.argmax(3)), mute=["CSF010"]) == []
+    assert findings(with_rule(ClassProbabilityRule.argmax(3)), mute=["CSF010"]) == []
 
 
 @pytest.mark.parametrize("display", [ConeDisplay, ProgressDisplay, ThresholdCurveDisplay])

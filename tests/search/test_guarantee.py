@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.metrics import BalancedAccuracy, Constrained, Constraint, MeanCost, Precision, Rate, get_constraint, get_metric
-from csf.thresholding.certificates import ClassWeights, Scored, certify, ordered_tests, violation_probability
+from csf.thresholding.certificates import ClassWeights, ScoredSamples, certify, ordered_tests, violation_probability
 
 IS_POS = np.arange(100) < 40
 
@@ -187,7 +187,7 @@ def test_what_every_classifier_satisfies_is_shown_at_the_best_cut(constraint, we
     rng = np.random.default_rng(0)
     is_pos = rng.random(400) < 0.3
     score, weight = rng.normal(size=400) + 2.0 * is_pos, rng.exponential(size=400) if weighted else None
-    scored, aim = Scored(is_pos, score, weight), Constrained(get_metric("f1"), get_constraint(constraint))
+    scored, aim = ScoredSamples(is_pos, score, weight), Constrained(get_metric("f1"), get_constraint(constraint))
     test = certify(scored, aim, 0.9, scored)
     assert (test.holds, test.error, test.threshold) == (True, 0.0, scored.curve().best("f1").threshold)
 
@@ -232,17 +232,17 @@ def test_exact_limits_as_published(successes, n, low, high):
 def test_nothing_after_the_first_failure_is_taken():
     """Four cuts, each better than the one before; the calibration samples speak against the second, for the third."""
     is_pos = np.repeat([True, False], 50)
-    searched = Scored(is_pos, np.repeat([4, 3, 2, 1, 3, 2, 1, 0], [25, 5, 10, 10, 2, 4, 5, 39]))
+    searched = ScoredSamples(is_pos, np.repeat([4, 3, 2, 1, 3, 2, 1, 0], [25, 5, 10, 10, 2, 4, 5, 39]))
     aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.8"))
     cuts = ordered_tests(searched, aim, 100, 0.1)[0]
     assert cuts.tolist() == [3.5, 2.5, 1.5, 0.5]
     score = np.repeat([4, 3, 2, 3, 0], [20, 5, 25, 5, 45])
     p = [violation_probability(aim.constraint, is_pos, score >= cut) for cut in cuts]
     assert [one <= 0.1 for one in p] == [True, False, True, True]
-    test = certify(searched, aim, 0.9, Scored(is_pos, score))
+    test = certify(searched, aim, 0.9, ScoredSamples(is_pos, score))
     assert (test.holds, test.threshold, test.n_tested, test.error) == (True, 3.5, 2, p[0])
     assert test.rates == {"precision": 1.0}
-    assert not certify(searched, aim, 0.99, Scored(is_pos, score)).holds
+    assert not certify(searched, aim, 0.99, ScoredSamples(is_pos, score)).holds
 
 
 def test_the_rates_are_those_of_what_the_threshold_finds():
@@ -250,7 +250,7 @@ def test_the_rates_are_those_of_what_the_threshold_finds():
     is_pos, at = np.repeat([True, False], 50), np.arange(100)
     score = np.where((at < 20) | (at >= 95), 1.0, 0.0)
     aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.2, fpr <= 0.3"))
-    test = certify(Scored(is_pos, score), aim, 0.9, Scored(is_pos, score, None, at < 5))
+    test = certify(ScoredSamples(is_pos, score), aim, 0.9, ScoredSamples(is_pos, score, None, at < 5))
     assert test.holds
     assert test.rates == pytest.approx({"precision": 15 / 20, "fpr": 5 / 50})
 
@@ -262,7 +262,7 @@ def test_weights_of_a_class_are_no_reason_to_sign():
         rng = np.random.default_rng(seed)
         is_pos = rng.random(4000) < 0.5
         score, weight = rng.normal(size=4000) + 2.5 * is_pos, np.where(is_pos, 1.0, 20.0)
-        parts = (Scored(is_pos[at], score[at], weight[at]) for at in (slice(2800), slice(2800, None)))
+        parts = (ScoredSamples(is_pos[at], score[at], weight[at]) for at in (slice(2800), slice(2800, None)))
         found = certify(next(parts), aim, 0.8, next(parts))
         tp, fp = norm.sf(found.threshold - 2.5), 20.0 * norm.sf(found.threshold)
         held.append(found.holds)
@@ -292,7 +292,7 @@ def test_a_heavy_sample_of_the_searched_part_is_known_to_the_test(data):
 def test_the_order_is_fixed_before_and_goes_towards_better_values():
     rng = np.random.default_rng(0)
     is_pos = rng.random(3000) < 0.3
-    searched = Scored(is_pos, rng.normal(size=3000) + 2.0 * is_pos)
+    searched = ScoredSamples(is_pos, rng.normal(size=3000) + 2.0 * is_pos)
     aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.8"))
     order, curve = ordered_tests(searched, aim, 1000, 0.1)[0], searched.curve()
     assert (np.diff(order) < 0).all()
@@ -306,7 +306,7 @@ def test_weights_that_say_how_many_were_drawn_leave_the_order_to_the_counts():
     rng = np.random.default_rng(0)
     is_pos = rng.random(3000) < 0.5
     score, weight = rng.normal(size=3000) + 2.0 * is_pos, np.where(is_pos, 1.0, 4.0)
-    counted, weighed = Scored(is_pos, score), Scored(is_pos, score, weight)
+    counted, weighed = ScoredSamples(is_pos, score), ScoredSamples(is_pos, score, weight)
     known = ClassWeights.of(is_pos, weight)
     by_weight = ordered_tests(
         weighed, Constrained(get_metric("recall"), get_constraint("precision >= 0.5")), 500, 0.1, known
@@ -324,8 +324,8 @@ def test_samples_of_weight_0_have_no_say_in_the_order(constraint):
     score, counts = rng.normal(size=2000) + 1.5 * is_pos, weight > 0
     aim = Constrained(get_metric("accuracy"), get_constraint(constraint))
     known = ClassWeights.of(is_pos, weight)
-    order = ordered_tests(Scored(is_pos, score, weight), aim, 600, 0.1, known)[0]
-    np.testing.assert_array_equal(order, ordered_tests(Scored(is_pos[counts], score[counts]), aim, 300, 0.1)[0])
+    order = ordered_tests(ScoredSamples(is_pos, score, weight), aim, 600, 0.1, known)[0]
+    np.testing.assert_array_equal(order, ordered_tests(ScoredSamples(is_pos[counts], score[counts]), aim, 300, 0.1)[0])
     assert order.size > 2
 
 
@@ -344,7 +344,9 @@ def test_violations_are_rarer_than_the_error(metric, constraint, rate):
         rng = np.random.default_rng(seed)
         is_pos = rng.random(2000) < 0.2
         score = rng.normal(size=2000) + 2.0 * is_pos
-        found = certify(Scored(is_pos[:1400], score[:1400]), aim, 0.8, Scored(is_pos[1400:], score[1400:]))
+        found = certify(
+            ScoredSamples(is_pos[:1400], score[:1400]), aim, 0.8, ScoredSamples(is_pos[1400:], score[1400:])
+        )
         margin = (rate(found.threshold) - aim.constraint.level) * (1 if aim.constraint.side == ">=" else -1)
         broken.append(found.holds and margin < 0)
         passed.append(found.holds)
@@ -382,14 +384,14 @@ def test_how_many_positives_would_be_needed():
     is_pos = rng.random(400) < 0.1
     score = rng.normal(size=400) + 2.0 * is_pos
     aim = Constrained(get_metric("recall"), get_constraint("recall >= 0.75"))
-    few = certify(Scored(is_pos, score), aim, 0.95, Scored(is_pos[:60], score[:60] - 9.0))
+    few = certify(ScoredSamples(is_pos, score), aim, 0.95, ScoredSamples(is_pos[:60], score[:60] - 9.0))
     assert not few.holds
     assert few.needed > is_pos[:60].sum()
     assert f"about {few.needed} positives" in str(few)
     unlucky = replace(few, needed=few.n_positives)
     assert "so many would be enough" in str(unlucky)
     never = Constrained(get_metric("recall"), get_constraint("precision >= 1"))
-    none = certify(Scored(is_pos, score), never, 0.95, Scored(is_pos[:60], score[:60]))
+    none = certify(ScoredSamples(is_pos, score), never, 0.95, ScoredSamples(is_pos[:60], score[:60]))
     assert none.needed is None
     assert "more samples would not help" in str(none)
 
@@ -547,7 +549,7 @@ def test_lognormal_weights_are_signed_more_often_by_stakes_of_the_searched_sampl
         is_pos = rng.random(n) < 0.3
         side = rng.normal(size=n)
         score = rng.normal(size=n) + 2.5 * is_pos
-        return Scored(is_pos, score, np.exp(0.7 * rng.normal(size=n) + 0.4 * side))
+        return ScoredSamples(is_pos, score, np.exp(0.7 * rng.normal(size=n) + 0.4 * side))
 
     whole = draw(np.random.default_rng(1), 60_000)
     for seed in range(200):

@@ -48,7 +48,7 @@ from csf.search.loop import (
     scores_to_record,
 )
 from csf.search.plan import open_checkpoint
-from csf.search.problems.binary import ThresholdJudge
+from csf.search.problems.binary import BinaryEvaluator
 from csf.search.workers import LocalTrainer
 from csf.solvers import Hinge, HingeSolution, Rows, Solution, SquaredHinge
 from csf.strategies import Cone, Grid
@@ -87,7 +87,7 @@ def runner_of(families, *, strategy="cone", n_trials=3, names=None, n_jobs=None,
         for name, family in zip(names, families, strict=True)
     ]
     studies = [Study(FBeta(), strategy, pos=0.25, n_trials=n_trials) for _ in families]
-    trainer = LocalTrainer(ThresholdJudge(FBeta(), tune=True), trainers, FOLDS, n_jobs=n_jobs)
+    trainer = LocalTrainer(BinaryEvaluator(FBeta(), tune=True), trainers, FOLDS, n_jobs=n_jobs)
     return SearchLoop(studies, trainer, **options), log
 
 

@@ -31,10 +31,10 @@ from csf.search.problems.base import SearchResult
 from csf.search.problems.binary import _moved_trial, cv_results, moved_to
 from csf.search.problems.multiclass import conclude_classes
 from csf.search.selection import choose
-from csf.search.study import ClassStudy, judged_fields
+from csf.search.study import MulticlassStudy, judged_fields
 from csf.search.workers import LocalTrainer
 from csf.thresholding import curve_at_prevalence
-from csf.thresholding.class_choice import ClassStore
+from csf.thresholding.class_choice import MulticlassStore
 from csf.thresholding.linear_rule import confusion_of, cross_fitted, tune_rule
 from csf.thresholding.rule import ThresholdRule
 
@@ -462,8 +462,8 @@ def outcome(score=None, tune=True, n_trials=1):
     """SearchResult of a search whose trainings all gave the same."""
     score = true_probabilities() if score is None else score
     config = SearchConfig(base=Known(), metric="f1_macro")
-    study = ClassStudy(METRIC, "ladder", shares=SHARES, n_trials=n_trials)
-    store = ClassStore(TRUTH, n_classes=3, margins=False)
+    study = MulticlassStudy(METRIC, "ladder", shares=SHARES, n_trials=n_trials)
+    store = MulticlassStore(TRUTH, n_classes=3, margins=False)
     for trial in study.ask_batch():
         score = score.astype(np.float32)
         own, codes, tuned, judged = score.argmax(axis=1), None, None, None

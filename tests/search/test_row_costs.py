@@ -26,7 +26,7 @@ from csf.export import cost_rule
 from csf.metrics import Column, Review, RowCosts
 from csf.strategies import Ladder
 from csf.thresholding import row_costs
-from csf.thresholding.row_costs import Tuned
+from csf.thresholding.row_costs import CostDecision
 from tests.oracles import row_costs as oracle
 
 COST = RowCosts(fn="amount", fp=5.0, tp=1.0)
@@ -272,7 +272,10 @@ def test_trainings_with_weights_take_them_out_again():
     alone = replace(search.result_, candidate=((2, 0), "plain"))
     assert alone.winner.t == 1.0
     rule = replace(
-        search._rule, power=1.0, decision=Tuned(), estimator=LogisticRegression(C=1e3).fit(X, y, X["amount"] ** y)
+        search._rule,
+        power=1.0,
+        decision=CostDecision(),
+        estimator=LogisticRegression(C=1e3).fit(X, y, X["amount"] ** y),
     )
     plain = LogisticRegression(C=1e3).fit(X, y).predict_proba(X)
     np.testing.assert_allclose(rule.predict_proba(X), plain, atol=0.05)

@@ -27,7 +27,7 @@ from csf.metrics import (
     get_metric,
 )
 from csf.metrics.trials import Trial, best_trial
-from csf.search.study import ClassStudy, judged_fields
+from csf.search.study import MulticlassStudy, judged_fields
 from csf.strategies import Cone, Grid, Ladder, Proposal, Strategy
 
 Y = np.array([0, 0, 0, 1] * 10)
@@ -518,7 +518,7 @@ JUDGED = np.array([[0.45, 0.1, 0.05], [0.1, 0.2, 0.0], [0.0, 0.05, 0.05]])
 
 
 def study(strategy="ladder", n_trials=20, shares=SHARES):
-    return ClassStudy(METRIC, strategy, shares=shares, n_trials=n_trials)
+    return MulticlassStudy(METRIC, strategy, shares=shares, n_trials=n_trials)
 
 
 @pytest.mark.parametrize(

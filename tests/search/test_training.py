@@ -23,7 +23,7 @@ from csf.data.labels import Labels
 from csf.data.responses import Response, respond
 from csf.metrics import Constrained, FBeta, GMean, Recall, WeightedAccuracy, get_constraint
 from csf.metrics.profile import Hull
-from csf.search.problems.binary import ThresholdJudge, evaluate, warn_of_one_side
+from csf.search.problems.binary import BinaryEvaluator, evaluate, warn_of_one_side
 from csf.search.training import Cause, FoldResult, run_fold
 from csf.trainers import GenericTrainer, Training
 
@@ -64,7 +64,7 @@ def folds_of(weight=None, splits=SPLITS):
 
 
 def pooled_outcome(metric, folds, results, *, tune):
-    fields, predictions = ThresholdJudge(metric, tune=tune).judge(folds, results, Trial(0, 0.5, (1.5, 0.5)))
+    fields, predictions = BinaryEvaluator(metric, tune=tune).judge(folds, results, Trial(0, 0.5, (1.5, 0.5)))
     assert (predictions is None) is ("error" in fields)
     return fields
 

@@ -12,9 +12,9 @@ from scipy.special import expit, logit
 from csf.metrics import Review, RowCosts
 from csf.metrics.row_costs import CostTable
 from csf.search.decide import GivenProbabilities, GivenScores
-from csf.thresholding.capacity import Answered, Bands, bands_of_costs, bands_of_score, predict_within
-from csf.thresholding.row_costs import RowRule, Tuned, leaning_of
-from csf.thresholding.rule import Leaning, ThresholdRule
+from csf.thresholding.capacity import LabelledScores, ReviewBands, bands_of_costs, bands_of_score, predict_within
+from csf.thresholding.row_costs import CostDecision, RowCostRule, leaning_of
+from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 LABELS = {"known": np.array([0, 1]), "names": np.array([0, 1]), "null": 0}
 # Tenths: many rows are equal.
@@ -30,8 +30,14 @@ class _First(GivenScores):
 
 
 def rule_of_costs(**given):
-    told = {"method": "predict_proba", "threshold": 0.0, "row_costs": RowCosts(), "decision": Tuned(), "alone": 0.0}
-    return RowRule(estimator=GivenProbabilities([0, 1]), **LABELS, **told, given=given)
+    told = {
+        "method": "predict_proba",
+        "threshold": 0.0,
+        "row_costs": RowCosts(),
+        "decision": CostDecision(),
+        "alone": 0.0,
+    }
+    return RowCostRule(estimator=GivenProbabilities([0, 1]), **LABELS, **told, given=given)
 
 
 def rule_of_scores(threshold):
@@ -103,7 +109,7 @@ def test_what_is_no_capacity(at_most):
 )
 def test_no_other_answers_with_so_many_alerts_cost_less(rows, k, cost, error):
     p, fn, fp = np.array(rows).T
-    bands = Bands(review=Review(cost=cost, error=error))
+    bands = ReviewBands(review=Review(cost=cost, error=error))
     answers = bands.decide_within(rule_of_costs(fn_cost=fn, fp_cost=fp), np.column_stack([1 - p, p]), k)
     costs = [
         {"negative": a * b, "positive": (1 - a) * c, "review": cost + error * (a * b + (1 - a) * c)} for a, b, c in rows
@@ -161,7 +167,7 @@ def test_two_thresholds_cost_as_much_as_the_best_of_a_grid(problem):
         (paid(np.where(score >= t, "positive", "negative"), truth, weight, g, 1.0, cost, error), t) for t in grid
     )
     bands = bands_of_score(review, score, truth, weight.astype(float), (g, 1.0), alone[1])
-    answers = bands.decide(Leaning.of_score(score))
+    answers = bands.decide(AllowedAnswers.of_score(score))
     own = paid(answers, truth, weight, g, 1.0, cost, error)
     assert own == pytest.approx(least, abs=1e-9)
     assert weight @ (answers == "review") <= limit
@@ -217,12 +223,12 @@ def test_both_thresholds_follow_from_true_probabilities():
 
 def test_limits_on_wrong_answers():
     score, truth = np.arange(10.0), np.array([0, 0, 1, 0, 0, 1, 0, 1, 1, 1], dtype=bool)
-    bands = Bands(review=Review(cost=0.1, wrong={"negative": 0.2}), lower=5.0, upper=5.0)
-    rows = Answered(Leaning.of_score(score), truth, None)
+    bands = ReviewBands(review=Review(cost=0.1, wrong={"negative": 0.2}), lower=5.0, upper=5.0)
+    rows = LabelledScores(AllowedAnswers.of_score(score), truth, None)
     answers = bands.limited(rows).decide(rows.rows)
     # One of five below 5 is wrong; of those from 5 on nothing was asked.
     assert answers.tolist() == ["negative"] * 5 + ["positive"] * 5
-    stricter = Bands(review=Review(cost=0.1, wrong=0.1), lower=5.0, upper=5.0).limited(rows)
+    stricter = ReviewBands(review=Review(cost=0.1, wrong=0.1), lower=5.0, upper=5.0).limited(rows)
     assert stricter.decide(rows.rows).tolist() == ["negative"] * 2 + ["review"] * 5 + ["positive"] * 3
     alone = Review(wrong=0.1)
     bands = bands_of_score(alone, score, truth, np.ones(10), (1.0, 1.0), 5.0).limited(rows)
@@ -233,8 +239,8 @@ def test_limits_on_wrong_answers():
         "negative",
         "positive",
     }
-    none = Bands(review=Review(cost=0.1, wrong=0.1), lower=5.0, upper=5.0)
-    wrong = Answered(Leaning.of_score(score), score < 5, None)
+    none = ReviewBands(review=Review(cost=0.1, wrong=0.1), lower=5.0, upper=5.0)
+    wrong = LabelledScores(AllowedAnswers.of_score(score), score < 5, None)
     assert set(none.limited(wrong).decide(rows.rows)) == {"review"}
 
 

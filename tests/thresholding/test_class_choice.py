@@ -7,7 +7,7 @@ import pytest
 
 from csf.metrics import get_confusion_metric
 from csf.metrics.trials import Trial
-from csf.thresholding.class_choice import Candidate, ClassStore, assess_class, choose_class
+from csf.thresholding.class_choice import Candidate, MulticlassStore, assess_class, choose_class
 from csf.thresholding.linear_rule import confusion_of, cross_fitted
 
 N = 300
@@ -25,7 +25,7 @@ def scores(quality, seed=0):
 
 def store_of(*rows, metric=METRIC, truth=TRUTH, weight=None):
     """Store of trials: scores, class weights and, to be told instead of those of rules, judged decisions."""
-    store = ClassStore(truth, weight, n_classes=3, margins=False)
+    store = MulticlassStore(truth, weight, n_classes=3, margins=False)
     for number, (score, costs, *judged) in enumerate(rows):
         own, said = score.argmax(axis=1), judged[0] if judged else None
         if not judged:
@@ -122,7 +122,7 @@ def test_two_thirds_of_the_samples_have_to_gain_more():
         # 300 samples of one class become right, fewer of another one wrong; of a third nothing changes.
         truth = np.repeat([0, 1, 2], [n_worse, 300, n - 300 - n_worse])
         decisions = np.array([0, 2, 2])[truth], np.array([2, 1, 2])[truth]
-        store = ClassStore(truth, n_classes=3, margins=False)
+        store = MulticlassStore(truth, n_classes=3, margins=False)
         for number, (decided, costs) in enumerate(zip(decisions, (EQUAL, OTHER))):
             value = float(np.mean(decided == truth))
             told = Trial(number, 0.0, costs, state="complete", score=value)
@@ -152,7 +152,7 @@ def trial(number, score, costs=(1.0, 1.0, 1.0)):
 
 
 def store_of_trials(*scores, weight=None, **options):
-    store = ClassStore(CODES, weight, n_classes=3, margins=False, **options)
+    store = MulticlassStore(CODES, weight, n_classes=3, margins=False, **options)
     for number, score in enumerate(scores):
         codes = PROBA.argmax(axis=1)
         store.add_trial((0, number), trial(number, score, (1.0, 1.0, 1.0 + number)), PROBA, codes, codes)
@@ -190,7 +190,7 @@ def test_other_shares_move_weights_and_probabilities_alike():
 
 
 def test_margins_are_made_probabilities():
-    store = ClassStore(CODES, n_classes=3, margins=True)
+    store = MulticlassStore(CODES, n_classes=3, margins=True)
     scores = 2.0 * np.eye(3)[CODES] - 1.0 + RNG.normal(size=(60, 3))
     proba = store.probabilities(scores.astype(np.float32), (1.0, 1.0, 9.0))
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
@@ -207,7 +207,7 @@ def test_parts_hold_about_as_much_of_each_class():
 
 def test_all_entries_of_a_sample_and_of_its_copies_are_in_one_part():
     samples = np.tile(np.arange(60), 2)
-    twice = ClassStore(np.tile(CODES, 2), n_classes=3, margins=False, samples=samples)
+    twice = MulticlassStore(np.tile(CODES, 2), n_classes=3, margins=False, samples=samples)
     part = twice.parts(np.vstack([PROBA, PROBA[::-1]]))
     np.testing.assert_array_equal(part[:60], part[60:])
     # A row that is there twice is in one part, wherever it stands; the order of rows decides nothing.
@@ -215,7 +215,7 @@ def test_all_entries_of_a_sample_and_of_its_copies_are_in_one_part():
         store_of_trials().parts(PROBA),
         RNG.permutation(np.repeat(np.arange(60), 1 + (np.arange(60) % 7 == 0))),
     )
-    copied = ClassStore(CODES[order], n_classes=3, margins=False).parts(PROBA[order])
+    copied = MulticlassStore(CODES[order], n_classes=3, margins=False).parts(PROBA[order])
     np.testing.assert_array_equal(copied, once[order])
 
 
@@ -229,7 +229,7 @@ def test_what_is_drawn_knows_rows_that_came_later_and_survives_pickling():
     store = store_of_trials(0.5)
     assert store.drawn[0].copies.sum() == 60
     other = RNG.dirichlet([1.0, 1.0, 1.0], 60).astype(np.float32)
-    merged = ClassStore(CODES, n_classes=3, margins=False)
+    merged = MulticlassStore(CODES, n_classes=3, margins=False)
     for number, score in enumerate((np.repeat(PROBA[:1], 60, axis=0), other)):
         merged.add_trial((0, number), trial(number, 0.5), score, score.argmax(axis=1))
         # Samples of which all trials say the same are one unit.
@@ -241,7 +241,7 @@ def test_what_is_drawn_knows_rows_that_came_later_and_survives_pickling():
 def test_the_last_digits_of_scores_deal_hardly_a_sample_anew():
     rng = np.random.default_rng(0)
     truth, proba = rng.integers(0, 3, 3000), rng.dirichlet(np.ones(3), 3000)
-    store = ClassStore(truth, n_classes=3, margins=False)
+    store = MulticlassStore(truth, n_classes=3, margins=False)
     parts = store.parts(proba)
     moved = store.parts(proba * (1.0 + 1e-7 * rng.normal(size=proba.shape)))
     assert np.mean(parts != moved) < 0.01

@@ -20,10 +20,10 @@ from sklearn.metrics import confusion_matrix
 from sklearn.svm import LinearSVC
 
 from csf.metrics import ConfusionFunction, CostMatrix, MicroF, get_confusion_metric
-from csf.thresholding import LinearRule
+from csf.thresholding import ClassProbabilityRule
 from csf.thresholding import _kernels as kernels
 from csf.thresholding.linear_rule import (
-    RuleOfClasses,
+    MulticlassRule,
     confusion_of,
     cross_fitted,
     fit_calibrator,
@@ -58,7 +58,7 @@ def same(rule, other, order=None):
 
 def starts(proba, codes):
     inverse = 1.0 / np.bincount(codes)
-    return LinearRule.argmax(inverse.size), LinearRule(inverse, np.zeros(inverse.size))
+    return ClassProbabilityRule.argmax(inverse.size), ClassProbabilityRule(inverse, np.zeros(inverse.size))
 
 
 # ---------------------------------------------------------------- what is found
@@ -102,7 +102,7 @@ def test_two_classes_are_cut_at_half_the_f_measure():
     metric = MicroF(null=1)
     rule = tune_rule(proba, codes, metric)
     confusion = confusion_of(codes, rule.decide(proba), 2)
-    at_once = LinearRule(*metric.affine(confusion))
+    at_once = ClassProbabilityRule(*metric.affine(confusion))
     np.testing.assert_array_equal(at_once.decide(proba) == 0, proba[:, 0] > metric.value(confusion) / 2.0)
     # The best one that is counted on the way has nearly that: the p of class 0 above which it is found.
     cut = (rule.offsets[0] - rule.offsets[1]) / rule.slopes[0]
@@ -249,8 +249,8 @@ def test_compiled_equals_python_and_the_rule():
     matrix = matrix.astype(float)
     counts, before = rng.random(codes.size) < 0.7, rng.integers(0, 4, codes.size)
     for kernel, arguments, rule in (
-        (kernels.decide_affine, (slopes, offsets), LinearRule(slopes, offsets)),
-        (kernels.decide_matrix, (matrix,), LinearRule(slopes, offsets, matrix)),
+        (kernels.decide_affine, (slopes, offsets), ClassProbabilityRule(slopes, offsets)),
+        (kernels.decide_matrix, (matrix,), ClassProbabilityRule(slopes, offsets, matrix)),
     ):
         expected = np.where(counts, rule.decide(proba), before)
         for one in (kernel, kernel.py_func):
@@ -358,7 +358,7 @@ def test_bad_calibrations():
 
 
 NAMES = np.array(["ant", "bee", "cat"])
-RULE = LinearRule(np.array([1.0, 3.0, 2.0]), np.array([0.1, 0.0, 0.4]))
+RULE = ClassProbabilityRule(np.array([1.0, 3.0, 2.0]), np.array([0.1, 0.0, 0.4]))
 
 
 @pytest.fixture(scope="module")
@@ -375,7 +375,7 @@ def model(data):
 
 def test_the_rule_decides_about_probabilities(data, model):
     X, _ = data
-    rule = RuleOfClasses(model, NAMES, model.classes_, RULE)
+    rule = MulticlassRule(model, NAMES, model.classes_, RULE)
     proba = model.predict_proba(X)
     np.testing.assert_array_equal(rule.predict_proba(X), proba)
     np.testing.assert_array_equal(rule.decision_function(X), proba * RULE.slopes - RULE.offsets)
@@ -387,7 +387,7 @@ def test_the_rule_decides_about_probabilities(data, model):
 def test_class_weights_of_the_training_are_taken_out(data, model):
     X, _ = data
     weights = np.array([0.5, 1.0, 4.0])
-    rule = RuleOfClasses(model, NAMES, model.classes_, RULE, class_weights=weights)
+    rule = MulticlassRule(model, NAMES, model.classes_, RULE, class_weights=weights)
     odds = model.predict_proba(X) / weights
     np.testing.assert_allclose(rule.predict_proba(X), odds / odds.sum(axis=1, keepdims=True))
     np.testing.assert_array_equal(rule.predict(X), NAMES[RULE.decide(rule.predict_proba(X))])
@@ -397,7 +397,7 @@ def test_the_classifiers_own_decision_reads_scores_as_they_are(data, model):
     """Its probabilities are without the weights all the same."""
     X, _ = data
     weights = np.array([0.5, 1.0, 4.0])
-    rule = RuleOfClasses(model, NAMES, model.classes_, LinearRule.argmax(3), class_weights=weights, own=True)
+    rule = MulticlassRule(model, NAMES, model.classes_, ClassProbabilityRule.argmax(3), class_weights=weights, own=True)
     np.testing.assert_array_equal(rule.predict(X), NAMES[model.predict(X)])
     np.testing.assert_array_equal(rule.decision_function(X), model.predict_proba(X))
     assert (rule.predict_proba(X).argmax(axis=1) != model.predict(X)).any()
@@ -406,7 +406,7 @@ def test_the_classifiers_own_decision_reads_scores_as_they_are(data, model):
 def test_without_probabilities_its_own_decision_reads_margins(data):
     X, y = data
     model = LinearSVC().fit(X, y)
-    rule = RuleOfClasses(model, NAMES, model.classes_, LinearRule.argmax(3), own=True)
+    rule = MulticlassRule(model, NAMES, model.classes_, ClassProbabilityRule.argmax(3), own=True)
     np.testing.assert_array_equal(rule.predict(X), NAMES[model.predict(X)])
     np.testing.assert_array_equal(rule.decision_function(X), model.decision_function(X))
     with pytest.raises(TypeError, match="has no predict_proba"):
@@ -427,7 +427,7 @@ class Silent(ClassifierMixin, BaseEstimator):
 def test_its_own_decision_needs_no_scores(data):
     X, y = data
     model = Silent().fit(X, np.where(y == 0, 2, 1))  # codes 1 and 2
-    rule = RuleOfClasses(model, NAMES, model.classes_, LinearRule.argmax(3), own=True)
+    rule = MulticlassRule(model, NAMES, model.classes_, ClassProbabilityRule.argmax(3), own=True)
     np.testing.assert_array_equal(rule.predict(X), np.where(X[:, 0] > 0, "cat", "bee"))
 
 
@@ -436,7 +436,7 @@ def test_a_class_that_was_not_learnt_has_probability_0(data, as_labels):
     X, y = data
     keep = y != 1
     model = LogisticRegression().fit(X[keep], NAMES[y[keep]] if as_labels else y[keep])
-    rule = RuleOfClasses(model, NAMES, model.classes_, RULE)
+    rule = MulticlassRule(model, NAMES, model.classes_, RULE)
     proba = model.predict_proba(X)
     np.testing.assert_array_equal(rule.predict_proba(X), np.column_stack([proba[:, 0], 0.0 * proba[:, 0], proba[:, 1]]))
 
@@ -446,7 +446,7 @@ def test_labels_that_look_like_codes_are_labels(data):
     X, y = data
     classes = np.array([0, 2, 3])
     model = LogisticRegression().fit(X[y < 2], classes[y[y < 2]])
-    assert not RuleOfClasses(model, classes, model.classes_, RULE).predict_proba(X)[:, 2].any()
+    assert not MulticlassRule(model, classes, model.classes_, RULE).predict_proba(X)[:, 2].any()
 
 
 # ---------------------------------------------------------------- decision scores
@@ -458,7 +458,7 @@ def test_calibrated_margins_are_a_sigmoid_of_each_class_scaled_to_sum_1(data):
     model = LinearSVC().fit(X, y)
     scores = model.decision_function(X)
     calibrator = fit_class_calibrator(scores, y, weight)
-    rule = RuleOfClasses(model, NAMES, model.classes_, RULE, calibrator=calibrator)
+    rule = MulticlassRule(model, NAMES, model.classes_, RULE, calibrator=calibrator)
     columns = [fit_calibrator("sigmoid", scores[:, k], y == k, weight).predict(scores[:, k]) for k in range(3)]
     expected = np.column_stack(columns) / np.sum(columns, axis=0)[:, None]
     np.testing.assert_allclose(rule.predict_proba(X), expected)

@@ -17,8 +17,8 @@ from csf.thresholding import threshold_curve
 from csf.thresholding.class_choice import dealt
 from csf.thresholding.row_costs import (
     LARGEST,
-    RowStore,
-    Tuned,
+    CostDecision,
+    RowCostStore,
     best_cut,
     cost_curve,
     gives_log_odds,
@@ -71,13 +71,13 @@ def test_equal_costs_are_a_weighted_accuracy():
     swept = tune("swept", z, y, table, np.ones(400))
     assert swept.threshold == pytest.approx(weighted.threshold + np.log(3.0), abs=1e-8)
     assert best_cut(z, y, table) == pytest.approx(weighted.threshold, abs=1e-12)
-    np.testing.assert_array_equal(Tuned().scores(z, table.shift) >= 0.0, expit(z) >= 0.25)
+    np.testing.assert_array_equal(CostDecision().scores(z, table.shift) >= 0.0, expit(z) >= 0.25)
 
 
 def test_true_probabilities_attain_the_least_cost():
     z, y, table = population(1_000_000)
     p, (negative, positive) = expit(z), table.answers(y)
-    found = Tuned().scores(z, table.shift) >= 0.0
+    found = CostDecision().scores(z, table.shift) >= 0.0
     paid = np.where(found, positive, negative)
     bayes = np.minimum(p * table.fn + (1 - p) * table.tn, p * table.tp + (1 - p) * table.fp)
     assert paid.mean() == pytest.approx(bayes.mean(), abs=4 * (paid - bayes).std() / 1e3)
@@ -85,14 +85,14 @@ def test_true_probabilities_attain_the_least_cost():
 
 def test_scale_order_and_rows_without_costs_change_nothing():
     z, y, table = population(300)
-    score = Tuned().scores(z, table.shift)
+    score = CostDecision().scores(z, table.shift)
     seven = CostTable(*(7.0 * each for each in (table.fn, table.fp, table.tp, table.tn)))
-    np.testing.assert_allclose(Tuned().scores(z, seven.shift), score, atol=1e-12)
+    np.testing.assert_allclose(CostDecision().scores(z, seven.shift), score, atol=1e-12)
     assert best_cut(score, y, seven) == pytest.approx(best_cut(score, y, table), abs=1e-12)
     order = np.random.default_rng(1).permutation(300)
     assert best_cut(score[order], y[order], table.take(order)) == best_cut(score, y, table)
     empty = CostTable(*(np.append(each, 2.0) for each in (table.fn, table.fp, table.tp, table.tn)))
-    longer, truth = Tuned().scores(np.append(z, 0.3), empty.shift), np.append(y, True)
+    longer, truth = CostDecision().scores(np.append(z, 0.3), empty.shift), np.append(y, True)
     assert best_cut(longer, truth, empty) == pytest.approx(best_cut(score, y, table), abs=1e-12)
     cost = RowCosts(measure="savings")
     assert cost.value_of(seven, y, score >= 0, None) == pytest.approx(cost.value_of(table, y, score >= 0, None))
@@ -101,7 +101,7 @@ def test_scale_order_and_rows_without_costs_change_nothing():
 def test_costs_that_decide_a_row():
     table = table_of([(0, 1, 2, 0), (2, 0, 0, 1), (1, 0, 0, 0), (0, 1, 0, 0), (1, 1, 1, 1), (0, 0, 0, 1)])
     for z in (-np.inf, -30.0, 30.0, np.inf):
-        found = Tuned().scores(np.full(6, z), table.shift) >= 0.0
+        found = CostDecision().scores(np.full(6, z), table.shift) >= 0.0
         assert found.tolist() == [False, True, True, False, False, True]
 
 
@@ -116,7 +116,7 @@ def test_odds_of_nothing_do_not_flatten_a_sigmoid():
     """Trees that find no positive in a leaf say 0, of rows that are much like others."""
     z, y, table = population(4000)
     said = np.where(z < -2.5, -np.inf, z)
-    store = RowStore(y, None, RowCosts(), table, likely=True, samples=np.arange(4000))
+    store = RowCostStore(y, None, RowCosts(), table, likely=True, samples=np.arange(4000))
     assert store.tuned(said, "sigmoid", store.copies).slope > 0.5
     assert store.tuned(z, "sigmoid", store.copies).slope == pytest.approx(1.0, abs=0.15)
 
@@ -180,8 +180,8 @@ def test_ties_do_not_depend_on_rounding():
             [(7 * unit, unit, 0, 0), (7 * unit + 4, unit + 4, 4, 4)] if unit < 10 else [(7 * unit, unit, 0, 0)]
         )
         z = np.full(table.fn.size, np.log(1 / 7))
-        assert Tuned().decide(z, table.shift).all()
-        assert not Tuned().decide(z - 1e-8, table.shift).any()
+        assert CostDecision().decide(z, table.shift).all()
+        assert not CostDecision().decide(z - 1e-8, table.shift).any()
 
 
 def test_copies_are_dealt_as_rows_are():

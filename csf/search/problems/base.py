@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from csf.search.config import Model, SearchConfig, SearchEffort, Unsupported
     from csf.search.plan import Plan
     from csf.search.selection import Race
-    from csf.search.training import FoldResult, Judge
+    from csf.search.training import Evaluator, FoldResult
     from csf.trainers.base import Trainer, Training
 
 
@@ -84,7 +84,7 @@ class Problem(ABC):
         return None
 
     @abstractmethod
-    def judge(self, config: SearchConfig) -> Judge:
+    def judge(self, config: SearchConfig) -> Evaluator:
         """Return what evaluates trainings."""
 
     @abstractmethod
@@ -136,7 +136,12 @@ class FittedBase(NamedTuple):
 
 
 def judge_fitted(
-    config: SearchConfig, task: Task, judge: Judge, studies: Sequence[Any], results: Sequence[FoldResult], stopped: str
+    config: SearchConfig,
+    task: Task,
+    judge: Evaluator,
+    studies: Sequence[Any],
+    results: Sequence[FoldResult],
+    stopped: str,
 ) -> SearchResult:
     """Evaluate fitted bases: the pending trial of each study is judged on all samples, without training."""
     everything = np.arange(task.n_samples)

@@ -48,15 +48,15 @@ from csf.search.problems.base import (
 )
 from csf.search.selection import Race, choose, races, stable_choice
 from csf.search.study import Study
-from csf.search.training import FoldResult, HeldOutPredictions, Judge, pooled
+from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.strategies import EqualCostsFirst, ImbalanceRatio, Ladder
 from csf.strategies.base import level_of_costs
-from csf.thresholding.capacity import Bands, Ranked, bands_of_score, choices_by_score, rank_by_score
-from csf.thresholding.certificates import Scored, certify
+from csf.thresholding.capacity import RankedHeldOut, ReviewBands, bands_of_score, choices_by_score, rank_by_score
+from csf.thresholding.certificates import ScoredSamples, certify
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
 from csf.thresholding.linear_rule import fit_calibrator
 from csf.thresholding.prevalence import curve_at_prevalence
-from csf.thresholding.rule import Leaning, ThresholdRule
+from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
     from csf.search.selection import Choice
-    from csf.search.training import Judge
+    from csf.search.training import Evaluator
     from csf.strategies import Strategy
     from csf.thresholding.certificates import Guarantee
     from csf.trainers.base import Trainer, Training
@@ -145,9 +145,9 @@ class BinaryProblem(Problem):
         steps, n_first = steps_of_models(plan.models), n_first if n_first < len(plan.splits) else 0
         return Race(plan.studies, steps, store, config.aim, names=names, n_first=n_first)
 
-    def judge(self, config: SearchConfig) -> Judge:
+    def judge(self, config: SearchConfig) -> Evaluator:
         """Create the judge of trainings."""
-        return ThresholdJudge(config.aim, tune=config.tunes)
+        return BinaryEvaluator(config.aim, tune=config.tunes)
 
     def prefit(self, config: SearchConfig, task: Task) -> tuple[BinaryResult, ThresholdRule]:
         """Evaluate a fitted base; return the outcome and the rule that predicts."""
@@ -216,7 +216,7 @@ def _warn_of_one_unit(store: ScoreStore) -> None:
             )
 
 
-class ThresholdJudge(Judge):
+class BinaryEvaluator(Evaluator):
     """Judge of trials of two classes, or of several with a null class, whose score has a threshold."""
 
     def __init__(self, metric: Metric, *, tune: bool) -> None:
@@ -419,7 +419,7 @@ class BinaryResult(SearchResult):
             monte_carlo_error=by_chance * found.monte_carlo_error,
         )
 
-    def ranked(self, *, tuned_apart: bool = False) -> Ranked:
+    def ranked(self, *, tuned_apart: bool = False) -> RankedHeldOut:
         """Rank the held-out entries by their scores; only thresholds are tuned on them."""
         row, store = self.row, self.store
         if store is None or row.score is None or self.threshold is None:
@@ -430,11 +430,11 @@ class BinaryResult(SearchResult):
         known = self._judged_store, self.key, self.metric, self.chooser, self._error_costs
         return rank_by_score(store, row.score, self.threshold, self.metric, again=partial(choices_by_score, *known))
 
-    def leaning(self, review: Review, extra_cost: float) -> Leaning:
+    def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Rank the held-out entries by their scores, for three answers."""
-        return Leaning.of_score(self.ranked().rank)
+        return AllowedAnswers.of_score(self.ranked().rank)
 
-    def bands(self, review: Review) -> Bands:
+    def bands(self, review: Review) -> ReviewBands:
         """Compute the score bands of the three answers."""
         ranked, costs = self.ranked(), self._error_costs()
         return bands_of_score(review, ranked.rank, ranked.store.truth, ranked.weight, costs, ranked.least)
@@ -582,8 +582,8 @@ def certified(found: BinaryResult, rule: ThresholdRule, task: Task) -> BinaryRes
     assert row.score is not None, "a curve was made of it"
     (named, score), is_pos = rule.scored(task.X), task.codes > 0
     wrong = is_pos & (task.user_labels.decode(task.codes) != named)
-    searched = Scored(store.is_pos, row.score, store.weight if task.weight is not None else None, row.lost)
-    test = certify(searched, metric, found.config.confidence, Scored(is_pos, score, task.weight, wrong))
+    searched = ScoredSamples(store.is_pos, row.score, store.weight if task.weight is not None else None, row.lost)
+    test = certify(searched, metric, found.config.confidence, ScoredSamples(is_pos, score, task.weight, wrong))
     if not test.holds:
         warn(str(test))
     return replace(

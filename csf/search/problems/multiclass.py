@@ -38,12 +38,12 @@ from csf.search.problems.base import (
     trial_table,
     warn_of_open_gap,
 )
-from csf.search.study import ClassStudy, judged_fields
-from csf.search.training import FoldResult, HeldOutPredictions, Judge, pooled
-from csf.thresholding.class_choice import Candidate, ClassStore, assess_class, choose_class
+from csf.search.study import MulticlassStudy, judged_fields
+from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
+from csf.thresholding.class_choice import Candidate, MulticlassStore, assess_class, choose_class
 from csf.thresholding.linear_rule import (
-    LinearRule,
-    RuleOfClasses,
+    ClassProbabilityRule,
+    MulticlassRule,
     aligned_scores,
     confusion_of,
     cross_fitted,
@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from csf.metrics.trials import Trial
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
-    from csf.search.training import Judge
-    from csf.thresholding.class_choice import ClassStore
+    from csf.search.training import Evaluator
+    from csf.thresholding.class_choice import MulticlassStore
     from csf.trainers.base import Trainer, Training
 
 
@@ -132,11 +132,13 @@ class MulticlassProblem(Problem):
         totals = np.bincount(task.codes, task.weight, self._n_classes)
         shares = totals / totals.sum()
         return [
-            ClassStudy(self.metric, config.strategy, shares=shares, n_trials=config.n_trials, why=effort.only_equal)
+            MulticlassStudy(
+                self.metric, config.strategy, shares=shares, n_trials=config.n_trials, why=effort.only_equal
+            )
             for effort in efforts
         ]
 
-    def judge(self, config: SearchConfig) -> Judge:
+    def judge(self, config: SearchConfig) -> Evaluator:
         """Create the judge of trainings."""
         methods = {response_method(model.base, PROBABILITIES_FIRST) for model in config.models}
         if len(methods) > 1 and config.tunes:
@@ -144,9 +146,11 @@ class MulticlassProblem(Problem):
                 "several models of several classes need the same kind of score, but only some of these have "
                 "predict_proba. Wrap the others in CalibratedClassifierCV, or leave them out"
             )
-        return ClassJudge(self.metric, self._n_classes, margins=methods == {"decision_function"}, tune=config.tunes)
+        return MulticlassEvaluator(
+            self.metric, self._n_classes, margins=methods == {"decision_function"}, tune=config.tunes
+        )
 
-    def prefit(self, config: SearchConfig, task: Task) -> tuple[MulticlassResult, RuleOfClasses]:
+    def prefit(self, config: SearchConfig, task: Task) -> tuple[MulticlassResult, MulticlassRule]:
         """Evaluate a fitted base; return the outcome and the rule that predicts."""
         base = config.base
         if named_models(base) is not None:
@@ -170,7 +174,7 @@ class MulticlassProblem(Problem):
         """Build the outcome of a finished search."""
         return conclude_classes(plan.searched(config, store, stopped))
 
-    def rule(self, found: MulticlassResult, trainer: Trainer, training: Training) -> RuleOfClasses:
+    def rule(self, found: MulticlassResult, trainer: Trainer, training: Training) -> MulticlassRule:
         """Build the rule of the winner, trained on all samples."""
         return found.rule_with(trainer.estimator(training), self.labels)
 
@@ -183,15 +187,15 @@ def class_metric(metric: Any) -> ConfusionMetric | None:
         return None
 
 
-class ClassJudge(Judge):
+class MulticlassEvaluator(Evaluator):
     """Judge of trials without a null class; ``margins`` is true where scores are not probabilities."""
 
     def __init__(self, metric: ConfusionMetric, n_classes: int, *, margins: bool, tune: bool) -> None:
         self.metric, self.n_classes, self.margins, self.tune = metric, n_classes, margins, tune
 
-    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> ClassStore:
+    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> MulticlassStore:
         """Create the store of held-out scores."""
-        self._store = ClassStore(
+        self._store = MulticlassStore(
             truth, weight, n_classes=self.n_classes, margins=self.margins, samples=samples, max_bytes=max_bytes
         )
         return self._store
@@ -229,9 +233,9 @@ class MulticlassResult(CandidateResult):
 
     kind = "multiclass"
 
-    store: ClassStore
+    store: MulticlassStore
     candidate: Candidate
-    rule: LinearRule = field(default_factory=lambda: LinearRule.argmax(0))
+    rule: ClassProbabilityRule = field(default_factory=lambda: ClassProbabilityRule.argmax(0))
     confusion: Array = field(default_factory=lambda: np.empty((0, 0)))
 
     def _assessed(self, seed: int) -> Assessment:
@@ -256,13 +260,13 @@ class MulticlassResult(CandidateResult):
         columns = {f"{name}_value": _column(self.trials, partial(value, name=name)) for name in ("tuned", "judged")}
         return trial_table(self.trials, self.settings, self.n_splits, judged=columns)
 
-    def rule_with(self, estimator: Estimator, labels: Labels) -> RuleOfClasses:
+    def rule_with(self, estimator: Estimator, labels: Labels) -> MulticlassRule:
         """Build the rule that predicts with a fitted estimator."""
         row, ruled = self.store[self.candidate.key], self.candidate.ruled
         calibrator = None if row.score is None else self.store.calibrator(row.score)
         known = labels.learnt_by(estimator).known
         weights = self.store.class_weights(row.costs)
-        return RuleOfClasses(estimator, labels.classes, known, self.rule, weights, calibrator, own=not ruled)
+        return MulticlassRule(estimator, labels.classes, known, self.rule, weights, calibrator, own=not ruled)
 
     def curve(self) -> Any:
         """Raise an error: no threshold decides."""
@@ -298,9 +302,11 @@ def _ruled(found: MulticlassResult) -> MulticlassResult:
     return replace(found, rule=rule, confusion=confusion, score=float(found.metric.value(confusion)))
 
 
-def tuned_decision(store: ClassStore, metric: ConfusionMetric, candidate: Candidate) -> tuple[LinearRule, Array]:
+def tuned_decision(
+    store: MulticlassStore, metric: ConfusionMetric, candidate: Candidate
+) -> tuple[ClassProbabilityRule, Array]:
     """Tune the rule of a candidate on all held-out entries; return it with the confusion matrix of its decisions."""
-    row, rule = store[candidate.key], LinearRule.argmax(store.n_classes)
+    row, rule = store[candidate.key], ClassProbabilityRule.argmax(store.n_classes)
     decided = row.decided
     if candidate.ruled:
         assert row.score is not None, "rules are tuned on scores"

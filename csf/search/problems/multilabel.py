@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelsRule:
+class MultilabelRule:
     """Rules of all labels; ``threshold`` is one that they share, or has one for each."""
 
     rules: tuple[ThresholdRule, ...]
@@ -221,7 +221,7 @@ class LabelSearch:
         # Steps of a pipeline before its last one are fitted to all labels, where they can be.
         self.codes, self.prepared = codes, Prepared(labels=codes)
 
-    def fit(self, deadline: Deadline | None) -> tuple[Any, LabelsRule | None, float, dict[str, Any]]:
+    def fit(self, deadline: Deadline | None) -> tuple[Any, MultilabelRule | None, float, dict[str, Any]]:
         """Search; return outcome, rule, seconds of the last trainings, and the attributes of the labels."""
         labels = self.labels
         found, rule, seconds = self._one_by_one() if self.aim.average == "macro" else self._together(deadline)
@@ -229,7 +229,7 @@ class LabelSearch:
         about |= {"pos_label_": None, "null_class_": None}
         return found, rule, seconds, about | {"class_count_": labels.codes.sum(axis=0, dtype=np.int64)}
 
-    def _one_by_one(self) -> tuple[MeanResult, LabelsRule | None, float]:
+    def _one_by_one(self) -> tuple[MeanResult, MultilabelRule | None, float]:
         search, config, labels = self.search, self.config, self.labels
         names = ("base", "param_grid", "metric", "cv", "random_state")
         each = clone(search).set_params(**{name: getattr(config, name) for name in names})
@@ -244,7 +244,7 @@ class LabelSearch:
         found = MeanResult(labels.given(searches))
         return found, found.rule, sum(each.refit_time_ for each in searches if search.refit)
 
-    def _together(self, deadline: Deadline | None) -> tuple[BinaryResult, LabelsRule | None, float]:
+    def _together(self, deadline: Deadline | None) -> tuple[BinaryResult, MultilabelRule | None, float]:
         search, labels, config = self.search, self.labels, self.config
         task = Task(self.X, self.codes, self.weight, self.fit_params)
         problem = AllLabels(task.user_labels)
@@ -268,10 +268,10 @@ class AllLabels(BinaryProblem):
         """Return the result of a search that is over."""
         return conclude(plan.searched(config, store, stopped), chooser_of(config, plan.models), made=LabelsResult)
 
-    def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> LabelsRule:
+    def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> MultilabelRule:
         """Build the rule of the winner, trained on all samples."""
         options = {"known": np.arange(2), "names": np.arange(2), "null": 0, "costs": found.winner.costs}
-        return LabelsRule.of(
+        return MultilabelRule.of(
             trainer.estimator(training), threshold=found.threshold, tuned=found.config.tunes, **options
         )
 
@@ -307,11 +307,11 @@ class MeanResult:
         return np.array([each.best_threshold_ for each in self.searches], dtype=float)
 
     @property
-    def rule(self) -> LabelsRule | None:
+    def rule(self) -> MultilabelRule | None:
         """Rule of the winners; ``None`` where nothing was trained on all samples."""
         if not self.searches[0].refit:
             return None
-        return LabelsRule(tuple(each._rule for each in self.searches), self._thresholds)
+        return MultilabelRule(tuple(each._rule for each in self.searches), self._thresholds)
 
     def published(self) -> dict[str, Any]:
         """Return the attributes of the fitted search."""
@@ -336,7 +336,7 @@ class MeanResult:
         """Assess the mean over labels."""
         return mean_assessment([each.assess() for each in self.searches])
 
-    def moved(self, shares: Any, rule: Any) -> tuple[MeanResult, LabelsRule | None]:
+    def moved(self, shares: Any, rule: Any) -> tuple[MeanResult, MultilabelRule | None]:
         """Adapt the outcome and the rule to other shares of each label."""
         new, n_labels = floats(shares, "pos"), len(self.searches)
         if new.shape != (n_labels,):

@@ -27,14 +27,14 @@ from csf.search.problems.base import (
     warn_of_open_gap,
 )
 from csf.search.problems.binary import BinaryProblem
-from csf.search.study import ClassStudy, powers_of
-from csf.search.training import FoldResult, HeldOutPredictions, Judge, pooled
-from csf.thresholding.capacity import Bands, Ranked, bands_of_costs, rank_by_costs
+from csf.search.study import MulticlassStudy, powers_of
+from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
+from csf.thresholding.capacity import RankedHeldOut, ReviewBands, bands_of_costs, rank_by_costs
 from csf.thresholding.row_costs import (
-    RowChoice,
-    RowRule,
-    RowStore,
-    Tuned,
+    CostDecision,
+    RowCostChoice,
+    RowCostRule,
+    RowCostStore,
     best_cut,
     cost_curve,
     gives_log_odds,
@@ -42,7 +42,7 @@ from csf.thresholding.row_costs import (
     log_odds,
     unweighted,
 )
-from csf.thresholding.rule import Leaning
+from csf.thresholding.rule import AllowedAnswers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 _DEAREST = 0.01
 
 
-class RowStudy(ClassStudy):
+class RowCostStudy(MulticlassStudy):
     """Study of one training with weights that are a power of each row's costs; power 0 trains the base without."""
 
     def __init__(self, metric: RowCosts, power: float) -> None:
@@ -73,7 +73,7 @@ class RowStudy(ClassStudy):
         return batch
 
 
-class RowJudge(Judge):
+class RowCostEvaluator(Evaluator):
     """Judge of trials by the cost of their decisions."""
 
     tune = True
@@ -81,11 +81,11 @@ class RowJudge(Judge):
     def __init__(self, problem: RowCostProblem, *, likely: bool) -> None:
         self.problem, self.likely = problem, likely
 
-    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> RowStore:
+    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> RowCostStore:
         """Create the store of held-out scores."""
         costs, table = self.problem.costs, self.problem.table.take(samples)
         options: Any = {"likely": self.likely, "samples": samples, "max_bytes": max_bytes}
-        self._store = RowStore(truth > 0, weight, costs, table, **options)
+        self._store = RowCostStore(truth > 0, weight, costs, table, **options)
         return self._store
 
     def _judged(
@@ -152,7 +152,7 @@ class RowCostProblem(BinaryProblem):
 
     def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
         """Create a study without trials for each setting."""
-        return [RowStudy(self.costs, 0.0) for _ in efforts]
+        return [RowCostStudy(self.costs, 0.0) for _ in efforts]
 
     def extended(self, config: SearchConfig, plan: Plan) -> Plan:
         """Add trainings of each model's own setting to the plan, with rows weighted by powers of their costs.
@@ -169,7 +169,7 @@ class RowCostProblem(BinaryProblem):
             plan,
             settings=plan.settings + [plan.settings[at] for at, _ in more],
             bases=plan.bases + [plan.bases[at] for at, _ in more],
-            studies=plan.studies + [RowStudy(self.costs, power) for _, power in more],
+            studies=plan.studies + [RowCostStudy(self.costs, power) for _, power in more],
             weights=[plan.task.weight] * len(plan.bases) + [self._weight(plan.task, power) for _, power in more],
         )
 
@@ -198,7 +198,7 @@ class RowCostProblem(BinaryProblem):
     def judge(self, config: SearchConfig) -> Any:
         """Create the judge of trainings."""
         likely = all(gives_log_odds(model.base) for model in config.models)
-        return RowJudge(self, likely=likely)
+        return RowCostEvaluator(self, likely=likely)
 
     def prefit(self, config: SearchConfig, task: Task) -> tuple[Any, Any]:
         """SearchResult for bases that are fitted already, and what predicts."""
@@ -208,9 +208,9 @@ class RowCostProblem(BinaryProblem):
             null = 0 if bases[-1].coded else self.labels.null
             answer = respond(model.base, task.X, null, tune=True, methods=PROBABILITIES_FIRST)
             results.append(FoldResult(score=answer.score, method=answer.method))
-            studies.append(RowStudy(self.costs, 0.0))
+            studies.append(RowCostStudy(self.costs, 0.0))
             studies[-1].ask_batch()
-        judge = RowJudge(self, likely=all(result.method == "predict_proba" for result in results))
+        judge = RowCostEvaluator(self, likely=all(result.method == "predict_proba" for result in results))
         stopped = "the base was fitted before: only its decision was tuned"
         won = conclude(judge_fitted(config, task, judge, studies, results, stopped))
         base, method = bases[won.key[0]], results[won.key[0]].method
@@ -220,13 +220,13 @@ class RowCostProblem(BinaryProblem):
         """SearchResult of a search that is over."""
         return conclude(plan.searched(config, store, stopped))
 
-    def rule(self, found: Any, trainer: Any, training: Any) -> RowRule:
+    def rule(self, found: Any, trainer: Any, training: Any) -> RowCostRule:
         """Build the rule of the winner, trained on all samples."""
         estimator = trainer.estimator(training)
         return self._rule(found, estimator, response_method(estimator), *self.names_in(estimator))
 
-    def _rule(self, found: Any, estimator: Estimator, method: str | None, known: Array, names: Array) -> RowRule:
-        return RowRule(
+    def _rule(self, found: Any, estimator: Estimator, method: str | None, known: Array, names: Array) -> RowCostRule:
+        return RowCostRule(
             estimator=estimator,
             known=known,
             names=names,
@@ -246,8 +246,8 @@ class RowCostResult(CandidateResult):
 
     kind = "row_costs"
 
-    store: RowStore
-    tuned: Tuned = field(default_factory=Tuned)
+    store: RowCostStore
+    tuned: CostDecision = field(default_factory=CostDecision)
     alone: float = 0.0
     dearest_share: float = np.nan
 
@@ -276,7 +276,7 @@ class RowCostResult(CandidateResult):
         return False
 
     def _assessed(self, seed: int) -> Assessment:
-        return RowChoice(self.store).assess(self.candidate, self.tuned.threshold, seed, trained=self.n_splits > 0)
+        return RowCostChoice(self.store).assess(self.candidate, self.tuned.threshold, seed, trained=self.n_splits > 0)
 
     @property
     def held_out_odds(self) -> Array:
@@ -286,14 +286,14 @@ class RowCostResult(CandidateResult):
     @property
     def held_out_scores(self) -> Array:
         """Scores of the held-out entries by the winner, to which the threshold applies."""
-        return self.tuned.scores(RowChoice(self.store).score(self.key), self.store.shift)
+        return self.tuned.scores(RowCostChoice(self.store).score(self.key), self.store.shift)
 
     def curve(self) -> ThresholdCurve:
         """Return all thresholds on the winner's held-out scores, with rows weighted by the cost of the wrong answer."""
         store = self.store
         return cost_curve(self.held_out_scores, store.truth, store.table, store.weight)
 
-    def ranked(self, *, by_gain: bool = True, tuned_apart: bool = False) -> Ranked:
+    def ranked(self, *, by_gain: bool = True, tuned_apart: bool = False) -> RankedHeldOut:
         """Rank the held-out entries by the expected saving of acting on each, or only by their probabilities.
 
         A single rule, that of predictions, ranks all entries: ranks by several rules would belong to none of them, or
@@ -303,19 +303,19 @@ class RowCostResult(CandidateResult):
             raise ValueError("the held-out scores of this search were not kept")
         if not by_gain:
             return rank_by_costs(self.store, self.held_out_odds, self.held_out_odds, self.alone)
-        odds = self.tuned.log_odds(RowChoice(self.store).score(self.key)) - self.tuned.threshold
+        odds = self.tuned.log_odds(RowCostChoice(self.store).score(self.key)) - self.tuned.threshold
         return rank_by_costs(self.store, self._log_odds if tuned_apart else odds)
 
-    def leaning(self, review: Review, extra_cost: float) -> Leaning:
+    def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Compute which of three answers to the held-out entries has the smallest expected cost."""
         return leaning_of(self._log_odds, self.store.table, review, extra_cost)
 
     @cached_property
     def _log_odds(self) -> Array:
-        """Log-odds of the held-out entries beyond the threshold, see `RowStore.beyond`."""
-        return self.store.beyond(RowChoice(self.store).score(self.key), self.tuned.kind)
+        """Log-odds of the held-out entries beyond the threshold, see `RowCostStore.beyond`."""
+        return self.store.beyond(RowCostChoice(self.store).score(self.key), self.tuned.kind)
 
-    def bands(self, review: Review) -> Bands:
+    def bands(self, review: Review) -> ReviewBands:
         """Compute the bands of the three answers."""
         store = self.store
         return bands_of_costs(review, expit(self._log_odds), store.table, store.weights_in(store.copies))
@@ -333,7 +333,7 @@ def conclude(searched: SearchResult) -> RowCostResult:
     if not len(searched.store):
         raise nothing_worked(searched.trials)
     store = searched.store.condensed()
-    choice = RowChoice(store)
+    choice = RowCostChoice(store)
     key, kind = choice.choose(store.copies)
     score, value = choice.score(key), store.value(choice.paid((key, kind)), store.copies)
     tuned = store.tuned(score, kind, store.copies)
@@ -349,7 +349,7 @@ def conclude(searched: SearchResult) -> RowCostResult:
     return found
 
 
-def _dearest_share(store: RowStore) -> float:
+def _dearest_share(store: RowCostStore) -> float:
     """Compute the share of the total cost at stake that falls on the most expensive 1 % of rows."""
     stakes = np.sort(np.repeat(np.abs(store.fixed[1] - store.fixed[0]), store.copies))[::-1]
     return float(stakes[: max(1, round(_DEAREST * stakes.size))].sum() / stakes.sum())
