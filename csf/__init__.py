@@ -7,14 +7,24 @@ from csf._common import __version__
 
 if TYPE_CHECKING:
     from csf.cli.predict import load
-    from csf.evaluate.predictions import difference, interval
+    from csf.evaluate.predictions import metric_difference, metric_interval
     from csf.metrics.profile import ErrorProfile
     from csf.metrics.trials import Trial
     from csf.search import CostSearch
-    from csf.search.decide import decide
     from csf.search.study import Study
+    from csf.search.threshold import tune_threshold
 
-__all__ = ["CostSearch", "ErrorProfile", "Study", "Trial", "__version__", "decide", "difference", "interval", "load"]
+__all__ = [
+    "CostSearch",
+    "ErrorProfile",
+    "Study",
+    "Trial",
+    "__version__",
+    "tune_threshold",
+    "metric_difference",
+    "metric_interval",
+    "load",
+]
 
 # Where the names above live. They are found when they are first asked for: ``import csf`` itself costs nothing.
 _MODULES = {
@@ -22,9 +32,9 @@ _MODULES = {
     "ErrorProfile": "csf.metrics",
     "Study": "csf.search.study",
     "Trial": "csf.metrics.trials",
-    "decide": "csf.search.decide",
-    "difference": "csf.evaluate.predictions",
-    "interval": "csf.evaluate.predictions",
+    "tune_threshold": "csf.search.threshold",
+    "metric_difference": "csf.evaluate.predictions",
+    "metric_interval": "csf.evaluate.predictions",
     "load": "csf.cli.predict",
 }
 

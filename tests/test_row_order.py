@@ -128,10 +128,17 @@ COSTS = {"fn_cost": 3.0 * COST, "fp_cost": COST}
 MASKS, KNOWN = {"score": SCORE, "is_pos": Y == 1}, {"y": Y, "proba": PROBA}
 # What is called, and good arguments of rows. Of several ways all are tried.
 CALLS = {
-    "csf.decide": [(csf.decide, {"y": Y, "score": SCORE, "groups": np.arange(N) // 2, "sample_weight": ONES})],
-    "csf.evaluate.interval": [(csf.interval, {"y": Y, "pred": PRED, "groups": np.arange(N), "sample_weight": ONES})],
-    "csf.evaluate.difference": [
-        (csf.difference, {"y": Y, "pred_a": PRED, "pred_b": 1 - PRED, "groups": np.arange(N), "sample_weight": ONES})
+    "csf.tune_threshold": [
+        (csf.tune_threshold, {"y": Y, "score": SCORE, "groups": np.arange(N) // 2, "sample_weight": ONES})
+    ],
+    "csf.evaluate.metric_interval": [
+        (csf.metric_interval, {"y": Y, "pred": PRED, "groups": np.arange(N), "sample_weight": ONES})
+    ],
+    "csf.evaluate.metric_difference": [
+        (
+            csf.metric_difference,
+            {"y": Y, "pred_a": PRED, "pred_b": 1 - PRED, "groups": np.arange(N), "sample_weight": ONES},
+        )
     ],
     "csf.search.CostSearch.fit": [
         (lambda **rows: quick().fit(**rows), WEIGHTED | {"groups": np.arange(N)}),
@@ -139,7 +146,9 @@ CALLS = {
     ],
     "csf.search.CostSearch.predict": [(lambda **rows: costly().predict(**rows), {"X": X} | COSTS)],
     "csf.search.CostSearch.predict_proba": [(lambda **rows: costly().predict_proba(**rows), {"X": X} | COSTS)],
-    "csf.search.CostSearch.decide": [(lambda **rows: costly().decide(**rows), {"X": X} | COSTS)],
+    "csf.search.CostSearch.predict_with_review": [
+        (lambda **rows: costly().predict_with_review(**rows), {"X": X} | COSTS)
+    ],
     "csf.search.CostSearch.score": [
         (lambda **rows: search().score(**rows), WEIGHTED),
         (lambda **rows: costly().score(**rows), WEIGHTED | COSTS),
@@ -285,7 +294,7 @@ def test_rows_in_one_order_are_not(call, rows):
 def test_each_pair_is_compared():
     """Also where neither is the first argument; each that is out of order is named once."""
     mixed = pd.Series(ONES).iloc[MIXED]
-    (said,) = warned(csf.decide, {"y": Y, "score": pd.Series(SCORE), "sample_weight": mixed})
+    (said,) = warned(csf.tune_threshold, {"y": Y, "score": pd.Series(SCORE), "sample_weight": mixed})
     assert "the index of sample_weight is that of score in another order" in said
     said = warned(search().score, {"X": pd.DataFrame(X), "y": pd.Series(Y)[MIXED], "sample_weight": mixed})
     assert sorted(text.split(" in another")[0] for text in said) == [

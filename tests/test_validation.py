@@ -19,7 +19,7 @@ from csf._common.validation import (
     generator,
 )
 from csf.data.labels import read_codes
-from csf.evaluate import interval
+from csf.evaluate import metric_interval
 from csf.metrics import RowCosts
 from csf.metrics.profile import ErrorProfile
 
@@ -81,7 +81,7 @@ MASKED = np.ma.array([0, 1, 1], mask=[0, 0, 1])
         lambda: check_samples(MASKED[:, None], [0, 1, 1]),
         lambda: ErrorProfile.from_predictions([0, 1, 1], MASKED),
         lambda: ErrorProfile.from_classes([0, 1, 1], MASKED, null_class=0),
-        lambda: interval([0, 1, 1], MASKED),
+        lambda: metric_interval([0, 1, 1], MASKED),
         lambda: RowCosts(fn=1.0, fp=1.0).score([0, 1, 1], MASKED),
         lambda: read_codes(np.ma.array([[0, 1], [1, 0]], mask=[[0, 0], [0, 1]]), 2),
     ],

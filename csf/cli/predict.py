@@ -335,7 +335,7 @@ def _columns(search, X, at_most):
             answers["probability"] = search.predict_proba(X)
         names = search.classes_.tolist()
         return {f"{kind} {name}": column for kind, each in answers.items() for name, column in zip(names, each.T)}
-    decisions = {"decision": search.decide(X, at_most=at_most)} if search.review is not None else {}
+    decisions = {"decision": search.predict_with_review(X, at_most=at_most)} if search.review is not None else {}
     at = list(search.classes_).index(search.pos_label_)
     distance = search.decision_function(X)
     # "0.0 -" and not "-": a negative zero would look odd in a file.

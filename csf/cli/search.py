@@ -43,7 +43,7 @@ from csf.plots.words import short, spread
 from csf.report.checks import SUSPICIONS, summarise, threshold_in_words
 from csf.report.held_out import Judged, held_out
 from csf.report.page import check_page, write_report
-from csf.search.decide import Decision, decide
+from csf.search.threshold import Decision, tune_threshold
 from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:
@@ -575,7 +575,7 @@ def run_threshold(options: Namespace, say: Callable[..., Any]) -> None:
     if groups is not None and groups.isna().any():
         raise CliError(f"--group: column {options.group!r} has rows without one; fill or drop these")
     sign = -1.0 if options.lower_is_positive else 1.0
-    decision = decide(
+    decision = tune_threshold(
         data.y,
         sign * score.to_numpy(),
         options.metric,

@@ -10,7 +10,7 @@ from csf.evaluate.assessment import (
 )
 from csf.evaluate.choices import Chooser, differences, standard_error
 from csf.evaluate.draws import CodedRow, Retuned, retune
-from csf.evaluate.predictions import Difference, difference, interval
+from csf.evaluate.predictions import Difference, metric_difference, metric_interval
 from csf.evaluate.stores import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow
 
 __all__ = [
@@ -28,9 +28,9 @@ __all__ = [
     "TrialKey",
     "TrialRow",
     "assess",
-    "difference",
+    "metric_difference",
     "differences",
-    "interval",
+    "metric_interval",
     "mean_assessment",
     "retune",
     "seed_of",

@@ -53,7 +53,7 @@ class Difference(NamedTuple):
     high: float
 
 
-def interval(
+def metric_interval(
     y: ArrayLike,
     pred: ArrayLike,
     metric: MetricLike = "f1",
@@ -106,14 +106,14 @@ def interval(
     Examples
     --------
     >>> y, pred = [1] * 20 + [0] * 80, [1] * 16 + [0] * 80 + [1] * 4
-    >>> interval(y, pred, "f1")
+    >>> metric_interval(y, pred, "f1")
     (0.666, 0.892)
     """
     read, codes = _read(y, {"pred": pred}, metric, groups, sample_weight, pos_label)
     return read(*codes).interval(check_fraction(level, "level"))
 
 
-def difference(
+def metric_difference(
     y: ArrayLike,
     pred_a: ArrayLike,
     pred_b: ArrayLike,
@@ -131,7 +131,7 @@ def difference(
     y, pred_a, pred_b : array-like of shape (n_samples,)
         True labels, and those that each method predicts.
     metric, level, groups, sample_weight, pos_label
-        As for `interval`.
+        As for `metric_interval`.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def difference(
     Examples
     --------
     >>> y, a, b = [1] * 20 + [0] * 80, [1] * 18 + [0] * 82, [1] * 12 + [0] * 88
-    >>> difference(y, a, b, "f1")
+    >>> metric_difference(y, a, b, "f1")
     Difference(value=0.197, low=0.057, high=0.323)
     """
     read, codes = _read(y, {"pred_a": pred_a, "pred_b": pred_b}, metric, groups, sample_weight, pos_label)
@@ -398,7 +398,7 @@ def _read_classes(
             continue
         why = f"{name} contains {others.tolist()[0]!r}, but the labels of y are {classes.tolist()}. "
         if pos_label is not None or not _are_alike(others, classes):
-            raise ValueError(f"{why}Give predicted labels; for scores, use csf.decide(y, score)")
+            raise ValueError(f"{why}Give predicted labels; for scores, use csf.tune_threshold(y, score)")
         unknown = np.concatenate([unknown, others])
     if classes.size + unknown.size == 2 or pos_label is not None:
         labels, codes = read_labels(y, pos_label=pos_label)

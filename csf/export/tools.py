@@ -359,8 +359,8 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
     if isinstance(used, RowCostRule):
         if used.power:
             raise TypeError(
-                "the training of this winner weighed rows by their costs; write the answers of search.decide(X), or "
-                "save the model (csf search --save)"
+                "the training of this winner weighed rows by their costs; write the answers of "
+                "search.predict_with_review(X), or save the model (csf search --save)"
             )
         costs = {"cost": bands.review.cost + bands.extra_cost, "error": bands.review.error, "offset": used.cut}
         calibration = zip(("slope", "intercept", "farthest"), _calibration(used))

@@ -499,8 +499,8 @@ class CostMatrix(MetricOfSums):
         costs = np.asarray(self.costs)
         if self.names is not None:
             raise ValueError(
-                f"the cost matrix has the names {list(self.names)}, which only fit, score and csf.interval put in the "
-                "order of the classes; give CostMatrix(frame.loc[classes, classes].to_numpy()), classes sorted"
+                f"the cost matrix has the names {list(self.names)}, which only fit, score and csf.metric_interval put "
+                "in the order of the classes; give CostMatrix(frame.loc[classes, classes].to_numpy()), classes sorted"
             )
         if len(costs) != n_classes:
             raise ValueError(

@@ -594,8 +594,8 @@ ANSWERS = ("negative", "review", "positive")
 class Review:
     """Cost of a review, and the number of rows that can be reviewed.
 
-    With it as ``review`` of `csf.CostSearch`, `csf.CostSearch.decide` chooses the answer with the smallest expected
-    cost for each row: "negative", "review" or "positive" [1]_.
+    With it as ``review`` of `csf.CostSearch`, `csf.CostSearch.predict_with_review` chooses the answer with the smallest
+    expected cost for each row: "negative", "review" or "positive" [1]_.
 
     Parameters
     ----------

@@ -31,8 +31,8 @@ from csf.plots.decisions import answers_to_all
 from csf.plots.words import metric_name, other_costs, parameter_names, short, spread, target_name, winning_base
 from csf.report.held_out import HeldOut, Judged, paid_on
 from csf.search.config import MODEL
-from csf.search.decide import decide
 from csf.search.kinds import has_several_labels, is_class_search, is_label_search, is_row_search
+from csf.search.threshold import tune_threshold
 
 if TYPE_CHECKING:
     from csf.search import CostSearch
@@ -555,15 +555,15 @@ class ThresholdCheck:
         score = np.concatenate(
             [positive_score(part.estimator_, part.X_test, positive, DECISION_FIRST) for part in parts]
         )
-        metric, decision = get_metric(self.metric), decide(y, score, self.metric, pos_label=positive)
+        metric, decision = get_metric(self.metric), tune_threshold(y, score, self.metric, pos_label=positive)
         value, (low, high) = metric.score(y, own, pos_label=positive), decision.interval
         if decision.value - value < self.least:
             return None
         return (
             f"The estimator's own threshold costs {100 * (decision.value - value):.1f} points of {metric.name}: its "
             f"predictions have {value:.3f}, and {decision.value:.3f} is to be expected (90 % interval {low:.3f} to "
-            f"{high:.3f}) where the score is compared with {decision.threshold:.4g}. csf.decide(y, score) finds it; "
-            "take samples for it that the model has not been fitted to."
+            f"{high:.3f}) where the score is compared with {decision.threshold:.4g}. csf.tune_threshold(y, score) "
+            "finds it; take samples for it that the model has not been fitted to."
         )
 
 

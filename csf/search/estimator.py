@@ -122,7 +122,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     min_gain : float, default=None
         Keep equal costs unless others gain this many standard errors more than chance would.
     review : Review, default=None
-        Third answer of `decide`: a person looks at the row, see `csf.metrics.Review`. `predict` keeps two answers.
+        Third answer of `predict_with_review`: a person looks at the row, see `csf.metrics.Review`. `predict` keeps two.
     refit : bool or "folds", default=True
         Train the winner on all samples (needed to predict); ``"folds"`` predicts with the mean of the folds' models.
     strategy : str, Strategy or callable, default="ladder"
@@ -338,7 +338,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         unknown = [name for name in given if name not in COSTS]
         if given and (costs is None or unknown):
             hint = did_you_mean(unknown[0], ("at_most", *COSTS)) if unknown else ""
-            hint = "; at_most is an argument of predict and decide" if "at_most" in hint else hint
+            hint = "; at_most is an argument of predict and predict_with_review" if "at_most" in hint else hint
             raise TypeError(
                 f"{', '.join(given)} cannot be given with metric={self.metric!r}; accepted: {', '.join(COSTS)}, with "
                 f"metric='savings', 'cost' or 'benefit', or a csf.metrics.RowCosts{hint}"
@@ -433,7 +433,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         rule = self._with_costs(costs, X=X)
         return rule.predict(X) if at_most is None else predict_within(rule, X, at_most)
 
-    def decide(self, X: Samples, at_most: float | None = None, **costs: Any) -> Array:
+    def predict_with_review(self, X: Samples, at_most: float | None = None, **costs: Any) -> Array:
         """Choose the answer with the smallest expected cost out of three, where the search was given a ``review``.
 
         Parameters
@@ -466,7 +466,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         >>> X, y = make_classification(2000, weights=[0.9], random_state=0)
         >>> options = {"param_grid": None, "n_trials": 1}
         >>> search = CostSearch(LogisticRegression(), review=Review(at_most=0.1), **options).fit(X, y)
-        >>> reviewed = (search.decide(X) == "review").mean()
+        >>> reviewed = (search.predict_with_review(X) == "review").mean()
         >>> print(f"{reviewed:.1f} of the samples")
         0.1 of the samples
         """

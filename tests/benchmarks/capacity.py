@@ -21,7 +21,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from csf import CostSearch, decide
+from csf import CostSearch, tune_threshold
 from csf.metrics import Column, Review, RowCosts, get_metric
 from tests.benchmarks.row_costs import base_of, load
 from tests.benchmarks.tables import print_table
@@ -76,7 +76,7 @@ def reviews(metric, n_draws):
     for seed in range(1, n_draws + 1):
         X, y = population(2000, np.random.default_rng(seed))
         search = CostSearch(LogisticRegression(), metric, review=Review(cost=0.2, at_most=0.1), **kept).fit(X, y)
-        answers = search.decide(new)
+        answers = search.predict_with_review(new)
         share.append((answers == "review").mean())
         found = np.where(answers == "review", truth, answers == "positive")
         paid = 0.2 * share[-1] / min(truth @ new[:, 2], (truth == 0).sum()) * len(new) if metric == COSTS else 0.0
@@ -87,7 +87,7 @@ def reviews(metric, n_draws):
         held.append(search.review_.interval[0] <= value <= search.review_.interval[1])
         limited = Review(cost=0.2, wrong={"negative": limit})
         search = CostSearch(LogisticRegression(), metric, review=limited, confidence=0.9, **kept).fit(X, y)
-        own = search.decide(new) == "negative"
+        own = search.predict_with_review(new) == "negative"
         if search.review_.guarantees.get("negative") is not None and search.review_.guarantees["negative"].holds:
             certified += 1
             false += truth[own].mean() > limit
@@ -129,7 +129,7 @@ def limits(name, n_rows, n_draws, shares, n_new=200_000):
     told = {share: [] for share in shares}
     for _ in range(n_draws):
         X, y = scores(n_rows, rng)
-        decision = decide(y, X, name)
+        decision = tune_threshold(y, X, name)
         for share in shares:
             worth = decision.search.at_capacity(share)
             # The best places of one batch, and those of each hundred.

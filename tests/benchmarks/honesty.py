@@ -10,9 +10,10 @@
 - ``constraints``: how often ``confidence=0.9`` and the point estimate violate a constraint, and what that costs, on
   simulated scores;
 - ``splits``: the same on real sets of 10 000 samples and more;
-- ``intervals``: how often ``csf.interval`` covers the F1 of 20 populations, and where ten rows at a time go together;
-- ``corners``: how often ``csf.interval`` and ``csf.difference`` cover each metric where 1 to 5 of 50 positives are
-  found, or nearly all, without weights and with weights of .5, 1 and 1.5;
+- ``intervals``: how often ``csf.metric_interval`` covers the F1 of 20 populations, and where ten rows at a time go
+  together;
+- ``corners``: how often ``csf.metric_interval`` and ``csf.metric_difference`` cover each metric where 1 to 5 of 50
+  positives are found, or nearly all, without weights and with weights of .5, 1 and 1.5;
 - ``gain``: how often equal costs are kept where no trial is better;
 - ``bound``: how often ``upper_bound_`` covers the best value of a dense grid of levels, and by how much it is above;
 - ``plain_bound``: the same for the plain call.
@@ -28,7 +29,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, ErrorProfile, difference, interval
+from csf import CostSearch, ErrorProfile, metric_difference, metric_interval
 from csf.evaluate import ScoreStore, assess
 from csf.metrics import METRICS, Constrained, FBeta, get_constraint, get_metric
 from csf.search.selection import GainRule
@@ -287,7 +288,7 @@ def intervals(n_draws):
                 for seed in range(n_draws):
                     y, found, groups = population(np.random.default_rng([seed, group]), n_positives, f1, group)
                     if y.any():
-                        low, high = interval(y, found, groups=groups if group > 1 else None)
+                        low, high = metric_interval(y, found, groups=groups if group > 1 else None)
                         told.append((low <= truth <= high, high - low))
                 held, width = np.mean(told, axis=0)
                 together = {"positives": n_positives, "F1": f"{truth:.2f}", "rows of a group": group}
@@ -326,8 +327,8 @@ def _corner(metric, weights, n_draws, rates, others, common):
         chances = (np.where(rng.random(1000) < common, shared, rng.random(1000)) for _ in range(2))
         a, b = (chance < np.where(y, *each) for chance, each in zip(chances, (rates, others)))
         weight = None if weights is None else rng.choice(weights, 1000)
-        low, high = interval(y, a, metric, sample_weight=weight)
-        gain = difference(y, a, b, metric, sample_weight=weight)
+        low, high = metric_interval(y, a, metric, sample_weight=weight)
+        gain = metric_difference(y, a, b, metric, sample_weight=weight)
         held.append((low <= truth <= high, gain.low <= truth - other <= gain.high))
     return np.mean(held, axis=0)
 

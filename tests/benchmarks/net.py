@@ -192,7 +192,7 @@ def measure(search):
     told = {name: np.asarray(getattr(search, name), dtype=float) for name in NUMBERS if _has(search, name)}
     features = next(data for data in (FRAME, X) if data.shape[1] == search.n_features_in_)
     features = X3 if len(np.atleast_1d(getattr(search, "classes_", []))) == 3 and features is X else features
-    for method in ("predict", "predict_proba", "decision_function", "decide"):
+    for method in ("predict", "predict_proba", "decision_function", "predict_with_review"):
         if _has(search, method):
             with contextlib.suppress(ValueError, TypeError, AttributeError):
                 told[method] = np.asarray(getattr(search, method)(features))

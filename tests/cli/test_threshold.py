@@ -32,7 +32,7 @@ def test_it_is_decide(scores, ok, tmp_path):
     path, frame = scores
     out = tmp_path / "found.json"
     said = ok("threshold", path, "--target", "label", "--score", "judge", "--pos", "bad", "--json", out)
-    decision = csf.decide(frame["label"], frame["judge"], pos_label="bad", random_state=0)
+    decision = csf.tune_threshold(frame["label"], frame["judge"], pos_label="bad", random_state=0)
     found = json.loads(out.read_text(encoding="utf-8"))
     assert found["threshold"] == pytest.approx(decision.threshold)
     assert found["value"] == pytest.approx(decision.value)
@@ -76,7 +76,7 @@ def test_lower_scores_may_be_positive(scores, ok, run, tmp_path):
     frame.assign(judge=5.0 - frame["judge"]).to_csv(lower, index=False)
     common = ("--target", "label", "--score", "judge", "--pos", "bad")
     said = ok("threshold", lower, *common, "--lower-is-positive", "--json", out, "--report", tmp_path / "page.html")
-    decision = csf.decide(frame["label"], frame["judge"], pos_label="bad", random_state=0)
+    decision = csf.tune_threshold(frame["label"], frame["judge"], pos_label="bad", random_state=0)
     found = json.loads(out.read_text(encoding="utf-8"))
     assert found["threshold"] == pytest.approx(5.0 - decision.threshold)
     assert found["value"] == pytest.approx(decision.value)

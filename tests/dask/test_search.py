@@ -442,7 +442,7 @@ def test_a_report_asks_for_samples_in_memory(both, tmp_path):
 
 
 def test_what_it_lacks_is_to_be_had_in_memory(fitted):
-    for name in ("decide", "predict_log_proba"):
+    for name in ("predict_with_review", "predict_log_proba"):
         with pytest.raises(AttributeError, match=rf"has no {name}; to_local\(\) is a search in memory"):
             getattr(fitted, name)
         assert hasattr(fitted.to_local(), name)

@@ -29,99 +29,103 @@ def inside(interval, value):
 def test_the_value_lies_inside_and_higher_levels_are_wider(metric, options):
     weight = options.get("sample_weight")
     value = get_metric(metric).score(Y, A, sample_weight=weight)
-    narrow, wide = (csf.interval(Y, A, metric, level=level, **options) for level in (0.5, 0.95))
+    narrow, wide = (csf.metric_interval(Y, A, metric, level=level, **options) for level in (0.5, 0.95))
     assert inside(narrow, value)
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
-    assert csf.interval(Y, A, metric, **options) == csf.interval(Y, A, metric, **options)
+    assert csf.metric_interval(Y, A, metric, **options) == csf.metric_interval(Y, A, metric, **options)
 
 
 def test_a_share_has_jeffreys_interval():
     found, right = A.sum(), (A & Y).sum()
-    low, high = csf.interval(Y, A, "precision")
+    low, high = csf.metric_interval(Y, A, "precision")
     assert low == pytest.approx(beta.ppf(0.05, right + 0.5, found - right + 0.5))
     assert high == pytest.approx(beta.ppf(0.95, right + 0.5, found - right + 0.5))
 
 
 def test_functions_are_metrics_too():
-    assert csf.interval(Y, A, f1_score) == csf.interval(Y, A, "f1")
+    assert csf.metric_interval(Y, A, f1_score) == csf.metric_interval(Y, A, "f1")
 
 
 @pytest.mark.parametrize("metric", ["f1", "gmean"])
 def test_whole_weights_are_rows(metric):
     weight = np.random.default_rng(1).integers(0, 4, 600)
     rows = np.repeat(np.arange(600), weight)
-    assert csf.interval(Y, A, metric, sample_weight=weight) == csf.interval(Y[rows], A[rows], metric)
+    assert csf.metric_interval(Y, A, metric, sample_weight=weight) == csf.metric_interval(Y[rows], A[rows], metric)
 
 
 @pytest.mark.parametrize("metric", ["f1", "gmean"])
 def test_the_order_of_rows_does_not_matter(metric):
     order = np.random.default_rng(1).permutation(600)
-    assert csf.interval(Y[order], A[order], metric) == csf.interval(Y, A, metric)
+    assert csf.metric_interval(Y[order], A[order], metric) == csf.metric_interval(Y, A, metric)
 
 
 @pytest.mark.parametrize("metric", ["f1", "gmean", "accuracy"])
 def test_copies_of_rows_in_groups_tell_no_more_than_the_rows(metric):
     copies = np.repeat(np.arange(600), 8)
-    single, alone = csf.interval(Y, A, metric), csf.interval(Y[copies], A[copies], metric)
-    grouped = csf.interval(Y[copies], A[copies], metric, groups=copies)
+    single, alone = csf.metric_interval(Y, A, metric), csf.metric_interval(Y[copies], A[copies], metric)
+    grouped = csf.metric_interval(Y[copies], A[copies], metric, groups=copies)
     assert np.diff(grouped) == pytest.approx(np.diff(single), rel=0.1)
     assert np.diff(alone) < 0.5 * np.diff(single)
 
 
 def test_no_errors_and_nothing_found_have_intervals():
-    low, high = csf.interval(Y, Y, "f1")
+    low, high = csf.metric_interval(Y, Y, "f1")
     assert high == 1.0
     assert 0.95 < low < 1.0
     nothing = np.zeros(600, dtype=bool)
-    assert csf.interval(Y, nothing, "precision") == (0.0, 1.0)
-    assert csf.interval(Y, nothing, "recall")[0] == 0.0
-    assert csf.interval(Y, Y, "gmean")[0] < 1.0
+    assert csf.metric_interval(Y, nothing, "precision") == (0.0, 1.0)
+    assert csf.metric_interval(Y, nothing, "recall")[0] == 0.0
+    assert csf.metric_interval(Y, Y, "gmean")[0] < 1.0
     groups = np.arange(600) // 10
-    assert csf.interval(Y, Y, "f1", groups=groups)[0] < low
+    assert csf.metric_interval(Y, Y, "f1", groups=groups)[0] < low
 
 
 def test_differences_are_paired():
-    found = csf.difference(Y, A, B)
+    found = csf.metric_difference(Y, A, B)
     assert isinstance(found, Difference)
     assert found.value == pytest.approx(f1_score(Y, A) - f1_score(Y, B))
     assert 0.0 < found.low < found.value < found.high
     near = A.copy()
     near[:2] = ~near[:2]
-    close = csf.difference(Y, A, near)
-    assert close.high - close.low < 0.3 * np.diff(csf.interval(Y, A))
-    same = csf.difference(Y, A, A)
+    close = csf.metric_difference(Y, A, near)
+    assert close.high - close.low < 0.3 * np.diff(csf.metric_interval(Y, A))
+    same = csf.metric_difference(Y, A, A)
     assert same.low < same.value == 0.0 < same.high
 
 
 def test_intervals_stay_within_what_a_metric_can_be():
     few = np.arange(600) // 200
-    found = csf.difference(Y, Y, ~Y, "f1", groups=few)
+    found = csf.metric_difference(Y, Y, ~Y, "f1", groups=few)
     assert -1.0 <= found.low < found.value == found.high == 1.0
-    low, high = csf.interval(Y, A, "f2", groups=few)
+    low, high = csf.metric_interval(Y, A, "f2", groups=few)
     assert 0.0 <= low < high <= 1.0
 
 
 def test_an_index_in_another_order_is_told():
     with pytest.warns(UserWarning, match="the index of pred is that of y in another order"):
-        csf.interval(pd.Series(Y), pd.Series(A).sample(frac=1, random_state=0))
+        csf.metric_interval(pd.Series(Y), pd.Series(A).sample(frac=1, random_state=0))
 
 
 def test_several_classes():
     truth = RNG.choice(["a", "b", "c"], 500, p=[0.7, 0.2, 0.1])
     pred = np.where(RNG.random(500) < 0.7, truth, "a")
     for metric in ("accuracy", "f1_macro", "mcc"):
-        low, high = csf.interval(truth, pred, metric)
+        low, high = csf.metric_interval(truth, pred, metric)
         assert 0.0 < low < high < 1.0
-    assert csf.interval(truth, pred, "accuracy")[0] == pytest.approx(
+    assert csf.metric_interval(truth, pred, "accuracy")[0] == pytest.approx(
         beta.ppf(0.05, (truth == pred).sum() + 0.5, (truth != pred).sum() + 0.5)
     )
-    assert csf.difference(truth, truth, pred, "f1_macro").low > 0.0
+    assert csf.metric_difference(truth, truth, pred, "f1_macro").low > 0.0
 
 
 @pytest.mark.parametrize(
     ("given", "options", "what"),
     [
-        (RNG.random(600), {}, r"pred contains 0\.\d+, but .* \[False, True\]. Give predicted labels.*csf.decide"),
+        (
+            RNG.random(600),
+            {},
+            r"pred contains 0\.\d+, but .* \[False, True\]. Give predicted labels.*csf.tune_threshold",
+        ),
         (A[:5], {}, "pred must have one label for each of 600 samples"),
         (A, {"metric": "auc"}, "unknown metric 'auc'"),
         (A, {"level": 90}, "level must"),
@@ -133,16 +137,16 @@ def test_several_classes():
 )
 def test_what_cannot_be_used(given, options, what):
     with pytest.raises(ValueError, match=what):
-        csf.interval(Y, given, **options)
+        csf.metric_interval(Y, given, **options)
 
 
 def test_one_class_and_a_metric_of_two():
     with pytest.raises(ValueError, match="y has one class only"):
-        csf.interval(np.ones(10), np.ones(10))
+        csf.metric_interval(np.ones(10), np.ones(10))
     with pytest.raises(ValueError, match="'f1' is a metric of two classes; for more, write 'f1_macro'"):
-        csf.interval([0, 1, 2], [0, 1, 2], "f1")
+        csf.metric_interval([0, 1, 2], [0, 1, 2], "f1")
     with pytest.raises(ValueError, match="pred_b contains 7"):
-        csf.difference(Y, A, np.full(600, 7))
+        csf.metric_difference(Y, A, np.full(600, 7))
 
 
 def drawn(rng, n_positives, f1, group, spread):
@@ -174,27 +178,27 @@ def test_exchanged_methods_have_the_mirrored_difference(case, metric):
         "weights": {"sample_weight": rng.random(y.size)},
         "groups": {"groups": np.arange(y.size) // 4},
     }
-    there, back = (csf.difference(y, *pair, metric, **options[kind]) for pair in ((a, b), (b, a)))
+    there, back = (csf.metric_difference(y, *pair, metric, **options[kind]) for pair in ((a, b), (b, a)))
     assert there == pytest.approx((-back.value, -back.high, -back.low), abs=1e-12)
     assert there.low <= there.value <= there.high
 
 
 def test_a_method_is_as_good_as_itself():
-    found = csf.difference(Y, A, A, "gmean")
+    found = csf.metric_difference(Y, A, A, "gmean")
     assert found.low == -found.high < 0.0 == found.value
 
 
 @pytest.mark.parametrize("metric", [MeanCost(fn=5.0), MeanCost(fn=2.0, fp=2.0), FalseNegativeRate()])
 def test_costs_and_rates_have_intervals_on_both_sides(metric):
     value = get_metric("recall").score(Y, A)
-    assert csf.interval(Y, A, FalseNegativeRate()) == pytest.approx(
-        tuple(1.0 - end for end in csf.interval(Y, A, "recall"))[::-1]
+    assert csf.metric_interval(Y, A, FalseNegativeRate()) == pytest.approx(
+        tuple(1.0 - end for end in csf.metric_interval(Y, A, "recall"))[::-1]
     )
-    low, high = csf.interval(Y, A, metric)
+    low, high = csf.metric_interval(Y, A, metric)
     fn, fp = np.mean(Y & ~A), np.mean(A & ~Y)
     value = metric.value(fn, fp, pos=Y.mean())
     assert low < value < high
-    found = csf.difference(Y, A, B, metric)
+    found = csf.metric_difference(Y, A, B, metric)
     assert found.low < found.value < found.high
     assert found.value == pytest.approx(value - metric.value(np.mean(Y & ~B), np.mean(B & ~Y), pos=Y.mean()))
 
@@ -207,20 +211,20 @@ def test_a_class_that_is_only_predicted_counts():
     for labels in (np.arange(4), np.array(["d", "a", "b", "c"])):
         truth, more, less = labels[y], labels[a], labels[b]
         value = f1_score(truth, more, average="macro")
-        assert inside(csf.interval(truth, more, "f1_macro"), value)
+        assert inside(csf.metric_interval(truth, more, "f1_macro"), value)
         # The other method does not predict it, so that it is no class of its own.
-        assert csf.difference(truth, more, less, "f1_macro").value == pytest.approx(
+        assert csf.metric_difference(truth, more, less, "f1_macro").value == pytest.approx(
             value - f1_score(truth, less, average="macro")
         )
     two = np.where(y > 0, 1, 0)
     assert inside(
-        csf.interval(two, np.where(a == 3, 3, two), "f1_macro"),
+        csf.metric_interval(two, np.where(a == 3, 3, two), "f1_macro"),
         f1_score(two, np.where(a == 3, 3, two), average="macro"),
     )
     with pytest.raises(ValueError, match=r"pred contains 3, but the labels of y are \[0, 1\]. 'f1' is a metric of two"):
-        csf.interval(two, np.where(a == 3, 3, two), "f1")
+        csf.metric_interval(two, np.where(a == 3, 3, two), "f1")
     with pytest.raises(ValueError, match=r"pred contains 'x'.*Give predicted labels"):
-        csf.interval(y, np.full(400, "x"), "f1_macro")
+        csf.metric_interval(y, np.full(400, "x"), "f1_macro")
 
 
 @pytest.mark.parametrize("average", ["macro", "micro", "samples", "weighted"])
@@ -229,16 +233,18 @@ def test_several_labels_a_sample(average):
     y = rng.random((300, 4)) < [0.5, 0.3, 0.1, 0.0]
     a, b, weight = y ^ (rng.random(y.shape) < 0.1), y ^ (rng.random(y.shape) < 0.2), rng.random(300)
     options = {"average": average, "sample_weight": weight, "zero_division": float(average == "samples")}
-    low, high = csf.interval(y * 1, a, f"f1_{average}", sample_weight=weight)
+    low, high = csf.metric_interval(y * 1, a, f"f1_{average}", sample_weight=weight)
     assert low < f1_score(y, a, **options) < high
     assert high - low < 0.15
-    found = csf.difference(y * 1, a, b, f"f1_{average}", sample_weight=weight)
+    found = csf.metric_difference(y * 1, a, b, f"f1_{average}", sample_weight=weight)
     assert found.value == pytest.approx(f1_score(y, a, **options) - f1_score(y, b, **options))
     assert 0.0 < found.low < found.value < found.high
-    back = csf.difference(y * 1, b, a, f"f1_{average}", sample_weight=weight)
+    back = csf.metric_difference(y * 1, b, a, f"f1_{average}", sample_weight=weight)
     assert (back.low, back.high) == pytest.approx((-found.high, -found.low), abs=1e-12)
     rows = np.random.default_rng(1).permutation(300)
-    assert csf.interval(y[rows] * 1, a[rows], f"f1_{average}") == pytest.approx(csf.interval(y * 1, a, f"f1_{average}"))
+    assert csf.metric_interval(y[rows] * 1, a[rows], f"f1_{average}") == pytest.approx(
+        csf.metric_interval(y * 1, a, f"f1_{average}")
+    )
 
 
 @pytest.mark.parametrize(
@@ -252,14 +258,16 @@ def test_several_labels_a_sample(average):
 )
 def test_what_several_labels_cannot_have(pred, options, what):
     with pytest.raises(ValueError, match=what):
-        csf.interval([[0, 1], [1, 0], [1, 1]], pred, **options)
+        csf.metric_interval([[0, 1], [1, 0], [1, 1]], pred, **options)
 
 
 def test_names_of_a_cost_matrix_are_those_of_classes():
     costs = pd.DataFrame([[0.0, 9.0], [1.0, 0.0]], index=[True, False], columns=[True, False])
     by_name, by_place = CostMatrix(costs), CostMatrix([[0.0, 1.0], [9.0, 0.0]])
-    assert csf.interval(Y, A, by_name) == csf.interval(Y, A, by_place)
-    assert csf.interval(Y, A, by_name, pos_label=False) == pytest.approx(csf.interval(Y, A, by_place), abs=0.02)
+    assert csf.metric_interval(Y, A, by_name) == csf.metric_interval(Y, A, by_place)
+    assert csf.metric_interval(Y, A, by_name, pos_label=False) == pytest.approx(
+        csf.metric_interval(Y, A, by_place), abs=0.02
+    )
 
 
 def test_rows_that_cost_something_have_intervals_of_their_sums():
@@ -275,7 +283,7 @@ def test_rows_that_cost_something_have_intervals_of_their_sums():
 def test_arrays_of_dask_say_what_to_do():
     array = pytest.importorskip("dask.array")
     with pytest.raises(TypeError, match=r"pred must be in memory, got a dask Array.*give pred\.compute\(\)"):
-        csf.interval(Y, array.from_array(A))
+        csf.metric_interval(Y, array.from_array(A))
 
 
 # ---------------------------------------------------------------- coverage
@@ -289,7 +297,7 @@ def coverage(metric, rates, n_draws, weights=None, n=1000, n_pos=50):
         y = rng.random(n) < n_pos / n
         pred = rng.random(n) < np.where(y, tpr, fpr)
         weight = None if weights is None else rng.choice(weights, n)
-        held += inside(csf.interval(y, pred, metric, sample_weight=weight), truth)
+        held += inside(csf.metric_interval(y, pred, metric, sample_weight=weight), truth)
     return held / n_draws
 
 
@@ -313,7 +321,7 @@ def test_differences_of_equal_methods_are_covered(common, least, most):
     for _ in range(200):
         y, shared = np.arange(1000) < 100, rng.random(1000)
         a, b = (np.where(rng.random(1000) < common, shared, rng.random(1000)) < np.where(y, 0.6, 0.03) for _ in "ab")
-        held += inside(csf.difference(y, a, b, "mcc")[1:], 0.0)
+        held += inside(csf.metric_difference(y, a, b, "mcc")[1:], 0.0)
     assert least <= held / 200 <= most
 
 
@@ -326,5 +334,5 @@ def test_intervals_cover(group, spread, least, metric):
     truth = get_metric(metric).score(y, found)
     for _ in range(n):
         y, found, groups = drawn(rng, 60, 0.7, group, spread)
-        held += inside(csf.interval(y, found, metric, groups=groups if group > 1 else None), truth)
+        held += inside(csf.metric_interval(y, found, metric, groups=groups if group > 1 else None), truth)
     assert held / n >= least

@@ -69,19 +69,19 @@ def scores(rng, *names):
 
 
 def call_decide(*, y, score, **options):
-    decision = csf.decide(y, score, **options)
+    decision = csf.tune_threshold(y, score, **options)
     sane(not np.isnan(decision.threshold), "threshold is NaN")
     sane(np.isnan(decision.value) or decision.interval[0] <= decision.value <= decision.interval[1], "value outside")
     sane(decision.predict(score).shape == np.shape(y), "one label for each score")
 
 
 def call_interval(*, y, pred, **options):
-    low, high = csf.interval(y, pred, **options)
+    low, high = csf.metric_interval(y, pred, **options)
     sane(low <= high, f"{low} > {high}")
 
 
 def call_difference(*, y, pred_a, pred_b, **options):
-    found = csf.difference(y, pred_a, pred_b, **options)
+    found = csf.metric_difference(y, pred_a, pred_b, **options)
     sane(found.low <= found.value <= found.high, f"{found}")
 
 
@@ -474,9 +474,9 @@ FUNCTIONS = [
         lambda rng: truth(rng, y_pred=..., pos_label=..., metric="f1", constraint=None),
         call_tuned,
     ),
-    function(csf.decide, lambda rng: scores(rng, "score"), call_decide),
-    function(csf.interval, lambda rng: scores(rng, "pred", "level"), call_interval),
-    function(csf.difference, lambda rng: scores(rng, "pred_a", "pred_b", "level"), call_difference),
+    function(csf.tune_threshold, lambda rng: scores(rng, "score"), call_decide),
+    function(csf.metric_interval, lambda rng: scores(rng, "pred", "level"), call_interval),
+    function(csf.metric_difference, lambda rng: scores(rng, "pred_a", "pred_b", "level"), call_difference),
     function(thresholding.bisection, lambda rng: proba(rng, metric="f1", tol=1e-9), call_bisection),
     function(thresholding.frank_wolfe, lambda rng: proba(rng, metric="gmean", tol=1e-6, max_iter=20), call_frank_wolfe),
     function(thresholding.probability_curve, proba, call_probability_curve),

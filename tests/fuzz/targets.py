@@ -50,7 +50,7 @@ REASONS = {
         csf.thresholding.fold_probabilities
     """,
     "writes a page; its own tests give it hostile names": "csf.report.write_comparison csf.report.write_report",
-    "takes a report of skore, and hands its scores to csf.decide": "csf.report.ThresholdCheck",
+    "takes a report of skore, and hands its scores to csf.tune_threshold": "csf.report.ThresholdCheck",
     "its own tests give it bad values, costs and columns": """
         csf.metrics.ConfusionFunction csf.metrics.Review csf.metrics.RowCosts csf.metrics.WeightedF
     """,

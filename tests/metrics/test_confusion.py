@@ -412,7 +412,7 @@ def test_a_search_reads_names(order, tmp_path):
     assert (first.predict(X) == second.predict(X)).all()
     assert (first.best_score_, first.score(X, y)) == (second.best_score_, second.score(X, y))
     first.report(tmp_path / "report.html", X=X, y=y)
-    assert csf.interval(y, first.predict(X), named) == csf.interval(y, first.predict(X), plain)
+    assert csf.metric_interval(y, first.predict(X), named) == csf.metric_interval(y, first.predict(X), plain)
 
 
 @pytest.mark.parametrize("positive", ["bad", "good"])

@@ -204,7 +204,7 @@ def test_what_is_smaller_without_errors_is_not_maximised(metric):
     "use",
     [
         lambda metric, X, y: CostSearch(LogisticRegression(), metric).fit(X, y),
-        lambda metric, X, y: csf.decide(y, X[:, 0], metric),
+        lambda metric, X, y: csf.tune_threshold(y, X[:, 0], metric),
         lambda metric, X, y: tuned_scorer(metric),
         lambda metric, X, y: Study(metric, pos=0.2),
         lambda metric, X, y: sweep(y, X[:, 0]).best(metric),

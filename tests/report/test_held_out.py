@@ -39,13 +39,15 @@ def test_all_places_give_the_same_intervals(name, weighted):
     truth, predicted = answers()
     weight = np.random.default_rng(2).integers(1, 4, truth.size).astype(float) if weighted else None
     for judged in judge(get_metric(name), 0, truth, predicted, weight):
-        assert judged.interval == csf.interval(truth, predicted[judged.name], name, sample_weight=weight)
+        assert judged.interval == csf.metric_interval(truth, predicted[judged.name], name, sample_weight=weight)
         pair = predicted["noisy"], predicted[judged.name]
-        expected = csf.difference(truth, *pair, name, sample_weight=weight)
+        expected = csf.metric_difference(truth, *pair, name, sample_weight=weight)
         assert (judged.difference, *judged.difference_interval) == expected
     if name != "f1":
         first, _ = judge_classes(get_confusion_metric(name), np.arange(2), truth, predicted, weight)
-        assert first.interval == pytest.approx(csf.interval(truth, predicted["noisy"], name, sample_weight=weight))
+        assert first.interval == pytest.approx(
+            csf.metric_interval(truth, predicted["noisy"], name, sample_weight=weight)
+        )
 
 
 def test_intervals_of_no_share_are_those_of_resampled_rows():

@@ -17,7 +17,7 @@ from csf import CostSearch
 from csf.evaluate.choices import Margins
 from csf.export import review_rule
 from csf.metrics import Column, Review, RowCosts
-from csf.search.decide import GivenProbabilities
+from csf.search.threshold import GivenProbabilities
 from tests.benchmarks.capacity import limits
 from tests.search.test_row_costs import COST, frame
 
@@ -90,10 +90,10 @@ def test_laws_of_a_limit(kind):
 
 
 def laws_of_a_review(search, again, X, every):
-    told, answers = search.review_, search.decide(X)
+    told, answers = search.review_, search.predict_with_review(X)
     order = np.random.default_rng(0).permutation(len(X))
-    np.testing.assert_array_equal(search.decide(X.iloc[order]), answers[order])
-    np.testing.assert_array_equal(again.decide(X), answers)
+    np.testing.assert_array_equal(search.predict_with_review(X.iloc[order]), answers[order])
+    np.testing.assert_array_equal(again.predict_with_review(X), answers)
     assert set(answers) <= {"negative", "review", "positive"}
     assert told.shares["review"] <= 0.15 + 1e-12
     assert 0.02 < (answers == "review").mean() < 0.3
@@ -217,12 +217,12 @@ def test_certified_bands(metric):
     assert told.guarantees["negative"].error <= 0.1
     assert not hasattr(search, "guarantee_")
     costs = {name: new[0]["amount"].to_numpy() for name in given}
-    answers = search.decide(new[0][["a", "b"]], **costs)
+    answers = search.predict_with_review(new[0][["a", "b"]], **costs)
     assert new[1][answers == "negative"].mean() < 0.1
     none = CostSearch(LINE, metric, review=Review(cost=0.2, wrong={"positive": 0.001}), confidence=0.9, **QUICK)
     with pytest.warns(UserWarning, match="wrong answers 'positive' <= 0.001 .*are reviewed"):
         none.fit(features, y, **given)
-    assert "positive" not in set(none.decide(features, **given))
+    assert "positive" not in set(none.predict_with_review(features, **given))
 
 
 @pytest.mark.parametrize("margin", [-99.0, 99.0])
@@ -234,7 +234,7 @@ def test_exported_rules_answer_alike(monkeypatch, margin):
     search = CostSearch(LINE, **told).fit(X, y)
     rule, score = review_rule(search), search.best_estimator_.decision_function(X)
     by_hand = np.where(score >= rule["upper"], "positive", np.where(score < rule["lower"], "negative", "review"))
-    np.testing.assert_array_equal(by_hand, search.decide(X))
+    np.testing.assert_array_equal(by_hand, search.predict_with_review(X))
     search = CostSearch(LINE, COST, **told).fit(X, y)
     rule, z = review_rule(search), search.best_estimator_.decision_function(X)
     z = rule["slope"] * np.clip(z, -rule["farthest"], rule["farthest"]) + rule["intercept"]
@@ -242,7 +242,7 @@ def test_exported_rules_answer_alike(monkeypatch, margin):
     negative, positive = p * (amount - 1.0), (1 - p) * 5.0
     looked_at = rule["cost"] + rule["error"] * (negative + positive)
     least = np.argmin(np.stack([positive, negative, looked_at]), axis=0)
-    np.testing.assert_array_equal(np.array(["positive", "negative", "review"])[least], search.decide(X))
+    np.testing.assert_array_equal(np.array(["positive", "negative", "review"])[least], search.predict_with_review(X))
     # No limit on wrong answers leaves anything out.
     assert rule["lower"] == -rule["upper"] == np.finfo(float).max
 
@@ -253,7 +253,9 @@ def test_rows_of_weight_0_set_no_limit_on_wrong_answers():
     kept = weight > 0
     options = {"cv": "prefit", "review": Review(cost=0.2, wrong=0.1)}
     search = CostSearch(model, **options).fit(X, y, weight)
-    np.testing.assert_array_equal(search.decide(X), CostSearch(model, **options).fit(X[kept], y[kept]).decide(X))
+    np.testing.assert_array_equal(
+        search.predict_with_review(X), CostSearch(model, **options).fit(X[kept], y[kept]).predict_with_review(X)
+    )
     # The only wrong answers weigh nothing.
     right = (model.predict(X) == y).astype(float)
     CostSearch(model, **options).fit(X, y, right)
@@ -269,7 +271,7 @@ def test_what_has_no_third_answer():
     with pytest.raises(TypeError, match=r"review must be a csf\.metrics\.Review or None, got 0\.1"):
         CostSearch(LINE, review=0.1).fit(X, y == 0)
     with pytest.raises(ValueError, match="fitted without a third answer"):
-        CostSearch(LINE, **QUICK).fit(X, y == 0).decide(X)
+        CostSearch(LINE, **QUICK).fit(X, y == 0).predict_with_review(X)
     with pytest.raises(ValueError, match=r"confidence=0\.9 needs a constraint"):
         CostSearch(LINE, review=Review(cost=1.0), confidence=0.9).fit(X, y == 0)
 
@@ -362,15 +364,15 @@ def test_alerts_are_limited_and_reviews_stay_within_theirs(metric, review):
     X, y = given(200, cut=1000)
     search = CostSearch(First([False, True]), metric, cv="prefit", review=review).fit(X, y)
     new = given(300, seed=1, cut=1000)[0]
-    without = search.decide(new)
+    without = search.predict_with_review(new)
     order = np.random.default_rng(0).permutation(300)
     for at_most in (300, 10**6):
-        np.testing.assert_array_equal(search.decide(new, at_most=at_most), without)
+        np.testing.assert_array_equal(search.predict_with_review(new, at_most=at_most), without)
     for at_most, k in ((0, 0), (7, 7), (0.02, 6)):
-        answers = search.decide(new, at_most=at_most)
+        answers = search.predict_with_review(new, at_most=at_most)
         assert (answers == "positive").sum() == min(k, (without == "positive").sum())
         assert (without[answers == "positive"] == "positive").all()
-        np.testing.assert_array_equal(search.decide(new[order], at_most=at_most), answers[order])
+        np.testing.assert_array_equal(search.predict_with_review(new[order], at_most=at_most), answers[order])
         if "negative" in review.limits:
             assert (answers[without != "negative"] != "negative").all()
         elif review.at_most is not None:
@@ -383,15 +385,17 @@ def test_where_no_review_pays_it_is_a_prediction(metric):
     search = CostSearch(First([False, True]), metric, cv="prefit", review=Review(cost=1e9)).fit(X, y)
     new = given(300, seed=1, cut=1000)[0]
     for at_most in (0, 5, 0.1, 10**6):
-        np.testing.assert_array_equal(search.decide(new, at_most=at_most) == "positive", search.predict(new, at_most))
+        np.testing.assert_array_equal(
+            search.predict_with_review(new, at_most=at_most) == "positive", search.predict(new, at_most)
+        )
 
 
 def test_arguments_that_are_unknown():
     X, y = given(100)
     search = CostSearch(First([False, True]), cv="prefit", review=Review(at_most=0.1)).fit(X, y)
-    with pytest.raises(TypeError, match="at_most is an argument of predict and decide"):
-        search.decide(X, atmost=5)
+    with pytest.raises(TypeError, match="at_most is an argument of predict and predict_with_review"):
+        search.predict_with_review(X, atmost=5)
     with pytest.raises(TypeError, match="Did you mean 'fn_cost'"):
-        search.decide(X, fn_costs=5)
+        search.predict_with_review(X, fn_costs=5)
     with pytest.raises(ValueError, match="at_most must be a number of rows >= 0"):
-        search.decide(X, at_most=-1)
+        search.predict_with_review(X, at_most=-1)

@@ -511,7 +511,7 @@ def test_at_other_shares_the_rule_is_what_would_be_tuned_there():
     truth = np.repeat([0, 1, 2], (20_000 * new).astype(int))
     old, true = true_probabilities(truth=truth, seed=1), true_probabilities(new, truth, seed=1)
     np.testing.assert_allclose(rule.predict_proba(old), true, atol=1e-9)
-    ideal = tune_rule(true, truth, METRIC).decide(true)
+    ideal = tune_rule(true, truth, METRIC).predict_with_review(true)
     decided = np.searchsorted(NAMES, rule.predict(old))
     best, got = (METRIC.value(confusion_of(truth, codes, 3)) for codes in (ideal, decided))
     assert best - got < 0.01

@@ -510,7 +510,7 @@ def test_a_search_that_answers_all_rows_the_same(kind, monkeypatch):
     rule, score = cost_rule(search), search.best_estimator_.decision_function(X)
     np.testing.assert_array_equal(rule.predict(score, fn=X["amount"], fp=5.0, tp=1.0), search.predict(X))
     json.dumps(rule.to_dict(), allow_nan=False)
-    assert set(search.decide(X)[1:]) == {kind}
+    assert set(search.predict_with_review(X)[1:]) == {kind}
 
 
 def test_costs_of_probabilities_are_read(fitted):

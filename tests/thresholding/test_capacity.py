@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from csf.metrics import Review, RowCosts
 from csf.metrics.row_costs import CostTable
-from csf.search.decide import GivenProbabilities, GivenScores
+from csf.search.threshold import GivenProbabilities, GivenScores
 from csf.thresholding.capacity import LabelledScores, ReviewBands, bands_of_costs, bands_of_score, predict_within
 from csf.thresholding.row_costs import CostDecision, RowCostRule, leaning_of
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule

@@ -368,7 +368,7 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
         name = f"{aim.of_one.name}_macro"
         raise ValueError(
             f"metric={aim.name!r} of several labels is largest where each label's own is, as {name!r} is: search for "
-            f"{name!r}, and judge predictions with csf.interval(y, pred, {aim.name!r})"
+            f"{name!r}, and judge predictions with csf.metric_interval(y, pred, {aim.name!r})"
         )
     if is_prefit(config):
         raise ValueError(

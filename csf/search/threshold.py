@@ -124,7 +124,7 @@ class Decision:
         self.search.report(path, **options)
 
 
-def decide(
+def tune_threshold(
     y: ArrayLike,
     score: ArrayLike,
     metric: MetricLike = SearchConfig.metric,
@@ -174,7 +174,7 @@ def decide(
     --------
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(500) < 100
-    >>> decision = decide(y, rng.normal(size=500) + 2 * y, "f1")
+    >>> decision = tune_threshold(y, rng.normal(size=500) + 2 * y, "f1")
     >>> decision.threshold, decision.value, decision.interval
     (1.24, 0.732, (0.68, 0.778))
     >>> decision.predict([0.4, 1.4])
@@ -232,6 +232,6 @@ def _scores(score: ArrayLike, n_samples: int, classes: Array) -> Array:
     if X.shape[1] == 1 and different.size == 2 and classes.dtype.kind in "biuf" and np.isin(different, classes).all():
         raise ValueError(
             f"score holds the labels {different.tolist()} alone, which are decisions already; give scores or "
-            "probabilities. What decisions are worth says csf.interval(y, pred)"
+            "probabilities. What decisions are worth says csf.metric_interval(y, pred)"
         )
     return X

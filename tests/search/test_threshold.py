@@ -41,7 +41,7 @@ def told(search):
 def test_it_is_the_prefit_search_bit_for_bit(options, fit):
     search = CostSearch(MODEL, cv="prefit", **options).fit(X[300:], TRUTH, **fit)
     sign = -1 if options.get("pos_label") == 0 else 1
-    decision = csf.decide(TRUTH, sign * SCORE, **options, **fit)
+    decision = csf.tune_threshold(TRUTH, sign * SCORE, **options, **fit)
     assert told(decision.search) == told(search)
     assert (decision.threshold, decision.value, decision.interval) == (
         search.best_threshold_,
@@ -56,7 +56,7 @@ def test_it_is_the_prefit_search_bit_for_bit(options, fit):
 def test_probabilities_are_scores():
     base = GaussianNB().fit(X[:300], Y[:300])
     search = CostSearch(base, cv="prefit").fit(X[300:], TRUTH)
-    assert told(csf.decide(TRUTH, base.predict_proba(X[300:])[:, 1]).search) == told(search)
+    assert told(csf.tune_threshold(TRUTH, base.predict_proba(X[300:])[:, 1]).search) == told(search)
 
 
 @pytest.mark.parametrize("scale", [1.0, 7.0])
@@ -65,7 +65,7 @@ def test_several_classes_are_the_prefit_search_too(scale):
     y = np.array(["x", "y", "z"])[y]
     model = LogisticRegression().fit(X[:300], y[:300])
     scores = model.predict_proba(X[300:]) if scale == 1.0 else scale * model.decision_function(X[300:])
-    decision = csf.decide(y[300:], scores, "f1_macro")
+    decision = csf.tune_threshold(y[300:], scores, "f1_macro")
     assert decision.predict(scores).shape == (600,)
     assert decision.interval[0] < decision.value < decision.interval[1]
     if scale == 1.0:
@@ -78,7 +78,7 @@ def test_several_classes_are_the_prefit_search_too(scale):
 
 def test_a_page_a_copy_and_names(tmp_path):
     names = np.where(TRUTH, "fraud", "fine")
-    decision = csf.decide(names, SCORE, pos_label="fraud")
+    decision = csf.tune_threshold(names, SCORE, pos_label="fraud")
     assert set(decision.predict(SCORE)) == {"fraud", "fine"}
     decision.report(tmp_path / "page.html", title="Judge")
     assert "Judge" in (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -86,15 +86,15 @@ def test_a_page_a_copy_and_names(tmp_path):
     assert "fitted before" in told
     assert not re.search("class weights|trained|Cross-validated", told)
     assert pickle.loads(pickle.dumps(decision)).threshold == decision.threshold
-    first = csf.decide(names, -SCORE, pos_label="fine")
+    first = csf.tune_threshold(names, -SCORE, pos_label="fine")
     assert first.predict(-SCORE[:50]).tolist() == np.where(-SCORE[:50] >= first.threshold, "fine", "fraud").tolist()
 
 
 def test_scores_of_few_values_have_a_threshold_between_them():
     ratings = np.clip(np.round(SCORE), -2, 2)
-    decision = csf.decide(TRUTH, ratings)
+    decision = csf.tune_threshold(TRUTH, ratings)
     assert -2 < decision.threshold <= 2
-    assert csf.decide(TRUTH, np.where(SCORE > -1.0, 0.9, 0.2)).search.best_score_ > 0.0
+    assert csf.tune_threshold(TRUTH, np.where(SCORE > -1.0, 0.9, 0.2)).search.best_score_ > 0.0
 
 
 PROBA = MODEL.predict_proba(X[300:])
@@ -106,7 +106,7 @@ PROBA = MODEL.predict_proba(X[300:])
         (TRUTH, np.full(600, 0.5), {}, "score is 0.5 for all samples"),
         (TRUTH, np.where(TRUTH, np.nan, 0.1), {}, r"score contains NaN in \d+ of 600 samples; drop these"),
         (TRUTH, SCORE[:5], {}, "score has 5 samples, and y 600"),
-        (TRUTH, MODEL.predict(X[300:]), {}, r"score holds the labels \[0\.0, 1\.0\] alone.*csf.interval"),
+        (TRUTH, MODEL.predict(X[300:]), {}, r"score holds the labels \[0\.0, 1\.0\] alone.*csf.metric_interval"),
         (TRUTH, PROBA, {}, r"score must have shape \(n_samples,\) of \[0, 1\], got \(600, 2\); .*score\[:, 1\]"),
         (TRUTH, np.repeat(PROBA, 2, axis=1), {}, r"score must have shape \(n_samples,\) of \[0, 1\], got \(600, 4\)"),
         (TRUTH, ["high"] * 600, {}, "score"),
@@ -119,7 +119,7 @@ PROBA = MODEL.predict_proba(X[300:])
 )
 def test_what_cannot_be_used(y, score, options, what):
     with pytest.raises(ValueError, match=what):
-        csf.decide(y, score, **options)
+        csf.tune_threshold(y, score, **options)
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def test_what_cannot_be_used(y, score, options, what):
 )
 def test_what_is_probably_meant_otherwise_is_said(score, options, what):
     with pytest.warns(UserWarning, match=what):
-        csf.decide(pd.Series(TRUTH), score, **options)
+        csf.tune_threshold(pd.Series(TRUTH), score, **options)
 
 
 def test_new_scores_are_checked_too():
-    decision = csf.decide(TRUTH, SCORE)
+    decision = csf.tune_threshold(TRUTH, SCORE)
     with pytest.raises(ValueError, match=r"such as score\[:, 1\]"):
         decision.predict(PROBA)
     with pytest.raises(ValueError, match="NaN"):
@@ -146,7 +146,7 @@ def test_new_scores_are_checked_too():
 def test_a_decision_shows_its_threshold_and_what_it_is_worth():
     rng = np.random.default_rng(0)
     y = np.arange(300) < 90
-    found = csf.decide(y, rng.normal(size=300) + 2 * y, "f1", constraint="recall >= 0.2", confidence=0.8)
+    found = csf.tune_threshold(y, rng.normal(size=300) + 2 * y, "f1", constraint="recall >= 0.2", confidence=0.8)
     low, high = found.interval
     expected = f"Decision(threshold={found.threshold:.4g}, value={found.value:.4g}, interval=({low:.4g}, {high:.4g})"
     assert repr(found) == f"{expected}, certified=True)"
