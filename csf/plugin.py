@@ -42,7 +42,7 @@ from csf.metrics.concave import Concave
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import aim, for_classes
 from csf.metrics.trials import Trial
-from csf.search.plan import with_setting
+from csf.search.planning import with_setting
 from csf.search.problems.binary import violation_of
 from csf.search.problems.multiclass import MulticlassEvaluator, class_metric, tuned_decision
 from csf.search.training import FoldResult, FoldTask, pooled

@@ -48,9 +48,9 @@ from csf.report.page import Comparison, check_page, draw_outcomes
 from csf.search import CostSearch
 from csf.search.config import AUTO, SearchConfig, shared_effort, steps_of, strategy_of
 from csf.search.kinds import is_class_search, is_row_search
-from csf.search.plan import planned_models
-from csf.search.problems import Problem as KindOfProblem
+from csf.search.planning import planned_models
 from csf.search.problems import read_problem
+from csf.search.problems.base import Problem as KindOfProblem
 from csf.search.problems.multiclass import class_metric
 from csf.search.study import MulticlassStudy
 from csf.strategies import Ladder

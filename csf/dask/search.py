@@ -33,7 +33,7 @@ from csf.metrics.profile import ErrorProfile
 from csf.search.config import BEYOND, MULTIPLES, NO_MEAN_OF_FOLDS, SearchConfig, has_fast_solver, settings_of
 from csf.search.estimator import CostSearch
 from csf.search.fitted import FittedSearch, class_attributes
-from csf.search.plan import with_setting
+from csf.search.planning import with_setting
 from csf.search.problems.binary import BinaryResult
 from csf.thresholding.rule import ThresholdRule, base_has
 from csf.trainers import seeded

@@ -27,7 +27,7 @@ from csf.metrics.trials import known_hull, outcome
 from csf.search.config import FAST, SLOW, Model, RaceStep, SearchConfig, SearchEffort, chooser_of, steps_of
 from csf.search.estimator import CostSearch
 from csf.search.loop import Deadline, SearchLoop
-from csf.search.plan import open_checkpoint
+from csf.search.planning import open_checkpoint
 from csf.search.problems.base import SearchResult, reason_of
 from csf.search.problems.binary import BinaryResult, conclude, make_studies
 from csf.search.selection import Race, races

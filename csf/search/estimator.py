@@ -31,9 +31,10 @@ from csf.search.config import AUTO, SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.kinds import has_several_labels, is_class_search
 from csf.search.loop import Deadline, Forecast, SearchLoop
-from csf.search.plan import Plan, calibration_split, make_plan, open_checkpoint
-from csf.search.problems import Problem, read_problem
-from csf.search.problems.base import is_prefit
+from csf.search.plan import Plan
+from csf.search.planning import calibration_split, make_plan, open_checkpoint
+from csf.search.problems import read_problem
+from csf.search.problems.base import Problem, is_prefit
 from csf.search.problems.binary import certified
 from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch

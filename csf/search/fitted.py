@@ -124,6 +124,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
     @property
     def decision_rule_(self) -> Any:
+        """Rule that predicts: ``best_estimator_`` with ``best_threshold_``, or with the rule of its kind of problem."""
         check_is_fitted(self, "trials_")
         if self._rule is None:
             name = type(self).__name__

@@ -201,7 +201,7 @@ def test_every_writer_leaves_the_old_file_when_the_disk_is_full(tmp_path, write,
 
 
 # Files that are nobody's result: counters of one run.
-EXEMPT = {("show/report.py", "savefig")}
+EXEMPT = {("report/page.py", "savefig")}
 WRITERS = {"write_text", "write_bytes", "savefig", "mkstemp", "NamedTemporaryFile", "savez", "savez_compressed"}
 
 

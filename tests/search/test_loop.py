@@ -47,7 +47,7 @@ from csf.search.loop import (
     restore_scores,
     scores_to_record,
 )
-from csf.search.plan import open_checkpoint
+from csf.search.planning import open_checkpoint
 from csf.search.problems.binary import BinaryEvaluator
 from csf.search.workers import LocalTrainer
 from csf.solvers import Hinge, HingeSolution, Rows, Solution, SquaredHinge

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from csf._common.validation import check_labels
 from csf.metrics.row_costs import row_costs as get_row_costs
-from csf.search.problems.base import Problem, SearchResult, is_prefit
 from csf.search.problems.binary import BinaryProblem
 from csf.search.problems.multiclass import MulticlassProblem
 from csf.search.problems.row_costs import RowCostProblem
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 
     from csf._common.typing import IntArray, Samples
     from csf.search.config import SearchConfig
-
-__all__ = ["Problem", "SearchResult", "is_prefit", "read_problem"]
+    from csf.search.problems.base import Problem
 
 
 def read_problem(config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, Any]) -> tuple[Problem, IntArray]:

@@ -238,6 +238,18 @@ class SearchResult:
     upper_bound: float = np.nan
     gap: float = np.nan
 
+    @classmethod
+    def of_plan(cls, plan: Plan, config: SearchConfig, store: Any, stopped: str | None) -> SearchResult:
+        """Record a finished search; ``stopped`` says why it ended where the studies do not."""
+        return SearchResult(
+            config=config,
+            studies=plan.studies,
+            settings=plan.settings,
+            n_splits=len(plan.splits),
+            store=store,
+            stop_reason=stopped or "; ".join([reason_of(plan.studies), *plan.unsearched]),
+        )
+
     @property
     def shared(self) -> dict[str, Any]:
         """Fields that are known before anything is chosen."""

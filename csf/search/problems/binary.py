@@ -172,7 +172,7 @@ class BinaryProblem(Problem):
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> BinaryResult:
         """Build the outcome of a finished search."""
-        return conclude(plan.searched(config, store, stopped), chooser_of(config, plan.models))
+        return conclude(SearchResult.of_plan(plan, config, store, stopped), chooser_of(config, plan.models))
 
     def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> ThresholdRule:
         """Build the rule of the winner, trained on all samples."""

@@ -172,7 +172,7 @@ class MulticlassProblem(Problem):
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> MulticlassResult:
         """Build the outcome of a finished search."""
-        return conclude_classes(plan.searched(config, store, stopped))
+        return conclude_classes(SearchResult.of_plan(plan, config, store, stopped))
 
     def rule(self, found: MulticlassResult, trainer: Trainer, training: Training) -> MulticlassRule:
         """Build the rule of the winner, trained on all samples."""

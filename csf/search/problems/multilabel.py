@@ -266,7 +266,9 @@ class AllLabels(BinaryProblem):
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> BinaryResult:
         """Return the result of a search that is over."""
-        return conclude(plan.searched(config, store, stopped), chooser_of(config, plan.models), made=LabelsResult)
+        return conclude(
+            SearchResult.of_plan(plan, config, store, stopped), chooser_of(config, plan.models), made=LabelsResult
+        )
 
     def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> MultilabelRule:
         """Build the rule of the winner, trained on all samples."""
@@ -289,7 +291,7 @@ class SampleMeans(AllLabels):
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> BinaryResult:
         """SearchResult of a search that is over."""
-        searched = plan.searched(config, store, stopped or "all settings are done")
+        searched = SearchResult.of_plan(plan, config, store, stopped or "all settings are done")
         margin = chooser_of(config, plan.models).margin
         return conclude_sample_means(searched, n_labels=self.n_labels, beta=self.aim.beta, margin=margin)
 

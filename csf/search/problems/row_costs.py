@@ -218,7 +218,7 @@ class RowCostProblem(BinaryProblem):
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> Any:
         """SearchResult of a search that is over."""
-        return conclude(plan.searched(config, store, stopped))
+        return conclude(SearchResult.of_plan(plan, config, store, stopped))
 
     def rule(self, found: Any, trainer: Any, training: Any) -> RowCostRule:
         """Build the rule of the winner, trained on all samples."""

@@ -1,0 +1,193 @@
+"""From options and data to the plan of a search: settings, folds, studies, the checkpoint, calibration samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedGroupKFold, train_test_split
+from sklearn.utils import check_random_state
+
+from csf._common.messages import did_you_mean
+from csf._common.sklearn import clone, last_name, safe_indexing, slice_params
+from csf._common.typing import Estimator, IntArray
+from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, takes_weights
+from csf.data.folds import group_folds, make_folds, resolve_splits
+from csf.evaluate import seed_of
+from csf.metrics import get_constraint, get_metric
+from csf.metrics.row_costs import row_costs
+from csf.search.config import (
+    Model,
+    effort_of,
+    shared_effort,
+    split_seed,
+)
+from csf.search.loop import Checkpoint
+from csf.strategies import get_strategy
+from csf.trainers import Prepared, seeded
+from csf.trainers.base import unset_seeds
+
+if TYPE_CHECKING:
+    from csf.data.folds import Task
+    from csf.search.config import SearchConfig
+    from csf.search.problems.base import Problem
+
+
+from csf.search.plan import Plan, TrainingSetup
+
+
+def make_plan(
+    config: SearchConfig, problem: Problem, task: Task, split_params: dict[str, Any], prepared: Prepared
+) -> Plan:
+    """Plan a search in memory; ``prepared`` are data of other searches on the same samples and splits."""
+    # One generator for the base and then the splits: the order of the two decides what a seed means.
+    random_state = None if config.random_state is None else check_random_state(config.random_state)
+    for model in config.models:
+        check_class_weight(model.base)
+    # Arguments of fit may stop boosters early, or keep the steps of a pipeline together.
+    n_samples = None if task.fit_params else task.n_samples
+    models = planned_models(config, problem, seeded_models(config.models, random_state), n_samples)
+    bases = [with_setting(each.base, setting) for each in models for setting in each.settings]
+    y = task.strata
+    cv = problem.cv(config, y, shared_effort([each.effort for each in models]), random_state=random_state)
+    if task.groups is not None and (config.cv is None or isinstance(config.cv, Real)):
+        cv = group_folds(cv, y, task.groups, random_state=split_seed(random_state))
+    splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
+    folds = make_folds(task, splits)
+    studies = problem.studies(config, folds, [each.effort for each in models for _ in each.settings])
+    channel_of = partial(_channel_of, config, weighted=task.weight is not None)
+    setup = TrainingSetup(channel_of, config.normalize, config.engine, prepared)
+    settings = [setting for each in models for setting in each.named_settings]
+    return Plan(task, models, settings, bases, splits, folds, studies, setup)
+
+
+def planned_models(
+    config: SearchConfig, problem: Problem, models: Sequence[Model], n_samples: int | None
+) -> list[Model]:
+    """Plan the settings that are searched for each model; ``n_samples`` as for `settings_of`."""
+    found: list[Model] = []
+    for model in models:
+        settings = problem.settings(config, model, n_samples)
+        effort = effort_of(model.base, config.engine, model.param_grid, settings)
+        if _channel_of(config, model.base).kind == "none":
+            why = f"{last_name(model.base)} takes no weights, so that other costs cannot reach it"
+            effort = effort._replace(ladder_size=1, only_equal=why)
+        first = sum(len(each.settings) for each in found)
+        found.append(model._replace(settings=settings, first=first, effort=effort))
+    return found
+
+
+def _channel_of(config: SearchConfig, base: Estimator, *, weighted: bool = False) -> CostChannel:
+    """Find the channel of costs for a base, or none; raise a ValueError if the user's weights cannot reach it."""
+    if config.weighting == "class" and config.sample_weight_name is None and not takes_weights(base):
+        if weighted:
+            raise ValueError(
+                f"{last_name(base)} takes no weights, so the given sample_weight cannot reach it. Drop sample_weight, "
+                "or use a base whose fit has it"
+            )
+        return CostChannel("none", "")
+    options = {"sample_weight_name": config.sample_weight_name, "weighted": weighted}
+    return WEIGHTINGS[config.weighting](base, **options)
+
+
+def seeded_models(models: list[Model], random_state: np.random.RandomState | None) -> list[Model]:
+    """Seed the models, independently of their order.
+
+    Each model reads its seeds from the same position; the one with the most of them determines where the seed of splits
+    is read.
+    """
+    if random_state is None:
+        return models
+    state, found = random_state.get_state(), []
+    for model in sorted(models, key=lambda model: len(unset_seeds(model.base))):
+        random_state.set_state(state)
+        found.append(model._replace(base=seeded(model.base, random_state)))
+    return sorted(found, key=lambda model: model.name or "")
+
+
+def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
+    """Clone a base with one setting of ``param_grid``; raise a ValueError with its parameters where it lacks one."""
+    own = clone(base)
+    try:
+        # A frozen base takes none, and returns nothing.
+        own.set_params(**clone(setting, safe=False))
+        return own
+    except ValueError as error:
+        known = own.get_params(deep=True)
+        name = next((name for name in setting if name not in known), None)
+        if name is None:
+            raise
+        inner = next((other for other in known if other.endswith(f"__{name.rpartition('__')[2]}")), None)
+        hint = did_you_mean(name, known) if inner is None else f". Did you mean {inner!r}?"
+        raise ValueError(
+            f"param_grid: Invalid parameter {name!r} for {type(base).__name__}; it has {', '.join(known)}{hint}"
+        ) from error
+
+
+def open_checkpoint(
+    config: SearchConfig, bases: list[Estimator], data: tuple[Any, ...], studies: Sequence[Any]
+) -> Checkpoint | None:
+    """Open the checkpoint of a search and restore its trials in the studies; return ``None`` without a file.
+
+    ``data`` identifies the samples, their splits and what else trainings are given.
+    """
+    if config.checkpoint is None:
+        return None
+    # All that decides the trials, and nothing that does not: n_jobs, or how many trials there are to be.
+    content = (
+        *(*bases, *data),
+        *(
+            row_costs(config.metric) or get_metric(config.metric),
+            get_constraint(config.constraint),
+            get_strategy(config.strategy),
+        ),
+        *(config.threshold, config.normalize, config.bound_on, config.engine, config.weighting),
+        *(config.sample_weight_name, config.min_gain is None),
+    )
+    checkpoint = Checkpoint(config.checkpoint, content)
+    checkpoint.restore(list(studies))
+    return checkpoint
+
+
+def calibration_split(config: SearchConfig, task: Task) -> tuple[Task, Task]:
+    """Split the samples into those to search on and those to calibrate on, stratified, with groups kept together."""
+    every, share, groups = np.arange(task.n_samples), config.calibration, task.groups
+    try:
+        seed = split_seed(config.random_state)
+        if groups is None:
+            parts = train_test_split(every, test_size=share, stratify=task.codes, random_state=seed)
+        else:
+            splitter = StratifiedGroupKFold(max(round(1.0 / share), 2), shuffle=True, random_state=seed)
+            parts = next(splitter.split(every, task.codes, groups))
+    except ValueError as error:
+        raise ValueError(f"calibration={share!r} of {task.n_samples} samples cannot be held out: {error}") from error
+    searched, calibrated = (_part(task, np.sort(part)) for part in parts)
+    return searched, calibrated if groups is None else _one_of_each_group(calibrated, seed_of(config.random_state))
+
+
+def _one_of_each_group(task: Task, seed: int) -> Task:
+    """Draw one sample of each group with the weight of the whole group, so that they are independent for tests."""
+    assert task.groups is not None, "asked for where there are some"
+    weight = np.ones(task.n_samples) if task.weight is None else task.weight
+    # The first of exponential times at these rates is a sample with the probability of its weight.
+    time = np.random.default_rng([seed, 3]).exponential(size=weight.size) / np.maximum(weight, np.finfo(float).tiny)
+    order = np.lexsort([time, task.groups])
+    groups, first = np.unique(task.groups[order], return_index=True)
+    total = np.bincount(task.groups, weight)[groups]
+    return replace(_part(task, order[first]), weight=total / total.mean(), groups=None)
+
+
+def _part(task: Task, at: IntArray) -> Task:
+    return replace(
+        task,
+        X=safe_indexing(task.X, at),
+        codes=task.codes[at],
+        weight=None if task.weight is None else task.weight[at],
+        fit_params=slice_params(dict(task.fit_params), at, task.n_samples),
+        labels=task.user_labels,
+        groups=None if task.groups is None else task.groups[at],
+    )
