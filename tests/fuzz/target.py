@@ -72,7 +72,7 @@ def function(thing, arguments, call, *, note=""):
 def full_name(thing):
     """Full name of a public thing: the shortest of the modules that give it out."""
     parts = thing.__module__.split(".")
-    owners = ["csf", *BESIDE, *(".".join(parts[:size]) for size in range(2, len(parts) + 1))]
+    owners = ["csf", *(".".join(parts[:size]) for size in range(2, len(parts) + 1))]
     return next(
         f"{owner}.{thing.__name__}"
         for owner in owners

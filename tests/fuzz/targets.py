@@ -16,7 +16,7 @@ from csf import CostSearch, fenchel, online, plugin, structural
 __all__ = ["EXEMPT", "TARGETS", "public_names"]
 
 # Modules whose names need not be attacked: others check what comes in, or they have tests of their own for that.
-QUIET = ("csf.cli", "csf.plots", "csf.trainers", "csf.solvers", "csf.evaluate")
+QUIET = ("csf.cli", "csf.plots", "csf.trainers", "csf.solvers", "csf.evaluate", "csf.monitoring")
 # What takes raw arguments and is not exported by a package.
 LOOSE = ("csf.data.folds.resolve_splits", "csf.data.labels.read_classes", "csf.data.labels.read_labels")
 LOOSE += ("csf.search.selection.Choice", "csf.search.selection.GainRule")

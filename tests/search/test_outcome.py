@@ -35,7 +35,7 @@ from csf.search.study import MulticlassStudy, judged_fields
 from csf.search.workers import LocalTrainer
 from csf.thresholding import curve_at_prevalence
 from csf.thresholding.class_choice import MulticlassStore
-from csf.thresholding.linear_rule import confusion_of, cross_fitted, tune_rule
+from csf.thresholding.linear_rule import ClassProbabilityRule, MulticlassRule, confusion_of, cross_fitted, tune_rule
 from csf.thresholding.rule import ThresholdRule
 
 X, Y = make_classification(600, 6, n_informative=4, weights=[0.8], flip_y=0.1, random_state=0)
@@ -511,7 +511,7 @@ def test_at_other_shares_the_rule_is_what_would_be_tuned_there():
     truth = np.repeat([0, 1, 2], (20_000 * new).astype(int))
     old, true = true_probabilities(truth=truth, seed=1), true_probabilities(new, truth, seed=1)
     np.testing.assert_allclose(rule.predict_proba(old), true, atol=1e-9)
-    ideal = tune_rule(true, truth, METRIC).predict_with_review(true)
+    ideal = tune_rule(true, truth, METRIC).decide(true)
     decided = np.searchsorted(NAMES, rule.predict(old))
     best, got = (METRIC.value(confusion_of(truth, codes, 3)) for codes in (ideal, decided))
     assert best - got < 0.01
@@ -532,9 +532,26 @@ def test_shares_that_are_none_are_refused(shares):
         outcome().moved(shares, None)
 
 
+class FeatureProbabilities(ClassifierMixin, BaseEstimator):
+    """Its probabilities are the features."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return self.classes_[X.argmax(axis=1)]
+
+    def predict_proba(self, X):
+        return X
+
+
 def test_values_of_new_labels():
-    found, y = outcome(), NAMES[[0, 1, 2, 2]]
-    assert found.value_of(y, NAMES[[0, 1, 2, 1]], NAMES, None) == pytest.approx((1.0 + 2 / 3 + 2 / 3) / 3)
-    assert found.value_of(y, NAMES[[0, 1, 2, 1]], NAMES, [1.0, 1.0, 1.0, 0.0]) == pytest.approx(1.0)
-    with pytest.raises(ValueError, match=r"the labels \['ant', 'dog'\], the search knows \['ant', 'bee', 'cow'\]"):
-        found.value_of(["ant", "dog"], NAMES[:2], NAMES, None)
+    X, y = np.eye(3)[[0, 1, 2, 1]], NAMES[[0, 1, 2, 2]]
+    rule = MulticlassRule(
+        FeatureProbabilities().fit(X, NAMES[[0, 1, 2, 1]]), NAMES, NAMES, ClassProbabilityRule.argmax(3)
+    )
+    assert rule.score("f1_macro", X, y) == pytest.approx((1.0 + 2 / 3 + 2 / 3) / 3)
+    assert rule.score("f1_macro", X, y, [1.0, 1.0, 1.0, 0.0]) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match=r"holds 'dog', which is none of the fitted classes \['ant', 'bee', 'cow'\]"):
+        rule.score("f1_macro", X[:2], ["ant", "dog"])
