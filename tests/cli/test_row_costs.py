@@ -8,7 +8,7 @@ from sklearn.model_selection import cross_val_predict, train_test_split
 
 from csf.cli.data import BUILTIN, ReadOptions, read_dataset
 from csf.cli.problem import make_base
-from tests.search.test_row_costs import frame
+from tests.search.problems.test_row_costs import frame
 
 pytest.importorskip("skops")
 REVIEWS = ("--review-cost", 0.5, "--review-at-most", 0.2)

@@ -838,7 +838,7 @@ print(len(search.counted_cuts_), [(t.t, t.threshold, t.score) for t in search.tr
 
 
 def run(*arguments):
-    root = str(Path(__file__).parents[3])
+    root = str(Path(__file__).parents[2])
     options = {"capture_output": True, "text": True, "env": {**os.environ, "PYTHONPATH": root}, "check": False}
     return subprocess.run([sys.executable, "-c", RESUMED, *map(str, arguments)], **options)
 

@@ -14,7 +14,7 @@ from csf.plots.decisions import answers_to_all, draw_costs
 from csf.report import summarise
 from csf.report.held_out import held_out, paid_on
 from tests.oracles import row_costs as oracle
-from tests.search.test_row_costs import COST, frame, table_of
+from tests.search.problems.test_row_costs import COST, frame, table_of
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from csf.export import review_rule
 from csf.metrics import Column, Review, RowCosts
 from csf.search.threshold import GivenProbabilities
 from tests.benchmarks.capacity import limits
-from tests.search.test_row_costs import COST, frame
+from tests.search.problems.test_row_costs import COST, frame
 
 LINE = LogisticRegression()
 PIPELINE = make_pipeline(StandardScaler(), LINE)

@@ -430,7 +430,7 @@ def test_a_driver_that_was_killed_goes_on_in_another_process(frame, tmp_path, lo
 
     def driver(last):
         given = [sys.executable, "-c", DRIVER, str(tmp_path), str(last), json.dumps(local), json.dumps(options)]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
         return subprocess.run(given, env=environment, capture_output=True, text=True, check=False)
 
     assert driver(4).returncode == -signal.SIGKILL
