@@ -28,7 +28,7 @@ from csf.search.training import FoldResult
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from csf._common.typing import BoolArray, Estimator
+    from csf._common.typing import BoolArray, Estimator, Samples
     from csf.data.folds import Task
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
@@ -49,6 +49,16 @@ class Problem(ABC):
     unsupported: ClassVar[Mapping[str, Unsupported]] = {}
     # Whether the winner's predictions for the samples that it is trained on are read.
     reads_training: ClassVar[bool] = True
+
+    @classmethod
+    @abstractmethod
+    def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:
+        """Check whether a search with these options, for this target, is of this kind."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, Any]) -> tuple[Problem, IntArray]:
+        """Read samples, target and costs of rows; raise a ValueError for options that this kind does not support."""
 
     @property
     def content(self) -> tuple[Any, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.ensemble import VotingClassifier
@@ -62,7 +62,7 @@ from csf.trainers import Prepared
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from csf._common.typing import BoolArray, Estimator
+    from csf._common.typing import BoolArray, Estimator, Samples
     from csf.data.folds import Fold, Task
     from csf.data.responses import Response
     from csf.evaluate import Assessment
@@ -111,12 +111,19 @@ class BinaryProblem(Problem):
     """Problem of two classes, or of several with a null class, whose score has a threshold."""
 
     @classmethod
-    def read(cls, config: SearchConfig, y: ArrayLike) -> tuple[Self, IntArray]:
+    def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:
+        """Match every target that no other kind takes."""
+        return True
+
+    @classmethod
+    def read(
+        cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, Any]
+    ) -> tuple[BinaryProblem, IntArray]:
         """Read a target and its codes."""
         labels, codes = read_labels(y, pos_label=config.pos_label, null_class=config.null_class)
         if labels.classes.size > 2:
             config.refuse(NO_MEAN_OF_FOLDS | NO_REVIEW, "several classes")
-        return cls(labels), codes
+        return BinaryProblem(labels), codes
 
     def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
         """Check the user's weights and return them."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import named_models
 from csf._common.typing import Array, Estimator, IntArray
-from csf._common.validation import check_weights, floats
+from csf._common.validation import check_labels, check_weights, floats
 from csf.data.folds import Fold
 from csf.data.labels import places_of, read_classes
 from csf.data.responses import PROBABILITIES_FIRST, response_method
@@ -54,7 +54,7 @@ from csf.thresholding.linear_rule import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from csf._common.typing import Estimator
+    from csf._common.typing import Estimator, Samples
     from csf.data.folds import Fold, Task
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
@@ -89,8 +89,13 @@ class MulticlassProblem(Problem):
     )
 
     @classmethod
-    def read(cls, config: SearchConfig, y: ArrayLike) -> tuple[Self, IntArray]:
-        """Read a target and its codes; a ValueError for what is known of two classes alone."""
+    def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:
+        """Match three and more classes without a positive or a null class."""
+        return config.null_class is None and config.pos_label is None and check_labels(y)[1].size > 2
+
+    @classmethod
+    def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, Any]) -> tuple[Self, IntArray]:
+        """Read a target and its codes; raise a ValueError for what is known of two classes alone."""
         labels, codes = read_classes(y)
         try:
             metric = get_confusion_metric(for_classes(config.metric, labels.classes))

@@ -16,6 +16,7 @@ from csf.data.labels import read_labels
 from csf.data.responses import PROBABILITIES_FIRST, respond, response_method
 from csf.metrics.constraints import Review
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts
+from csf.metrics.row_costs import row_costs as get_row_costs
 from csf.metrics.trials import nothing_worked
 from csf.search.config import FAST, MANY, NO_MEAN_OF_FOLDS, Unsupported, settings_of
 from csf.search.problems.base import (
@@ -119,10 +120,15 @@ class RowCostProblem(BinaryProblem):
     reads_training = False
 
     @classmethod
-    def read(
-        cls, config: SearchConfig, costs: RowCosts, X: Samples, y: ArrayLike, given: Mapping[str, Any]
-    ) -> tuple[Self, IntArray]:
+    def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:
+        """Match metrics that are costs of rows."""
+        return get_row_costs(config.metric) is not None
+
+    @classmethod
+    def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, Any]) -> tuple[Self, IntArray]:
         """Read samples, their costs and a target; a ValueError for what has no meaning with costs of rows."""
+        costs = get_row_costs(config.metric)
+        assert costs is not None, "it matches"
         certified = ("confidence",) if config.limits_answers else ()
         config.refuse({name: how for name, how in cls.unsupported.items() if name not in certified}, "costs of rows")
         labels, codes = read_labels(y, pos_label=config.pos_label)
