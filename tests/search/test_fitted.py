@@ -102,7 +102,12 @@ def through_pickle(search):
 
 
 @pytest.mark.parametrize(
-    "stored", [copy.copy, copy.deepcopy, through_pickle, pytest.param(through_skops, marks=pytest.mark.slow)]
+    "stored",
+    [
+        copy.copy,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (copy.deepcopy, through_skops)),
+        through_pickle,
+    ],
 )
 @pytest.mark.parametrize("name", CASES)
 def test_stored_searches_say_the_same_and_move_on(name, stored):
@@ -358,7 +363,7 @@ def test_groups_that_cannot_be_used():
     [
         LogisticRegression(),
         GaussianNB(),
-        HistGradientBoostingClassifier(max_iter=5),
+        pytest.param(HistGradientBoostingClassifier(max_iter=5), marks=pytest.mark.slow),
         make_pipeline(StandardScaler(), LogisticRegression()),
     ],
     ids=lambda base: type(base).__name__,
