@@ -272,7 +272,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
     threshold_std_: float
     best_score_: float
     profile_: ErrorProfile
-    _rule: Any  # a ThresholdRule, or a RuleOfClasses
+    _rule: Any  # a ThresholdRule, or a MulticlassRule
     feasible_: bool
     estimator_: Estimator
     rule_: ClassProbabilityRule
@@ -551,7 +551,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
 
     Attributes
     ----------
-    rule_ : LinearRule
+    rule_ : ClassProbabilityRule
         With three or more classes, what decides: the class with the largest of its scores is predicted. There is no
         threshold then, and none of the attributes up to ``fold_thresholds_`` but ``best_score_``.
     confusion_ : ndarray of shape (n_classes, n_classes)
@@ -596,7 +596,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     See Also
     --------
     threshold_curve : The thresholds of given scores, without any fitting.
-    LinearRule : The rule that decides about three or more classes.
+    ClassProbabilityRule : The rule that decides about three or more classes.
     BisectionPlugIn, FrankWolfePlugIn : Thresholds that follow from probabilities and the metric.
 
     Notes
@@ -741,7 +741,7 @@ class BisectionPlugIn(ProbabilityThresholdClassifier):
 
     Attributes
     ----------
-    bisection_ : Bisection
+    bisection_ : BisectionResult
         The steps on the pooled out-of-fold probabilities.
     threshold_, threshold_std_, best_score_ : float
         As for `PlugInClassifier`.

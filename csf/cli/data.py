@@ -120,7 +120,7 @@ class FeatureColumns:
 
         Returns
         -------
-        Features
+        FeatureColumns
             Without names.
         """
         return cls("sparse" if sparse.issparse(X) else "dense", X.shape[1], zero_based=zero_based)

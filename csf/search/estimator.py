@@ -178,7 +178,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         Why the search ended, number of trials and splits, seconds of the last training.
     classes_, class_count_, pos_label_, null_class_, n_features_in_, feature_names_in_ : ndarray, label, int
         Labels, samples of each, positive class and the other one; number and names of the features.
-    rule_, class_costs_, confusion_ : LinearRule, ndarray, ndarray
+    rule_, class_costs_, confusion_ : ClassProbabilityRule, ndarray, ndarray
         Several classes: the decision, the winner's class weights, the out-of-fold confusion matrix in shares.
     searches_, best_scores_, label_names_ : list of CostSearch, ndarray, ndarray
         Several labels: the search, value and name of each.

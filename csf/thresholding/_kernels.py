@@ -66,7 +66,7 @@ def _shares(fn, fp, last):
 
 
 _ROWS = 64
-# Scores are rounded as `LinearRule.scores` rounds them, so that ties in tuning are ties in prediction.
+# Scores are rounded as `ClassProbabilityRule.scores` rounds them, so that ties in tuning are ties in prediction.
 
 
 @njit(cache=True, nogil=True)

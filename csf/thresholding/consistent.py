@@ -69,7 +69,7 @@ def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: flo
 
     Returns
     -------
-    Bisection
+    BisectionResult
         The best threshold met and the steps.
 
     Raises

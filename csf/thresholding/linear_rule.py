@@ -192,7 +192,7 @@ class ClassProbabilityRule:
 
         Returns
         -------
-        LinearRule
+        ClassProbabilityRule
             Slopes 1 and offsets 0.
         """
         return cls(np.ones(n_classes), np.zeros(n_classes), kind="argmax")
@@ -405,7 +405,7 @@ class MulticlassRule:
         The user's labels, in the order of codes.
     known : ndarray of shape (n_known,)
         The estimator's own classes: labels, or codes where some are no labels. It may lack some.
-    rule : LinearRule
+    rule : ClassProbabilityRule
         What decides.
     class_weights : ndarray of shape (n_classes,), default=None
         Weights of its training, which are taken out of its probabilities.

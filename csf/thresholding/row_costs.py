@@ -160,7 +160,7 @@ class RowCostRule(ThresholdRule):
     ----------
     row_costs : RowCosts
         What rows cost.
-    decision : Tuned
+    decision : CostDecision
         What decides.
     alone : float
         Threshold of the log-odds of the classifier alone, where costs are not known.
