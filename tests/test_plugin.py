@@ -12,6 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.metrics import f1_score
 from sklearn.model_selection import (
     GroupKFold,
     LeaveOneOut,
@@ -525,3 +526,18 @@ def test_groups_go_to_the_splitter_with_and_without_routing(make):
         routed = make(LogisticRegression(), cv=GroupKFold(3)).fit(X, Y, groups=groups)
     assert routed.best_score_ == plain.best_score_
     assert routed.best_threshold_ == plain.best_threshold_
+
+
+@pytest.mark.parametrize("plug_in", PLUG_INS)
+def test_the_score_is_that_of_the_predictions(plug_in):
+    """Drawn predictions are no exception: a mixture of two thresholds scores as what it draws."""
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.3
+    X = (y + rng.normal(size=400))[:, None]
+    options = {"random_state": 3} if plug_in is RandomizedFrankWolfePlugIn else {}
+    metric = "gmean" if "FrankWolfe" in plug_in.__name__ else "f1"
+    model = plug_in(LogisticRegression(), metric, cv=3, **options).fit(X, y)
+    predicted = model.predict(X)
+    recall, specificity = (np.mean(predicted[y == kind] == kind) for kind in (True, False))
+    expected = np.sqrt(recall * specificity) if metric == "gmean" else f1_score(y, predicted)
+    assert model.score(X, y) == pytest.approx(expected)

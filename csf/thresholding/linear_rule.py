@@ -447,7 +447,11 @@ class MulticlassRule:
 
     def score(self, metric: Any, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Compute a metric of the predictions."""
-        return float(get_confusion_metric(metric).value(self.confusion(y, self.predict(X), sample_weight)))
+        return self.value(metric, y, self.predict(X), sample_weight)
+
+    def value(self, metric: Any, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
+        """Compute a metric of predicted labels."""
+        return float(get_confusion_metric(metric).value(self.confusion(y, predicted, sample_weight)))
 
     def confusion(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None = None) -> Array:
         """Compute the confusion matrix of predictions: shares of the weight, rows true and columns predicted."""

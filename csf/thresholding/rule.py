@@ -124,7 +124,9 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
             The value of the predictions.
         """
         check_is_fitted(self)
-        return self._rule.score(metric_of(self), X, y, check_weights(sample_weight, num_samples(X), X=X, y=y))
+        weight = check_weights(sample_weight, num_samples(X), X=X, y=y)
+        # Predictions of a subclass may be drawn.
+        return self._rule.value(metric_of(self), y, self.predict(X), weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
