@@ -182,7 +182,7 @@ def _of_command_line():
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
             command_line(["search", str(path), "--target", "t", "--trials", "2", "--cv", "3", "--no-rivals"])
-        return [line.strip() for line in said.getvalue().splitlines() if "second" not in line]
+        return [line.strip().replace(folder, "") for line in said.getvalue().splitlines() if "second" not in line]
 
 
 def measure(search):
