@@ -150,7 +150,9 @@ def test_unknown_bases_and_missing_packages_are_named(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("base", CHOICE_BASES)
+@pytest.mark.parametrize(
+    "base", [pytest.param(base, marks=[pytest.mark.simulation] * (base == "randomforest")) for base in CHOICE_BASES]
+)
 def test_every_base_has_all_methods(base, tmp_path):
     for package in ("lightgbm", "xgboost"):
         if base == package:

@@ -211,6 +211,7 @@ def test_searches_for_ones_own_functions(metric, two):
 
 
 @pytest.mark.slow  # a function that is no ratio is called again and again
+@pytest.mark.simulation
 def test_a_search_of_several_classes_for_a_function():
     X, y = make_classification(300, 8, n_informative=5, n_classes=3, weights=[0.7, 0.2], random_state=0)
     options = {"n_trials": 1, "param_grid": None, "cv": 3, "random_state": 0}

@@ -338,7 +338,13 @@ def test_what_the_limit_decides_was_not_chosen(share):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "share"), [(100, 0.01), (100, 0.03), (300, 0.01), (1000, 0.1)])
+@pytest.mark.parametrize(
+    ("n", "share"),
+    [
+        (100, 0.03),
+        *(pytest.param(*case, marks=pytest.mark.simulation) for case in ((100, 0.01), (300, 0.01), (1000, 0.1))),
+    ],
+)
 def test_values_have_no_bias_and_intervals_hold(n, share):
     (row,) = limits("f1", n, 40, (share,))
     # Of 40 draws, so that chance has its say.

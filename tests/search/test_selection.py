@@ -440,7 +440,7 @@ def test_bad_gains_are_named(value):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_others", [1, 11, 66])
+@pytest.mark.parametrize("n_others", [1, 11, pytest.param(66, marks=pytest.mark.simulation)])
 @pytest.mark.parametrize(("n_samples", "pos", "shared"), [(300, 0.1, 0.8), (1000, 0.2, 0.5), (1000, 0.05, 0.95)])
 def test_the_protection_does_not_fade(n_others, n_samples, pos, shared):
     stores = (store_of(n_others, seed, n_samples=n_samples, pos=pos, shared=shared) for seed in range(100))

@@ -423,7 +423,7 @@ def test_unit_order_and_copies_of_rows_decide_nothing():
 
 
 @pytest.mark.slow
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(drawn_rows(), st.sampled_from([3.0, 0.1, 1e-3, 7 / 3, 1e5]))
 def test_laws_of_costs_of_rows(drawn, factor):
     check_laws(drawn, factor)
