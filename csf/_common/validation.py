@@ -330,8 +330,9 @@ def floats(values: Any, name: str, **rows: Any) -> FloatArray:
     values = check_unmasked(values, name)
     try:
         array = np.asarray(values)
-        # What objects are, numbers or dates, is seen in them alone.
-        array = np.array(array.tolist()) if array.dtype.kind == "O" else array
+        if array.dtype.kind == "O":
+            # What objects are, numbers or dates, is seen in them alone; pandas' missing value is no number to numpy.
+            array = np.array([np.nan if type(each).__name__ == "NAType" else each for each in array.tolist()])
         if array.dtype.kind not in _NO_NUMBERS:
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:

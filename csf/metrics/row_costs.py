@@ -411,6 +411,7 @@ def _of_column(X: Samples, source: str | Column, title: str) -> Array:
         )
     X = np.asarray(X) if isinstance(X, (list, tuple)) else X
     at = source if isinstance(source, str) else source.place
+    at = at if isinstance(at, str) else int(at)  # older versions of polars take no integers of numpy
     n_columns = X.shape[1] if len(X.shape) == 2 else 0
     if not isinstance(at, str) and not at < n_columns:
         raise ValueError(f"{title} is no column of X, which has the places 0 to {n_columns - 1}; give one of these")
