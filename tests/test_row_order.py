@@ -7,6 +7,7 @@ import re
 import warnings
 from functools import cache, partial
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from csf import CostSearch, ErrorProfile, Study, export, online, plots, structur
 from csf._common.validation import warn_of_order
 from csf.metrics import Constraint, MeanCost, Review, RowCosts, get_metric
 from csf.report import write_report
+from csf.report.page import Drawn
 
 N = 200
 X, Y = make_classification(N, 4, n_informative=3, n_redundant=0, weights=[0.7], flip_y=0.1, random_state=0)
@@ -107,8 +109,8 @@ def knowing(call):
 
 
 def reported(write, rival=None, **rows):
-    """A report that is not kept."""
-    with TemporaryDirectory() as folder:
+    """A report that is not kept, and so has no figures."""
+    with TemporaryDirectory() as folder, patch("csf.report.page.figure", lambda *_, **__: Drawn("", "")):
         write(f"{folder}/report.html", rivals=None if rival is None else {"it": rival}, **rows)
 
 

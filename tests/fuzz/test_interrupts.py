@@ -150,7 +150,7 @@ def test_ctrl_c_at_any_line_of_a_search_loses_nothing(tmp_path, name):
     whole.fit(X, y)
     n_lines = interrupted(lambda: made(name, checkpoint=tmp_path / "c.json")[0].fit(X, y), -1, files=TRACED)
     rng, told = np.random.default_rng(0), 0
-    for number, at in enumerate(rng.integers(1, n_lines, 2 * KILLS)):
+    for number, at in enumerate(rng.integers(1, n_lines, KILLS)):
         path = tmp_path / f"{number}.json"
         search = made(name, checkpoint=path)[0]
         try:
