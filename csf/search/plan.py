@@ -12,10 +12,7 @@ from csf._common.sklearn import last_name
 from csf._common.typing import Array, Estimator, IntArray
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold, make_folds
-from csf.search.config import (
-    AUTO,
-    Model,
-)
+from csf.search.config import AUTO, Model
 from csf.trainers import Prepared, make_trainers
 
 if TYPE_CHECKING:

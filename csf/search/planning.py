@@ -20,13 +20,9 @@ from csf.data.folds import group_folds, make_folds, resolve_splits
 from csf.evaluate import seed_of
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.row_costs import row_costs
-from csf.search.config import (
-    Model,
-    effort_of,
-    shared_effort,
-    split_seed,
-)
+from csf.search.config import Model, effort_of, shared_effort, split_seed
 from csf.search.loop import Checkpoint
+from csf.search.plan import Plan, TrainingSetup
 from csf.strategies import get_strategy
 from csf.trainers import Prepared, seeded
 from csf.trainers.base import unset_seeds
@@ -35,9 +31,6 @@ if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.search.config import SearchConfig
     from csf.search.problems.base import Problem
-
-
-from csf.search.plan import Plan, TrainingSetup
 
 
 def make_plan(

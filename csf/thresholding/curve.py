@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 15
 
 
-class _Constraint(Protocol):
+class _HasViolation(Protocol):
     """Constraint that a threshold may have to satisfy."""
 
     def violation(self, fn: Values, fp: Values, *, pos: float) -> Values: ...
@@ -130,7 +130,7 @@ class ThresholdCurve:
         metric = get_metric(metric)
         return self._at_every_cut(metric.value)
 
-    def best(self, metric: str | Metric, constraint: _Constraint | None = None) -> Cut:
+    def best(self, metric: str | Metric, constraint: _HasViolation | None = None) -> Cut:
         """Choose the threshold with the largest value; of equal values the one with the fewest predicted positives.
 
         Parameters

@@ -28,14 +28,14 @@ from csf.search.training import FoldResult
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from csf._common.typing import BoolArray, Estimator, Samples
+    from csf._common.typing import BoolArray, Samples
     from csf.data.folds import Task
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
     from csf.search.config import Model, SearchConfig, SearchEffort, Unsupported
     from csf.search.plan import Plan
     from csf.search.selection import Race
-    from csf.search.training import Evaluator, FoldResult
+    from csf.search.training import Evaluator
     from csf.trainers.base import Trainer, Training
 
 

@@ -62,17 +62,16 @@ from csf.trainers import Prepared
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from csf._common.typing import BoolArray, Estimator, Samples
-    from csf.data.folds import Fold, Task
+    from csf._common.typing import Samples
+    from csf.data.folds import Task
     from csf.data.responses import Response
     from csf.evaluate import Assessment
     from csf.metrics.base import Metric
     from csf.metrics.constraints import Review
-    from csf.metrics.trials import OutcomeFields, Trial
+    from csf.metrics.trials import OutcomeFields
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
     from csf.search.selection import Choice
-    from csf.search.training import Evaluator
     from csf.strategies import Strategy
     from csf.thresholding.certificates import Guarantee
     from csf.trainers.base import Trainer, Training

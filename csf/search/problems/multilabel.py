@@ -290,7 +290,7 @@ class SampleMeans(AllLabels):
         return False
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> BinaryResult:
-        """SearchResult of a search that is over."""
+        """Build the result of a finished search, by the mean over samples."""
         searched = SearchResult.of_plan(plan, config, store, stopped or "all settings are done")
         margin = chooser_of(config, plan.models).margin
         return conclude_sample_means(searched, n_labels=self.n_labels, beta=self.aim.beta, margin=margin)

@@ -207,7 +207,7 @@ class RowCostProblem(BinaryProblem):
         return RowCostEvaluator(self, likely=likely)
 
     def prefit(self, config: SearchConfig, task: Task) -> tuple[Any, Any]:
-        """SearchResult for bases that are fitted already, and what predicts."""
+        """Evaluate fitted bases; return the result and the rule that predicts."""
         bases, studies, results = [], [], []
         for model in config.models:
             bases.append(FittedBase.of(model.base, self.labels))
@@ -223,7 +223,7 @@ class RowCostProblem(BinaryProblem):
         return won, self._rule(won, base.base, method, base.known, base.names)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> Any:
-        """SearchResult of a search that is over."""
+        """Build the result of a finished search."""
         return conclude(SearchResult.of_plan(plan, config, store, stopped))
 
     def rule(self, found: Any, trainer: Any, training: Any) -> RowCostRule:
