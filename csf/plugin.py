@@ -35,7 +35,7 @@ from csf.data.responses import (
     positive_score,
     response_method,
 )
-from csf.evaluate import MAX_BYTES, AssessedMixin, ScoreStore, assess, seed_of
+from csf.evaluate import MAX_BYTES, AssessedMixin, Candidate, ScoreStore, assess, seed_of
 from csf.metrics import LinearFractional, Metric, get_confusion_metric, get_metric
 from csf.metrics.base import rank
 from csf.metrics.concave import Concave
@@ -47,7 +47,7 @@ from csf.search.problems.binary import violation_of
 from csf.search.problems.multiclass import MulticlassEvaluator, class_metric, tuned_decision
 from csf.search.training import FoldResult, FoldTask, pooled
 from csf.search.workers import Workers
-from csf.thresholding.class_choice import Candidate, assess_class
+from csf.thresholding.class_choice import TUNED, MulticlassChoice
 from csf.thresholding.consistent import (
     BisectionResult,
     Mixture,
@@ -193,7 +193,7 @@ class PooledScores:
 
 
 # The only trial, with its rule: a tuned rule is what was asked for.
-_KEY, _RULE = (0, 0), Candidate((0, 0), True)
+_RULE = Candidate((0, 0), TUNED)
 
 
 class PooledClassScores:
@@ -211,7 +211,7 @@ class PooledClassScores:
         score, decided, codes = predictions
         assert decided is not None, "the largest score decides"
         self.trial = replace(trial, state="complete", **fields)
-        self.store.add_trial(_KEY, self.trial, score, decided, codes)
+        self.store.add_trial(_RULE.key, self.trial, score, decided, codes)
 
     def rank(self, model: PlugInClassifier) -> tuple[float, ...]:
         """Return the rank of the tuned rule by its value; smaller is better."""
@@ -220,13 +220,14 @@ class PooledClassScores:
     def publish(self, model: PlugInClassifier) -> None:
         """Set the attributes of a classifier that come from the scores."""
         model.rule_, model.confusion_ = tuned_decision(self.store, self.metric, _RULE)
-        score = self.store[_KEY].score
+        score = self.store[_RULE.key].score
         assert score is not None, "rules are tuned on scores"
         model.calibrator_ = self.store.calibrator(score)
         model.best_score_ = float(self.metric.value(model.confusion_))
         model.held_out_ = self.store
         seed = seed_of(model.random_state)
-        model._assessor = partial(assess_class, self.store, self.metric, _RULE, seed, chosen=False)
+        choice = MulticlassChoice(self.store, self.metric, only=_RULE, random_state=seed)
+        model._assessor = partial(choice.assess, _RULE, trained=not model._is_prefit())
 
     def rule(self, model: PlugInClassifier) -> MulticlassRule:
         """Build the rule with the probabilities that it reads."""
@@ -694,8 +695,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         self.held_out_ = store = ScoreStore(truth > 0, weight, samples=samples)
         cut = Cut(self.threshold_, self.best_score_, self.profile_)
         score, missed = np.concatenate(pooled.scores), violation_of(self._aim, cut)
-        store.add(_KEY, score=score, threshold=cut.threshold, value=cut.value, violation=missed)
-        self._assessor = partial(assess, store, self._aim, _KEY, random_state=seed_of(self.random_state))
+        store.add(_RULE.key, score=score, threshold=cut.threshold, value=cut.value, violation=missed)
+        self._assessor = partial(assess, store, self._aim, _RULE.key, random_state=seed_of(self.random_state))
 
     def _assess_scores(self) -> Assessment | None:
         return self._assessor() if "_assessor" in vars(self) else None

@@ -1,21 +1,16 @@
 """Evaluation on held-out data: records of trials, their scores, draws of the samples, and corrected values."""
 
-from csf.evaluate.assessment import (
-    AssessedMixin,
-    Assessment,
-    Resampling,
-    assess,
-    mean_assessment,
-    seed_of,
-)
+from csf.evaluate.assessment import AssessedMixin, Assessment, Candidate, mean_assessment, seed_of
 from csf.evaluate.choices import Chooser, differences, standard_error
 from csf.evaluate.draws import CodedRow, Retuned, retune
 from csf.evaluate.predictions import Difference, metric_difference, metric_interval
+from csf.evaluate.resampling import Resampling, assess
 from csf.evaluate.stores import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow
 
 __all__ = [
     "AssessedMixin",
     "Assessment",
+    "Candidate",
     "Chooser",
     "CodedRow",
     "Difference",

@@ -19,8 +19,8 @@ from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Samples
 from csf._common.validation import check_fraction
 from csf.data.responses import TIE, midpoint
-from csf.evaluate import Assessment
-from csf.evaluate.assessment import LEVEL, SPREAD, Resampling, n_draws_of
+from csf.evaluate import Assessment, Resampling
+from csf.evaluate.assessment import LEVEL, SPREAD, n_draws_of
 from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
 from csf.metrics.registry import aim
@@ -338,10 +338,9 @@ def choices_by_costs(store: RowCostStore, odds: Array, seed: int) -> Any:
 
     def on_parts(counts: Array, first: int) -> Iterable[RankedHeldOut]:
         for held in counts.T.astype(np.int64):
-            key, kind = choice.choose(held)
-            score = choice.score(key)
-            rule = store.tuned(score, kind, held)
-            yield rank_by_costs(store, rule.log_odds(score) - rule.threshold)
+            candidate = choice.choose(held)
+            rule = choice.tuned(candidate, held)
+            yield rank_by_costs(store, rule.log_odds(choice.score(candidate.key)) - rule.threshold)
 
     return rank_by_costs(store, odds), on_parts
 

@@ -6,15 +6,15 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from csf._common.typing import Array, Costs, IntArray
-from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey, TrialRow
-from csf.evaluate.assessment import SPREAD, n_draws_of
+from csf.evaluate import MAX_BYTES, Candidate, EntryStore, TrialKey, TrialRow
+from csf.evaluate.assessment import CandidateChoice, n_draws_of
 from csf.evaluate.choices import Margins
-from csf.evaluate.draws import LeftOut, Units, bootstrap_counts, distinct, grouped, judge_left_out
+from csf.evaluate.draws import Units, bootstrap_counts, distinct, grouped
 from csf.thresholding.linear_rule import confusion_of, fit_class_calibrator, tune_rule, without_weights
 
 if TYPE_CHECKING:
@@ -170,156 +170,124 @@ def dealt(columns: Sequence[Array], copies: IntArray) -> IntArray:
 # ---------------------------------------------------------------- the choice
 
 
-# Draws that say how much of a gain is luck.
+# Draws that say how much of a gain is chance.
 _DRAWS = 40
-# Two thirds of the samples choose, the others judge: what two thirds say has so much larger an error.
-_LARGER_ERROR = np.sqrt(3.0 / 2.0)
+# Rules of several classes: the largest score as the base gives it, and a tuned rule of its probabilities.
+ARGMAX, TUNED = "argmax", "tuned"
 
 
-class Candidate(NamedTuple):
-    """Trial with the base's own decision, or with a tuned rule."""
+class MulticlassChoice(CandidateChoice):
+    """Candidates of a store, and their decisions about the entries of its units; ``only`` one, or all of them."""
 
-    key: TrialKey
-    ruled: bool
+    def __init__(
+        self, store: MulticlassStore, metric: ConfusionMetric, *, only: Candidate | None = None, random_state: int = 0
+    ) -> None:
+        self.store, self.metric, self.only, self.random_state = store, metric, only, random_state
+        # Calibration takes its time, and the same few trials win again and again.
+        self._proba = cache(self._probabilities)
 
-
-@dataclass(frozen=True, eq=False)
-class _ClassChoice:
-    """Candidates of a store, and their decisions about the entries of its units."""
-
-    store: MulticlassStore
-    metric: ConfusionMetric
-    # What is taken whatever it is worth.
-    only: Candidate | None = None
+    @property
+    def units(self) -> Units:
+        """Units that are drawn."""
+        return self.store.drawn[0]
 
     @cached_property
     def candidates(self) -> list[Candidate]:
         """Candidates, the base's own decisions first; of equal ones the first wins."""
         if self.only is not None:
             return [self.only]
-        own = [Candidate(row.key, False) for row in self.store]
-        return own + [Candidate(row.key, True) for row in self.store if row.judged is not None]
+        plain = [Candidate(row.key, ARGMAX) for row in self.store]
+        return plain + [Candidate(row.key, TUNED) for row in self.store if row.judged is not None]
 
     @cached_property
     def _decided(self) -> list[IntArray]:
         _, at = self.store.drawn
-        rows = [(self.store[each.key], each.ruled) for each in self.candidates]
-        return [(row.judged if ruled else row.decided)[at] for row, ruled in rows]  # pyright: ignore[reportOptionalSubscript]
+        rows = [(self.store[key], rule) for key, rule in self.candidates]
+        return [(row.judged if rule == TUNED else row.decided)[at] for row, rule in rows]  # pyright: ignore[reportOptionalSubscript]
 
-    def _weight(self, counts: Array) -> Array:
-        """Weight the entries by the counts of their units."""
-        units, _ = self.store.drawn
-        weight = counts[units.samples].astype(float)
-        return weight if units.weight is None else weight * units.weight
+    def _confusion(self, codes: IntArray, weight: Array) -> Array:
+        """Compute the confusion matrix of decisions about the entries, which sums to 1."""
+        return confusion_of(self.units.truth, codes, self.store.n_classes, weight)
 
-    def _values(self, weight: Array) -> Array:
-        """Compute the values of all candidates."""
-        units, _ = self.store.drawn
-        n_classes = self.store.n_classes
-        return self.metric.value(
-            np.stack([confusion_of(units.truth, codes, n_classes, weight) for codes in self._decided])
-        )
+    def _values(self, counts: Array) -> Array:
+        """Compute the values of all candidates on samples with these counts."""
+        weight = self.units.weights_in(counts)
+        return self.metric.value(np.stack([self._confusion(codes, weight) for codes in self._decided]))
 
     @cached_property
-    def values(self) -> Array:
-        """Values of all candidates on all samples."""
-        return self._values(self._weight(self.store.drawn[0].copies))
-
-    @cached_property
-    def errors(self) -> Array:
+    def gain_errors(self) -> Array:
         """Standard deviation of the gain of each candidate over the default, over bootstrap draws of samples."""
-        blocks = bootstrap_counts(self.store.drawn[0].copies, _DRAWS, 0)
-        values = np.stack([self._values(self._weight(counts)) for block in blocks for counts in block.T])
-        return (values - values[:, [self.default(self.values)]]).std(axis=0)
+        blocks = bootstrap_counts(self.units.copies, _DRAWS, 0)
+        values = np.stack([self._values(counts) for block in blocks for counts in block.T])
+        return (values - values[:, [self._default(self._values(self.units.copies))]]).std(axis=0)
 
-    def default(self, values: Array) -> int:
+    def _default(self, values: Array) -> int:
         """Return the place of the best of the base's own decisions with equal class weights."""
-        plain = [not each.ruled and self.store[each.key].equal_costs for each in self.candidates]
+        plain = [rule == ARGMAX and self.store[key].equal_costs for key, rule in self.candidates]
         # A search whose trainings with equal weights failed has others only.
         return int(np.argmax(np.where(plain, values, -np.inf))) if any(plain) else int(np.argmax(values))
 
-    def best(self, values: Array, errors: Array) -> int:
-        """Return the place of the winner: the default, unless another candidate gains enough over it."""
-        default = self.default(values)
-        weighted = np.array([not self.store[each.key].equal_costs for each in self.candidates])
+    def choose(self, counts: Array) -> Candidate:
+        """Choose the default on samples with these counts, unless another candidate gains enough over it."""
+        values = self._values(counts)
+        default = self._default(values)
+        weighted = np.array([not self.store[key].equal_costs for key, _ in self.candidates])
         margin = np.where(weighted, Margins.CLASS_WEIGHTS, Margins.RULE)
-        passes = values - values[default] > margin * errors
-        return int(np.argmax(np.where(passes, values, -np.inf))) if passes.any() else default
+        # What a part of the samples says has a larger error.
+        error = np.sqrt(self.units.copies.sum() / counts.sum()) * self.gain_errors
+        passes = values - values[default] > margin * error
+        return self.candidates[int(np.argmax(np.where(passes, values, -np.inf))) if passes.any() else default]
 
     @property
     def winner(self) -> Candidate:
         """Candidate that wins on all samples."""
-        return self.candidates[self.best(self.values, self.errors)]
+        return self.choose(self.units.copies)
 
-    def left_out(self, seed: int) -> LeftOut:
-        """Choose winners and tune rules on two thirds of the samples, and judge them on the others."""
-        units, n_classes = self.store.drawn[0], self.store.n_classes
-        # Calibration takes its time, and the same few trials win again and again.
-        proba_of = cache(self._proba)
+    def outside(self, candidate: Candidate, counts: Array) -> Array:
+        """Tune a candidate's rule on samples with these counts; return the confusion matrix of all others."""
+        units = self.units
+        inside, outside = units.weights_in(counts), units.weights_in(units.copies - counts)
+        decided = self._decided[self.candidates.index(candidate)]
+        if candidate.rule == TUNED:
+            proba = self._proba(candidate.key)
+            decided = tune_rule(proba, units.truth, self.metric, weight=inside).decide(proba)
+        return outside.sum() * self._confusion(decided, outside)
 
-        def judge(counts: Array, first: int) -> Array:
-            sums = np.empty((counts.shape[1], n_classes, n_classes))
-            for at, held in enumerate(counts.T.astype(np.int64)):
-                inside, outside = self._weight(held), self._weight(units.copies - held)
-                place = self.best(self._values(inside), _LARGER_ERROR * self.errors)
-                decided = self._decided[place]
-                if self.candidates[place].ruled:
-                    proba = proba_of(self.candidates[place].key)
-                    decided = tune_rule(proba, units.truth, self.metric, weight=inside).decide(proba)
-                sums[at] = outside.sum() * confusion_of(units.truth, decided, n_classes, outside)
-            return sums
+    def value(self, sums: Array) -> float:
+        """Compute the metric from a confusion matrix of weights."""
+        return float(self.metric.value(sums / sums.sum()))
 
-        return judge_left_out(units, judge, lambda sums: float(self.metric.value(sums / sums.sum())), seed)
-
-    def _proba(self, key: TrialKey) -> Array:
+    def _probabilities(self, key: TrialKey) -> Array:
         row, (_, at) = self.store[key], self.store.drawn
         assert row.score is not None, "rules are tuned on scores"
         return self.store.probabilities(row.score, row.costs)[at]
 
-    def value_errors(self, candidate: Candidate, seed: int) -> Array:
+    def errors(self, winner: Candidate) -> Array:
         """Draw bootstrap errors of the value of a candidate, see `csf.evaluate.choices.JudgedDecisions`."""
-        units, _ = self.store.drawn
-        n_classes, codes = self.store.n_classes, self._decided[self.candidates.index(candidate)]
+        units, n_classes, seed = self.units, self.store.n_classes, self.random_state
+        codes = self._decided[self.candidates.index(winner)]
         n_draws = n_draws_of(units.copies)
         typical = self._typical_weights()
         rng, values = np.random.default_rng([seed, 2]), []
         for counts in (counts for block in bootstrap_counts(units.copies, n_draws, seed) for counts in block.T):
-            weight = self._weight(counts)
-            confusion = weight.sum() * confusion_of(units.truth, codes, n_classes, weight)
+            weight = units.weights_in(counts)
+            confusion = weight.sum() * self._confusion(codes, weight)
             # What was not met yet can be met: a sample of each class, which may be taken for any.
             confusion += rng.gamma(1.0 / n_classes, size=confusion.shape) * typical[:, None]
-            values.append(self.metric.value(confusion / confusion.sum()))
+            values.append(self.value(confusion))
         return np.array(values) - np.mean(values)
 
     def _typical_weights(self) -> Array:
         """Compute the weight per class with which as many samples of equal weight vary as much."""
-        units, _ = self.store.drawn
-        each = np.bincount(units.samples, weights=units.weight, minlength=units.copies.size)
-        kinds, n_classes = units.kinds, self.store.n_classes
-        sums, squares = (np.bincount(kinds, units.copies * each**power, n_classes) for power in (1, 2))
+        units, n_classes = self.units, self.store.n_classes
+        of_unit = np.bincount(units.samples, weights=units.weight, minlength=units.copies.size)
+        sums, squares = (np.bincount(units.kinds, units.copies * of_unit**power, n_classes) for power in (1, 2))
         return np.divide(squares, sums, out=np.zeros(n_classes), where=sums > 0.0)
 
-
-def choose_class(store: MulticlassStore, metric: ConfusionMetric) -> Candidate:
-    """Choose the trial and the decision rule that win."""
-    return _ClassChoice(store, metric).winner
-
-
-def assess_class(
-    store: MulticlassStore, metric: ConfusionMetric, winner: Candidate, random_state: int = 0, *, chosen: bool = True
-) -> Assessment:
-    """Assess a winner; ``chosen`` states whether it was chosen among the candidates of the store."""
-    choice = _ClassChoice(store, metric, None if chosen else winner)
-    totals = np.bincount(store.truth, store.weight, store.n_classes)
-    shares = totals / totals.sum()
-    wrong = (1.0 - np.eye(shares.size)) * shares[:, None] / (shares.size - 1)
-    ends = float(metric.value(wrong)), float(metric.value(np.diag(shares)))
-    found = choice.left_out(random_state)
-    return Assessment(
-        found.corrected_score,
-        SPREAD * choice.value_errors(winner, random_state),
-        (np.nan, np.nan),
-        ends,
-        random_state=random_state,
-        monte_carlo_error=found.monte_carlo_error,
-    )
+    @cached_property
+    def value_range(self) -> tuple[float, float]:
+        """Value of the worst and of the best decisions."""
+        totals = np.bincount(self.store.truth, self.store.weight, self.store.n_classes)
+        shares = totals / totals.sum()
+        wrong = (1.0 - np.eye(shares.size)) * shares[:, None] / (shares.size - 1)
+        return float(self.metric.value(wrong)), float(self.metric.value(np.diag(shares)))

@@ -15,10 +15,10 @@ from csf._common.messages import warn
 from csf._common.sklearn import clone, last_step
 from csf._common.typing import Array, BoolArray, Estimator, Samples
 from csf.data.responses import response_method
-from csf.evaluate import Assessment, EntryStore, TrialKey, TrialRow
-from csf.evaluate.assessment import LEVEL, SPREAD, interval, n_draws_of
+from csf.evaluate import Assessment, Candidate, EntryStore, TrialKey, TrialRow
+from csf.evaluate.assessment import LEVEL, CandidateChoice, interval, n_draws_of
 from csf.evaluate.choices import Margins
-from csf.evaluate.draws import LARGE, LeftOut, Units, bootstrap_counts, grouped, judge_left_out
+from csf.evaluate.draws import LARGE, Units, bootstrap_counts, grouped
 from csf.metrics.constraints import Review
 from csf.metrics.row_costs import CostTable, RowCosts, paid
 from csf.thresholding.class_choice import dealt
@@ -233,10 +233,6 @@ class RowCostRule(ThresholdRule):
 # ---------------------------------------------------------------- which training and which decision win
 
 
-# A trial, and how its scores decide.
-RowCandidate = tuple[TrialKey, str]
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowScores(TrialRow):
     """Scores of one trial; ``power`` is that of its training weights."""
@@ -365,75 +361,88 @@ def reach(errors: Array, gap: float) -> Array:
 _NOISE = 1e-9
 
 
-class RowCostChoice:
+class RowCostChoice(CandidateChoice):
     """Candidates of a store, and the costs of their decisions."""
 
-    def __init__(self, store: RowCostStore) -> None:
-        self.store, self.paid = store, cache(self._paid)
+    def __init__(self, store: RowCostStore, *, random_state: int = 0) -> None:
+        self.store, self.random_state, self.paid = store, random_state, cache(self._paid)
+        negative, positive, rows = store.fixed @ store.copies
+        # As large as the savings there can be.
+        self.unit = 1.0 if store.costs.measure == "savings" else float(min(negative, positive) / rows)
+
+    @property
+    def units(self) -> Units:
+        """Units that are drawn."""
+        store = self.store
+        return Units(store.truth, None, store.samples, store.copies)
 
     def score(self, key: TrialKey) -> Array:
         """Return the log-odds, or margins, of a trial."""
         return unweighted(self.store[key].score, self.store.shift, self.store[key].power)
 
-    def _paid(self, candidate: RowCandidate) -> Array:
+    def _paid(self, candidate: Candidate) -> Array:
         """Compute the costs of a candidate's decisions in each sample."""
-        key, kind = candidate
-        return self.store.paid(self.store.decisions(self.score(key), kind))
+        return self.store.paid(self.store.decisions(self.score(candidate.key), candidate.rule))
 
-    def _saved(self, over: RowCandidate, candidate: RowCandidate, counts: Array, margin: float) -> float:
+    def _saved(self, over: Candidate, candidate: Candidate, counts: Array, margin: float) -> float:
         """Compute what a candidate saves over another one; 0 unless that is more than the margin.
 
         The margin is in standard deviations over bootstrap draws of the samples.
         """
-        each = (self.paid(over) - self.paid(candidate)) / self.store.unit
-        saved, noise = float(each @ counts), _NOISE * float((self.paid(over) / self.store.unit) @ counts)
-        return saved if saved > margin * np.sqrt(counts @ each**2) + noise else 0.0
+        saved_by_row = (self.paid(over) - self.paid(candidate)) / self.store.unit
+        saved, noise = float(saved_by_row @ counts), _NOISE * float((self.paid(over) / self.store.unit) @ counts)
+        return saved if saved > margin * np.sqrt(counts @ saved_by_row**2) + noise else 0.0
 
-    def choose(self, counts: Array) -> RowCandidate:
+    def choose(self, counts: Array) -> Candidate:
         """Choose the training, and then its decision rule, on samples with these counts."""
-        kind, *others = self.store.kinds
+        rule, *others = self.store.kinds
         # The base's own setting, trained as it is, comes first, and is the first of equal ones.
-        keys = sorted(row.key for row in self.store)
-        saved = np.array([self._saved((keys[0], kind), (key, kind), counts, Margins.ROW_COSTS) for key in keys])
-        key = keys[int(np.argmax(saved >= (1.0 - _NOISE) * saved.max()))]
-        for other in others:
-            if self._saved((key, kind), (key, other), counts, Margins.ROW_RULES[other]):
-                kind = other
-        return key, kind
+        trials = [Candidate(key, rule) for key in sorted(row.key for row in self.store)]
+        saved = np.array([self._saved(trials[0], trial, counts, Margins.ROW_COSTS) for trial in trials])
+        winner = trials[int(np.argmax(saved >= (1.0 - _NOISE) * saved.max()))]
+        for other in (Candidate(winner.key, rule) for rule in others):
+            if self._saved(winner, other, counts, Margins.ROW_RULES[other.rule]):
+                winner = other
+        return winner
 
-    def assess(self, winner: RowCandidate, threshold: float, seed: int, *, trained: bool) -> Assessment:
-        """Assess a winner: repeat the choice on two thirds of the rows, and judge it on the others."""
-        store, n_draws, spread = self.store, n_draws_of(self.store.copies), SPREAD if trained else 1.0
-        negative, positive, rows = store.fixed @ store.copies
-        # As many partitions as the error asks for, in a unit that is as large as the savings there can be.
-        unit = 1.0 if store.costs.measure == "savings" else min(negative, positive) / rows
-        found, paid = self._left_out(seed, unit), self.paid(winner)
-        draws = bootstrap_counts(store.copies, n_draws, seed)
+    def tuned(self, candidate: Candidate, counts: Array) -> CostDecision:
+        """Tune the decision rule of a candidate on samples with these counts."""
+        return self.store.tuned(self.score(candidate.key), candidate.rule, counts)
+
+    def outside(self, candidate: Candidate, counts: Array) -> Array:
+        """Sum the costs paid, the costs of both answers and the rows outside samples with these counts."""
+        store, rest = self.store, self.store.copies - counts
+        decided = self.tuned(candidate, counts).decide(self.score(candidate.key), store.shift)
+        return np.array([store.paid(decided) @ rest, *(store.fixed @ rest)])
+
+    def value(self, sums: Array) -> float:
+        """Compute the value of decisions from the costs paid, the costs of both answers and the number of rows."""
+        return self.store.costs.value(*sums)
+
+    def value_of(self, candidate: Candidate) -> float:
+        """Compute the value of a candidate's decisions on all samples."""
+        return float(self.store.value(self.paid(candidate), self.store.copies))
+
+    def errors(self, winner: Candidate) -> Array:
+        """Draw bootstrap errors of the value of a candidate."""
+        store, paid = self.store, self.paid(winner)
+        draws = bootstrap_counts(store.copies, n_draws_of(store.copies), self.random_state)
         values = np.concatenate([store.value(paid, counts) for counts in draws])
-        largest = store.value(store.paid(store.answers[1] < store.answers[0]), store.copies)
-        corrected = unit * found.corrected_score
-        return Assessment(
-            corrected,
-            reach(spread * (values - np.nanmean(values)), store.value(paid, store.copies) - corrected),
-            (threshold, threshold),
-            (-np.inf, largest),
-            random_state=seed,
-            spread=spread,
-            monte_carlo_error=unit * found.monte_carlo_error,
-        )
+        return values - np.nanmean(values)
 
-    def _left_out(self, seed: int, unit: float) -> LeftOut:
-        """Sum the costs paid, the costs of both answers and the rows in each left-out part."""
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """No lower limit, and the value of decisions without an error."""
         store = self.store
+        return -np.inf, store.value(store.paid(store.answers[1] < store.answers[0]), store.copies)
 
-        def judge(counts: Array, first: int) -> Array:
-            sums = []
-            for held in counts.T.astype(np.int64):
-                (key, kind), outside = self.choose(held), store.copies - held
-                score = self.score(key)
-                paid = store.paid(store.tuned(score, kind, held).decide(score, store.shift))
-                sums.append([paid @ outside, *(store.fixed @ outside)])
-            return np.array(sums)
+    def threshold_interval(self, winner: Candidate) -> tuple[float, float]:
+        """Return the threshold twice: it is not drawn."""
+        threshold = self.tuned(winner, self.store.copies).threshold
+        return threshold, threshold
 
-        units = Units(store.truth, None, store.samples, store.copies)
-        return judge_left_out(units, judge, lambda sums: store.costs.value(*sums) / unit, seed)
+    def assess(self, winner: Candidate, *, trained: bool = True) -> Assessment:
+        """Assess a winner, see `Choice.assess`; the interval holds the value on all held-out rows."""
+        assessment = super().assess(winner, trained=trained)
+        gap = self.value_of(winner) - assessment.corrected_score
+        return replace(assessment, errors=reach(assessment.errors, gap))

@@ -5,9 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
+from csf.evaluate import Candidate
 from csf.metrics import get_confusion_metric
 from csf.metrics.trials import Trial
-from csf.thresholding.class_choice import Candidate, MulticlassStore, assess_class, choose_class
+from csf.thresholding.class_choice import ARGMAX, TUNED, MulticlassChoice, MulticlassStore
 from csf.thresholding.linear_rule import confusion_of, cross_fitted
 
 N = 300
@@ -40,13 +41,13 @@ def test_of_equal_candidates_the_first_own_decision_wins():
     score = scores(1.0)
     own = score.argmax(axis=1)
     store = store_of((score, EQUAL, own), (score, EQUAL, own), (score, OTHER, own))
-    assert choose_class(store, METRIC) == Candidate((0, 0), False)
+    assert MulticlassChoice(store, METRIC).winner == Candidate((0, 0), ARGMAX)
 
 
 def test_the_best_own_decision_with_equal_weights_is_the_default():
     worse, better = scores(0.5), scores(2.0)
     store = store_of((worse, EQUAL, None), (better, EQUAL, None), (better, OTHER, None))
-    assert choose_class(store, METRIC) == Candidate((0, 1), False)
+    assert MulticlassChoice(store, METRIC).winner == Candidate((0, 1), ARGMAX)
 
 
 def changed(n_right, n_wrong, score):
@@ -68,19 +69,21 @@ def test_gains_have_to_exceed_their_errors_and_those_of_other_class_weights_twic
     before, after = (METRIC.value(confusion_of(TRUTH, codes, 3)) for codes in (score.argmax(axis=1), judged))
     assert after > before
     store = store_of((score, EQUAL, None), (score, costs, judged))
-    assert choose_class(store, METRIC) == (Candidate((0, 1), True) if wins else Candidate((0, 0), False))
+    assert MulticlassChoice(store, METRIC).winner == (Candidate((0, 1), TUNED) if wins else Candidate((0, 0), ARGMAX))
 
 
 def test_without_equal_weights_the_best_of_all_is_the_default():
     worse, better = scores(0.5), scores(2.0)
-    assert choose_class(store_of((worse, OTHER, None), (better, OTHER, None)), METRIC) == Candidate((0, 1), False)
+    assert MulticlassChoice(store_of((worse, OTHER, None), (better, OTHER, None)), METRIC).winner == Candidate(
+        (0, 1), ARGMAX
+    )
 
 
 def test_what_is_corrected_is_the_rule_on_samples_that_it_has_not_seen():
     """With scores of noise a tuned rule looks better than it is."""
     store = store_of((scores(0.0), EQUAL))
-    winner = Candidate((0, 0), True)
-    said = assess_class(store, METRIC, winner)
+    winner = Candidate((0, 0), TUNED)
+    said = MulticlassChoice(store, METRIC).assess(winner)
     row = store[(0, 0)]
     judged = float(METRIC.value(confusion_of(TRUTH, row.judged, 3)))
     assert said.corrected_score == pytest.approx(judged, abs=0.03)
@@ -89,7 +92,7 @@ def test_what_is_corrected_is_the_rule_on_samples_that_it_has_not_seen():
 
 def test_the_interval_of_a_decision_without_an_error_reaches_below_it():
     score = scores(30.0)
-    said = assess_class(store_of((score, EQUAL)), METRIC, Candidate((0, 0), False))
+    said = MulticlassChoice(store_of((score, EQUAL)), METRIC).assess(Candidate((0, 0), ARGMAX))
     assert said.corrected_score == 1.0
     low, high = said.score_interval
     # Errors that were not made yet: about one of the 30 samples of the rarest class.
@@ -105,9 +108,9 @@ def test_a_row_of_weight_two_is_two_rows(metric):
     score = scores(1.0)
     heavy = store_of((score, EQUAL), (scores(1.0, seed=1), OTHER), metric=metric, weight=weight)
     long = store_of((score[rows], EQUAL), (scores(1.0, seed=1)[rows], OTHER), metric=metric, truth=TRUTH[rows])
-    winner = choose_class(heavy, metric)
-    assert winner == choose_class(long, metric)
-    first, second = (assess_class(store, metric, winner) for store in (heavy, long))
+    winner = MulticlassChoice(heavy, metric).winner
+    assert winner == MulticlassChoice(long, metric).winner
+    first, second = (MulticlassChoice(store, metric).assess(winner) for store in (heavy, long))
     assert first.corrected_score == pytest.approx(second.corrected_score, abs=1e-12)
     assert first.score_interval == pytest.approx(second.score_interval, abs=1e-12)
 
@@ -129,10 +132,10 @@ def test_two_thirds_of_the_samples_have_to_gain_more():
             store.add_trial((0, number), told, np.eye(3)[decided] + 0.01 * truth[:, None], decided)
         # The gain in standard errors.
         gain = (300 - n_worse) / np.sqrt(300 + n_worse - (300 - n_worse) ** 2 / n)
-        winner = choose_class(store, accuracy)
+        winner = MulticlassChoice(store, accuracy).winner
         if winner.key == (0, 1) and wins is None:
             wins = gain
-        if assess_class(store, accuracy, winner).corrected_score == pytest.approx(value):
+        if MulticlassChoice(store, accuracy).assess(winner).corrected_score == pytest.approx(value):
             kept = gain
             break
     assert wins == pytest.approx(2.0, rel=0.25)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from csf._common.typing import BoolArray, Samples
     from csf.data.folds import Task
     from csf.data.labels import Labels
-    from csf.evaluate import Assessment
+    from csf.evaluate import Assessment, Candidate
     from csf.search.config import Model, SearchConfig, SearchEffort, Unsupported
     from csf.search.plan import Plan
     from csf.search.selection import Race
@@ -339,12 +339,12 @@ class SearchResult:
 class CandidateResult(SearchResult):
     """Result of a search whose candidates are pairs of a trial and a decision rule."""
 
-    candidate: tuple[TrialKey, Any]
+    candidate: Candidate
 
     @property
     def key(self) -> TrialKey:
         """Setting and number of the winner."""
-        return self.candidate[0]
+        return self.candidate.key
 
     @property
     def winner(self) -> Trial:

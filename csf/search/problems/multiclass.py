@@ -16,6 +16,7 @@ from csf._common.validation import check_labels, check_weights, floats
 from csf.data.folds import Fold
 from csf.data.labels import places_of, read_classes
 from csf.data.responses import PROBABILITIES_FIRST, response_method
+from csf.evaluate import Candidate
 from csf.metrics import get_confusion_metric
 from csf.metrics.registry import for_classes
 from csf.metrics.trials import Trial, nothing_worked
@@ -40,7 +41,7 @@ from csf.search.problems.base import (
 )
 from csf.search.study import MulticlassStudy, judged_fields
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
-from csf.thresholding.class_choice import Candidate, MulticlassStore, assess_class, choose_class
+from csf.thresholding.class_choice import ARGMAX, TUNED, MulticlassChoice, MulticlassStore
 from csf.thresholding.linear_rule import (
     ClassProbabilityRule,
     MulticlassRule,
@@ -236,12 +237,12 @@ class MulticlassResult(CandidateResult):
     kind = "multiclass"
 
     store: MulticlassStore
-    candidate: Candidate
     rule: ClassProbabilityRule = field(default_factory=lambda: ClassProbabilityRule.argmax(0))
     confusion: Array = field(default_factory=lambda: np.empty((0, 0)))
 
     def _assessed(self, seed: int) -> Assessment:
-        return assess_class(self.store, self.metric, self.candidate, seed)
+        choice = MulticlassChoice(self.store, self.metric, random_state=seed)
+        return choice.assess(self.candidate, trained=self.n_splits > 0)
 
     def published(self) -> dict[str, Any]:
         """Return the attributes of the fitted search."""
@@ -264,11 +265,11 @@ class MulticlassResult(CandidateResult):
 
     def rule_with(self, estimator: Estimator, labels: Labels) -> MulticlassRule:
         """Build the rule that predicts with a fitted estimator."""
-        row, ruled = self.store[self.candidate.key], self.candidate.ruled
+        row = self.store[self.candidate.key]
         calibrator = None if row.score is None else self.store.calibrator(row.score)
         known = labels.learnt_by(estimator).known
-        weights = self.store.class_weights(row.costs)
-        return MulticlassRule(estimator, labels.classes, known, self.rule, weights, calibrator, own=not ruled)
+        weights, plain = self.store.class_weights(row.costs), self.candidate.rule == ARGMAX
+        return MulticlassRule(estimator, labels.classes, known, self.rule, weights, calibrator, own=plain)
 
     def curve(self) -> Any:
         """Raise an error: no threshold decides."""
@@ -283,7 +284,7 @@ class MulticlassResult(CandidateResult):
         row = store[self.candidate.key]
         if row.score is None:
             raise ValueError("the search kept the base's own decisions (threshold=None), so that no rule can move")
-        found = _ruled(replace(self, store=store, candidate=Candidate(row.key, True)))
+        found = _ruled(replace(self, store=store, candidate=Candidate(row.key, TUNED)))
         if rule is None:
             return found, None
         return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)
@@ -293,7 +294,7 @@ def conclude_classes(searched: SearchResult) -> MulticlassResult:
     """Conclude a search of several classes; raise a TypeError or ValueError where no trial worked."""
     if not len(searched.store):
         raise nothing_worked(searched.trials)
-    found = MulticlassResult(**searched.shared, candidate=choose_class(searched.store, searched.metric))
+    found = MulticlassResult(**searched.shared, candidate=MulticlassChoice(searched.store, searched.metric).winner)
     warn_of_open_gap(found.winner)
     return _ruled(found)
 
@@ -310,7 +311,7 @@ def tuned_decision(
     """Tune the rule of a candidate on all held-out entries; return it with the confusion matrix of its decisions."""
     row, rule = store[candidate.key], ClassProbabilityRule.argmax(store.n_classes)
     decided = row.decided
-    if candidate.ruled:
+    if candidate.rule == TUNED:
         assert row.score is not None, "rules are tuned on scores"
         proba = store.probabilities(row.score, row.costs)
         rule = tune_rule(proba, store.truth, metric, weight=store.weight)

@@ -19,8 +19,9 @@ from csf.data.costs import assembled
 from csf.data.folds import Task, resolve_splits
 from csf.data.labels import LabelMatrix, label_strata, read_codes
 from csf.evaluate import MAX_BYTES, mean_assessment
-from csf.evaluate.assessment import LabelledSamples, SampleDraws, assess_sample_means
+from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import decisions
+from csf.evaluate.label_means import LabelledSamples, SampleDraws
 from csf.metrics.registry import LabelMetric, get_label_metric
 from csf.metrics.trials import nothing_worked
 from csf.search.config import (
@@ -126,7 +127,7 @@ class SampleMeansResult(LabelsResult):
 
     def _assessed(self, seed: int) -> Assessment:
         assert self.store is not None, "asked for where there is one"
-        return assess_sample_means(self.store, self.n_labels, self.beta, self.key, seed)
+        return SampleDraws(self.store, self.n_labels, self.beta, n_draws_of(self.store.copies), seed).assess(self.key)
 
 
 def conclude_sample_means(

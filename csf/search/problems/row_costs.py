@@ -282,7 +282,8 @@ class RowCostResult(CandidateResult):
         return False
 
     def _assessed(self, seed: int) -> Assessment:
-        return RowCostChoice(self.store).assess(self.candidate, self.tuned.threshold, seed, trained=self.n_splits > 0)
+        choice = RowCostChoice(self.store, random_state=seed)
+        return choice.assess(self.candidate, trained=self.n_splits > 0)
 
     @property
     def held_out_odds(self) -> Array:
@@ -340,15 +341,13 @@ def conclude(searched: SearchResult) -> RowCostResult:
         raise nothing_worked(searched.trials)
     store = searched.store.condensed()
     choice = RowCostChoice(store)
-    key, kind = choice.choose(store.copies)
-    score, value = choice.score(key), store.value(choice.paid((key, kind)), store.copies)
-    tuned = store.tuned(score, kind, store.copies)
+    candidate = choice.choose(store.copies)
     found = RowCostResult(
         **searched.shared | {"store": store},
-        candidate=(key, kind),
-        tuned=tuned,
-        alone=best_cut(store[key].score, store.truth, store.table, store.weight),
-        score=float(value),
+        candidate=candidate,
+        tuned=choice.tuned(candidate, store.copies),
+        alone=best_cut(store[candidate.key].score, store.truth, store.table, store.weight),
+        score=choice.value_of(candidate),
         dearest_share=_dearest_share(store),
     )
     warn_of_open_gap(found.winner)

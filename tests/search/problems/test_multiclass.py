@@ -20,9 +20,9 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
+from csf.evaluate import Candidate
 from csf.metrics import ConfusionMetric, CostMatrix, get_confusion_metric
-from csf.search.problems import multiclass as class_outcome
-from csf.thresholding.class_choice import Candidate
+from csf.thresholding.class_choice import TUNED, MulticlassChoice
 from csf.thresholding.linear_rule import confusion_of
 from csf.trainers import Prepared
 
@@ -368,7 +368,7 @@ def test_shares_that_change_move_the_rule(base):
 @pytest.mark.parametrize("base", [LogisticRegression(), GaussianNB(), LinearSVC()])
 def test_what_predicts_reads_the_probabilities_that_it_was_tuned_on(base, number, shares, monkeypatch):
     """With held-out scores in the place of new ones it decides as the search was judged, whatever was trained."""
-    monkeypatch.setattr(class_outcome, "choose_class", lambda store, metric: Candidate((0, number), True))
+    monkeypatch.setattr(MulticlassChoice, "winner", Candidate((0, number), TUNED))
     fitted = search(base).fit(X, Y)
     fitted = fitted if shares is None else fitted.at_prevalence(shares)
     held_out, method = fitted.held_out_, "predict_proba" if hasattr(base, "predict_proba") else "decision_function"
