@@ -47,7 +47,6 @@ from csf.plots.decisions import draw_costs
 from csf.report.page import Comparison, check_page, draw_outcomes
 from csf.search import CostSearch
 from csf.search.config import AUTO, SearchConfig, shared_effort, steps_of, strategy_of
-from csf.search.kinds import is_class_search, is_row_search
 from csf.search.planning import planned_models
 from csf.search.problems import read_problem
 from csf.search.problems.base import Problem as KindOfProblem
@@ -570,9 +569,9 @@ def check_figure(path: str | None) -> None:
 def draw_search(path: str, search: CostSearch) -> None:
     """Draw the cones of a fitted search, the confusion matrix of several classes, or the costs of rows."""
     figure, ax = _new_figure(5.4)
-    if is_row_search(search):
+    if search.result_.kind == "row_costs":
         draw_costs(ax, search)
-    elif is_class_search(search):
+    elif search.result_.kind == "multiclass":
         from sklearn.metrics import ConfusionMatrixDisplay
 
         shares = search.confusion_ / search.confusion_.sum(axis=1, keepdims=True)

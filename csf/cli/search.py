@@ -40,8 +40,9 @@ from csf.export.rules import linear_rule, table_rule
 from csf.metrics import Review
 from csf.plots.decisions import answers_to_all, reviewed_in_words
 from csf.plots.words import short, spread
-from csf.report.checks import SUSPICIONS, summarise, threshold_in_words
-from csf.report.held_out import Judged, held_out
+from csf.report.checks import SUSPICIONS, summarise
+from csf.report.held_out import Judged
+from csf.report.kinds import held_out, threshold_in_words
 from csf.report.page import check_page, write_report
 from csf.search.threshold import Decision, tune_threshold
 from csf.thresholding.linear_rule import counts_of
@@ -94,7 +95,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         details(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
         if problem.several:
             details(f"{confusion_table(search.classes_, test, labels)}\n")
-        held = held_out(search, test.X, test.y, test.weight, others, own=OWN)
+        held = held_out(search, test.X, test.y, test.weight, others, name=OWN)
         assert held is not None, "there are data"
         details(f"{compared(problem.metric.name, search, held.judged, problem.reference)}\n")
     summary = summarise(search, held, options.mute)

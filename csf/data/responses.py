@@ -9,10 +9,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._common.sklearn import DocLinkMixin, num_samples
+from csf._common.sklearn import DocLinkMixin, clone, last_step, num_samples
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 from csf._common.validation import check_weights
 from csf.data.labels import Labels
@@ -363,3 +364,35 @@ class LinearClassifier(TwoClassRule):
     def _scores(self, X: Samples) -> Array:
         """Compute the linear scores of checked samples."""
         return linear_scores(X, self.coef_[0], self.intercept_[0])
+
+
+# ---------------------------------------------------------------- log-odds
+
+
+# No log-odds are larger, and no sum of them: infinite ones have no differences.
+LARGEST_LOG_ODDS = 1e6
+
+
+def log_odds(score: Array, method: str | None) -> Array:
+    """Convert probabilities to finite log-odds; return other scores unchanged."""
+    score = np.asarray(score, dtype=np.float64)
+    if method != "predict_proba":
+        return score
+    return np.clip(logit(np.clip(score, 0.0, 1.0)), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+
+
+def gives_log_odds(base: Estimator) -> bool:
+    """Check whether the scores of a base are probabilities, or a decision function that is their logit.
+
+    A decision function beside probabilities may be their logit (logistic regression, boosting) or not (SVC):
+    the last step, trained on a few rows, shows it.
+    """
+    if response_method(base) != "decision_function":
+        return True
+    y = np.repeat([0, 1], 20)
+    X = np.random.default_rng(0).normal(size=(40, 2)) + y[:, None]
+    try:
+        model = clone(last_step(base)[1]).fit(X, y)
+        return bool(np.allclose(expit(model.decision_function(X)), model.predict_proba(X)[:, 1], atol=1e-6))
+    except Exception:  # it has no probabilities, or needs other samples; a calibration of margins serves log-odds too
+        return False

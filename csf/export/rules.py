@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.files import write_json
 from csf._common.typing import Array, Estimator, FloatArray, Label, PathLike, Samples
 from csf.search import CostSearch
-from csf.search.kinds import has_several_labels, is_class_search, is_row_search
 
 
 class Winner(NamedTuple):
@@ -47,6 +46,25 @@ def fitted_winner(search: CostSearch) -> None:
         raise ValueError("this CostSearch was fitted with refit=False and has no model to export; use refit=True")
 
 
+_LABELS = (
+    "the search has {n} labels a sample, each with a model of its own; export searches_[k], which metric='f1_macro' "
+    "gives, or best_estimator_.estimators_ with best_threshold_"
+)
+# What is exported of kinds of problem that no single threshold decides.
+_INSTEAD = {
+    "multilabel": _LABELS,
+    "shared_threshold": _LABELS,
+    "multiclass": (
+        "the search knows {n} classes; a single threshold separates two. Export best_estimator_ with "
+        "csf.export.class_rule(search), a table that decides by its probabilities"
+    ),
+    "row_costs": (
+        "a single threshold cannot decide each row by its own costs. csf.export.cost_rule(search) exports a rule that "
+        "takes the costs of a row as inputs"
+    ),
+}
+
+
 def winner_of(search: CostSearch) -> Winner:
     """Return the winner of a fitted search of two classes.
 
@@ -70,21 +88,8 @@ def winner_of(search: CostSearch) -> Winner:
         If it has several classes or labels, or was fitted with ``refit=False``.
     """
     fitted_winner(search)
-    if has_several_labels(search):
-        raise ValueError(
-            f"the search has {len(search.classes_)} labels a sample, each with a model of its own; export "
-            "searches_[k], which metric='f1_macro' gives, or best_estimator_.estimators_ with best_threshold_"
-        )
-    if is_class_search(search):
-        raise ValueError(
-            f"the search knows {len(search.classes_)} classes; a single threshold separates two. Export "
-            "best_estimator_ with csf.export.class_rule(search), a table that decides by its probabilities"
-        )
-    if is_row_search(search):
-        raise ValueError(
-            "a single threshold cannot decide each row by its own costs. csf.export.cost_rule(search) exports a "
-            "rule that takes the costs of a row as inputs"
-        )
+    if search.result_.kind in _INSTEAD:
+        raise ValueError(_INSTEAD[search.result_.kind].format(n=len(search.classes_)))
     if search.pos_label_ is None:
         raise ValueError(
             f"the search knows {len(search.classes_)} classes; a single threshold separates two. Export "

@@ -15,13 +15,12 @@ from sklearn.pipeline import Pipeline
 
 from csf._common.typing import Array, Estimator, FloatArray, Label
 from csf._common.validation import floats
-from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
+from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, log_odds, response_method
 from csf.export.rules import SavedRule, Winner, finite, fitted_winner, linear_rule, winner_of
 from csf.metrics.row_costs import RowCosts
 from csf.search import CostSearch
-from csf.search.kinds import is_class_search, is_row_search
 from csf.thresholding.linear_rule import ClassProbabilityRule, without_weights
-from csf.thresholding.row_costs import FARTHEST, CostDecision, RowCostRule, log_odds, unweighted
+from csf.thresholding.row_costs import FARTHEST, CostDecision, RowCostRule, unweighted
 
 
 def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:
@@ -279,7 +278,7 @@ def class_rule(search: CostSearch) -> ClassRule:
     True
     """
     fitted_winner(search)
-    if not is_class_search(search):
+    if search.result_.kind != "multiclass":
         raise ValueError(
             "the search has two classes, several labels, or a class of nothing to find, which a threshold decides "
             "about; csf.export.fixed_threshold and linear_rule export one of two classes"
@@ -479,7 +478,7 @@ def cost_rule(search: CostSearch) -> CostRule:
     True
     """
     fitted_winner(search)
-    if not is_row_search(search):
+    if search.result_.kind != "row_costs":
         raise ValueError("the search knows no costs of rows; csf.export.fixed_threshold exports one threshold for all")
     used = search.decision_rule_
     names = used.names.tolist()

@@ -14,7 +14,6 @@ from csf.evaluate.draws import bootstrap_counts
 from csf.metrics.constraints import ANSWERS
 from csf.plots.drawing import BLUE, GREY, ORANGE, Display, tidy
 from csf.plots.words import metric_name
-from csf.search.kinds import is_row_search
 from csf.thresholding.capacity import expected_within
 from csf.thresholding.curve import check_probabilities
 
@@ -264,7 +263,7 @@ class CapacityDisplay(Display):
         expected, _ = expected_within(ranked, at, search.assess())
         values = np.array([each.corrected_score for each in expected])
         other = None
-        if is_row_search(search):
+        if ranked.in_costs:
             both = (search.ranked_held_out(by_gain=False), ranked)
             by_probability, by_gain = (each.values(each.summed(each.within(at), each.weight))[0] for each in both)
             other = values + by_probability - by_gain
@@ -324,6 +323,6 @@ def draw_review(ax: Axes, search: CostSearch) -> None:
     weights = [weight[answers == answer] * n_rows / weight.sum() for answer in ANSWERS]
     names = [f"{each}: {n_rows * worth.shares[each]:,.0f} rows, {_wrong(worth.wrong[each])}" for each in ANSWERS]
     ax.hist(parts, bins.tolist(), weights=weights, color=[GREY, ORANGE, BLUE], label=names, stacked=True)
-    ax.set(xlabel="log-odds" if is_row_search(search) else "score", ylabel="rows")
+    ax.set(xlabel="log-odds" if search.ranked_held_out().in_costs else "score", ylabel="rows")
     ax.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0))
     tidy(ax)

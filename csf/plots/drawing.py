@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array
 from csf.metrics import Constrained
-from csf.search.kinds import is_class_search, is_label_search, is_row_search, is_search
+from csf.search.kinds import is_search
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from csf.metrics import Metric
     from csf.metrics.trials import Trial
     from csf.search import CostSearch
-
-NOT_OF_CLASSES = (
-    "this is drawn of two classes, whose costs and thresholds are in one line; of several, draw "
-    "sklearn.metrics.ConfusionMatrixDisplay(search.confusion_, display_labels=search.classes_).plot(), or write "
-    "search.report('report.html')"
-)
 
 
 class StudyLike(Protocol):
@@ -52,20 +46,7 @@ def study_of(search: CostSearch, setting: int | None = None) -> StudyLike:
     if not is_search(search):
         raise TypeError(f"from_estimator needs a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "trials_")
-    if is_class_search(search):
-        raise ValueError(NOT_OF_CLASSES)
-    if is_row_search(search):
-        raise ValueError(
-            "this plot shows class costs and an upper bound, and a search with costs by row has neither: each row "
-            "has its own costs. Use search.report('report.html')"
-        )
-    if is_label_search(search):
-        raise TypeError("each label has a search of its own; draw searches_[k] for one label k")
-    if setting is None:
-        setting = search.trials_[search.best_index_].setting
-    if setting is None or not 0 <= setting < len(search.studies_):
-        raise ValueError(f"setting must be in 0..{len(search.studies_) - 1} or None for the winner's, got {setting!r}")
-    return search.studies_[setting]
+    return search.result_.study(setting)
 
 
 # ---------------------------------------------------------------- drawing

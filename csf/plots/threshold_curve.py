@@ -16,8 +16,8 @@ from csf._common.validation import check_binary_target, check_class_weights, che
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, positive_score
 from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_metric
 from csf.metrics.registry import aim_of
-from csf.plots.drawing import BLUE, GREEN, GREY, NOT_OF_CLASSES, ORANGE, PURPLE, VERMILLION, Display, tidy
-from csf.search.kinds import is_class_search, is_label_search, is_search
+from csf.plots.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, Display, tidy
+from csf.search.kinds import is_search
 from csf.thresholding.curve import sweep, threshold_curve
 from csf.thresholding.rule import ThresholdClassifier
 
@@ -264,16 +264,11 @@ class ThresholdCurveDisplay(Display):
         TypeError
             If it has no score of one positive class.
         """
-        if is_label_search(estimator):
-            raise TypeError(
-                "each label has a search and a threshold of its own; draw those of one label k with "
-                "from_estimator(search.searches_[k], X, y[:, k])"
-            )
         check_is_fitted(estimator)
-        if is_class_search(estimator):
-            raise ValueError(NOT_OF_CLASSES)
         name = type(estimator).__name__ if name is None else name
         searched, given = is_search(estimator), estimator
+        if searched and not estimator.result_.has_threshold:
+            estimator.result_.curve()  # which says what there is in its place
         tuned = isinstance(given, ThresholdClassifier) and not searched
         if tuned or searched:
             metric = aim_of(estimator) if metric is None else metric

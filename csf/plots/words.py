@@ -10,10 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from csf._common.sklearn import named_models
 from csf._common.typing import Estimator, IntArray
-from csf.metrics import get_metric
-from csf.metrics.registry import get_label_metric
 from csf.search.config import MODEL
-from csf.search.kinds import has_several_labels, is_row_search
 
 if TYPE_CHECKING:
     from csf.search import CostSearch
@@ -91,9 +88,7 @@ def class_order(search: Any) -> IntArray:
 
 def metric_name(search: Any) -> str:
     """Return the name of the metric that a search maximises."""
-    if is_row_search(search):
-        return search.row_costs_.name
-    return (get_label_metric if has_several_labels(search) else get_metric)(search.metric).name
+    return search.result_.read_metric(search.metric).name
 
 
 def other_costs(search: CostSearch) -> str:

@@ -18,20 +18,16 @@ import numpy as np
 from scipy.stats import rankdata
 
 from csf._common.messages import did_you_mean
-from csf._common.sklearn import last_step
 from csf._common.typing import Array, Label
 from csf.data.responses import DECISION_FIRST, positive_score, response_method
 from csf.evaluate.choices import influence, outcomes
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.base import Metric
-from csf.metrics.constraints import ANSWERS
 from csf.metrics.registry import aim_of
 from csf.metrics.trials import first_line
-from csf.plots.decisions import answers_to_all
-from csf.plots.words import metric_name, other_costs, parameter_names, short, spread, target_name, winning_base
-from csf.report.held_out import HeldOut, Judged, paid_on
-from csf.search.config import MODEL
-from csf.search.kinds import has_several_labels, is_class_search, is_label_search, is_row_search
+from csf.plots.words import metric_name, other_costs, short, spread
+from csf.report.held_out import HeldOut, Judged
+from csf.report.kinds import reported
 from csf.search.threshold import tune_threshold
 
 if TYPE_CHECKING:
@@ -150,9 +146,9 @@ def findings(search: Any, held: HeldOut | None = None, mute: Collection[str] = (
     """
     check_codes(mute)
     wanted = {code: each for code, each in CHECKS.items() if code not in mute}
-    if not is_label_search(search):
-        several = is_class_search(search) or is_row_search(search)
-        return _said([each for each in wanted.values() if each.several or not several], search, held)
+    if search.result_.kind != "multilabel":
+        two_classes = reported(search).two_classes
+        return _said([each for each in wanted.values() if each.several or two_classes], search, held)
     of_all, of_one = ([each for code, each in wanted.items() if (code in OF_ALL_LABELS) == of] for of in (True, False))
     said = _said(of_all, search, held)
     for name, one in zip(search.label_names_.tolist(), search.searches_):
@@ -290,7 +286,7 @@ def _failures(search, held):
 def _stopped(search, held):
     if not search.stop_reason_.startswith(("interrupted", "the time limit")):
         return None
-    tried = "" if is_class_search(search) else f"; {other_costs(search).partition(' (')[0]}"
+    tried = f"; {other_costs(search).partition(' (')[0]}" if reported(search).two_classes else ""
     return f"The search ended early ({search.stop_reason_}) with {search.n_trials_} trials{tried}. Give it more time."
 
 
@@ -315,7 +311,7 @@ def _solved(search, held):
 @check("CSF001", "few samples of a class", several=True)
 def _few(search, held):
     counts = search.class_count_
-    if is_class_search(search):
+    if search.result_.kind == "multiclass":
         rare = search.classes_[counts < FEW_OF_CLASS].tolist()
         names = ", ".join(f"“{short(label, 40)}”" for label in rare[:MOST_NAMED])
         more = f" and {len(rare) - MOST_NAMED} more" if len(rare) > MOST_NAMED else ""
@@ -648,7 +644,7 @@ def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[
     # A search on a cluster is shown as the one in memory that it can become.
     to_local = getattr(search, "to_local", None)
     search = search if to_local is None else to_local()
-    together = has_several_labels(search) and not is_label_search(search)
+    together = search.result_.kind == "shared_threshold"
     found = [] if together else findings(search, held, mute)
     first = estimates_of(search, held)[0]
     low, high = search.score_interval_ if held is None else held.judged[0].interval
@@ -659,11 +655,11 @@ def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[
     elif first.interval and what in ("cost_matrix", "cost"):  # larger is better, so that costs are below 0
         number, interval, what = f"{-first.value:.3f}", spread((-high, -low)), "mean cost"
     numbers = [(number, f"{what} {_WHERE[first.name]}"), (interval, "90 % interval of it")]
-    third = _third(search, held)
+    third = reported(search).number(search, held)
     numbers += [] if third is None else [third]
     verdict = _verdict(search, held, found, low)
     advice = " ".join([verdict, *(each.text for each in found[:1] if each.code != "CSF010")])
-    return Summary(numbers, [winner_of(search), _how_sure(search, held, first), advice], verdict, found)
+    return Summary(numbers, [reported(search).winner(search), _how_sure(search, held, first), advice], verdict, found)
 
 
 _WHERE = {
@@ -688,38 +684,6 @@ def estimates_of(search: CostSearch, held: HeldOut | None) -> list[Estimate]:
     return [*rows, Estimate("out-of-fold", search.best_score_, "", what)]
 
 
-def _third(search: Any, held: HeldOut | None) -> tuple[str, str] | None:
-    """Choose the third number: difference to a rival, constrained rate, costs saved, or the possible further gain."""
-    if is_row_search(search):
-        answers = answers_to_all(search) if held is None else paid_on(search, held)
-        n_rows, where = (search.class_count_.sum(), "out-of-fold") if held is None else (held.y.size, "held-out")
-        _, own = answers.popitem()
-        name, cost = min(answers.items(), key=lambda item: item[1])
-        whole = f"{n_rows * (cost - own):,.4g} on {n_rows} {where} rows, in the units of the costs"
-        return f"{cost - own:.4g} a row", f"saved, compared with {name}: {whole}"
-    if held is not None and len(held.judged) > 1:
-        rival = max(held.judged[1:], key=lambda each: each.value)
-        ends = spread(rival.difference_interval, "+.3f")
-        return f"{rival.difference:+.3f}", f"compared with “{short(rival.name, 40)}” ({ends})"
-    constraint = get_constraint(search.constraint)
-    if constraint is not None and search.constraint_value_ is not None:
-        where = "on calibration data" if hasattr(search, "guarantee_") else "out-of-fold"
-        return f"{search.constraint_value_:.3f}", f"{constraint.quantity.name} {where}; asked for: {constraint}"
-    if has_several_labels(search):
-        worst = getattr(search, "best_scores_", np.empty(0))
-        if not worst.size:
-            return None
-        return f"{worst.min():.3f}", f"lowest label, “{short(search.label_names_[worst.argmin()], 40)}”, out-of-fold"
-    if is_class_search(search):
-        at = int(search.class_count_.argmin())
-        return f"{search.class_count_[at]:g}", f"samples of the rarest class, “{short(search.classes_[at], 40)}”"
-    if not search.n_splits_ and search.threshold is not None:  # fitted before: nothing was trained
-        return spread(search.threshold_interval_) or "–", "90 % interval of the best threshold"
-    if np.isfinite(search.gap_) and search.n_splits_:
-        return f"+{search.gap_:.3f}", "at most, with other class weights (in 19 of 20 searches)"
-    return None
-
-
 def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
     if held is not None:
         return (
@@ -729,20 +693,11 @@ def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
     if not first.interval:
         return "Nothing is known but the samples that chose the winner. Give report() samples that fit has not seen."
     judged = f"Cross-validated on {search.n_splits_} folds" if search.n_splits_ else "Judged on the given samples"
-    several = has_several_labels(search) or is_class_search(search)
-    rarest = "" if several else f", with {search.class_count_.min():g} samples of the rarer class"
     chosen = "" if search.n_trials_ == 1 else f"; corrected for the choice among {search.n_trials_} trials"
-    same = _note_of_same_answer(search) if is_row_search(search) else ""
-    return f"{judged}{rarest}{chosen}. The interval is for all data of this kind; a small test set varies more.{same}"
-
-
-def _note_of_same_answer(search: Any) -> str:
-    """Note the value of the same answer to all rows, unless the interval of the winner is above it."""
-    worth = _same_answer(search, None)
-    if worth < search.score_interval_[0]:
-        return ""
+    about = reported(search)
     return (
-        f" It does not lie above {worth:.3g}, the value of the same answer to all rows: a gain over that is not shown."
+        f"{judged}{about.rarer_class(search)}{chosen}. The interval is for all data of this kind; a small test set "
+        f"varies more.{about.doubt(search)}"
     )
 
 
@@ -754,7 +709,7 @@ def _verdict(search: Any, held: HeldOut | None, found: list[Finding], low: float
         return "Do not use it as it is."
     if any(each.code in SUSPICIONS for each in found):
         return "Look at its features before you use it."
-    same = _same_answer(search, held)
+    same = reported(search).same_answer(search, held)
     if low <= same:
         return f"Do not use it yet: one answer for all samples, worth {same:.3f}, may be as good."
     if held is not None and as_good_as(held.judged):
@@ -766,69 +721,3 @@ def _verdict(search: Any, held: HeldOut | None, found: list[Finding], low: float
     way = way if (promise.needed or 0) > promise.n_positives else ""
     first = "Collect more labels before you use it." if promise.lost > search.best_score_ else verdict
     return f"{first} The certificate costs {promise.lost:.3f} of {metric_name(search)}{way}."
-
-
-def _same_answer(search: Any, held: HeldOut | None) -> float:
-    """Return the larger value of answering "negative" or "positive" to all; -inf where that cannot compete."""
-    if is_row_search(search):
-        negative, positive = (answers_to_all(search)[f"{side} for all rows"] for side in ("negative", "positive"))
-        return float(search.row_costs_.value(min(negative, positive), negative, positive, 1.0))
-    if not _binary(search) or search.constraint is not None:
-        return -np.inf
-    pos = search.studies_[0].pos if held is None else float(np.mean(held.y == search.pos_label_))
-    metric = aim_of(search)
-    if metric.trivial_answer(pos=pos) is not None:
-        return -np.inf
-    return max(metric.value(pos, 0.0, pos=pos), metric.value(0.0, 1.0 - pos, pos=pos))
-
-
-# ---------------------------------------------------------------- the winner in one sentence
-
-
-def winner_of(search: Any) -> str:
-    """Describe the winner in one sentence."""
-    if is_label_search(search):
-        names = [short(name, 40) for name in search.label_names_.tolist()]
-        return f"One search for each of {len(names)} labels, lowest for “{names[search.best_scores_.argmin()]}”."
-    if has_several_labels(search):
-        return f"{_trained(search)}, with one threshold for {len(search.label_names_)} labels."
-    if is_row_search(search):
-        same = f"no rule saved anything, and it answers {search.row_rule_!r} to all rows"
-        return f"{_trained(search)}; {same if search.row_rule_ in ANSWERS else 'it decides each row by its own costs'}."
-    if is_class_search(search):
-        power = search.trials_[search.best_index_].t
-        weights = "equal class weights" if power == 0.0 else f"class weights in proportion to share^-{power:.3g}"
-        own = "its own decision" if search.rule_.kind == "argmax" else "a tuned rule of its probabilities"
-        return f"{_trained(search)}, trained with {weights}; it predicts by {own}."
-    return _threshold_sentence(search)
-
-
-def _trained(search: CostSearch) -> str:
-    parameters = {key: value for key, value in search.best_params_.items() if key != MODEL}
-    names = parameter_names(parameters)
-    listed = ", ".join(f"{names[key]} = {short(value)}" for key, value in parameters.items())
-    return type(last_step(winning_base(search))[1]).__name__ + (f" with {listed}" if listed else "")
-
-
-def threshold_in_words(search: Any) -> str:
-    """Format the threshold, with its probability where the score is not one."""
-    threshold, proba = search.best_threshold_, getattr(search, "best_threshold_proba_", None)
-    same = proba is None or abs(proba - threshold) < 1e-6
-    return f"{threshold:.4g}" if same else f"{threshold:.4g} (predict_proba: {proba:.3g})"
-
-
-def _threshold_sentence(search: CostSearch) -> str:
-    c_fn, c_fp = search.best_cost_weights_
-    target, ratio = target_name(search), f"{max(c_fn / c_fp, c_fp / c_fn):.3g}"
-    if c_fn == c_fp:
-        weights = f"equal class weights ({other_costs(search)})"
-    elif c_fn > c_fp:
-        weights = f"class weights {ratio} to 1 (a missed {target} costs as much as {ratio} false positives)"
-    else:
-        weights = f"class weights 1 to {ratio} (a false positive costs {ratio} times as much as a missed {target})"
-    decides = "it decides by itself"
-    if search.best_threshold_ is not None and search.threshold is not None:
-        found = f"a class other than “{short(search.null_class_, 40)}”" if search.pos_label_ is None else target
-        decides = f"it predicts {found} if the score is at least {threshold_in_words(search)}"
-    trained = f"trained with {weights}" if search.n_splits_ else "fitted before"
-    return f"{_trained(search)}, {trained}; {decides}."

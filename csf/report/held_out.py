@@ -1,35 +1,25 @@
-"""Performance of classifiers on held-out data, with intervals."""
+"""Performance of predictions on held-out data, with intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 
-from csf._common.typing import Array, Estimator, Label, Samples
-from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights
-from csf.data.labels import read_codes
+from csf._common.typing import Array, Label, Samples
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.predictions import Predictions, difference_of, label_answers
-from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.base import Metric
 from csf.metrics.confusion import ConfusionMetric
 from csf.metrics.constraints import Constraint
 from csf.metrics.profile import ErrorProfile
-from csf.metrics.registry import LabelMetric, get_label_metric, metric_of
+from csf.metrics.registry import LabelMetric
 from csf.metrics.row_costs import RowCosts
 from csf.plots.words import class_order, short
-from csf.search.kinds import is_class_search, is_label_search, is_row_search
 from csf.thresholding.linear_rule import counts_of
-
-if TYPE_CHECKING:
-    pass
-
 
 # More classes than this make no table that anyone reads.
 MOST_CLASSES = 30
@@ -43,63 +33,6 @@ class HeldOut(NamedTuple):
     weight: Array | None
     answers: dict[str, Array]
     judged: list[Judged]
-
-
-def held_out(
-    search: Estimator,
-    X: Samples | None,
-    y: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    rivals: Mapping[str, Any] | None,
-    own: str = "this search",
-) -> HeldOut | None:
-    """Check the held-out data of a report and predict them; ``None`` without any."""
-    if X is None and y is None:
-        if rivals or sample_weight is not None:
-            raise ValueError("rivals and sample_weight belong to held-out data: give X and y, which fit has not seen")
-        return None
-    if X is None or y is None:
-        raise ValueError("give X and y together: samples that fit has not seen, and their labels")
-    others = {f"rivals[{name!r}]": predicted for name, predicted in (rivals or {}).items()}
-    check_in_memory(X=X, y=y)
-    X, given = check_samples(X, y, sample_weight=sample_weight, **others)
-    labels = truth = _read_truth(search, given)
-    if is_row_search(search):
-        # What both answers cost is what a row is.
-        truth = np.column_stack(search.row_costs_.table(X).answers(labels == search.pos_label_))
-    weight = check_weights(sample_weight, labels.shape[0])
-    answers = {own: search.predict(X)}
-    for name, predicted in (rivals or {}).items():
-        predicted = predicted.toarray() if issparse(predicted) else np.asarray(predicted)
-        if predicted.shape != labels.shape:
-            raise ValueError(
-                f"rivals[{name!r}] must be the labels that it predicts for X, of shape {labels.shape}; "
-                f"got shape {predicted.shape}"
-            )
-        answers[str(name)] = predicted
-    return HeldOut(X, labels, weight, answers, _judge(search, truth, answers, weight))
-
-
-def _read_truth(search: Any, y: ArrayLike) -> Array:
-    """Check that the search knows the labels; return codes where samples have several labels."""
-    if is_label_search(search):
-        return read_codes(y, search.classes_.size)
-    labels, classes = check_labels(y)
-    if not np.isin(classes, search.classes_).all():
-        raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")
-    return labels
-
-
-def _judge(search: Any, truth: Array, answers: Mapping[str, Array], weight: Array | None) -> list[Judged]:
-    """Evaluate predictions by the metric and the constraint of the search."""
-    if is_class_search(search):
-        return judge_classes(get_confusion_metric(metric_of(search)), search.classes_, truth, answers, weight)
-    if is_label_search(search):
-        return judge_labels(get_label_metric(search.metric), truth, answers, weight)
-    if is_row_search(search):
-        return judge_rows(search.row_costs_, search.pos_label_, truth, answers, weight)
-    demand, promised = get_constraint(search.constraint), search.confidence is not None
-    return judge(get_metric(metric_of(search)), search.null_class_, truth, answers, weight, demand, promised=promised)
 
 
 def confusion(search: Any, held: HeldOut) -> dict[str, Any]:
@@ -218,12 +151,3 @@ def _judged(read: Callable[..., Predictions], answers: Mapping[str, Array], *, e
         alone, gain = read(predicted), difference_of(read, first, predicted, LEVEL)
         judged.append(Judged(name, float(alone.value[0]), alone.interval(LEVEL, exact=exact), gain.value, gain[1:]))
     return judged
-
-
-def paid_on(search: Any, held: HeldOut) -> dict[str, float]:
-    """Return the mean cost of a held-out row for the same answer to all, for rivals, and by row."""
-    negative, positive = search.row_costs_.table(held.X).answers(held.y == search.pos_label_)
-    own, *rivals = held.answers.items()
-    paid = {"positive for all rows": positive, "negative for all rows": negative}
-    paid |= {name: np.where(labels == search.pos_label_, positive, negative) for name, labels in [*rivals, own]}
-    return {name: float(np.average(each, weights=held.weight)) for name, each in paid.items()}

@@ -37,10 +37,11 @@ from csf.plots.words import (
     strategy_name,
     target_name,
 )
-from csf.report.checks import check_codes, estimates_of, gain_over_equal, summarise, threshold_in_words
-from csf.report.held_out import MOST_CLASSES, HeldOut, confusion, held_out, label_scores, matrix_of, paid_on
+from csf.report.checks import check_codes, estimates_of, gain_over_equal, summarise
+from csf.report.held_out import MOST_CLASSES, HeldOut, confusion, label_scores, matrix_of
+from csf.report.kinds import held_out, paid_on, threshold_in_words
 from csf.search.config import MODEL
-from csf.search.kinds import has_several_labels, is_label_search, is_search
+from csf.search.kinds import is_search
 
 if TYPE_CHECKING:
     from csf.search import CostSearch
@@ -113,13 +114,13 @@ def write_report(
     search = search if to_local is None else to_local()
     if not is_search(search):
         raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
-    if has_several_labels(search) and not is_label_search(search):
+    check_is_fitted(search, "best_score_")
+    if search.result_.kind == "shared_threshold":
         raise ValueError(
             f"with metric={metric_name(search)!r} several labels a sample share a threshold, and a report shows the "
             "search of each; report a search of a mean over labels, such as metric='f1_macro', or read "
             "corrected_score_, score_interval_ and trials_frame() of this one"
         )
-    check_is_fitted(search, "best_score_")
     held = held_out(search, X, y, sample_weight, rivals)
     template, data = _PAGES[search.result_.kind]
     about = {"facts": [(str(name), str(value)) for name, value in (facts or {}).items()], "muted": sorted(mute)}

@@ -29,7 +29,7 @@ from csf.metrics.registry import for_classes, is_label_metric, metric_of
 from csf.metrics.row_costs import COSTS, RowCosts, row_costs
 from csf.search.config import AUTO, SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
-from csf.search.kinds import has_several_labels, is_class_search
+from csf.search.kinds import LABELS, kind_of
 from csf.search.loop import Deadline, Forecast, SearchLoop
 from csf.search.plan import Plan
 from csf.search.planning import calibration_split, make_plan, open_checkpoint
@@ -61,7 +61,7 @@ _base_has_scores = base_has("decision_function", "predict_proba")
 
 def _has_a_threshold(self: CostSearch) -> bool:
     """Check that the scores have a threshold (for `available_if`), as all have but those without a null class."""
-    if is_class_search(self):
+    if kind_of(self) == "multiclass":
         raise no_threshold()
     return _base_has_scores(self)
 
@@ -560,7 +560,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             If there are several classes or labels, or the held-out scores have not been kept.
         """
         found = self._of_one_search()
-        if self.classes_.size != 2 or has_several_labels(self):
+        if self.classes_.size != 2 or found.kind in LABELS:
             raise ValueError(
                 f"y has the classes or labels {self.classes_.tolist()}, and capacities are those of two classes; "
                 "search one of them against the rest"

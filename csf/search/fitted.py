@@ -5,32 +5,29 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from types import NoneType
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
 from csf._common.sklearn import SummaryMixin, pass_on_features
 from csf._common.typing import Array, PathLike, Samples
 from csf.evaluate import AssessedMixin
-from csf.metrics import get_confusion_metric, get_constraint, get_metric
-from csf.metrics.registry import get_label_metric, metric_of
+from csf.metrics import get_constraint
+from csf.metrics.registry import metric_of
 from csf.monitoring import Monitor
-from csf.search.kinds import has_several_labels, is_class_search, is_label_search, is_row_search
+from csf.search.kinds import LABELS
 from csf.search.problems.base import in_order
 from csf.thresholding.capacity import LabelledScores
-from csf.thresholding.linear_rule import MulticlassRule, Sigmoid
+from csf.thresholding.linear_rule import Sigmoid
 from csf.thresholding.prevalence import Prevalence, estimate_prevalence
-from csf.thresholding.row_costs import gives_log_odds, log_odds
 
 if TYPE_CHECKING:
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
     from csf.metrics import Constraint
+    from csf.metrics.row_costs import RowCosts
     from csf.thresholding.curve import ThresholdCurve
     from csf.thresholding.linear_rule import ClassProbabilityRule
 
@@ -75,6 +72,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     pos_label_: Any
     null_class_: Any
     class_costs_: Array
+    row_costs_: RowCosts
+    row_rule_: str
     confusion_: Array
     n_features_in_: int
     feature_names_in_: Array
@@ -91,7 +90,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         """Store an outcome; ``rule`` predicts, and is ``None`` where nothing was trained on all samples."""
         self.result_, self._rule = found, rule
         vars(self).update(found.published())
-        if not isinstance(rule, (MulticlassRule, NoneType)):
+        if rule is not None and rule.threshold is not None:
             # Where no threshold was tuned, that of the base's own decision.
             self.best_threshold_ = rule.threshold
         review = getattr(self, "review", None)
@@ -118,7 +117,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     def _of_one_search(self) -> Any:
         """Return the outcome; raise a ValueError where each label has its own search."""
         check_is_fitted(self, "trials_")
-        if is_label_search(self):
+        if self.result_.kind == "multilabel":
             raise ValueError("each label has a search of its own; ask searches_[k] for that of one label")
         return self.result_
 
@@ -142,21 +141,15 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         This is ``best_threshold_`` on another scale. It is ``None`` where no single number exists: with several classes
         or costs of rows, and for scores that are not log-odds.
         """
-        if np.size(self.classes_) != 2 or is_row_search(self) or has_several_labels(self):
-            return None
-        rule = self.decision_rule_
-        if rule.threshold is None or not gives_log_odds(rule.estimator):
-            return None
-        p, (c_fn, c_fp) = float(expit(log_odds(rule.threshold, rule.method))), rule.costs
-        return p * c_fp / (p * c_fp + (1.0 - p) * c_fn)
+        return self.decision_rule_.threshold_proba
 
     def without_scores(self) -> Self:
         """Copy the search without held-out scores but the winner's; keep what is computed from those of all trials."""
         lean = copy.copy(self)
-        if is_label_search(self) or hasattr(self, "held_out_"):
+        if self.result_.kind == "multilabel" or hasattr(self, "held_out_"):
             # What a mean over problems would need are decisions on all samples.
             lean._assessment = replace(self.assess(), judged=None)
-        if is_label_search(self):
+        if self.result_.kind == "multilabel":
             lean.searches_ = [each.without_scores() for each in self.searches_]
             lean.result_ = replace(self.result_, searches=lean.searches_)
         elif hasattr(self, "held_out_"):
@@ -195,16 +188,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         check_is_fitted(self, "trials_")
         names = getattr(self, "label_names_", self.classes_)
         shares: Any = in_order(pos, names.tolist()) if isinstance(pos, Mapping) else pos
-        if has_several_labels(self) and not is_label_search(self):
-            raise ValueError(
-                f"with metric={get_label_metric(self.metric).name!r} all labels share one threshold, but each label "
-                "has its own share of positives. Use a mean over labels, such as metric='f1_macro', where each "
-                "label has its own threshold"
-            )
         moved = copy.copy(self)
         for name in ("guarantee_", "held_out_", "_assessment", "_reviewed"):
             vars(moved).pop(name, None)
-        if isinstance(pos, Mapping) and not (is_class_search(self) or is_label_search(self)):
+        if isinstance(pos, Mapping) and self.result_.has_threshold:
             shares = self._share_of_positives(shares)
         moved._publish(*self.result_.moved(shares, self._rule))
         return moved
@@ -290,12 +277,12 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         check_is_fitted(self, "best_score_")
         options: Any = {"alpha": alpha, "audit": audit, "path": path, "max_weight": max_weight}
         promise, demand = getattr(self, "guarantee_", None), get_constraint(constraint)
-        if has_several_labels(self):
+        if self.result_.kind in LABELS:
             raise ValueError("several labels a sample are watched one by one: use searches_[k].monitor for label k")
         if demand is None and promise is not None and promise.holds:
             demand = get_constraint(self.constraint)
         if demand is None:
-            metric = (get_confusion_metric if is_class_search(self) else get_metric)(metric_of(self))
+            metric = self.result_.read_metric(metric_of(self))
             return Monitor(self, metric, ">=", self.score_interval_[0], **options)
         if demand.others:
             raise ValueError(

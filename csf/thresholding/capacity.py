@@ -58,12 +58,6 @@ def check_capacity(at_most: Any, n_rows: int) -> int:
 
 def predict_within(rule: Any, X: Samples, at_most: Any) -> Array:
     """Predict labels with no more positives than the capacity allows: the rows of highest rank."""
-    if not isinstance(rule, ThresholdRule) or rule.names.size != 2:
-        raise ValueError(
-            f"at_most={at_most!r} needs two classes. With several labels, call searches_[k].predict(X, at_most=...) "
-            "for each. With several classes, take the rows with the largest predict_proba(X)[:, k], or search one "
-            "class against the rest"
-        )
     limit = check_capacity(at_most, num_samples(X))
     decided, rank = rule.ranked(X)
     return rule.labels(_best(decided, rank, limit, X))

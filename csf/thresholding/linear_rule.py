@@ -17,6 +17,7 @@ from csf.data.labels import places_of
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
 from csf.metrics.registry import get_confusion_metric
 from csf.thresholding._kernels import decide_affine, decide_matrix
+from csf.thresholding.rule import DecisionRule
 
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
@@ -394,7 +395,7 @@ def no_threshold() -> ValueError:
 
 
 @dataclass(frozen=True, eq=False)
-class MulticlassRule:
+class MulticlassRule(DecisionRule):
     """Rule of one of several classes without a null class: a fitted classifier and a rule of its probabilities.
 
     Parameters
@@ -423,13 +424,15 @@ class MulticlassRule:
     calibrator: ClassCalibrator | None = None
     own: bool = False
 
+    threshold = None
+
     def predict(self, X: Samples) -> Array:
         """Predict the user's labels."""
         if self.own and response_method(self.estimator) is None:
             return self.classes[self._columns[np.searchsorted(self.known, self.estimator.predict(X))]]
         return self.classes[self.decision_function(X).argmax(axis=1)]
 
-    def curve(self, *_: object) -> NoReturn:
+    def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> NoReturn:
         """Raise an error: no threshold decides."""
         raise no_threshold()
 
@@ -444,10 +447,6 @@ class MulticlassRule:
         else:
             proba = self.calibrator.predict(self._scores(X, DECISION_FIRST))
         return without_weights(proba, self.class_weights)
-
-    def score(self, metric: Any, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Compute a metric of the predictions."""
-        return self.value(metric, y, self.predict(X), sample_weight)
 
     def value(self, metric: Any, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         """Compute a metric of predicted labels."""

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from csf._common.messages import warn
-from csf._common.sklearn import clone, last_step
-from csf._common.typing import Array, BoolArray, Estimator, Samples
-from csf.data.responses import response_method
+from csf._common.typing import Array, BoolArray, Samples
+from csf.data.responses import LARGEST_LOG_ODDS, log_odds
 from csf.evaluate import Assessment, Candidate, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import LEVEL, CandidateChoice, interval, n_draws_of
 from csf.evaluate.choices import Margins
@@ -28,8 +27,6 @@ from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 # Log-odds beyond which sums of them are not taken; trees give probabilities of 0 and 1.
 FARTHEST = 40.0
-# No sum of log-odds is larger: infinite ones have no differences.
-LARGEST = 1e6
 # Digits of sums that count: costs in another unit, or rows in another order, move the others.
 _DIGITS = 9
 
@@ -37,32 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def log_odds(score: Array, method: str | None) -> Array:
-    """Convert probabilities to finite log-odds; return other scores unchanged."""
-    score = np.asarray(score, dtype=np.float64)
-    return np.clip(logit(np.clip(score, 0.0, 1.0)), -LARGEST, LARGEST) if method == "predict_proba" else score
-
-
 def unweighted(score: Array, shift: Array, power: float) -> Array:
     """Remove from log-odds the shift of a training that weighted rows by a power of their costs."""
     return score - power * np.where(np.isfinite(shift), shift, 0.0) if power else score
-
-
-def gives_log_odds(base: Estimator) -> bool:
-    """Check whether the scores of a base are probabilities, or a decision function that is their logit.
-
-    A decision function beside probabilities may be their logit (logistic regression, boosting) or not (SVC):
-    the last step, trained on a few rows, shows it.
-    """
-    if response_method(base) != "decision_function":
-        return True
-    y = np.repeat([0, 1], 20)
-    X = np.random.default_rng(0).normal(size=(40, 2)) + y[:, None]
-    try:
-        model = clone(last_step(base)[1]).fit(X, y)
-        return bool(np.allclose(expit(model.decision_function(X)), model.predict_proba(X)[:, 1], atol=1e-6))
-    except Exception:  # it has no probabilities, or needs other samples; a calibration of margins serves log-odds too
-        return False
 
 
 # ---------------------------------------------------------------- the decision
@@ -99,7 +73,7 @@ class CostDecision:
     def scores(self, score: Array, shift: Array) -> Array:
         """Compute the scores to threshold; rows that their costs decide are at +inf and -inf."""
         finite = np.isfinite(shift)
-        total = np.clip(self.log_odds(score) + np.where(finite, shift, 0.0), -LARGEST, LARGEST)
+        total = np.clip(self.log_odds(score) + np.where(finite, shift, 0.0), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
         return np.where(finite, np.round(total, _DIGITS), shift)
 
     def decide(self, score: Array, shift: Array) -> BoolArray:
@@ -108,7 +82,7 @@ class CostDecision:
 
 
 # Thresholds that are not tuned: no sum reaches the second one, and each one the last.
-CONSTANT = {"plain": 0.0, "negative": 2.0 * LARGEST, "positive": -2.0 * LARGEST}
+CONSTANT = {"plain": 0.0, "negative": 2.0 * LARGEST_LOG_ODDS, "positive": -2.0 * LARGEST_LOG_ODDS}
 
 
 def tune(
@@ -203,6 +177,10 @@ class RowCostRule(ThresholdRule):
         """Return which answers cost least on average, and the log-odds."""
         table = self.row_costs.table(X, **self.given)
         return leaning_of(self._log_odds(X, table)[1] - self.cut, table, review, extra_cost)
+
+    @property
+    def threshold_proba(self) -> None:
+        """``None``: each row has a threshold of its own."""
 
     @property
     def _lacks_costs(self) -> bool:
@@ -315,7 +293,7 @@ class RowCostStore(EntryStore[RowScores]):
     def _cross_tuned(self, score: Array, kind: str) -> Iterator[tuple[Array, Array]]:
         """Yield log-odds beyond the threshold tuned outside each part, and the shares of copies inside it."""
         if kind in CONSTANT:
-            yield np.clip(score - CONSTANT[kind], -LARGEST, LARGEST), np.ones(score.size)
+            yield np.clip(score - CONSTANT[kind], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS), np.ones(score.size)
             return
         said = [self.truth, np.clip(score, -FARTHEST, FARTHEST), *self._said_of_costs]
         held = dealt([np.bincount(self.samples, each) for each in said], self.copies)
@@ -324,7 +302,8 @@ class RowCostStore(EntryStore[RowScores]):
         for inside in parts[parts.any(axis=1)]:
             rule = self.tuned(score, kind, self.copies - inside)
             beyond = np.clip(rule.log_odds(score), -FARTHEST, FARTHEST) - rule.threshold
-            yield np.clip(beyond, -LARGEST, LARGEST), (inside / np.maximum(self.copies, 1))[self.samples]
+            share = (inside / np.maximum(self.copies, 1))[self.samples]
+            yield np.clip(beyond, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS), share
 
     def _of_samples(self, values: Array) -> Array:
         """Sum over the entries of one copy of each sample."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -21,6 +23,8 @@ from csf.data.costs import problem_probabilities
 from csf.data.responses import (
     above,
     class_scores,
+    gives_log_odds,
+    log_odds,
     margin,
     moved_scores,
     natural_threshold,
@@ -156,8 +160,53 @@ class AllowedAnswers(NamedTuple):
         return cls(every, every, score)
 
 
+class DecisionRule(ABC):
+    """Rule that predicts with a fitted winner; each kind of problem has a subclass."""
+
+    estimator: Estimator
+    # Threshold, or one for each label; None for rules without one.
+    threshold: Any
+
+    @abstractmethod
+    def predict(self, X: Samples) -> Array:
+        """Predict the user's labels."""
+
+    @abstractmethod
+    def value(self, metric: Any, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
+        """Compute a metric of predicted labels."""
+
+    def score(self, metric: Any, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Compute a metric of the predictions."""
+        return self.value(metric, y, self.predict(X), sample_weight)
+
+    @abstractmethod
+    def decision_function(self, X: Samples) -> Array:
+        """Compute the scores that decide."""
+
+    @abstractmethod
+    def predict_proba(self, X: Samples) -> Array:
+        """Predict probabilities, with the costs of the training taken out."""
+
+    @abstractmethod
+    def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
+        """Compute the curve of all thresholds; raise a ValueError where none decides."""
+
+    @property
+    def threshold_proba(self) -> float | None:
+        """Smallest probability of a positive prediction; ``None`` where no single number exists."""
+        return None
+
+    def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
+        """Return which samples are predicted positive, and their rank under limited capacity."""
+        raise ValueError(
+            "at_most= needs two classes. With several labels, call searches_[k].predict(X, at_most=...) for each. With "
+            "several classes, take the rows with the largest predict_proba(X)[:, k], or search one class against the "
+            "rest"
+        )
+
+
 @dataclass(frozen=True, eq=False)
-class ThresholdRule:
+class ThresholdRule(DecisionRule):
     """Fitted classifier with a threshold on one of its scores.
 
     A threshold has no meaning without the score that it was chosen on: a margin of 0.3 is no probability of 0.3. So the
@@ -217,6 +266,14 @@ class ThresholdRule:
         return self.threshold if self.tuned else above(self.threshold)
 
     @property
+    def threshold_proba(self) -> float | None:
+        """Smallest probability of a positive prediction; ``None`` for scores that are not log-odds."""
+        if self.names.size != 2 or self.threshold is None or not gives_log_odds(self.estimator):
+            return None
+        p, (c_fn, c_fp) = float(expit(log_odds(self.threshold, self.method))), self.costs  # pyright: ignore[reportArgumentType] (a number is an array)
+        return p * c_fp / (p * c_fp + (1.0 - p) * c_fn)
+
+    @property
     def known_null(self) -> Label:
         """Label that the estimator uses for the null class."""
         return self.known[self.names.tolist().index(self.null)]
@@ -244,6 +301,8 @@ class ThresholdRule:
 
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
         """Return which samples of two classes are predicted positive, and their rank under limited capacity."""
+        if self.names.size != 2:
+            return super().ranked(X)
         if self.method is None:
             raise ValueError(
                 f"at_most= takes the rows with the largest scores, but {type(self.estimator).__name__} gives no "
@@ -260,10 +319,6 @@ class ThresholdRule:
         """Convert decisions about two classes to the user's labels."""
         (positive,) = self.names[self.names != self.null]
         return np.where(decided, positive, self.null).astype(self.names.dtype, copy=False)
-
-    def score(self, metric: Any, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Compute a metric of the predictions."""
-        return self.value(metric, y, self.predict(X), sample_weight)
 
     def value(self, metric: Any, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         """Compute a metric of predicted labels."""

@@ -27,7 +27,8 @@ from sklearn.tree import DecisionTreeClassifier
 from csf import CostSearch
 from csf.report import CHECKS, ThresholdCheck, findings, summarise
 from csf.report.checks import gain_over_equal, is_counter
-from csf.report.held_out import Judged, held_out
+from csf.report.held_out import Judged
+from csf.report.kinds import held_out
 from csf.thresholding.certificates import Guarantee
 
 GUIDE = Path(__file__).parents[2] / "notebooks" / "guide" / "checks.md"

@@ -23,7 +23,8 @@ from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.plots import ConeDisplay, ProgressDisplay, ThresholdCurveDisplay
 from csf.report import Comparison, write_comparison, write_report
 from csf.report.checks import estimates_of, findings
-from csf.report.held_out import held_out, judge, judge_classes
+from csf.report.held_out import judge, judge_classes
+from csf.report.kinds import held_out
 from csf.report.page import check_page, class_data, templates
 from csf.thresholding import ClassProbabilityRule
 

@@ -20,6 +20,7 @@ from csf._common.typing import Array, Estimator, IntArray
 from csf._common.validation import floats
 from csf.data.folds import Fold
 from csf.evaluate import MAX_BYTES, TrialKey, seed_of
+from csf.metrics import get_metric
 from csf.metrics.base import rank
 from csf.metrics.trials import Trial
 from csf.search.config import MODEL, cv_of
@@ -235,6 +236,8 @@ class SearchResult:
     # Kind of problem: "binary", "multiclass", "row_costs", "multilabel" with a search for each label, or
     # "shared_threshold" of all labels.
     kind: ClassVar[str]
+    # Whether a single threshold decides; if not, `curve` raises an error.
+    has_threshold: ClassVar[bool] = True
 
     config: SearchConfig
     studies: list[Any]
@@ -274,6 +277,24 @@ class SearchResult:
     def metric(self) -> Any:
         """Metric that was maximised, under the constraint."""
         return self.studies[0].metric
+
+    @staticmethod
+    def read_metric(metric: Any) -> Any:
+        """Read a metric as this kind of problem does."""
+        return get_metric(metric)
+
+    def study(self, setting: int | None = None) -> Any:
+        """Return the study of a setting, or the winner's.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``setting`` is none of the search, or this kind of problem has no study of class costs.
+        """
+        setting = self.key[0] if setting is None else setting
+        if not 0 <= setting < len(self.studies):
+            raise ValueError(f"setting must be in 0..{len(self.studies) - 1} or None for the winner's, got {setting!r}")
+        return self.studies[setting]
 
     @property
     def key(self) -> TrialKey:

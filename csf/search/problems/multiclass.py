@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -235,6 +235,7 @@ class MulticlassResult(CandidateResult):
     """Result of a search of class weights and a rule."""
 
     kind = "multiclass"
+    has_threshold = False
 
     store: MulticlassStore
     rule: ClassProbabilityRule = field(default_factory=lambda: ClassProbabilityRule.argmax(0))
@@ -271,7 +272,20 @@ class MulticlassResult(CandidateResult):
         weights, plain = self.store.class_weights(row.costs), self.candidate.rule == ARGMAX
         return MulticlassRule(estimator, labels.classes, known, self.rule, weights, calibrator, own=plain)
 
-    def curve(self) -> Any:
+    @staticmethod
+    def read_metric(metric: Any) -> ConfusionMetric:
+        """Read a metric of several classes."""
+        return get_confusion_metric(metric)
+
+    def study(self, setting: int | None = None) -> NoReturn:
+        """Raise an error: class costs of several classes are in no line."""
+        raise ValueError(
+            "this is drawn of two classes, whose costs and thresholds are in one line; of several, draw "
+            "sklearn.metrics.ConfusionMatrixDisplay(search.confusion_, display_labels=search.classes_).plot(), or "
+            "write search.report('report.html')"
+        )
+
+    def curve(self) -> NoReturn:
         """Raise an error: no threshold decides."""
         raise no_threshold()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,7 +40,7 @@ from csf.search.problems.binary import BinaryProblem, BinaryResult, conclude
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.strategies import Ladder
 from csf.thresholding.curve import sweep
-from csf.thresholding.rule import ThresholdRule
+from csf.thresholding.rule import DecisionRule, ThresholdRule
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class MultilabelRule:
+class MultilabelRule(DecisionRule):
     """Rules of all labels; ``threshold`` is one that they share, or has one for each."""
 
     rules: tuple[ThresholdRule, ...]
@@ -82,10 +82,10 @@ class MultilabelRule:
         """Predict 1 where a sample has a label, else 0."""
         return np.column_stack([rule.predict(X) for rule in self._each]).astype(np.int64, copy=False)
 
-    def score(self, metric: Any, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Compute a metric of the predictions."""
+    def value(self, metric: Any, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
+        """Compute a metric of predicted labels."""
         truth = read_codes(y, len(self.rules))
-        return get_label_metric(metric).of(truth, self.predict(X), check_weights(sample_weight, truth.shape[0]))
+        return get_label_metric(metric).of(truth, predicted, check_weights(sample_weight, truth.shape[0]))
 
     def score_samples(self, X: Samples) -> Array:
         """Compute the scores that the thresholds are for."""
@@ -116,6 +116,18 @@ class LabelsResult(BinaryResult):
     """Result of a search for several labels that share a threshold."""
 
     kind = "shared_threshold"
+
+    @staticmethod
+    def read_metric(metric: Any) -> LabelMetric:
+        """Read a metric of several labels."""
+        return get_label_metric(metric)
+
+    def moved(self, pos: Any, rule: Any) -> NoReturn:
+        """Raise an error: each label has its own share of positives."""
+        raise ValueError(
+            "all labels share one threshold, but each label has its own share of positives. Use a mean over labels, "
+            "such as metric='f1_macro', where each label has its own threshold"
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -302,8 +314,18 @@ class MeanResult:
     """Result of searches of one label each, for the mean over labels."""
 
     kind: ClassVar[str] = "multilabel"
+    has_threshold: ClassVar[bool] = False
+    read_metric = staticmethod(get_label_metric)
 
     searches: list[Any]
+
+    def study(self, setting: int | None = None) -> NoReturn:
+        """Raise an error: each label has its own search."""
+        raise TypeError("each label has a search of its own; draw searches_[k] for one label k")
+
+    def curve(self) -> NoReturn:
+        """Raise an error: each label has its own threshold."""
+        raise ValueError("each label has a search of its own; ask searches_[k] for that of one label")
 
     @property
     def _thresholds(self) -> Array:

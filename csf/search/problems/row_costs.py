@@ -13,7 +13,7 @@ from scipy.special import expit
 from csf._common.typing import Array, Estimator, IntArray
 from csf.data.folds import Fold
 from csf.data.labels import read_labels
-from csf.data.responses import PROBABILITIES_FIRST, respond, response_method
+from csf.data.responses import PROBABILITIES_FIRST, gives_log_odds, log_odds, respond, response_method
 from csf.metrics.constraints import Review
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts
 from csf.metrics.row_costs import row_costs as get_row_costs
@@ -38,9 +38,7 @@ from csf.thresholding.row_costs import (
     RowCostStore,
     best_cut,
     cost_curve,
-    gives_log_odds,
     leaning_of,
-    log_odds,
     unweighted,
 )
 from csf.thresholding.rule import AllowedAnswers
@@ -256,6 +254,18 @@ class RowCostResult(CandidateResult):
     tuned: CostDecision = field(default_factory=CostDecision)
     alone: float = 0.0
     dearest_share: float = np.nan
+
+    @staticmethod
+    def read_metric(metric: Any) -> RowCosts | None:
+        """Read costs of rows."""
+        return get_row_costs(metric)
+
+    def study(self, setting: int | None = None) -> NoReturn:
+        """Raise an error: each row has its own costs."""
+        raise ValueError(
+            "this plot shows class costs and an upper bound, and a search with costs by row has neither: each row "
+            "has its own costs. Use search.report('report.html')"
+        )
 
     @property
     def table(self) -> dict[str, Array]:

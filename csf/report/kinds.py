@@ -1,0 +1,305 @@
+"""Held-out values, the winner in one sentence, and further numbers of a search, for each kind of problem."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from csf._common.sklearn import last_step
+from csf._common.typing import Array, Samples
+from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights
+from csf.data.labels import read_codes
+from csf.metrics import get_constraint
+from csf.metrics.constraints import ANSWERS
+from csf.metrics.registry import aim_of, metric_of
+from csf.plots.decisions import answers_to_all
+from csf.plots.words import other_costs, parameter_names, short, spread, target_name, winning_base
+from csf.report.held_out import HeldOut, Judged, judge, judge_classes, judge_labels, judge_rows
+from csf.search.config import MODEL
+
+if TYPE_CHECKING:
+    from csf.search import CostSearch
+
+
+class Reported(ABC):
+    """Description of fitted searches of one kind of problem."""
+
+    # Whether checks that speak of a positive class and a threshold apply.
+    two_classes = False
+
+    def read_truth(self, search: CostSearch, y: ArrayLike) -> Array:
+        """Check that the search knows the labels."""
+        labels, classes = check_labels(y)
+        if not np.isin(classes, search.classes_).all():
+            raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")
+        return labels
+
+    @abstractmethod
+    def judge(
+        self, search: CostSearch, X: Samples, truth: Array, answers: Mapping[str, Array], weight: Array | None
+    ) -> list[Judged]:
+        """Evaluate predictions by the metric and the constraint of the search."""
+
+    @abstractmethod
+    def winner(self, search: CostSearch) -> str:
+        """Describe the winner in one sentence."""
+
+    def number(self, search: CostSearch, held: HeldOut | None) -> tuple[str, str] | None:
+        """Choose a third number: the difference to a rival, the constrained rate, or one of this kind of problem."""
+        if held is not None and len(held.judged) > 1:
+            rival = max(held.judged[1:], key=lambda judged: judged.value)
+            ends = spread(rival.difference_interval, "+.3f")
+            return f"{rival.difference:+.3f}", f"compared with “{short(rival.name, 40)}” ({ends})"
+        constraint = get_constraint(search.constraint)
+        if constraint is not None and search.constraint_value_ is not None:
+            where = "on calibration data" if hasattr(search, "guarantee_") else "out-of-fold"
+            return f"{search.constraint_value_:.3f}", f"{constraint.quantity.name} {where}; asked for: {constraint}"
+        return self.number_of_kind(search)
+
+    @abstractmethod
+    def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
+        """Return a number with its description."""
+
+    def rarer_class(self, search: CostSearch) -> str:
+        """Say how many samples the rarer of two classes has; empty for other problems."""
+        return ""
+
+    def doubt(self, search: CostSearch) -> str:
+        """Say what the interval of the value does not show; empty for nothing."""
+        return ""
+
+    def same_answer(self, search: CostSearch, held: HeldOut | None) -> float:
+        """Return the larger value of answering "negative" or "positive" to all; -inf where that cannot compete."""
+        return -np.inf
+
+
+class BinaryReported(Reported):
+    """Description of searches of two classes, or of several beside a null class."""
+
+    two_classes = True
+
+    def judge(
+        self, search: CostSearch, X: Samples, truth: Array, answers: Mapping[str, Array], weight: Array | None
+    ) -> list[Judged]:
+        """Evaluate predictions, see `Reported.judge`."""
+        metric = search.result_.read_metric(metric_of(search))
+        demand, promised = get_constraint(search.constraint), search.confidence is not None
+        return judge(metric, search.null_class_, truth, answers, weight, demand, promised=promised)
+
+    def winner(self, search: CostSearch) -> str:
+        """Describe the costs and the threshold of the winner."""
+        c_fn, c_fp = search.best_cost_weights_
+        target, ratio = target_name(search), f"{max(c_fn / c_fp, c_fp / c_fn):.3g}"
+        if c_fn == c_fp:
+            weights = f"equal class weights ({other_costs(search)})"
+        elif c_fn > c_fp:
+            weights = f"class weights {ratio} to 1 (a missed {target} costs as much as {ratio} false positives)"
+        else:
+            weights = f"class weights 1 to {ratio} (a false positive costs {ratio} times as much as a missed {target})"
+        decides = "it decides by itself"
+        if search.best_threshold_ is not None and search.threshold is not None:
+            positive = f"a class other than “{short(search.null_class_, 40)}”" if search.pos_label_ is None else target
+            decides = f"it predicts {positive} if the score is at least {threshold_in_words(search)}"
+        trained = f"trained with {weights}" if search.n_splits_ else "fitted before"
+        return f"{model_in_words(search)}, {trained}; {decides}."
+
+    def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
+        """Return the interval of the threshold of a fitted model, or the possible further gain."""
+        if not search.n_splits_ and search.threshold is not None:  # fitted before: nothing was trained
+            return spread(search.threshold_interval_) or "–", "90 % interval of the best threshold"
+        if np.isfinite(search.gap_) and search.n_splits_:
+            return f"+{search.gap_:.3f}", "at most, with other class weights (in 19 of 20 searches)"
+        return None
+
+    def rarer_class(self, search: CostSearch) -> str:
+        """Say how many samples the rarer class has."""
+        return f", with {search.class_count_.min():g} samples of the rarer class"
+
+    def same_answer(self, search: CostSearch, held: HeldOut | None) -> float:
+        """Return the larger value of one answer to all, see `Reported.same_answer`."""
+        if search.pos_label_ is None or search.constraint is not None:
+            return -np.inf
+        pos = search.studies_[0].pos if held is None else float(np.mean(held.y == search.pos_label_))
+        metric = aim_of(search)
+        if metric.trivial_answer(pos=pos) is not None:
+            return -np.inf
+        return max(metric.value(pos, 0.0, pos=pos), metric.value(0.0, 1.0 - pos, pos=pos))
+
+
+class RowCostsReported(BinaryReported):
+    """Description of searches by costs of rows."""
+
+    two_classes = False
+
+    def judge(
+        self, search: CostSearch, X: Samples, truth: Array, answers: Mapping[str, Array], weight: Array | None
+    ) -> list[Judged]:
+        """Evaluate predictions by what they cost; what both answers cost is what a row is."""
+        costs = np.column_stack(search.row_costs_.table(X).answers(truth == search.pos_label_))
+        return judge_rows(search.row_costs_, search.pos_label_, costs, answers, weight)
+
+    def winner(self, search: CostSearch) -> str:
+        """Say whether costs of rows decide."""
+        decides = "it decides each row by its own costs"
+        if search.row_rule_ in ANSWERS:
+            decides = f"no rule saved anything, and it answers {search.row_rule_!r} to all rows"
+        return f"{model_in_words(search)}; {decides}."
+
+    def number(self, search: CostSearch, held: HeldOut | None) -> tuple[str, str] | None:
+        """Return what a row saves, compared with the best other answer."""
+        answers = answers_to_all(search) if held is None else paid_on(search, held)
+        n_rows, where = (search.class_count_.sum(), "out-of-fold") if held is None else (held.y.size, "held-out")
+        _, paid = answers.popitem()
+        name, cost = min(answers.items(), key=lambda item: item[1])
+        whole = f"{n_rows * (cost - paid):,.4g} on {n_rows} {where} rows, in the units of the costs"
+        return f"{cost - paid:.4g} a row", f"saved, compared with {name}: {whole}"
+
+    def doubt(self, search: CostSearch) -> str:
+        """Note the value of the same answer to all rows, unless the interval of the winner is above it."""
+        worth = self.same_answer(search, None)
+        if worth < search.score_interval_[0]:
+            return ""
+        return (
+            f" It does not lie above {worth:.3g}, the value of the same answer to all rows: a gain over that is not "
+            "shown."
+        )
+
+    def same_answer(self, search: CostSearch, held: HeldOut | None) -> float:
+        """Return the larger value of one answer to all rows."""
+        negative, positive = (answers_to_all(search)[f"{side} for all rows"] for side in ("negative", "positive"))
+        return float(search.row_costs_.value(min(negative, positive), negative, positive, 1.0))
+
+
+class MulticlassReported(Reported):
+    """Description of searches of several classes that are all alike."""
+
+    def judge(
+        self, search: CostSearch, X: Samples, truth: Array, answers: Mapping[str, Array], weight: Array | None
+    ) -> list[Judged]:
+        """Evaluate predictions, see `Reported.judge`."""
+        metric = search.result_.read_metric(metric_of(search))
+        return judge_classes(metric, search.classes_, truth, answers, weight)
+
+    def winner(self, search: CostSearch) -> str:
+        """Describe the class weights and the rule of the winner."""
+        power = search.trials_[search.best_index_].t
+        weights = "equal class weights" if power == 0.0 else f"class weights in proportion to share^-{power:.3g}"
+        rule = "its own decision" if search.rule_.kind == "argmax" else "a tuned rule of its probabilities"
+        return f"{model_in_words(search)}, trained with {weights}; it predicts by {rule}."
+
+    def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
+        """Return the number of samples of the rarest class."""
+        at = int(search.class_count_.argmin())
+        return f"{search.class_count_[at]:g}", f"samples of the rarest class, “{short(search.classes_[at], 40)}”"
+
+
+class SharedThresholdReported(Reported):
+    """Description of searches of several labels that share a threshold."""
+
+    def read_truth(self, search: CostSearch, y: ArrayLike) -> Array:
+        """Read codes: samples have several labels."""
+        return read_codes(y, search.classes_.size)
+
+    def judge(
+        self, search: CostSearch, X: Samples, truth: Array, answers: Mapping[str, Array], weight: Array | None
+    ) -> list[Judged]:
+        """Evaluate predictions, see `Reported.judge`."""
+        return judge_labels(search.result_.read_metric(search.metric), truth, answers, weight)
+
+    def winner(self, search: CostSearch) -> str:
+        """Say that labels share a threshold."""
+        return f"{model_in_words(search)}, with one threshold for {len(search.label_names_)} labels."
+
+    def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
+        """Return nothing: the gap is that of pairs of a sample and a label."""
+        return None
+
+
+class MultilabelReported(SharedThresholdReported):
+    """Description of searches of several labels, each of which has its own search."""
+
+    def winner(self, search: CostSearch) -> str:
+        """Name the label with the lowest value."""
+        names = [short(name, 40) for name in search.label_names_.tolist()]
+        return f"One search for each of {len(names)} labels, lowest for “{names[search.best_scores_.argmin()]}”."
+
+    def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
+        """Return the lowest value of a label."""
+        worst = search.best_scores_
+        return f"{worst.min():.3f}", f"lowest label, “{short(search.label_names_[worst.argmin()], 40)}”, out-of-fold"
+
+
+# Description of each kind of problem, see `csf.search.problems.base.SearchResult.kind`.
+REPORTED: dict[str, Reported] = {
+    "binary": BinaryReported(),
+    "row_costs": RowCostsReported(),
+    "multiclass": MulticlassReported(),
+    "multilabel": MultilabelReported(),
+    "shared_threshold": SharedThresholdReported(),
+}
+
+
+def reported(search: CostSearch) -> Reported:
+    """Return the description of a fitted search's kind of problem."""
+    return REPORTED[search.result_.kind]
+
+
+def held_out(
+    search: Any,
+    X: Samples | None,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    rivals: Mapping[str, Any] | None,
+    name: str = "this search",
+) -> HeldOut | None:
+    """Check the held-out data of a report and predict them; ``None`` without any."""
+    if X is None and y is None:
+        if rivals or sample_weight is not None:
+            raise ValueError("rivals and sample_weight belong to held-out data: give X and y, which fit has not seen")
+        return None
+    if X is None or y is None:
+        raise ValueError("give X and y together: samples that fit has not seen, and their labels")
+    others = {f"rivals[{rival!r}]": predicted for rival, predicted in (rivals or {}).items()}
+    check_in_memory(X=X, y=y)
+    X, given = check_samples(X, y, sample_weight=sample_weight, **others)
+    labels = reported(search).read_truth(search, given)
+    weight = check_weights(sample_weight, labels.shape[0])
+    answers = {name: search.predict(X)}
+    for rival, predicted in (rivals or {}).items():
+        predicted = predicted.toarray() if issparse(predicted) else np.asarray(predicted)
+        if predicted.shape != labels.shape:
+            raise ValueError(
+                f"rivals[{rival!r}] must be the labels that it predicts for X, of shape {labels.shape}; "
+                f"got shape {predicted.shape}"
+            )
+        answers[str(rival)] = predicted
+    return HeldOut(X, labels, weight, answers, reported(search).judge(search, X, labels, answers, weight))
+
+
+def paid_on(search: CostSearch, held: HeldOut) -> dict[str, float]:
+    """Return the mean cost of a held-out row for the same answer to all, for rivals, and by row."""
+    negative, positive = search.row_costs_.table(held.X).answers(held.y == search.pos_label_)
+    winner, *rivals = held.answers.items()
+    paid = {"positive for all rows": positive, "negative for all rows": negative}
+    paid |= {name: np.where(labels == search.pos_label_, positive, negative) for name, labels in [*rivals, winner]}
+    return {name: float(np.average(cost, weights=held.weight)) for name, cost in paid.items()}
+
+
+def model_in_words(search: CostSearch) -> str:
+    """Name the winning model with its parameters."""
+    parameters = {key: value for key, value in search.best_params_.items() if key != MODEL}
+    names = parameter_names(parameters)
+    listed = ", ".join(f"{names[key]} = {short(value)}" for key, value in parameters.items())
+    return type(last_step(winning_base(search))[1]).__name__ + (f" with {listed}" if listed else "")
+
+
+def threshold_in_words(search: Any) -> str:
+    """Format the threshold, with its probability where the score is not one."""
+    threshold, proba = search.best_threshold_, getattr(search, "best_threshold_proba_", None)
+    same = proba is None or abs(proba - threshold) < 1e-6
+    return f"{threshold:.4g}" if same else f"{threshold:.4g} (predict_proba: {proba:.3g})"
