@@ -17,7 +17,7 @@ from csf.data.labels import places_of
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
 from csf.metrics.registry import get_confusion_metric
 from csf.thresholding._kernels import decide_affine, decide_matrix
-from csf.thresholding.rule import DecisionRule
+from csf.thresholding.base import DecisionRule
 
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.naive_bayes import GaussianNB
@@ -17,9 +19,12 @@ from sklearn.utils.validation import validate_data
 
 from csf._common.validation import check_intercept, check_positive
 from csf.data.responses import (
+    LARGEST_LOG_ODDS,
     LinearClassifier,
     TwoClassRule,
+    gives_log_odds,
     linear_scores,
+    log_odds,
     natural_threshold,
     positive_score,
     respond,
@@ -249,3 +254,27 @@ def test_parameters_of_the_constant_feature():
         check_intercept(1, 1.0)
     with pytest.raises(ValueError, match="intercept_scaling must be positive and finite, got 0"):
         check_intercept(False, 0)
+
+
+@pytest.mark.parametrize(
+    ("base", "likely"),
+    [
+        (LogisticRegression(), True),
+        (make_pipeline(StandardScaler(), LogisticRegression()), True),
+        (RandomForestClassifier(5), True),
+        (HistGradientBoostingClassifier(), True),
+        (LinearDiscriminantAnalysis(), True),
+        (AdaBoostClassifier(), True),
+        (LinearSVC(), False),
+        (SVC(), False),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_scores_that_are_log_odds(base, likely):
+    assert gives_log_odds(base) is likely
+
+
+def test_log_odds():
+    expected = [-LARGEST_LOG_ODDS, -np.log(3), LARGEST_LOG_ODDS]
+    np.testing.assert_allclose(log_odds(np.array([0.0, 0.25, 1.0]), "predict_proba"), expected)
+    np.testing.assert_array_equal(log_odds(np.array([2.0, -1.0]), "decision_function"), [2.0, -1.0])

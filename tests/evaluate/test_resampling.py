@@ -214,7 +214,7 @@ def test_more_than_ten_thousand_samples_are_drawn_less_often(n_samples, n_draws)
 def test_partitions_are_as_many_as_leave_little_to_chance(n_samples, pos, sizes):
     store = store_of(n_samples, pos, n_trials=1)
     found = [Resampling(store, "f1", random_state=seed) for seed in range(8)]
-    assert {len(each._left_out.sums) for each in found} <= sizes
+    assert {len(each.left_out.sums) for each in found} <= sizes
     spread = np.std([each.corrected_score for each in found], ddof=1)
     assert (spread < 0.002) == (sizes != {33})
 

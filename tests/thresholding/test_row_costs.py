@@ -3,26 +3,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
 
+from csf.data.responses import LARGEST_LOG_ODDS
 from csf.evaluate.assessment import LEVEL, interval
 from csf.metrics import get_metric
 from csf.metrics.row_costs import CostTable, RowCosts
 from csf.thresholding import threshold_curve
 from csf.thresholding.class_choice import dealt
 from csf.thresholding.row_costs import (
-    LARGEST,
     CostDecision,
     RowCostStore,
     best_cut,
     cost_curve,
-    gives_log_odds,
-    log_odds,
     reach,
     tune,
 )
@@ -121,24 +113,6 @@ def test_odds_of_nothing_do_not_flatten_a_sigmoid():
     assert store.tuned(z, "sigmoid", store.copies).slope == pytest.approx(1.0, abs=0.15)
 
 
-@pytest.mark.parametrize(
-    ("base", "likely"),
-    [
-        (LogisticRegression(), True),
-        (make_pipeline(StandardScaler(), LogisticRegression()), True),
-        (RandomForestClassifier(5), True),
-        (HistGradientBoostingClassifier(), True),
-        (LinearDiscriminantAnalysis(), True),
-        (AdaBoostClassifier(), True),
-        (LinearSVC(), False),
-        (SVC(), False),
-    ],
-    ids=lambda each: type(each).__name__,
-)
-def test_scores_that_are_log_odds(base, likely):
-    assert gives_log_odds(base) is likely
-
-
 @pytest.mark.parametrize("gap", [-9.0, -0.5, 0.0, 0.5, 9.0, np.nan])
 def test_errors_reach_as_far_as_asked(gap):
     errors = np.random.default_rng(0).normal(size=200)
@@ -146,11 +120,6 @@ def test_errors_reach_as_far_as_asked(gap):
     assert interval(reached, LEVEL) == (np.fmin(low, gap), np.fmax(high, gap))
     if not (gap < low or gap > high):
         np.testing.assert_array_equal(reached, errors)
-
-
-def test_log_odds():
-    np.testing.assert_allclose(log_odds(np.array([0.0, 0.25, 1.0]), "predict_proba"), [-LARGEST, -np.log(3), LARGEST])
-    np.testing.assert_array_equal(log_odds(np.array([2.0, -1.0]), "decision_function"), [2.0, -1.0])
 
 
 def test_the_threshold_where_one_side_has_no_stakes():
@@ -166,7 +135,7 @@ def test_the_threshold_where_one_side_has_no_stakes():
 
 @pytest.mark.parametrize(("kind", "answer"), [("negative", False), ("positive", True)])
 def test_the_same_answer_to_all_rows_but_those_that_costs_decide(kind, answer):
-    z = np.array([-LARGEST, -3.0, 700.0, LARGEST, 0.0, 0.0])
+    z = np.array([-LARGEST_LOG_ODDS, -3.0, 700.0, LARGEST_LOG_ODDS, 0.0, 0.0])
     table = table_of([(5, 1, 0, 0)] * 3 + [(1, 1e6, 0, 0), (0, 1, 2, 0), (2, 0, 0, 1)])
     rule = tune(kind, z, z > 0, table, np.ones(6))
     assert rule.decide(z, table.shift).tolist() == [answer] * 4 + [False, True]

@@ -39,8 +39,9 @@ from csf.search.problems.base import SearchResult, is_prefit
 from csf.search.problems.binary import BinaryProblem, BinaryResult, conclude
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.strategies import Ladder
+from csf.thresholding.base import DecisionRule
 from csf.thresholding.curve import sweep
-from csf.thresholding.rule import DecisionRule, ThresholdRule
+from csf.thresholding.rule import ThresholdRule
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:

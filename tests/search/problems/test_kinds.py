@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from csf import CostSearch
 from csf.data.labels import read_labels
-from csf.evaluate.stores import ScoreStore
+from csf.evaluate import Candidate, ScoreStore
 from csf.search import problems
 from csf.search.config import NO_REVIEW, SearchConfig, settings_of
 from csf.search.kinds import kind_of
@@ -81,7 +81,9 @@ class WorstFoldProblem(Problem):
     def conclude(self, config, plan, store, stopped):
         searched = SearchResult.of_plan(plan, config, store, stopped)
         best = max(searched.trials, key=lambda trial: trial.score)
-        return WorstFoldResult(**searched.shared, candidate=((best.setting, best.number), None), score=best.score)
+        return WorstFoldResult(
+            **searched.shared, candidate=Candidate((best.setting, best.number), "argmax"), score=best.score
+        )
 
     def rule(self, found, trainer, training):
         estimator = trainer.estimator(training)

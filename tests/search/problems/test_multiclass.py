@@ -509,3 +509,10 @@ def test_a_stopped_search_goes_on_to_the_same_winner(base, n_trials, tmp_path):
 def test_arguments_of_two_classes_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         search(**options).fit(X, Y)
+
+
+def test_the_interval_of_a_fitted_model_is_not_widened_for_a_training():
+    """As for two classes: no other model takes the place of the one that was judged."""
+    trained = search(LogisticRegression(), cv=3).fit(X, Y)
+    fitted = CostSearch(LogisticRegression().fit(X, Y), trained.metric, cv="prefit").fit(X, Y)
+    assert trained.assess().spread > fitted.assess().spread == 1.0

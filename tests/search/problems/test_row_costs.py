@@ -21,6 +21,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.metaestimators import available_if
 
 from csf import CostSearch
+from csf.evaluate import Candidate
 from csf.evaluate.choices import Margins
 from csf.export import cost_rule
 from csf.metrics import Column, Review, RowCosts
@@ -269,7 +270,7 @@ def test_trainings_with_weights_take_them_out_again():
     assert [trial.t for trial in search.trials_] == [0.0, 0.5, 1.0]
     assert np.ptp([trial.score for trial in search.trials_]) < 0.01
     # The trial of power 1 alone, whose model says as much of the class as one that was trained without costs.
-    alone = replace(search.result_, candidate=((2, 0), "plain"))
+    alone = replace(search.result_, candidate=Candidate((2, 0), "plain"))
     assert alone.winner.t == 1.0
     rule = replace(
         search._rule,
