@@ -268,7 +268,7 @@ class ThresholdCurveDisplay(Display):
         name = type(estimator).__name__ if name is None else name
         searched, given = is_search(estimator), estimator
         if searched and not estimator.result_.has_threshold:
-            estimator.result_.curve()  # which says what there is in its place
+            estimator.result_.study()  # which says what there is to draw
         tuned = isinstance(given, ThresholdClassifier) and not searched
         if tuned or searched:
             metric = aim_of(estimator) if metric is None else metric

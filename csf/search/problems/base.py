@@ -236,7 +236,7 @@ class SearchResult:
     # Kind of problem: "binary", "multiclass", "row_costs", "multilabel" with a search for each label, or
     # "shared_threshold" of all labels.
     kind: ClassVar[str]
-    # Whether a single threshold decides; if not, `curve` raises an error.
+    # Whether a single threshold decides; if not, `curve` and `study` raise errors.
     has_threshold: ClassVar[bool] = True
 
     config: SearchConfig
