@@ -27,10 +27,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf.metrics import METRICS, Constrained, Recall, get_constraint, get_metric
+from csf.metrics import METRICS, Constrained, Constraint, Recall, get_constraint, get_metric
 from csf.plugin import BisectionPlugIn, FrankWolfePlugIn, PlugInClassifier, RandomizedFrankWolfePlugIn
 
-LOGISTIC = LogisticRegression(solver="newton-cholesky")
+# Solved so exactly that it does not matter by whom.
+LOGISTIC = LogisticRegression(solver="newton-cholesky", tol=1e-10)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +65,7 @@ def test_threshold_is_that_of_the_pseudo_code_on_out_of_fold_scores(data, base):
     model = PlugInClassifier(base).fit(X, y)
     score = cross_val_predict(base, X, y, cv=5, method="predict_proba")[:, 1]
     threshold, value = plug_in_threshold(y == 1, score)
-    assert model.threshold_ == threshold
+    assert model.threshold_ == pytest.approx(threshold, abs=1e-7)
     assert model.best_score_ == pytest.approx(float(value), rel=1e-15)
 
 
@@ -82,7 +83,7 @@ def test_the_rule_reproduces_the_reported_value(data, metric):
 def test_final_model_is_fitted_to_everything(data):
     X, y = data
     model = PlugInClassifier(LOGISTIC).fit(X, y)
-    np.testing.assert_array_equal(model.estimator_.coef_, clone(LOGISTIC).fit(X, y).coef_)
+    np.testing.assert_allclose(model.estimator_.coef_, clone(LOGISTIC).fit(X, y).coef_, rtol=1e-5)
     np.testing.assert_array_equal(model.predict(X), model.estimator_.predict_proba(X)[:, 1] >= model.threshold_)
     np.testing.assert_array_equal(model.predict_proba(X), model.estimator_.predict_proba(X))
     np.testing.assert_array_equal(model.predict(X), model.decision_function(X) > 0)
@@ -103,8 +104,8 @@ def test_spread_of_the_fold_thresholds(data):
     model = PlugInClassifier(LOGISTIC, cv=StratifiedKFold(4)).fit(X, y)
     score = cross_val_predict(LOGISTIC, X, y, cv=4, method="predict_proba")[:, 1]
     folds = [plug_in_threshold(y[test] == 1, score[test])[0] for _, test in StratifiedKFold(4).split(X, y)]
-    np.testing.assert_array_equal(model.fold_thresholds_, folds)
-    assert model.threshold_std_ == np.std(folds)
+    np.testing.assert_allclose(model.fold_thresholds_, folds, atol=1e-7)
+    assert model.threshold_std_ == pytest.approx(np.std(folds), abs=1e-7)
 
 
 def test_infinite_fold_thresholds_count_as_the_nearest_score():
@@ -178,7 +179,7 @@ def test_weights_reach_the_last_step_of_a_pipeline(data, weight):
     pipeline = make_pipeline(StandardScaler(), LOGISTIC)
     model = PlugInClassifier(pipeline).fit(X, y, sample_weight=weight)
     direct = clone(pipeline).fit(X, y, logisticregression__sample_weight=weight)
-    np.testing.assert_array_equal(model.estimator_[-1].coef_, direct[-1].coef_)
+    np.testing.assert_allclose(model.estimator_[-1].coef_, direct[-1].coef_, rtol=1e-5)
 
 
 def test_weightless_samples_do_not_exist(data):
@@ -235,7 +236,7 @@ def test_string_labels_with_either_class_positive(data, pos_label):
     model = PlugInClassifier(LOGISTIC, pos_label=pos_label).fit(X, names)
     labels = (y == (pos_label == "spam")).astype(int)
     score = cross_val_predict(LOGISTIC, X, names, cv=5, method="predict_proba")[:, int(pos_label == "spam")]
-    assert model.threshold_ == plug_in_threshold(labels == 1, score)[0]
+    assert model.threshold_ == pytest.approx(plug_in_threshold(labels == 1, score)[0], abs=1e-7)
     predicted = model.predict(X)
     assert set(predicted) == {"ham", "spam"}
     np.testing.assert_array_equal(predicted == pos_label, model.positive_score(X) >= model.threshold_)
@@ -335,7 +336,11 @@ def test_a_constraint_that_cannot_hold(data):
     [
         ({"calibration": "beta"}, ValueError, "calibration must be one of"),
         ({"response_method": "predict"}, ValueError, "response_method must be one of"),
-        ({"cv": [(np.arange(300), np.arange(300, 310))]}, ValueError, "held-out part of cv leaves no positive"),
+        (
+            {"cv": [(np.arange(300), np.arange(300, 310))]},
+            ValueError,
+            "held-out parts of cv hold a weight of 0 in the positive class",
+        ),
         ({"base": Perceptron(), "response_method": "predict_proba"}, TypeError, "Perceptron has no predict_proba"),
         ({"pos_label": "yes"}, ValueError, "pos_label='yes'"),
     ],
@@ -365,7 +370,7 @@ def test_two_constraints_are_one_too_many(data):
     [
         (np.arange(600) % 3, None, "multiclass"),
         (np.arange(599) % 2, None, "inconsistent numbers of samples"),
-        (np.arange(600) % 2, np.arange(600) % 2.0, "no negative sample of positive weight"),
+        (np.arange(600) % 2, np.arange(600) % 2.0, "zero for every sample of one class"),
     ],
 )
 def test_bad_data(data, y, sample_weight, match):
@@ -387,7 +392,7 @@ def test_nan_scores_name_the_base(data):
 
 @pytest.mark.parametrize("base", [[], 0.5, LogisticRegression])
 def test_the_base_is_a_classifier(base):
-    with pytest.raises(TypeError, match="base must be a classifier object with fit, got"):
+    with pytest.raises(TypeError, match=r"base must be a classifier object with fit, .*got"):
         PlugInClassifier(base, response_method="predict_proba").fit([[0.0], [1.0]] * 10, [0, 1] * 10)
 
 
@@ -428,12 +433,12 @@ def test_of_equal_settings_the_first_is_taken(data):
 
 @pytest.mark.filterwarnings("ignore:no threshold satisfies:UserWarning")
 def test_where_no_setting_satisfies_the_constraint_the_nearest_is_taken(data):
-    class FewErrors:
+    class FewErrors(Constraint):
         def violation(self, fn, fp, *, pos):
             return 0.01 + fn + 0.3 * fp
 
     class FewRecalled(Recall):
-        constraint = FewErrors()
+        constraint = FewErrors(Recall(), ">=", 1.0)
 
     options = {"metric": FewRecalled()}
     alone = each_setting(*data, **options)
@@ -521,11 +526,11 @@ def test_a_calibration_gives_logarithms():
 @pytest.mark.parametrize("make", [search, PlugInClassifier])
 def test_groups_go_to_the_splitter_with_and_without_routing(make):
     groups = np.arange(Y.size) % 5
-    plain = make(LogisticRegression(), cv=GroupKFold(3)).fit(X, Y, groups=groups)
+    plain = make(LOGISTIC, cv=GroupKFold(3)).fit(X, Y, groups=groups)
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = make(LogisticRegression(), cv=GroupKFold(3)).fit(X, Y, groups=groups)
+        routed = make(LOGISTIC, cv=GroupKFold(3)).fit(X, Y, groups=groups)
     assert routed.best_score_ == plain.best_score_
-    assert routed.best_threshold_ == plain.best_threshold_
+    assert routed.best_threshold_ == pytest.approx(plain.best_threshold_, abs=1e-7)
 
 
 @pytest.mark.parametrize("plug_in", PLUG_INS)

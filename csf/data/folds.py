@@ -200,6 +200,13 @@ class Fold:
         return fold
 
     @cached_property
+    def held_out(self) -> Fold:
+        """The same fold with the held-out samples alone, and without the task."""
+        fold = self._without_task("X_test")
+        vars(self).pop("X_test")
+        return fold
+
+    @cached_property
     def without_samples(self) -> Fold:
         """The same fold with only its targets and weights, which suffice to evaluate predictions."""
         fold, targets = self._without_task(), self._targets

@@ -39,7 +39,7 @@ def make_plan(
     """Plan a search in memory; ``prepared`` are data of other searches on the same samples and splits."""
     # One generator for the base and then the splits: the order of the two decides what a seed means.
     random_state = None if config.random_state is None else check_random_state(config.random_state)
-    for model in config.models:
+    for model in config.models if problem.searches_costs else ():
         check_class_weight(model.base)
     # Arguments of fit may stop boosters early, or keep the steps of a pipeline together.
     n_samples = None if task.fit_params else task.n_samples
