@@ -29,9 +29,9 @@ from csf.metrics.concave import Concave
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import aim, for_classes
 from csf.search.config import SearchConfig, SearchEffort, check_base
-from csf.search.problems.base import SearchResult
+from csf.search.planning import run_search
+from csf.search.problems.base import FittedBase, SearchResult
 from csf.search.problems.binary import (
-    BinaryEvaluator,
     BinaryProblem,
     BinaryResult,
     study_of_equal_costs,
@@ -44,7 +44,6 @@ from csf.search.problems.multiclass import (
     class_metric,
     ruled,
 )
-from csf.search.run import run_search
 from csf.thresholding.class_choice import TUNED
 from csf.thresholding.consistent import (
     BisectionResult,
@@ -114,32 +113,26 @@ class ThresholdProblem(BinaryProblem):
         """Return the plan with trainings that get the user's weights where the base takes them."""
         return plain_plan(plan, self.model._response_methods())
 
-    def judge(self, config: SearchConfig) -> Evaluator:
-        """Create the judge of trainings."""
-        return ExactEvaluator(config.aim, tune=True)
-
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> ThresholdResult:
         """Calibrate the scores of each setting and choose its threshold; return the result of the best setting."""
         calibrators = {row.key: self._calibrated(config, store, row) for row in list(store)}
         best = min(store, key=attrgetter("rank"))
         searched = SearchResult.of_plan(plan, config, store, stopped)
         parts = np.split(best.score, np.cumsum([fold.test.size for fold in plan.folds])[:-1])
-        curves = [
-            sweep(fold.y_test > 0, part, fold.weight_test) for fold, part in zip(plan.folds, parts) if has_both(fold)
-        ]
+        held_out = [(fold, part) for fold, part in zip(plan.folds, parts) if fold.holds_out_both]
         return ThresholdResult(
             **searched.shared,
             winner=searched.trials[searched.place(best.key)],
             threshold=best.threshold,
             score=best.value,
             calibrator=calibrators[best.key],
-            fold_curves=tuple(curves),
+            fold_curves=tuple(sweep(fold.y_test > 0, part, fold.weight_test) for fold, part in held_out),
         )
 
     def _calibrated(self, config: SearchConfig, store: ScoreStore, row: ScoreRow) -> Calibrator | None:
         """Replace the scores of a trial by calibrated ones, with their threshold; return the calibrator."""
         assert row.score is not None, "thresholds are tuned"
-        score, model = row.score, self.model
+        score, model = row.score.astype(np.float64), self.model
         model._check_scores(score)
         calibrator = fit_calibrator(model.calibration, score, store.is_pos, store.weight)
         score = score if calibrator is None else calibrator.predict(score)
@@ -154,27 +147,6 @@ class ThresholdProblem(BinaryProblem):
         method = response_method(estimator, self.model._response_methods())
         rule = self._rule(found, estimator, *self.names_in(estimator))
         return replace(rule, method=method, calibrator=found.calibrator)
-
-
-class ExactStore(ScoreStore):
-    """Held-out scores in full precision: the thresholds that are published lie between them."""
-
-    def _kept(self, score: Array) -> Array:
-        return score
-
-
-class ExactEvaluator(BinaryEvaluator):
-    """Judge of trials that keeps all digits of their scores."""
-
-    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> ExactStore:
-        """Create the store of held-out scores."""
-        return ExactStore(truth > 0, weight, samples=samples, max_bytes=max_bytes)
-
-
-def has_both(fold: Fold) -> bool:
-    """Check whether both classes have positive weight in the held-out part."""
-    counts = fold.y_test if fold.weight_test is None else fold.y_test[fold.weight_test > 0]
-    return np.unique(counts).size == 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,8 +264,8 @@ class PooledThresholdClassifier(ThresholdClassifier):
             Weights >= 0. They always count in the metric, and reach the base where its ``fit`` (or that of a
             pipeline's last step) takes them; with metadata routing enabled, where the base requests them.
         **params
-            Further arguments for the base's ``fit``, and ``groups`` for the splitter; with metadata routing
-            enabled, whatever base and splitter request.
+            Further arguments for the base's ``fit``, and ``groups`` of samples that are held out together; with
+            metadata routing enabled, whatever base and splitter request.
 
         Returns
         -------
@@ -334,13 +306,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
         if self._is_prefit():
             base, cv = FrozenEstimator(base), [(np.arange(n_samples), np.arange(n_samples))]
         if isinstance(base, FrozenEstimator):
-            check_is_fitted(base.estimator)
-            learnt = np.asarray(base.classes_)
-            if not np.isin(learnt, labels.classes).all():
-                raise ValueError(
-                    f"{type(base.estimator).__name__} has learnt the classes {learnt.tolist()}, but y holds "
-                    f"{labels.classes.tolist()}; give samples of all of them"
-                )
+            FittedBase.of(base.estimator, labels)  # raises an error for one that is not, or of unclear classes
         return SearchConfig(
             base,
             self.metric,
@@ -493,7 +459,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         base as it is.
     cv : int, float, splitter, iterable of splits, "prefit" or None, default=5
         An int is a number of stratified folds (``None`` means 5) and a float in (0, 1) the share of one stratified
-        hold-out. ``"prefit"`` takes the fitted base as it is: give `fit` samples that the base has not seen.
+        hold-out; both keep the ``groups`` of `fit` together. ``"prefit"`` takes the fitted base as it is: give `fit`
+        samples that the base has not seen.
     calibration : {None, "sigmoid", "isotonic"}, default=None
         Map from scores to probabilities, fitted on the pooled scores. It gives ``predict_proba`` to a base that
         has none. As it keeps the order of scores (isotonic joins some), it hardly changes the predictions. With three
@@ -505,7 +472,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     n_jobs : int, default=None
         Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
     random_state : int, RandomState instance or None, default=None
-        Seed of the hold-out when ``cv`` is a float.
+        Seed of the hold-out when ``cv`` is a float, and of a base without one; ``None`` always draws the same one.
 
     Attributes
     ----------
@@ -541,7 +508,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     best_params_ : dict
         Setting of ``param_grid`` that was taken.
     estimator_ : estimator
-        The base fitted to everything; the base itself for ``cv="prefit"``.
+        The base fitted to everything, linear models as `csf.trainers` solves them; the base itself for
+        ``cv="prefit"``.
     calibrator_ : object or None
         The fitted map to probabilities.
     classes_ : ndarray of shape (n_classes,)
@@ -688,7 +656,7 @@ class BisectionPlugIn(ProbabilityThresholdClassifier):
     n_jobs : int, default=None
         Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
     random_state : int, RandomState instance or None, default=None
-        Seed of the hold-out when ``cv`` is a float.
+        Seed of the hold-out when ``cv`` is a float, and of a base without one; ``None`` always draws the same one.
 
     Attributes
     ----------
@@ -711,7 +679,7 @@ class BisectionPlugIn(ProbabilityThresholdClassifier):
     >>> X, y = make_classification(1000, weights=[0.9], class_sep=0.7, random_state=0)
     >>> plugin = BisectionPlugIn(LogisticRegression(), metric="f1").fit(X, y)
     >>> plugin.threshold_, plugin.best_score_
-    (0.372, 0.742)
+    (0.374, 0.742)
     """
 
     base: Estimator = field(kw_only=False)
@@ -757,7 +725,7 @@ class FrankWolfePlugIn(ProbabilityThresholdClassifier):
     n_jobs : int, default=None
         Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
     random_state : int, RandomState instance or None, default=None
-        Seed of the hold-out when ``cv`` is a float.
+        Seed of the hold-out when ``cv`` is a float, and of a base without one; ``None`` always draws the same one.
 
     Attributes
     ----------
@@ -837,8 +805,8 @@ class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
     n_jobs : int, default=None
         Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
     random_state : int, RandomState instance or None, default=None
-        Seed of the hold-out when ``cv`` is a float, and of the draws: with an int every call of ``predict`` draws
-        the same thresholds, in the order of the samples.
+        Seed of the hold-out when ``cv`` is a float, of a base without one, and of the draws: with an int every call
+        of ``predict`` draws the same thresholds, in the order of the samples.
 
     Attributes
     ----------

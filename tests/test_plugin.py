@@ -21,6 +21,7 @@ from sklearn.model_selection import (
     cross_val_predict,
     cross_val_score,
 )
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -28,7 +29,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from csf.metrics import METRICS, Constrained, Constraint, Recall, get_constraint, get_metric
-from csf.plugin import BisectionPlugIn, FrankWolfePlugIn, PlugInClassifier, RandomizedFrankWolfePlugIn
+from csf.plugin import BisectionPlugIn, FrankWolfePlugIn, PlugInClassifier, RandomizedFrankWolfePlugIn, plain_channel
 
 # Solved so exactly that it does not matter by whom.
 LOGISTIC = LogisticRegression(solver="newton-cholesky", tol=1e-10)
@@ -54,6 +55,20 @@ class Column(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X):
         return np.asarray(X)[:, 0]
+
+
+class OneColumn(ClassifierMixin, BaseEstimator):
+    """Scores with one column."""
+
+    def __init__(self, column=0):
+        self.column = column
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        return X[:, self.column]
 
 
 # ---------------------------------------------------------------- the threshold
@@ -131,6 +146,18 @@ def test_hold_out(data):
     assert np.isnan(model.threshold_std_)
     assert clone(model).fit(X, y).threshold_ == model.threshold_
     assert clone(model).set_params(random_state=1).fit(X, y).threshold_ != model.threshold_
+    one, other = (PlugInClassifier(LOGISTIC, cv=0.25).fit(X, y) for _ in range(2))
+    assert one.threshold_ == other.threshold_
+
+
+@pytest.mark.parametrize("cv", [3, 0.25])
+def test_groups_are_held_out_and_drawn_together(data, cv):
+    X, y = data
+    groups = np.arange(600) // 6
+    model = PlugInClassifier(Column(), cv=cv).fit(X, y, groups=groups)
+    assert model.held_out_.has_groups
+    assert model.held_out_.n_samples == np.unique(groups).size if cv == 3 else 25
+    assert model.fold_thresholds_.size == (3 if cv == 3 else 1)
 
 
 def test_prefit(data):
@@ -139,9 +166,30 @@ def test_prefit(data):
     model = PlugInClassifier(fitted, cv="prefit").fit(X[300:], y[300:])
     assert model.estimator_ is fitted
     threshold, _ = plug_in_threshold(y[300:] == 1, fitted.predict_proba(X[300:])[:, 1])
-    assert model.threshold_ == threshold
+    assert model.threshold_ == pytest.approx(threshold, abs=1e-7)
     with pytest.raises(NotFittedError, match="not fitted"):
         PlugInClassifier(LOGISTIC, cv="prefit").fit(X, y)
+
+
+def test_a_prefit_base_may_know_codes_of_the_labels(data):
+    X, names = data[0], np.where(data[1] == 1, "spam", "ham")
+    fitted = clone(LOGISTIC).fit(*data)
+    model = PlugInClassifier(fitted, cv="prefit", pos_label="spam").fit(X, names)
+    coded = PlugInClassifier(fitted, cv="prefit").fit(*data)
+    np.testing.assert_array_equal(model.predict(X) == "spam", coded.predict(X) == 1)
+    with pytest.raises(ValueError, match="trained on"):
+        PlugInClassifier(fitted, cv="prefit", pos_label="ham").fit(X, names)
+    with pytest.raises(ValueError, match=r"has learnt the classes \[6, 7\], and y holds \[0, 1\]"):
+        PlugInClassifier(clone(LOGISTIC).fit(X, 6 + data[1]), cv="prefit").fit(*data)
+
+
+def test_models_that_are_fitted_have_narrower_intervals(data):
+    """Nothing is trained anew that could be worse than what was judged."""
+    X, y = data
+    whole = [(np.arange(600), np.arange(600))]
+    fitted, trained = PlugInClassifier(clone(LOGISTIC).fit(X, y), cv="prefit"), PlugInClassifier(LOGISTIC, cv=whole)
+    widths = [np.ptp(model.fit(X, y).score_interval_) for model in (fitted, trained)]
+    assert widths[0] < widths[1]
 
 
 def test_frozen_base_is_never_refitted(data):
@@ -194,6 +242,27 @@ def test_weightless_samples_do_not_exist(data):
     without = PlugInClassifier(base, cv=fewer).fit(X[kept], y[kept])
     assert with_zeros.threshold_ == pytest.approx(without.threshold_, abs=1e-8)
     assert with_zeros.best_score_ == pytest.approx(without.best_score_, abs=1e-12)
+
+
+def test_weights_go_where_a_fit_takes_them():
+    def path(base):
+        return plain_channel(base).name
+
+    assert path(LogisticRegression()) == "sample_weight"
+    assert path(KNeighborsClassifier()) == path(make_pipeline(StandardScaler(), KNeighborsClassifier())) == ""
+    inner = make_pipeline(StandardScaler(), LogisticRegression())
+    assert path(make_pipeline(StandardScaler(), inner)) == "pipeline__logisticregression__sample_weight"
+    assert path(OneVsRestClassifier(LogisticRegression())) == ""
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert path(LogisticRegression()) == ""
+
+
+def test_class_weights_of_the_base_are_its_own_affair(data):
+    """Without a warning: no costs are searched that they could multiply."""
+    X, y = data
+    base = LogisticRegression(class_weight="balanced", tol=1e-8)
+    model = PlugInClassifier(base).fit(X, y)
+    np.testing.assert_allclose(model.estimator_.coef_, clone(base).fit(X, y).coef_, rtol=1e-4)
 
 
 def test_other_fit_arguments_are_cut_to_the_fold(data):
@@ -421,6 +490,18 @@ def test_the_best_setting_is_taken_on_the_same_folds(data, options, calibration)
     assert (model.threshold_, model.best_score_) == (best.threshold_, best.best_score_)
     np.testing.assert_array_equal(model.decision_function(X), best.decision_function(X))
     assert model.base.var_smoothing == 1e-9
+
+
+def test_the_corrected_score_knows_of_the_choice_among_settings(data):
+    X, y = data
+    noise = np.random.default_rng(0).normal(size=(600, 12))
+    splits = list(StratifiedKFold(5).split(X, y))
+    grid = {"column": list(range(12))}
+    chosen = PlugInClassifier(OneColumn(), param_grid=grid, cv=splits).fit(noise, y)
+    alone = PlugInClassifier(OneColumn(**chosen.best_params_), cv=splits).fit(noise, y)
+    assert chosen.best_score_ == alone.best_score_
+    assert len(chosen.held_out_) == 12
+    assert chosen.corrected_score_ < alone.corrected_score_
 
 
 def test_of_equal_settings_the_first_is_taken(data):

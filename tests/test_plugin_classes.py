@@ -240,10 +240,13 @@ def test_what_several_classes_do_not_have(data, options, match):
 
 
 def test_a_prefit_model_of_other_classes(data):
+    """Places of the labels are no others."""
     X, y = data
     base = clone(LOGISTIC).fit(X, y)
-    with pytest.raises(ValueError, match=r"has learnt the classes \[0, 1, 2\], but y holds \['ant'"):
-        PlugInClassifier(base, "f1_macro", cv="prefit").fit(X, NAMES[y])
+    model, coded = (PlugInClassifier(base, "f1_macro", cv="prefit").fit(X, labels) for labels in (NAMES[y], y))
+    np.testing.assert_array_equal(model.predict(X), NAMES[coded.predict(X)])
+    with pytest.raises(ValueError, match=r"has learnt the classes \[5, 6, 7\], and y holds \[0, 1, 2\]"):
+        PlugInClassifier(clone(LOGISTIC).fit(X, y + 5), "f1_macro", cv="prefit").fit(X, y)
 
 
 def test_new_labels_are_no_part_of_a_score(data):

@@ -267,7 +267,7 @@ class ScoreStore(EntryStore[ScoreRow]):
         self.put(
             ScoreRow(
                 key=key,
-                score=None if score is None else self._kept(score),
+                score=None if score is None else _small(score),
                 decided=None if score is not None else np.asarray(decided, dtype=bool),
                 lost=lost if lost is not None and lost.any() else None,
                 threshold=threshold,
@@ -276,10 +276,6 @@ class ScoreStore(EntryStore[ScoreRow]):
                 equal_costs=bool(equal_costs),
             )
         )
-
-    def _kept(self, score: Array) -> Array:
-        """Return scores as they are kept."""
-        return _small(score)
 
     def add_trial(
         self, key: TrialKey, trial: Trial, score: Array | None, decided: Array | None, lost: Array | None = None

@@ -28,13 +28,12 @@ from csf.search.config import SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.kinds import has_several_labels, is_class_search
 from csf.search.loop import Deadline
-from csf.search.planning import calibration_split
+from csf.search.planning import calibration_split, run_search
 from csf.search.problems import read_problem
 from csf.search.problems.base import is_prefit
 from csf.search.problems.binary import certified
 from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch
-from csf.search.run import run_search
 from csf.thresholding.capacity import (
     Capacity,
     LabelledScores,

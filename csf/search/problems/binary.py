@@ -287,12 +287,10 @@ def _fold_scores(
 
 def _fold_score(metric: Metric, fold: Fold, result: FoldResult, threshold: float | None) -> float | None:
     """Compute the metric of one fold at the pooled threshold; ``None`` where the fold lacks a class."""
-    is_pos = fold.y_test > 0
-    counted = is_pos if fold.weight_test is None else is_pos[fold.weight_test > 0]
-    if counted.all() or not counted.any():
+    if not fold.holds_out_both:
         return None
     predicted = _found(result, threshold) & ~pooled([result.lost])
-    return metric.of(ErrorProfile.from_masks(is_pos, predicted, sample_weight=fold.weight_test))
+    return metric.of(ErrorProfile.from_masks(fold.y_test > 0, predicted, sample_weight=fold.weight_test))
 
 
 def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorProfile, Hull]]) -> OutcomeFields:

@@ -35,9 +35,9 @@ from csf.search.config import (
     split_seed,
 )
 from csf.search.plan import Plan
+from csf.search.planning import run_search
 from csf.search.problems.base import SearchResult, is_prefit
 from csf.search.problems.binary import BinaryProblem, BinaryResult, conclude
-from csf.search.run import run_search
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.strategies import Ladder
 from csf.thresholding.curve import sweep
