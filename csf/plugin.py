@@ -5,49 +5,46 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
-from csf._common.sklearn import clone, last_step, pass_on_features, routing_enabled, safe_indexing, with_parameters
-from csf._common.typing import Array, Costs, Estimator, IntArray, Label, RandomState_, Samples
-from csf._common.validation import (
-    check_choice,
-    check_grid,
-    check_labels,
-    check_n_jobs,
-    check_samples,
-    check_weights,
-)
-from csf.data.folds import Fold, Task, make_folds, pool_held_out, resolve_splits
+from csf._common.sklearn import pass_on_features, routing_enabled, with_parameters
+from csf._common.typing import Array, Estimator, IntArray, Label, RandomState_, Samples
+from csf._common.validation import check_choice, check_grid, check_labels, check_n_jobs, check_samples
+from csf.data.costs import CostChannel, cost_channel, takes_weights
+from csf.data.folds import Fold, Task, bound_share, pool_held_out, read_groups
 from csf.data.labels import Labels, read_classes, read_labels
-from csf.data.responses import (
-    DECISION_FIRST,
-    PROBABILITIES_FIRST,
-    Response,
-    natural_threshold,
-    positive_score,
-    response_method,
-)
-from csf.evaluate import MAX_BYTES, AssessedMixin, Candidate, ScoreStore, assess, seed_of
+from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
+from csf.evaluate import AssessedMixin, Candidate, ScoreRow, ScoreStore
 from csf.metrics import LinearFractional, Metric, get_confusion_metric, get_metric
-from csf.metrics.base import rank
 from csf.metrics.concave import Concave
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import aim, for_classes
-from csf.metrics.trials import Trial
-from csf.search.planning import with_setting
-from csf.search.problems.binary import violation_of
-from csf.search.problems.multiclass import MulticlassEvaluator, class_metric, tuned_decision
-from csf.search.training import FoldResult, FoldTask, pooled
-from csf.search.workers import Workers
-from csf.thresholding.class_choice import TUNED, MulticlassChoice
+from csf.search.config import SearchConfig, SearchEffort, check_base
+from csf.search.planning import run_search
+from csf.search.problems.base import FittedBase, SearchResult
+from csf.search.problems.binary import (
+    BinaryProblem,
+    BinaryResult,
+    study_of_equal_costs,
+    violation_of,
+)
+from csf.search.problems.multiclass import (
+    MulticlassEvaluator,
+    MulticlassProblem,
+    MulticlassResult,
+    class_metric,
+    ruled,
+)
+from csf.thresholding.class_choice import TUNED
 from csf.thresholding.consistent import (
     BisectionResult,
     Mixture,
@@ -56,15 +53,18 @@ from csf.thresholding.consistent import (
     check_tangents,
     frank_wolfe,
 )
-from csf.thresholding.curve import Cut, ThresholdCurve, check_both_classes, check_probabilities, sweep
-from csf.thresholding.linear_rule import MulticlassRule, aligned_scores, fit_calibrator
+from csf.thresholding.curve import Cut, ThresholdCurve, check_probabilities, sweep
+from csf.thresholding.linear_rule import MulticlassRule, fit_calibrator
 from csf.thresholding.rule import ThresholdClassifier, ThresholdRule, base_has
-from csf.trainers.base import Trainer, Training
+from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from csf.evaluate import Assessment
     from csf.metrics.constraints import Constraint
+    from csf.search.plan import Plan
+    from csf.search.training import Evaluator
     from csf.thresholding.linear_rule import Calibrator, ClassProbabilityRule
+    from csf.trainers.base import Trainer, Training
 
 __all__ = [
     "BisectionPlugIn",
@@ -73,166 +73,111 @@ __all__ = [
     "RandomizedFrankWolfePlugIn",
 ]
 
-# ---------------------------------------------------------------- out-of-fold scores
+# ---------------------------------------------------------------- searches of one trial
 
 
-def weight_argument(base: Estimator) -> str | None:
-    """Return the name of the argument of the base's ``fit`` that takes sample weights, or ``None``."""
-    prefix, last = last_step(base)
-    return f"{prefix}sample_weight" if has_fit_parameter(last, "sample_weight") else None
+def plain_plan(plan: Plan, methods: Sequence[str]) -> Plan:
+    """Return a plan whose trainings get the user's weights where bases take them, with scores of the first method."""
+    # Nothing is trained on the splits where the base is fitted already.
+    splits = [] if isinstance(plan.bases[0], FrozenEstimator) else plan.splits
+    return replace(plan, setup=replace(plan.setup, channel_of=plain_channel, methods=methods), splits=splits)
 
 
-class PlainTrainer(Trainer):
-    """Trainer of a base on the user's labels, without costs; its scores come from the first of some methods."""
-
-    def __init__(self, base: Estimator, fold: Fold, methods: Sequence[str]) -> None:
-        self.base, self.fold, self.methods = base, fold, methods
-
-    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
-        """Train a fresh clone of the base; see `Trainer.fit`."""
-        task, fold = self.fold.task, self.fold
-        # Slices are made for this training alone: those of all folds would be the samples several times.
-        X, y = safe_indexing(task.X, fold.train), task.user_labels.decode(fold.y_train)
-        return Training(clone(self.base).fit(X, y, **fold.fit_params))
-
-    def predict(self, training: Training, part: str, *, tune: bool) -> Response:
-        """Predict the scores of a part; see `Trainer.predict`."""
-        at = self.fold.test if part == "test" else self.fold.train
-        return respond_to_labels(training.model, safe_indexing(self.fold.task.X, at), self.fold.task, self.methods)
+def plain_channel(base: Estimator) -> CostChannel:
+    """Return the way of sample weights into a base's ``fit``; none where it takes none, or scikit-learn routes them."""
+    found = cost_channel(base) if takes_weights(base) and not routing_enabled() else None
+    return CostChannel("none", "") if found is None or found.kind != "sample_weight" else found
 
 
-def respond_to_labels(model: Estimator, X: Samples, task: Task, methods: Sequence[str]) -> Response:
-    """Build the response of a classifier that was trained on the user's labels."""
-    labels = task.user_labels
-    if labels.n_alike is None:
-        score = positive_score(model, X, labels.positive, methods)
-        return Response(score > natural_threshold(model, methods), score)
-    known = np.asarray(model.classes_)
-    if not np.isin(known, labels.classes).all():
-        raise ValueError(
-            f"{type(model).__name__} has learnt the classes {known.tolist()}, but y holds {labels.classes.tolist()}; "
-            "give samples of all of them"
-        )
-    score = aligned_scores(model, X, np.searchsorted(labels.classes, known), labels.n_alike, methods)
-    codes = score.argmax(axis=1)
-    return Response(codes, score, codes)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ThresholdResult(BinaryResult):
+    """Result of a search of one trial: its threshold on the scores, which are calibrated if the classifier does so."""
 
-
-def check_all_classes(labels: Labels, codes: IntArray, weight: Array | None, owner: str) -> None:
-    """Raise a ValueError unless all classes have samples of positive weight."""
-    if labels.n_alike is None:
-        check_both_classes(codes > 0, weight, owner)
-        return
-    missing = np.bincount(codes, weights=weight, minlength=labels.n_alike) <= 0.0
-    if missing.any():
-        raise ValueError(
-            f"{owner} has no sample with a positive weight of the classes {labels.classes[missing].tolist()}; each "
-            f"of the classes {labels.classes.tolist()} needs a sample with a positive weight"
-        )
-
-
-# ---------------------------------------------------------------- what pooled scores say
+    calibrator: Calibrator | None
+    fold_curves: tuple[ThresholdCurve, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class PooledScores:
-    """Out-of-fold scores of two classes, fold after fold, optionally calibrated."""
+class ThresholdProblem(BinaryProblem):
+    """Problem of two classes whose threshold a plug-in classifier chooses on scores of trainings with equal costs."""
 
-    folds: list[Fold]
-    scores: list[Array]
-    calibrator: Calibrator | None
-    labels: Labels
+    model: PooledThresholdClassifier
+    searches_costs = reads_training = False
 
-    @classmethod
-    def of(cls, model: PooledThresholdClassifier, labels: Labels, folds: list[Fold], results: list[FoldResult]) -> Self:
-        """Pool the scores of the trainings of one setting."""
-        truth, weight, _ = pool_held_out(folds)
-        scores: list[Any] = [each.score for each in results]
-        model._check_scores(pooled(scores))
-        calibrator = fit_calibrator(model.calibration, pooled(scores), truth > 0, weight)
-        return cls(folds, scores if calibrator is None else list(map(calibrator.predict, scores)), calibrator, labels)
+    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
+        """Create a study of one trial for each setting."""
+        pos = bound_share(folds, on_train=False)
+        return [study_of_equal_costs(config, pos) for _ in efforts]
 
-    @cached_property
-    def curve(self) -> ThresholdCurve:
-        """All thresholds of the pooled scores."""
-        truth, weight, _ = pool_held_out(self.folds)
-        return sweep(truth > 0, pooled(self.scores), weight)
+    def extended(self, config: SearchConfig, plan: Plan) -> Plan:
+        """Return the plan with trainings that get the user's weights where the base takes them."""
+        return plain_plan(plan, self.model._response_methods())
 
-    @property
-    def fold_curves(self) -> tuple[ThresholdCurve, ...]:
-        """All thresholds of each fold in which both classes have positive weight."""
-        curves = []
-        for fold, score in zip(self.folds, self.scores):
-            truth, weight = fold.y_test > 0, fold.weight_test
-            counts = truth if weight is None else truth[weight > 0]
-            if counts.any() and not counts.all():
-                curves.append(sweep(truth, score, weight))
-        return tuple(curves)
-
-    def rank(self, model: PlugInClassifier) -> tuple[float, ...]:
-        """Return the rank of the best threshold by violation, then value; smaller is better."""
-        cut = model._best_cut(self.curve)
-        return rank(violation_of(model._aim, cut), cut.value)
-
-    def publish(self, model: PooledThresholdClassifier) -> None:
-        """Set the attributes of a classifier that come from the scores."""
-        model.pos_label_ = self.labels.positive
-        model._set_threshold(self)
-
-    def rule(self, model: PooledThresholdClassifier) -> ThresholdRule:
-        """Build the rule of the threshold with its score."""
-        return ThresholdRule.of(
-            model.estimator_,
-            known=self.labels.classes,
-            names=self.labels.classes,
-            null=self.labels.null,
-            method=response_method(model.estimator_, model._response_methods()),
-            threshold=model.threshold_,
-            calibrator=self.calibrator,
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> ThresholdResult:
+        """Calibrate the scores of each setting and choose its threshold; return the result of the best setting."""
+        calibrators = {row.key: self._calibrated(config, store, row) for row in list(store)}
+        best = min(store, key=attrgetter("rank"))
+        searched = SearchResult.of_plan(plan, config, store, stopped)
+        parts = np.split(best.score, np.cumsum([fold.test.size for fold in plan.folds])[:-1])
+        held_out = [(fold, part) for fold, part in zip(plan.folds, parts) if fold.holds_out_both]
+        return ThresholdResult(
+            **searched.shared,
+            winner=searched.trials[searched.place(best.key)],
+            threshold=best.threshold,
+            score=best.value,
+            calibrator=calibrators[best.key],
+            fold_curves=tuple(sweep(fold.y_test > 0, part, fold.weight_test) for fold, part in held_out),
         )
 
+    def _calibrated(self, config: SearchConfig, store: ScoreStore, row: ScoreRow) -> Calibrator | None:
+        """Replace the scores of a trial by calibrated ones, with their threshold; return the calibrator."""
+        assert row.score is not None, "thresholds are tuned"
+        score, model = row.score.astype(np.float64), self.model
+        model._check_scores(score)
+        calibrator = fit_calibrator(model.calibration, score, store.is_pos, store.weight)
+        score = score if calibrator is None else calibrator.predict(score)
+        cut = model._best_cut(sweep(store.is_pos, score, store.weight))
+        violation = violation_of(config.aim, cut)
+        store.put(replace(row, score=score, threshold=cut.threshold, value=cut.value, violation=violation))
+        return calibrator
 
-# The only trial, with its rule: a tuned rule is what was asked for.
-_RULE = Candidate((0, 0), TUNED)
+    def rule(self, found: Any, trainer: Trainer, training: Training) -> ThresholdRule:
+        """Build the rule of the threshold with its score."""
+        estimator = trainer.estimator(training)
+        method = response_method(estimator, self.model._response_methods())
+        rule = self._rule(found, estimator, *self.names_in(estimator))
+        return replace(rule, method=method, calibrator=found.calibrator)
 
 
-class PooledClassScores:
-    """Out-of-fold scores of three and more classes, and the linear rule of their probabilities."""
+@dataclass(frozen=True, eq=False)
+class RuleProblem(MulticlassProblem):
+    """Problem of several classes for which a rule is tuned on the probabilities of trainings with equal weights."""
 
-    def __init__(self, model: PlugInClassifier, labels: Labels, folds: list[Fold], results: list[FoldResult]) -> None:
-        self.labels, self.metric = labels, get_confusion_metric(for_classes(model.metric, labels.classes))
-        truth, weight, samples = pool_held_out(folds)
-        margins = response_method(model.base, model._response_methods()) != "predict_proba"
-        judge = MulticlassEvaluator(self.metric, labels.classes.size, margins=margins, tune=True)
-        self.store = judge.store(truth, weight, samples=samples, max_bytes=MAX_BYTES)
-        trial = Trial(0, 0.0, (1.0,) * labels.classes.size)
-        fields, predictions = judge.judge(folds, results, trial)
-        assert predictions is not None, "failed trainings have raised their errors"
-        score, decided, codes = predictions
-        assert decided is not None, "the largest score decides"
-        self.trial = replace(trial, state="complete", **fields)
-        self.store.add_trial(_RULE.key, self.trial, score, decided, codes)
+    model: PlugInClassifier
+    searches_costs = reads_training = False
 
-    def rank(self, model: PlugInClassifier) -> tuple[float, ...]:
-        """Return the rank of the tuned rule by its value; smaller is better."""
-        return rank(0.0, float(self.metric.value(np.array(self.trial.tuned))))
+    def extended(self, config: SearchConfig, plan: Plan) -> Plan:
+        """Return the plan with trainings that get the user's weights where the base takes them."""
+        truth, weight, _ = pool_held_out(plan.folds)
+        missing = np.bincount(truth, weight, self.labels.classes.size) <= 0.0
+        if missing.any():
+            raise ValueError(
+                f"the held-out part of cv has no sample with a positive weight of the classes "
+                f"{self.labels.classes[missing].tolist()}; each of the classes {self.labels.classes.tolist()} needs one"
+            )
+        return plain_plan(plan, self.model._response_methods())
 
-    def publish(self, model: PlugInClassifier) -> None:
-        """Set the attributes of a classifier that come from the scores."""
-        model.rule_, model.confusion_ = tuned_decision(self.store, self.metric, _RULE)
-        score = self.store[_RULE.key].score
-        assert score is not None, "rules are tuned on scores"
-        model.calibrator_ = self.store.calibrator(score)
-        model.best_score_ = float(self.metric.value(model.confusion_))
-        model.held_out_ = self.store
-        seed = seed_of(model.random_state)
-        choice = MulticlassChoice(self.store, self.metric, only=_RULE, random_state=seed)
-        model._assessor = partial(choice.assess, _RULE, trained=not model._is_prefit())
+    def judge(self, config: SearchConfig) -> Evaluator:
+        """Create the judge of trainings."""
+        margins = response_method(config.base, self.model._response_methods()) != "predict_proba"
+        return MulticlassEvaluator(self.metric, self.labels.classes.size, margins=margins, tune=True)
 
-    def rule(self, model: PlugInClassifier) -> MulticlassRule:
-        """Build the rule with the probabilities that it reads."""
-        known = np.asarray(model.estimator_.classes_)
-        return MulticlassRule(model.estimator_, self.labels.classes, known, model.rule_, calibrator=model.calibrator_)
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> MulticlassResult:
+        """Return the result of the setting whose tuned rule is best."""
+        searched = SearchResult.of_plan(plan, config, store, stopped)
+        tuned = {(trial.setting, trial.number): self.metric.value(np.array(trial.tuned)) for trial in searched.trials}
+        best = Candidate(max((row.key for row in store), key=tuned.__getitem__), TUNED)
+        return ruled(MulticlassResult(**searched.shared, candidate=best, only=best))
 
 
 # ---------------------------------------------------------------- what classifiers with a threshold share
@@ -262,6 +207,8 @@ class PooledThresholdClassifier(ThresholdClassifier):
     """
 
     calibration: Literal["sigmoid", "isotonic"] | None
+    constraint: str | Constraint | None = None
+    param_grid: dict[str, Any] | list[dict[str, Any]] | None = None
     pos_label: Label
     n_jobs: int | None
     random_state: RandomState_
@@ -317,8 +264,8 @@ class PooledThresholdClassifier(ThresholdClassifier):
             Weights >= 0. They always count in the metric, and reach the base where its ``fit`` (or that of a
             pipeline's last step) takes them; with metadata routing enabled, where the base requests them.
         **params
-            Further arguments for the base's ``fit``, and ``groups`` for the splitter; with metadata routing
-            enabled, whatever base and splitter request.
+            Further arguments for the base's ``fit``, and ``groups`` of samples that are held out together; with
+            metadata routing enabled, whatever base and splitter request.
 
         Returns
         -------
@@ -331,91 +278,67 @@ class PooledThresholdClassifier(ThresholdClassifier):
             If a parameter is not valid, or a class has no positive weight.
         """
         self._check_parameters()
+        check_base(self.base)
         check_n_jobs(self.n_jobs)
         X, y = check_samples(X, y, sample_weight=sample_weight, **params)
-        labels, codes = self._read(y)
-        weight = check_weights(sample_weight, codes.shape[0])
-        check_all_classes(labels, codes, weight, "sample_weight")
-        fit_params, split_params = self._route_with(weight, params)
-        task, settings = Task(X, codes, weight, fit_params, labels), self._settings()
-        folds, results = self._train(task, settings, split_params)
-        check_all_classes(labels, *pool_held_out(folds)[:2], "the held-out part of cv")
-        found = [self._pool(labels, folds, each) for each in results]
-        best = min(range(len(found)), key=lambda at: found[at].rank(self)) if len(found) > 1 else 0
+        problem, codes = self._read(y)
+        weight = problem.weights(sample_weight, codes)
+        if weight is not None and routing_enabled():
+            params["sample_weight"] = weight
+        groups = read_groups(params.get("groups"), codes.size)
+        task = Task(X, codes, weight, params, problem.labels, groups)
+        found, rule, _ = run_search(self, self._config(problem.labels, codes.size), problem, task, Prepared())
         self._forget()
-        self.best_params_, self.classes_ = settings[best], labels.classes
-        found[best].publish(self)
-        self.estimator_ = self.base
-        if not self._is_prefit():
-            self.estimator_ = with_setting(self.base, settings[best]).fit(X, np.asarray(y).reshape(-1), **fit_params)
-        self._rule = found[best].rule(self)
+        self._rule = replace(rule, estimator=self.base) if self._is_prefit() else rule
+        self.best_params_, self.classes_, self.estimator_ = found.params, problem.labels.classes, self._rule.estimator
+        self._publish(found, problem.labels)
         pass_on_features(self.estimator_, self)
         return self
 
-    def _read(self, y: ArrayLike) -> tuple[Labels, IntArray]:
-        """Read the labels and their codes."""
-        return read_labels(y, pos_label=self.pos_label)
+    def _read(self, y: ArrayLike) -> tuple[ThresholdProblem | RuleProblem, IntArray]:
+        """Read the problem that the labels pose, and their codes."""
+        labels, codes = read_labels(y, pos_label=self.pos_label)
+        return ThresholdProblem(labels, self), codes
 
-    def _settings(self) -> list[dict[str, Any]]:
-        """List the settings of the base's parameters."""
-        return [{}]
-
-    def _train(
-        self, task: Task, settings: list[dict[str, Any]], split_params: dict[str, Any]
-    ) -> tuple[list[Fold], list[list[FoldResult]]]:
-        """Train each setting on each fold. Return the folds, and the held-out results of each setting."""
-        methods = self._response_methods()
+    def _config(self, labels: Labels, n_samples: int) -> SearchConfig:
+        """Return the options of the search; one of a fitted base holds out all samples and trains nothing."""
+        base, cv = self.base, 5 if self.cv is None else self.cv
         if self._is_prefit():
-            check_is_fitted(self.base)
-            answer, every = respond_to_labels(self.base, task.X, task, methods), np.arange(task.n_samples)
-            return [Fold(task, every, every)], [[FoldResult(decided=answer.decided, score=answer.score)]]
-        bases = [with_setting(self.base, setting) for setting in settings]
-        folds = make_folds(
-            task,
-            resolve_splits(self.cv, task.X, task.strata, random_state=self.random_state, split_params=split_params),
+            base, cv = FrozenEstimator(base), [(np.arange(n_samples), np.arange(n_samples))]
+        if isinstance(base, FrozenEstimator):
+            FittedBase.of(base.estimator, labels)  # raises an error for one that is not, or of unclear classes
+        return SearchConfig(
+            base,
+            self.metric,
+            constraint=self.constraint,
+            param_grid=self.param_grid,
+            cv=cv,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            threshold="tune",
+            n_trials=1,
+            error_score="raise",
         )
-        trainers: list[list[Trainer]] = [[PlainTrainer(base, fold, methods) for fold in folds] for base in bases]
-        equal = (1.0,) * task.user_labels.classes.size
-        tasks = [FoldTask(setting, fold, equal) for setting in range(len(bases)) for fold in range(len(folds))]
-        with Workers(trainers, folds, self.n_jobs) as workers:
-            results = workers.run(tasks, raise_errors=True)
-            return folds, [[next(results) for _ in folds] for _ in bases]
-
-    def _pool(self, labels: Labels, folds: list[Fold], results: list[FoldResult]) -> Any:
-        """Pool the scores of one setting."""
-        return PooledScores.of(self, labels, folds, results)
 
     def _check_scores(self, score: Array) -> None:
         """Check the pooled scores before any calibration; a hook for subclasses."""
 
     def _forget(self) -> None:
         """Drop the attributes of an earlier fit: another number of classes has others."""
-        own = ("_rule", "_assessor", "_assessment")
+        own = ("_rule", "_result", "_assessment")
         for name in [name for name in vars(self) if name in own or name.endswith("_")]:
             del vars(self)[name]
 
     def _is_prefit(self) -> bool:
         return isinstance(self.cv, str) and self.cv == "prefit"
 
-    def _route_with(self, weight: Array | None, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Split arguments into those of the base's ``fit``, with weights where it takes them, and of the splitter."""
-        if isinstance(self.base, type) or not hasattr(self.base, "fit"):
-            raise TypeError(f"base must be a classifier object with fit, got {self.base!r}")
-        if routing_enabled():
-            return self._route(params if weight is None else {"sample_weight": weight, **params})
-        fit_params, split_params = self._route(params)
-        name = weight_argument(self.base)
-        if weight is not None and name is not None:
-            fit_params[name] = weight
-        return fit_params, split_params
-
-    def _set_threshold(self, pooled: PooledScores) -> None:
-        """Set everything that is learnt from the pooled scores."""
-        self.calibrator_, self.curve_ = pooled.calibrator, pooled.curve
+    def _publish(self, found: Any, labels: Labels) -> None:
+        """Set everything that is learnt from the held-out scores of two classes."""
+        self.pos_label_ = labels.positive
+        self.calibrator_, self.curve_, self.fold_curves_ = found.calibrator, found.curve(), found.fold_curves
         cut = self._choose(self.curve_)
         self.threshold_, self.best_score_ = cut.threshold, cut.value
         self.profile_, self.feasible_ = cut.profile, cut.feasible
-        self.fold_curves_ = pooled.fold_curves
         self.fold_thresholds_ = np.array([self._best_cut(curve).threshold for curve in self.fold_curves_])
         scores = self.curve_.lowest_score[np.isfinite(self.curve_.lowest_score)]
         several = self.fold_thresholds_.size > 1 and scores.size > 0
@@ -536,7 +459,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         base as it is.
     cv : int, float, splitter, iterable of splits, "prefit" or None, default=5
         An int is a number of stratified folds (``None`` means 5) and a float in (0, 1) the share of one stratified
-        hold-out. ``"prefit"`` takes the fitted base as it is: give `fit` samples that the base has not seen.
+        hold-out; both keep the ``groups`` of `fit` together. ``"prefit"`` takes the fitted base as it is: give `fit`
+        samples that the base has not seen.
     calibration : {None, "sigmoid", "isotonic"}, default=None
         Map from scores to probabilities, fitted on the pooled scores. It gives ``predict_proba`` to a base that
         has none. As it keeps the order of scores (isotonic joins some), it hardly changes the predictions. With three
@@ -548,7 +472,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     n_jobs : int, default=None
         Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
     random_state : int, RandomState instance or None, default=None
-        Seed of the hold-out when ``cv`` is a float.
+        Seed of the hold-out when ``cv`` is a float, and of a base without one; ``None`` always draws the same one.
 
     Attributes
     ----------
@@ -584,7 +508,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     best_params_ : dict
         Setting of ``param_grid`` that was taken.
     estimator_ : estimator
-        The base fitted to everything; the base itself for ``cv="prefit"``.
+        The base fitted to everything, linear models as `csf.trainers` solves them; the base itself for
+        ``cv="prefit"``.
     calibrator_ : object or None
         The fitted map to probabilities.
     classes_ : ndarray of shape (n_classes,)
@@ -640,7 +565,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     n_jobs: int | None = None
     random_state: RandomState_ = None
 
-    def _read(self, y: ArrayLike) -> tuple[Labels, IntArray]:
+    def _read(self, y: ArrayLike) -> tuple[ThresholdProblem | RuleProblem, IntArray]:
         if class_metric(self.metric) is None or check_labels(y)[1].shape[0] == 2:
             return super()._read(y)  # more than two classes are refused there
         labels, codes = read_classes(y)
@@ -651,15 +576,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
                     f"{labels.classes.tolist()}. For these a linear rule on the probabilities is found; leave {name} "
                     "out"
                 )
-        return labels, codes
-
-    def _settings(self) -> list[dict[str, Any]]:
-        return [{}] if self.param_grid is None else check_grid(self.param_grid)
-
-    def _pool(self, labels: Labels, folds: list[Fold], results: list[FoldResult]) -> Any:
-        if labels.n_alike is None:
-            return super()._pool(labels, folds, results)
-        return PooledClassScores(self, labels, folds, results)
+        return RuleProblem(labels, get_confusion_metric(for_classes(self.metric, labels.classes)), self), codes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -669,6 +586,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     def _check_parameters(self) -> None:
         _ = self._aim
         self._response_methods()
+        if self.param_grid is not None:
+            check_grid(self.param_grid)
         if self.param_grid is not None and self._is_prefit():
             raise ValueError('cv="prefit" takes the base as it was fitted; leave out param_grid, or give folds as cv')
 
@@ -689,17 +608,16 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     def _best_cut(self, curve: ThresholdCurve) -> Cut:
         return curve.best(self._aim)
 
-    def _set_threshold(self, pooled: PooledScores) -> None:
-        super()._set_threshold(pooled)
-        truth, weight, samples = pool_held_out(pooled.folds)
-        self.held_out_ = store = ScoreStore(truth > 0, weight, samples=samples)
-        cut = Cut(self.threshold_, self.best_score_, self.profile_)
-        score, missed = np.concatenate(pooled.scores), violation_of(self._aim, cut)
-        store.add(_RULE.key, score=score, threshold=cut.threshold, value=cut.value, violation=missed)
-        self._assessor = partial(assess, store, self._aim, _RULE.key, random_state=seed_of(self.random_state))
+    def _publish(self, found: Any, labels: Labels) -> None:
+        self._result, self.held_out_ = found, found.store
+        if isinstance(found, ThresholdResult):
+            super()._publish(found, labels)
+            return
+        self.rule_, self.confusion_, self.best_score_ = found.rule, found.confusion, found.score
+        self.calibrator_ = self._rule.calibrator
 
     def _assess_scores(self) -> Assessment | None:
-        return self._assessor() if "_assessor" in vars(self) else None
+        return self._result.assess() if "_result" in vars(self) else None
 
     def _choose(self, curve: ThresholdCurve) -> Cut:
         cut = self._best_cut(curve)
@@ -738,7 +656,7 @@ class BisectionPlugIn(ProbabilityThresholdClassifier):
     n_jobs : int, default=None
         Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
     random_state : int, RandomState instance or None, default=None
-        Seed of the hold-out when ``cv`` is a float.
+        Seed of the hold-out when ``cv`` is a float, and of a base without one; ``None`` always draws the same one.
 
     Attributes
     ----------
@@ -761,7 +679,7 @@ class BisectionPlugIn(ProbabilityThresholdClassifier):
     >>> X, y = make_classification(1000, weights=[0.9], class_sep=0.7, random_state=0)
     >>> plugin = BisectionPlugIn(LogisticRegression(), metric="f1").fit(X, y)
     >>> plugin.threshold_, plugin.best_score_
-    (0.372, 0.742)
+    (0.374, 0.742)
     """
 
     base: Estimator = field(kw_only=False)
@@ -807,7 +725,7 @@ class FrankWolfePlugIn(ProbabilityThresholdClassifier):
     n_jobs : int, default=None
         Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
     random_state : int, RandomState instance or None, default=None
-        Seed of the hold-out when ``cv`` is a float.
+        Seed of the hold-out when ``cv`` is a float, and of a base without one; ``None`` always draws the same one.
 
     Attributes
     ----------
@@ -887,8 +805,8 @@ class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
     n_jobs : int, default=None
         Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
     random_state : int, RandomState instance or None, default=None
-        Seed of the hold-out when ``cv`` is a float, and of the draws: with an int every call of ``predict`` draws
-        the same thresholds, in the order of the samples.
+        Seed of the hold-out when ``cv`` is a float, of a base without one, and of the draws: with an int every call
+        of ``predict`` draws the same thresholds, in the order of the samples.
 
     Attributes
     ----------

@@ -185,6 +185,12 @@ class Fold:
         """Weights of the held-out samples, or ``None``."""
         return None if self.task.weight is None else self.task.weight[self.test]
 
+    @property
+    def holds_out_both(self) -> bool:
+        """True where both of two classes have positive weight in the held-out part."""
+        counted = self.y_test if self.weight_test is None else self.y_test[self.weight_test > 0]
+        return np.unique(counted > 0).size == 2
+
     @cached_property
     def fit_params(self) -> dict[str, Any]:
         """Arguments of the base's ``fit``; those with one entry per sample are sliced."""
@@ -196,6 +202,13 @@ class Fold:
         fold = self._without_task("X_train", "X_test", "y_train", "fit_params")
         # The samples would be in memory twice for as long as this fold lives.
         vars(self).pop("X_train")
+        vars(self).pop("X_test")
+        return fold
+
+    @cached_property
+    def held_out(self) -> Fold:
+        """The same fold with the held-out samples alone, and without the task."""
+        fold = self._without_task("X_test")
         vars(self).pop("X_test")
         return fold
 

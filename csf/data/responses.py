@@ -171,15 +171,21 @@ def _predicted(estimator: Estimator, X: Samples) -> Array:
 
 
 def respond_classes(
-    estimator: Estimator, X: Samples, n_classes: int, *, tune: bool, labels: Labels | None = None
+    estimator: Estimator,
+    X: Samples,
+    n_classes: int,
+    *,
+    tune: bool,
+    labels: Labels | None = None,
+    methods: Sequence[str] = PROBABILITIES_FIRST,
 ) -> Response:
     """Predict the class of each sample, without a null class; the answers are codes of the classifier's labels."""
     learnt = (Labels(np.arange(n_classes), None) if labels is None else labels).learnt_by(estimator)
     if not tune:
         predicted = learnt.encode(_predicted(estimator, X))
         return Response(predicted, found=predicted)
-    scores = class_scores(estimator, X, PROBABILITIES_FIRST)
-    probabilities = response_method(estimator, PROBABILITIES_FIRST) == "predict_proba"
+    scores = class_scores(estimator, X, methods)
+    probabilities = response_method(estimator, methods) == "predict_proba"
     if probabilities and not (scores.max(axis=1) > 0.0).all():
         empty = int(np.count_nonzero(scores.max(axis=1) <= 0.0))
         raise ValueError(

@@ -503,7 +503,7 @@ class SearchConfig(SearchOptions):
         error_score = self.error_score
         self._check_names()
         for model in self.models:
-            _check_base(model.base)
+            check_base(model.base)
         self.check_options()
         check_n_jobs(self.n_jobs)
         if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
@@ -624,7 +624,7 @@ class SearchConfig(SearchOptions):
             )
 
 
-def _check_base(base: Any) -> None:
+def check_base(base: Any) -> None:
     """Raise a TypeError for anything but a classifier."""
     if isinstance(base, type) or not hasattr(base, "fit"):
         way = "; models have their names in a dict, base={'name': classifier}" if isinstance(base, tuple) else ""

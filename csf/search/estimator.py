@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +14,6 @@ from csf._common.sklearn import (
     CallbackSupportMixin,
     named_models,
     num_samples,
-    open_callback_context,
     with_callbacks,
     with_parameters,
 )
@@ -27,18 +24,16 @@ from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
 from csf.metrics.registry import for_classes, is_label_metric, metric_of
 from csf.metrics.row_costs import COSTS, RowCosts, row_costs
-from csf.search.config import AUTO, SearchConfig, SearchOptions
+from csf.search.config import SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.kinds import LABELS, kind_of
-from csf.search.loop import Deadline, Forecast, SearchLoop
-from csf.search.plan import Plan
-from csf.search.planning import calibration_split, make_plan, open_checkpoint
+from csf.search.loop import Deadline
+from csf.search.planning import calibration_split, run_search
 from csf.search.problems import read_problem
-from csf.search.problems.base import Problem, is_prefit
+from csf.search.problems.base import is_prefit
 from csf.search.problems.binary import certified
 from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch
-from csf.search.workers import LocalTrainer, threads_for
 from csf.thresholding.capacity import (
     Capacity,
     LabelledScores,
@@ -315,7 +310,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         if is_prefit(config):
             (found, rule), refit_time = problem.prefit(config, task), 0.0
         else:
-            found, rule, refit_time = self._searched(config, problem, task, prepared, deadline, max_bytes)
+            found, rule, refit_time = run_search(self, config, problem, task, prepared, deadline, max_bytes)
         if calibration is not None and config.constraint is not None:
             assert rule is not None, "confidence needs refit=True"
             # A constraint is one on two classes.
@@ -345,59 +340,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
                 f"metric='savings', 'cost' or 'benefit', or a csf.metrics.RowCosts{hint}"
             )
         return costs
-
-    def _searched(
-        self,
-        config: SearchConfig,
-        problem: Problem,
-        task: Task,
-        prepared: Prepared,
-        deadline: Deadline | None,
-        max_bytes: int,
-    ) -> tuple[Any, Any, float]:
-        """Run the search; return its outcome, the rule of the winner, and the seconds of the last training."""
-        fit_params, split_params = self._route(task.fit_params)
-        plan = make_plan(config, problem, replace(task, fit_params=fit_params), split_params, prepared)
-        plan = problem.extended(config, plan)
-        context = open_callback_context(self, max_subtasks=None)
-        trainer = LocalTrainer(
-            problem.judge(config),
-            plan.trainers(),
-            plan.folds,
-            on_train=config.bound_on == "train",
-            n_jobs=config.n_jobs,
-            max_bytes=max_bytes,
-        )
-        data = plan.task.X, plan.task.codes, plan.task.weight, plan.splits, plan.task.fit_params
-        loop = SearchLoop(
-            plan.studies,
-            trainer,
-            raise_errors=config.error_score == "raise",
-            checkpoint=open_checkpoint(config, plan.bases, (*data, *problem.content), plan.studies),
-            callbacks=list(config.callbacks or ()),
-            context=context,
-            verbose=config.verbose,
-            deadline=deadline,
-            # Trials of several models take their own times each.
-            forecast=None if config.verbose or deadline is not None or len(plan.models) > 1 else Forecast(),
-            # Multiples of its own C decide nothing about whether a base can be trained.
-            n_settings=len(plan.models) if config.param_grid == AUTO else None,
-            race=problem.race(config, plan, trainer.store),
-        )
-        stopped = loop.run()
-        with threads_for([each for row in trainer.startables for each in row], config.n_jobs) or nullcontext():
-            found = problem.conclude(config, plan, loop.store, stopped)
-        if config.averages_folds:
-            del loop, trainer
-            result = _averaged(plan, problem, found)
-            context.end()
-            return result
-        # The last training is the largest: what the folds and their trainers hold is let go before it.
-        plan = replace(plan, folds=[])
-        del loop, trainer
-        rule, seconds = _refitted(plan, problem, found) if config.refit else (None, 0.0)
-        context.end()
-        return found, rule, seconds
 
     @property
     def threshold_(self) -> float | None:
@@ -686,19 +628,3 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         tags.classifier_tags.multi_class = self.null_class is not None or class_metric(self.metric) is not None
         tags.classifier_tags.multi_label = is_label_metric(self.metric)
         return tags
-
-
-def _averaged(plan: Plan, problem: Problem, found: Any) -> tuple[Any, Any, float]:
-    """Return result and rule of the mean of the models of all folds, and the seconds that their trainings took."""
-    start = time.perf_counter()
-    found, rule = problem.mean_of_folds(plan, found)
-    return found, rule, time.perf_counter() - start
-
-
-def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[Any, float]:
-    """Train the winner on all samples; return the rule that predicts with it, and the seconds that took."""
-    start = time.perf_counter()
-    trainer = plan.final_trainer(found.winner.setting, judged=problem.reads_training)
-    with threads_for([trainer], found.config.n_jobs) or nullcontext():
-        rule = problem.rule(found, trainer, trainer.fit(found.winner.costs))
-    return rule, time.perf_counter() - start

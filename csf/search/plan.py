@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from csf.data.costs import CostChannel
 from csf.data.folds import Fold, make_folds
 from csf.search.config import AUTO, Model
 from csf.trainers import Prepared, make_trainers
+from csf.trainers.base import with_methods
 
 if TYPE_CHECKING:
     from csf.data.folds import Task
@@ -28,11 +29,14 @@ class TrainingSetup:
     normalize: str
     engine: str
     prepared: Prepared
+    # Methods of the base that may give the scores; empty for those that the kind of problem prefers.
+    methods: Sequence[str] = ()
 
     def trainers(self, base: Estimator, folds: list[Fold]) -> list[Trainer]:
         """Create the trainers of one base, one for each fold."""
         channel = self.channel_of(base)
-        return make_trainers(base, folds, channel, self.normalize, self.prepared, engine=self.engine)
+        made = make_trainers(base, folds, channel, self.normalize, self.prepared, engine=self.engine)
+        return with_methods(made, base, folds, self.methods)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,10 @@
-"""From options and data to the plan of a search: settings, folds, studies, the checkpoint, calibration samples."""
+"""From options and data to the plan of a search, its run, and its result; calibration samples."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -13,16 +15,17 @@ from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 from sklearn.utils import check_random_state
 
 from csf._common.messages import did_you_mean
-from csf._common.sklearn import clone, last_name, safe_indexing, slice_params
+from csf._common.sklearn import clone, last_name, open_callback_context, safe_indexing, slice_params
 from csf._common.typing import Estimator, IntArray
 from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, takes_weights
 from csf.data.folds import group_folds, make_folds, resolve_splits
-from csf.evaluate import seed_of
+from csf.evaluate import MAX_BYTES, seed_of
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.row_costs import row_costs
-from csf.search.config import Model, effort_of, shared_effort, split_seed
-from csf.search.loop import Checkpoint
+from csf.search.config import AUTO, Model, effort_of, shared_effort, split_seed
+from csf.search.loop import Checkpoint, Forecast, SearchLoop
 from csf.search.plan import Plan, TrainingSetup
+from csf.search.workers import LocalTrainer, threads_for
 from csf.strategies import get_strategy
 from csf.trainers import Prepared, seeded
 from csf.trainers.base import unset_seeds
@@ -30,7 +33,9 @@ from csf.trainers.base import unset_seeds
 if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.search.config import SearchConfig
+    from csf.search.loop import Deadline
     from csf.search.problems.base import Problem
+    from csf.thresholding.rule import ThresholdClassifier
 
 
 def make_plan(
@@ -39,7 +44,7 @@ def make_plan(
     """Plan a search in memory; ``prepared`` are data of other searches on the same samples and splits."""
     # One generator for the base and then the splits: the order of the two decides what a seed means.
     random_state = None if config.random_state is None else check_random_state(config.random_state)
-    for model in config.models:
+    for model in config.models if problem.searches_costs else ():
         check_class_weight(model.base)
     # Arguments of fit may stop boosters early, or keep the steps of a pipeline together.
     n_samples = None if task.fit_params else task.n_samples
@@ -144,6 +149,81 @@ def open_checkpoint(
     checkpoint = Checkpoint(config.checkpoint, content)
     checkpoint.restore(list(studies))
     return checkpoint
+
+
+def run_search(
+    search: ThresholdClassifier,
+    config: SearchConfig,
+    problem: Problem,
+    task: Task,
+    prepared: Prepared,
+    deadline: Deadline | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> tuple[Any, Any, float]:
+    """Run a search for a classifier; return its result, the rule of the winner, and the seconds of the last training.
+
+    ``task`` has all arguments of the base's ``fit`` and of the splitter, which the classifier tells apart.
+    """
+    fit_params, split_params = search._route(task.fit_params)
+    plan = make_plan(config, problem, replace(task, fit_params=fit_params), split_params, prepared)
+    plan = problem.extended(config, plan)
+    context = open_callback_context(search, max_subtasks=None)
+    # Who asked for a bar or a limit knows how long it takes, and a search without costs has no options to shorten it.
+    quiet = config.verbose or deadline is not None or not problem.searches_costs
+    trainer = LocalTrainer(
+        problem.judge(config),
+        plan.trainers(),
+        plan.folds,
+        on_train=config.bound_on == "train",
+        n_jobs=config.n_jobs,
+        max_bytes=max_bytes,
+    )
+    data = plan.task.X, plan.task.codes, plan.task.weight, plan.splits, plan.task.fit_params
+    loop = SearchLoop(
+        plan.studies,
+        trainer,
+        raise_errors=config.error_score == "raise",
+        checkpoint=open_checkpoint(config, plan.bases, (*data, *problem.content), plan.studies),
+        callbacks=list(config.callbacks or ()),
+        context=context,
+        verbose=config.verbose,
+        deadline=deadline,
+        # Trials of several models take their own times each.
+        forecast=None if quiet or len(plan.models) > 1 else Forecast(),
+        # Multiples of its own C decide nothing about whether a base can be trained.
+        n_settings=len(plan.models) if config.param_grid == AUTO else None,
+        race=problem.race(config, plan, trainer.store),
+    )
+    stopped = loop.run()
+    with threads_for([each for row in trainer.startables for each in row], config.n_jobs) or nullcontext():
+        found = problem.conclude(config, plan, loop.store, stopped)
+    if config.averages_folds:
+        del loop, trainer
+        result = _averaged(plan, problem, found)
+        context.end()
+        return result
+    # The last training is the largest: what the folds and their trainers hold is let go before it.
+    plan = replace(plan, folds=[])
+    del loop, trainer
+    rule, seconds = _refitted(plan, problem, found) if config.refit else (None, 0.0)
+    context.end()
+    return found, rule, seconds
+
+
+def _averaged(plan: Plan, problem: Problem, found: Any) -> tuple[Any, Any, float]:
+    """Return result and rule of the mean of the models of all folds, and the seconds that their trainings took."""
+    start = time.perf_counter()
+    found, rule = problem.mean_of_folds(plan, found)
+    return found, rule, time.perf_counter() - start
+
+
+def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[Any, float]:
+    """Train the winner on all samples; return the rule that predicts with it, and the seconds that took."""
+    start = time.perf_counter()
+    trainer = plan.final_trainer(found.winner.setting, judged=problem.reads_training)
+    with threads_for([trainer], found.config.n_jobs) or nullcontext():
+        rule = problem.rule(found, trainer, trainer.fit(found.winner.costs))
+    return rule, time.perf_counter() - start
 
 
 def calibration_split(config: SearchConfig, task: Task) -> tuple[Task, Task]:

@@ -14,7 +14,15 @@ from csf._common.sklearn import clone
 from csf._common.typing import Costs, Estimator, IntArray, Samples
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold
-from csf.data.responses import Features, Response, respond, respond_classes
+from csf.data.responses import (
+    DECISION_FIRST,
+    PROBABILITIES_FIRST,
+    Features,
+    Response,
+    respond,
+    respond_classes,
+    response_method,
+)
 
 # ---------------------------------------------------------------- what trainers share
 
@@ -182,6 +190,8 @@ class Trainer(ABC):
 
     releases_gil: bool = False
     family: str | None = None
+    # Methods that may give the scores, in order of preference; empty for those that the kind of problem prefers.
+    methods: Sequence[str] = ()
 
     def __init__(self, base: Estimator, fold: Fold, channel: CostChannel, normalize: str = "none") -> None:
         # Only slices: a worker process gets what it needs and nothing else.
@@ -235,9 +245,10 @@ class Trainer(ABC):
         X = self.fold.X_test if part == "test" else self.fold.X_train
         labels, model = self.fold.labels, training.model
         if labels.n_alike is not None:
-            return respond_classes(model, X, labels.n_alike, tune=tune, labels=labels)
+            methods = self.methods or PROBABILITIES_FIRST
+            return respond_classes(model, X, labels.n_alike, tune=tune, labels=labels, methods=methods)
         learnt = labels.learnt_by(model)
-        answer = respond(model, X, learnt.null, tune=tune)
+        answer = respond(model, X, learnt.null, tune=tune, methods=self.methods or DECISION_FIRST)
         return answer._replace(found=learnt.encode(answer.found))
 
     def estimator(self, training: Training) -> Estimator:
@@ -346,6 +357,47 @@ class GenericTrainer(Trainer):
     def estimator(self, training: Training) -> Estimator:
         """Return the model itself, whatever its class; see `Trainer.estimator`."""
         return training.model
+
+
+class MethodTrainer(Trainer):
+    """Trainer that trains as another one does, and takes the scores from chosen methods of the fitted base."""
+
+    def __init__(self, trainer: Trainer, fold: Fold, methods: Sequence[str]) -> None:
+        self.trainer, self.fold, self.methods = trainer, fold.held_out, methods
+        self.releases_gil = trainer.releases_gil
+
+    @property
+    def family(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride] (that of boosters comes late)
+        """Family of the other trainer."""
+        return self.trainer.family
+
+    def prepare(self, starts: Sequence[Any]) -> None:
+        """Prepare what trainings have in common; see `Trainer.prepare`."""
+        self.trainer.prepare(starts)
+
+    def position(self, costs: Costs) -> tuple[float, ...]:
+        """Return the position of the costs; see `Trainer.position`."""
+        return self.trainer.position(costs)
+
+    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+        """Train as the other trainer does; see `Trainer.fit`."""
+        return self.trainer.fit(costs, starts)
+
+    def predict(self, training: Training, part: str, *, tune: bool) -> Response:
+        """Predict with the fitted base; see `Trainer.predict`."""
+        return super().predict(Training(self.estimator(training)), part, tune=tune)
+
+    def estimator(self, training: Training) -> Estimator:
+        """Return the fitted base; see `Trainer.estimator`."""
+        return self.trainer.estimator(training)
+
+
+def with_methods(made: list[Trainer], base: Estimator, folds: Sequence[Fold], methods: Sequence[str]) -> list[Trainer]:
+    """Return trainers whose scores come from the first of some methods; those ``made`` where that is theirs."""
+    own = response_method(base, DECISION_FIRST if folds[0].n_alike is None else PROBABILITIES_FIRST)
+    if not methods or (own is not None and own == response_method(base, methods)):
+        return made
+    return [MethodTrainer(trainer, fold, methods) for trainer, fold in zip(made, folds)]
 
 
 def hash_of(thing: Any) -> str | None:

@@ -79,6 +79,23 @@ def test_folds_are_slices_of_every_container(container, weight, sliced):
         assert {name: fold.fit_params[name] for name in list(params)[1:]} == {n: params[n] for n in list(params)[1:]}
 
 
+def test_held_out_samples_without_the_others():
+    fold = Fold(Task(np.arange(8.0).reshape(4, 2), np.array([0, 1, 0, 1])), np.array([0, 1]), np.array([2, 3]))
+    np.testing.assert_array_equal(fold.held_out.X_test, [[4.0, 5.0], [6.0, 7.0]])
+    assert "X_test" not in vars(fold)
+    assert "X_train" not in vars(fold.held_out)
+    with pytest.raises(ValueError, match="slices"):
+        fold.held_out.X_train  # noqa: B018
+
+
+def test_both_classes_are_held_out_where_both_weigh_something():
+    task, every = Task(np.zeros((3, 1)), np.array([0, 1, 2])), np.arange(3)
+    assert Fold(task, every, every).holds_out_both
+    assert not Fold(task, every, every[1:]).holds_out_both
+    weighted = Task(task.X, task.codes, np.array([0.0, 1.0, 1.0]))
+    assert not Fold(weighted, every, every).holds_out_both
+
+
 def test_nothing_is_sliced_before_it_is_asked_for():
     class Watched(np.ndarray):
         def __getitem__(self, at):

@@ -1,16 +1,11 @@
-"""Margins agree with predictions, and where weights go."""
+"""Margins agree with predictions."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from csf.data.responses import margin
-from csf.plugin import weight_argument
 
 ANY = st.floats(allow_nan=False)
 
@@ -33,11 +28,3 @@ def test_margin_keeps_the_order(score, threshold, positive_is_last):
 @pytest.mark.parametrize("threshold", [-np.inf, np.inf])
 def test_margin_of_an_infinite_threshold_still_ranks(threshold):
     assert np.unique(margin(np.linspace(-3, 3, 50), threshold, True)).shape[0] == 50
-
-
-def test_where_weights_go():
-    assert weight_argument(LogisticRegression()) == "sample_weight"
-    assert weight_argument(KNeighborsClassifier()) is None
-    inner = make_pipeline(StandardScaler(), LogisticRegression())
-    assert weight_argument(make_pipeline(StandardScaler(), inner)) == "pipeline__logisticregression__sample_weight"
-    assert weight_argument(make_pipeline(StandardScaler(), KNeighborsClassifier())) is None

@@ -4,22 +4,27 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import SGDClassifier
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.data.costs import CostChannel
-from csf.data.folds import Fold, Task
+from csf.data.costs import CostChannel, cost_channel
+from csf.data.folds import Fold, Task, make_folds
+from csf.data.labels import Labels
 from csf.solvers import Solution
-from csf.trainers import GenericTrainer, seeded
-from csf.trainers.base import WarmStarts
+from csf.trainers import GenericTrainer, Prepared, make_trainers, seeded
+from csf.trainers.base import WarmStarts, with_methods
 
 X = np.random.default_rng(0).normal(size=(30, 2))
 Y = np.tile([0, 0, 1], 10)
 FOLD = Fold(Task(X, Y, np.linspace(1.0, 2.0, 30), {"mark": np.arange(30)}), np.arange(24), np.arange(24, 30))
+
+
+PLAIN = CostChannel("sample_weight", "sample_weight")
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
@@ -35,6 +40,61 @@ class Recorder(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return (X[:, 0] > 0).astype(int)
+
+
+# ---------------------------------------------------------------- scores of another method
+
+
+SEVERAL = Labels(np.arange(3), None)
+SPLITS = [(np.arange(60), np.arange(60, 90)), (np.arange(30, 90), np.arange(30))]
+
+
+def folds_of(n_classes):
+    y = np.tile([0, 1, 2, 0, 1], 18) % n_classes
+    samples = np.random.default_rng(0).normal(size=(90, 3)) + y[:, None]
+    return make_folds(Task(samples, y, labels=SEVERAL if n_classes == 3 else None), SPLITS)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("method", ["predict_proba", "decision_function"])
+@pytest.mark.parametrize(
+    "base", [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())], ids=["alone", "pipeline"]
+)
+def test_scores_come_from_the_method_that_is_asked_for(base, method, n_classes):
+    folds = folds_of(n_classes)
+    made = make_trainers(base, folds, cost_channel(base))
+    costs = (1.0,) * n_classes
+    for fold, own, trainer in zip(folds, made, with_methods(made, base, folds, [method])):
+        training = trainer.fit(costs)
+        answer = trainer.predict(training, "test", tune=True)
+        expected = getattr(trainer.estimator(training), method)(fold.X_test)
+        expected = expected[:, 1] if n_classes == 2 and expected.ndim == 2 else expected
+        np.testing.assert_allclose(answer.score, expected, atol=1e-9)
+        np.testing.assert_array_equal(answer.decided, own.predict(training, "test", tune=True).decided)
+        assert (trainer.family, trainer.position(costs)) == (own.family, own.position(costs))
+        assert trainer.releases_gil == own.releases_gil
+        assert (trainer is own) == (method == ("decision_function" if n_classes == 2 else "predict_proba"))
+
+
+def test_settings_that_differ_in_rounds_have_their_own_probabilities():
+    folds, prepared = folds_of(2), Prepared()
+    bases = [GradientBoostingClassifier(n_estimators=number, random_state=0) for number in (20, 5)]
+    made = [with_methods(make_trainers(b, folds, PLAIN, "none", prepared), b, folds, ["predict_proba"]) for b in bases]
+    for base, trainers in zip(bases, made):
+        training = trainers[0].fit((1.0, 1.0))
+        score = trainers[0].predict(training, "test", tune=True).score
+        alone = clone(base).fit(folds[0].X_train, folds[0].y_train)
+        np.testing.assert_allclose(score, alone.predict_proba(folds[0].X_test)[:, 1], atol=1e-12)
+
+
+def test_a_method_that_the_base_lacks_is_an_error():
+    folds = folds_of(2)
+    (trainer, _) = with_methods(make_trainers(LinearSVC(), folds, PLAIN), LinearSVC(), folds, ["predict_proba"])
+    with pytest.raises(TypeError, match="LinearSVC has no predict_proba"):
+        trainer.predict(trainer.fit((1.0, 1.0)), "test", tune=True)
+
+
+# ---------------------------------------------------------------- clone and fit
 
 
 def test_a_clone_is_fitted_with_costs_weights_and_arguments_of_the_part():

@@ -48,6 +48,8 @@ class Problem(ABC):
 
     # Options that a search of this kind has no use for: what is accepted, and why nothing else is.
     unsupported: ClassVar[Mapping[str, Unsupported]] = {}
+    # Whether trainings may have other costs than equal ones.
+    searches_costs: ClassVar[bool] = True
     # Whether the winner's predictions for the samples that it is trained on are read.
     reads_training: ClassVar[bool] = True
 

@@ -88,6 +88,13 @@ def make_studies(config: SearchConfig, efforts: Sequence[SearchEffort], *, pos: 
     return [Study(config.aim, _begun(config, strategy_of(config.strategy, effort)), **options) for effort in efforts]
 
 
+def study_of_equal_costs(config: SearchConfig, pos: float) -> Study:
+    """Create a study of one pending trial, at equal costs."""
+    study = Study(config.aim, ImbalanceRatio(), pos=pos, n_trials=1, bound=config.bound)
+    study.trials = [Trial(number=0, t=None, costs=(1.0, 1.0))]
+    return study
+
+
 def _begun(config: SearchConfig, strategy: Strategy) -> Strategy:
     """Begin the strategy with equal costs where the gain rule compares with these; a ladder does so already."""
     begins_equal = config.min_gain is None or isinstance(strategy, Ladder)
@@ -165,8 +172,7 @@ class BinaryProblem(Problem):
             truth = task.codes if coded else labels.decode(task.codes)
             lost = is_pos & (truth != answer.found)
             results.append(FoldResult(decided=answer.decided, score=answer.score, lost=lost))
-            studies.append(Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=config.bound))
-            studies[-1].trials = [Trial(number=0, t=None, costs=(1.0, 1.0))]
+            studies.append(study_of_equal_costs(config, pos))
         warn_of_trivial(metric, pos)
         stopped = "the base was fitted before: only its threshold was tuned"
         if len(bases) > 1:
@@ -281,12 +287,10 @@ def _fold_scores(
 
 def _fold_score(metric: Metric, fold: Fold, result: FoldResult, threshold: float | None) -> float | None:
     """Compute the metric of one fold at the pooled threshold; ``None`` where the fold lacks a class."""
-    is_pos = fold.y_test > 0
-    counted = is_pos if fold.weight_test is None else is_pos[fold.weight_test > 0]
-    if counted.all() or not counted.any():
+    if not fold.holds_out_both:
         return None
     predicted = _found(result, threshold) & ~pooled([result.lost])
-    return metric.of(ErrorProfile.from_masks(is_pos, predicted, sample_weight=fold.weight_test))
+    return metric.of(ErrorProfile.from_masks(fold.y_test > 0, predicted, sample_weight=fold.weight_test))
 
 
 def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorProfile, Hull]]) -> OutcomeFields:

@@ -240,9 +240,11 @@ class MulticlassResult(CandidateResult):
     store: MulticlassStore
     rule: ClassProbabilityRule = field(default_factory=lambda: ClassProbabilityRule.argmax(0))
     confusion: Array = field(default_factory=lambda: np.empty((0, 0)))
+    # The candidate, where there was no choice among several.
+    only: Candidate | None = None
 
     def _assessed(self, seed: int) -> Assessment:
-        choice = MulticlassChoice(self.store, self.metric, random_state=seed)
+        choice = MulticlassChoice(self.store, self.metric, only=self.only, random_state=seed)
         return choice.assess(self.candidate, trained=self.n_splits > 0)
 
     def published(self) -> dict[str, Any]:
@@ -298,7 +300,7 @@ class MulticlassResult(CandidateResult):
         row = store[self.candidate.key]
         if row.score is None:
             raise ValueError("the search kept the base's own decisions (threshold=None), so that no rule can move")
-        found = _ruled(replace(self, store=store, candidate=Candidate(row.key, TUNED)))
+        found = ruled(replace(self, store=store, candidate=Candidate(row.key, TUNED)))
         if rule is None:
             return found, None
         return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)
@@ -310,10 +312,10 @@ def conclude_classes(searched: SearchResult) -> MulticlassResult:
         raise nothing_worked(searched.trials)
     found = MulticlassResult(**searched.shared, candidate=MulticlassChoice(searched.store, searched.metric).winner)
     warn_of_open_gap(found.winner)
-    return _ruled(found)
+    return ruled(found)
 
 
-def _ruled(found: MulticlassResult) -> MulticlassResult:
+def ruled(found: MulticlassResult) -> MulticlassResult:
     """Add the rule of the candidate to an outcome, and the rule's decisions about all held-out entries."""
     rule, confusion = tuned_decision(found.store, found.metric, found.candidate)
     return replace(found, rule=rule, confusion=confusion, score=float(found.metric.value(confusion)))

@@ -35,6 +35,7 @@ from csf.search.config import (
     split_seed,
 )
 from csf.search.plan import Plan
+from csf.search.planning import run_search
 from csf.search.problems.base import SearchResult, is_prefit
 from csf.search.problems.binary import BinaryProblem, BinaryResult, conclude
 from csf.search.selection import N_DRAWS, averaged_cut
@@ -268,7 +269,7 @@ class LabelSearch:
                 replace(config, strategy=Ladder(1)),
                 SampleMeans(task.user_labels, labels.n_labels, self.aim),
             )
-        found, rule, seconds = search._searched(config, problem, task, self.prepared, deadline, MAX_BYTES)
+        found, rule, seconds = run_search(search, config, problem, task, self.prepared, deadline)
         if rule is not None:
             rule = replace(rule, rules=tuple(labels.given(list(rule.rules))))
         return found, rule, seconds
