@@ -6,7 +6,7 @@ import copy
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -241,6 +241,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         audit: float = 1.0,
         path: PathLike | None = None,
         max_weight: float | None = None,
+        max_cost: float | None = None,
+        mature_after: int | None = None,
+        unlabelled: Literal["negative", "drop"] | None = None,
     ) -> Monitor:
         """Create a monitor that checks whether a metric keeps its level on new data, with labels that arrive over time.
 
@@ -261,18 +264,27 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         max_weight : float, default=None
             The largest sample weight that later samples can have, > 0, fixed beforehand: bets are made relative to it.
             ``None`` takes twice the largest weight that `fit` was given; without such weights each sample counts once.
+        max_cost : float, default=None
+            The largest cost that ``update(..., cost=)`` can ever have, > 0, where a mean cost is watched: it makes the
+            interval one that holds for any number of samples and any costs.
+        mature_after : int, default=None
+            For labels that come late: after so many later batches, >= 1, a batch of decisions counts although labels
+            are missing. ``None`` waits until all of them are there.
+        unlabelled : {"negative", "drop"}, default=None
+            What becomes of samples without a label in such a batch: they have the negative (null) class, as customers
+            who have not complained by then, or are left out. To be given with ``mature_after``.
 
         Returns
         -------
         csf.monitoring.Monitor
             Takes labels in batches of any size: ``update(y, y_pred)``. Where labels of one class come later than those
-            of the other, give it a batch when all its labels are in.
+            of the other: ``expect(y_pred, rows=ids)`` at the time of the decisions, and ``update(y, rows=ids)``.
 
         Raises
         ------
         ValueError
-            If the metric is no ratio of sums over samples, there is more than one constraint, or the file is of another
-            model or has other options.
+            If the metric is no ratio of sums over samples, there is more than one constraint, options do not fit
+            together, or the file is of another model or has other options.
 
         Examples
         --------
@@ -288,7 +300,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         'July'
         """
         check_is_fitted(self, "best_score_")
-        options: Any = {"alpha": alpha, "audit": audit, "path": path, "max_weight": max_weight}
+        options: Any = {"alpha": alpha, "audit": audit, "path": path, "max_weight": max_weight, "max_cost": max_cost}
+        options |= {"mature_after": mature_after, "unlabelled": unlabelled}
         promise, demand = getattr(self, "guarantee_", None), get_constraint(constraint)
         if has_several_labels(self):
             raise ValueError("several labels a sample are watched one by one: use searches_[k].monitor for label k")

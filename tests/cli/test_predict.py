@@ -436,7 +436,7 @@ def test_weights_of_rows_are_a_column(ok, table, tmp_path):
     value = f1_score(
         frame.outcome, search.predict(samples_of(search, frame)), sample_weight=frame.weight, pos_label="churn"
     )
-    assert f"f1: {value:.4f}, 95% asymptotic interval" in text
+    assert f"f1: {value:.4f}, 95% interval" in text
 
 
 # ---------------------------------------------------------------- after an alarm, with a model of the command line
