@@ -28,7 +28,7 @@ from csf._common.typing import Array, PathLike
 from csf.cli.data import FeatureColumns, read_ids, read_labels, read_samples, read_weights
 from csf.cli.problem import check_figure, check_output
 from csf.cli.tables import CliError, TableFormat, require
-from csf.monitoring import retuned
+from csf.monitoring.monitor import retuned
 from csf.search import CostSearch
 
 FORMAT = "csf-model"

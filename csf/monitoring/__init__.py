@@ -11,9 +11,8 @@ References
    Statistical Science 38, 2023.
 """
 
-from csf.monitoring.monitor import Monitor, retuned
+from csf.monitoring.monitor import Monitor
 
 __all__ = [
     "Monitor",
-    "retuned",
 ]

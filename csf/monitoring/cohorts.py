@@ -90,8 +90,8 @@ def row_ids(rows: Any, labels: Any, name: str) -> list[RowId]:
             )
         if type(index).__name__ == "RangeIndex":
             raise ValueError(
-                f"the index of {name} counts its rows ({index[:3].tolist()}, ...) and says nothing of which rows these "
-                "are. Give the ids as rows=, or as the index, such as frame.set_index('id')"
+                f"the index of {name} counts its rows ({index[:3].tolist()}, ...) and does not say which ones these are. "
+                "Give the ids as rows=, or as the index, such as frame.set_index('id')"
             )
         rows = index
     ids: list[Any] = np.asarray(rows, dtype=object).tolist()
@@ -130,7 +130,7 @@ def take_labels(cohorts: Sequence[Cohort], rows: Sequence[RowId], y: IntArray, c
         If a row is not expected, or has another label or cost already.
     """
     places = {row: (cohort, at) for cohort in cohorts for at, row in enumerate(cohort.rows)}
-    unknown = [row for row in rows if row not in places]
+    unknown, names = [row for row in rows if row not in places], classes.tolist()
     if unknown:
         raise ValueError(
             f"{_some(unknown)} not expected: expect() has not had the decisions, or their batch has counted "
@@ -144,7 +144,7 @@ def take_labels(cohorts: Sequence[Cohort], rows: Sequence[RowId], y: IntArray, c
             cohort.y[at], cohort.cost[at] = label, amount
         elif cohort.y[at] != label:
             raise ValueError(
-                f"row {row!r} has the label {classes[cohort.y[at]]!r} already, and now {classes[label]!r}; the first "
+                f"row {row!r} has the label {names[cohort.y[at]]!r} already, and now {names[label]!r}; the first "
                 "one stays, and nothing was counted. Give labels once they are final"
             )
         elif not np.array_equal(cohort.cost[at], amount, equal_nan=True):

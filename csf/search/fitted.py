@@ -255,7 +255,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             the lower end of ``score_interval_``.
         alpha : float, default=0.05
             Probability of an alarm at any time while the level is kept, however often one looks: at most so large,
-            where whether a label is there does not depend on the class (see `csf.monitoring.Monitor`).
+            where whether a label is there does not depend on the class, or whole batches count (see
+            `csf.monitoring.Monitor`).
         audit : float, default=1
             Share of the samples not predicted positive that have labels, drawn at random: 1 for all, 0 for none, where
             precision alone can be watched. Those that are predicted positive all have labels.
