@@ -90,8 +90,8 @@ def row_ids(rows: Any, labels: Any, name: str) -> list[RowId]:
             )
         if type(index).__name__ == "RangeIndex":
             raise ValueError(
-                f"the index of {name} counts its rows ({index[:3].tolist()}, ...) and does not say which ones these are. "
-                "Give the ids as rows=, or as the index, such as frame.set_index('id')"
+                f"the index of {name} counts its rows ({index[:3].tolist()}, ...) and does not say which ones these "
+                "are. Give the ids as rows=, or as the index, such as frame.set_index('id')"
             )
         rows = index
     ids: list[Any] = np.asarray(rows, dtype=object).tolist()
