@@ -103,8 +103,8 @@ class Monitor:
     Intervals are exact for shares of which all samples are labelled. With audits, weights, F-beta, mean costs and costs
     of rows up to ``max_cost`` they are the values against which no bet on bounded terms has won. Those at 95 % missed
     the value at any time in 0 to 3 % of simulated streams. Asymptotic ones, of costs of rows without ``max_cost``, did
-    so in 1.5 to 3 %, after they had waited for as much as 100 equal costs; heavier tails than lognormal ones (sigma 1.5)
-    ask for ``max_cost``. Alarms do not depend on intervals.
+    so in 1.5 to 3 %, after they had waited for as much as 100 equal costs; tails heavier than lognormal ones of sigma
+    1.5 ask for ``max_cost``. Alarms do not depend on intervals.
 
     Examples
     --------
