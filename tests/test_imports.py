@@ -17,7 +17,7 @@ import csf
 ROOT = Path(csf.__file__).parent
 MOST_FLOORS = 8
 # Methods that draw or write what was found; they import when they are called, and lie below what they import.
-LATE = {("csf.search.fitted", "csf.report"), ("csf.monitoring", "csf.plots")}
+LATE = {("csf.search.fitted", "csf.report"), ("csf.monitoring.monitor", "csf.plots")}
 PRIVATE = {name for name in dir(BaseEstimator) if name.startswith("_") and not name.startswith("__")}
 
 

@@ -114,6 +114,10 @@ def reported(write, rival=None, **rows):
         write(f"{folder}/report.html", rivals=None if rival is None else {"it": rival}, **rows)
 
 
+def expected(**rows):
+    search().monitor("f1 >= 0.1", max_weight=3.0).expect(**rows)
+
+
 def told(**rows):
     study = Study.from_target(Y)
     study.tell(study.ask(), **rows)
@@ -168,6 +172,7 @@ CALLS = {
     "csf.metrics.RowCosts.score": [(RowCosts(fn=None).score, LABELS | {"X": X} | COSTS)],
     "csf.Study.from_target": [(Study.from_target, {"y": Y, "sample_weight": ONES})],
     "csf.Study.tell": [(lambda **rows: told(**rows), LABELS | {"y_score": SCORE, "sample_weight": np.ones(N)})],
+    "csf.monitoring.Monitor.expect": [(expected, {"y_pred": PRED, "rows": np.arange(N), "sample_weight": ONES})],
     "csf.monitoring.Monitor.update": [
         (watched, {"y": Y, "y_pred": PRED}),
         (partial(watched, Constraint(MeanCost(5.0), "<=", 1.5)), {"y": Y, "y_pred": PRED, "cost": COST}),

@@ -304,10 +304,21 @@ def binary_target(values: Array, positive: str | None = None) -> tuple[Array, La
 
 def read_weights(path: str, column: str, form: TableFormat = USUAL) -> Array:
     """Read sample weights from a column of a table."""
-    frame = read_table(path, form=form)
-    if column not in frame.columns:
-        raise CliError(f"{path} has no column {column!r}; it has {listed(frame.columns)}")
-    return _weights(frame[column])
+    return _weights(_column(read_table(path, form=form), column, path))
+
+
+def read_ids(path: str, column: str, form: TableFormat = USUAL) -> Array:
+    """Read the ids of rows from a column of a table, as texts."""
+    ids = _column(read_table(path, text=(column,), form=form), column, path)
+    if ids.isna().any():
+        raise CliError(f"{path} has {int(ids.isna().sum())} rows without an entry in the column of ids {column!r}")
+    return ids.astype(str).to_numpy(dtype=object)
+
+
+def _column(frame, name, path):
+    if name not in frame.columns:
+        raise CliError(f"{path} has no column {name!r}; it has {listed(frame.columns)}")
+    return frame[name]
 
 
 def read_labels(path: str, target: str, search: Any, form: TableFormat = USUAL) -> Array:
@@ -335,8 +346,7 @@ def read_labels(path: str, target: str, search: Any, form: TableFormat = USUAL) 
         If the column is absent, or holds a label that the search does not know.
     """
     frame, classes = read_table(path, target=target, form=form), search.classes_.tolist()
-    if target not in frame.columns:
-        raise CliError(f"{path} has no column {target!r}; it has {listed(frame.columns)}")
+    _column(frame, target, path)
     column, known = plain(frame, [target])[target], {}
     for value in column.dropna().unique():
         match = [label for label in classes if _same(label, str(value))]

@@ -21,6 +21,7 @@ from csf.cli.tables import ENCODING, SUFFIXES, CliError, in_options
 from csf.data.costs import NORMALIZATIONS
 from csf.metrics import CONFUSION_METRICS, METRICS
 from csf.metrics.row_costs import OUTCOMES
+from csf.monitoring.monitor import UNLABELLED
 from csf.report.checks import CHECKS
 from csf.search.config import SearchConfig
 from csf.strategies import STRATEGIES
@@ -112,6 +113,8 @@ examples:
   csf compare breast_cancer --metric gmean --base logistic --splits 5 --out table.csv
   csf predict model.skops new.csv -o scores.csv
   csf monitor model.skops june.csv --target churn --state monitor.json
+  csf monitor model.skops june.csv --id customer --state monitor.json
+  csf monitor model.skops labels.csv --id customer --target churn --state monitor.json
   csf monitor model.skops since_june.csv --target churn --retune retuned.skops
   csf threshold judged.csv --target label --score p --metric recall --constraint "precision >= 0.9"
 
@@ -258,9 +261,15 @@ def _add_monitor(commands):
     epilog = (
         "Each call adds the rows of a table to the state: the same rows under the same name once. Rows without\n"
         "a label are left out. While the level is kept, the probability of an alarm at any time is at most\n"
-        "alpha, however often one looks, if it does not depend on the class when a label comes: where those\n"
-        "of positives come later, give a table when all of its labels are in. After an alarm --retune, with\n"
-        "all rows since then as DATA, saves the model with a new threshold; nothing is counted."
+        "alpha, however often one looks, if it does not depend on the class when a label comes.\n\n"
+        "Where labels of positives come later, --id names a column of row ids, and DATA comes in two steps:\n"
+        "  csf monitor model.skops june.csv --id customer --state s.json                    decisions\n"
+        "  csf monitor model.skops labels.csv --id customer --target churn --state s.json   labels so far\n"
+        "Decisions are remembered until all of their table have a label, or for --mature-after later tables,\n"
+        "and tables count in the order of their decisions. Tables of labels need no other columns, may be of\n"
+        "any rows, and may repeat labels. With --audit, decisions are of the rows that are to be labelled.\n\n"
+        "After an alarm --retune, with all rows since then as DATA, saves the model with a new threshold;\n"
+        "nothing is counted."
     )
     command = add_command(commands, "monitor", text, predict.run_monitor, operands="MODEL DATA", epilog=epilog)
     _add_model(command, "a table of new rows")
@@ -289,6 +298,12 @@ def _add_monitor(commands):
         metavar="SHARE",
         help="share of the rows not predicted positive that have labels, at random: 1 for all (1), 0 for none",
     )
+    text = "column of row ids, for labels that come late: without --target DATA holds decisions, with it their labels"
+    command.add_argument("--id", metavar="COL", help=text)
+    text = "a table of decisions counts after N later ones, though labels are missing (never)"
+    command.add_argument("--mature-after", type=_count(1), metavar="N", help=text)
+    text = "what its rows without a label are then: negative, or left out (drop)"
+    command.add_argument("--unlabelled", **_one_of(UNLABELLED), help=text)
     command.add_argument("--name", metavar="TEXT", help="name of these rows, such as a date (that of the file)")
     command.add_argument("--plot", metavar="FILE", help="draw all batches and the evidence (.png, .pdf, ...)")
     command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")

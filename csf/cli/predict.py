@@ -25,10 +25,10 @@ from csf._common.files import cell, replaced, write_figure
 from csf._common.messages import warn
 from csf._common.sklearn import safe_indexing, tree_type
 from csf._common.typing import Array, PathLike
-from csf.cli.data import FeatureColumns, read_labels, read_samples, read_weights
+from csf.cli.data import FeatureColumns, read_ids, read_labels, read_samples, read_weights
 from csf.cli.problem import check_figure, check_output
 from csf.cli.tables import CliError, TableFormat, require
-from csf.monitoring import retuned
+from csf.monitoring.monitor import retuned
 from csf.search import CostSearch
 
 FORMAT = "csf-model"
@@ -367,23 +367,41 @@ def run_monitor(options: Namespace, say: Callable[..., Any]) -> int:
     check_model_name(options.retune)
     search, features = load_model(options.model, options.trust)
     form = TableFormat.of(options)
-    X = read_samples(options.data, features, form)
     y = None if options.target is None else read_labels(options.data, options.target, search, form)
     weight = None if options.weight is None else read_weights(options.data, options.weight, form)
     if options.retune is not None:
-        return _retune(options, search, features, X, y, weight, say)
+        return _retune(options, search, features, read_samples(options.data, features, form), y, weight, say)
     if options.state is None:
         raise CliError("--state names the file of the state, which is made where it is missing; give one")
-    watched = {"alpha": options.alpha, "audit": options.audit, "path": options.state, "max_weight": options.max_weight}
-    monitor = search.monitor(options.constraint, **watched)
-    # The same rows under the same name are counted once.
-    name = os.path.basename(options.data) if options.name is None else options.name
-    monitor.update(y, search.predict(X), sample_weight=weight, name=name)
+    watched = {name: getattr(options, name) for name in ("alpha", "audit", "max_weight", "mature_after", "unlabelled")}
+    monitor = search.monitor(options.constraint, path=options.state, **watched)
+    if options.id is not None and y is not None:
+        _take_labels(options, monitor, y, weight, form, say)
+    else:
+        # The same rows under the same name are counted once.
+        batch = {"name": os.path.basename(options.data) if options.name is None else options.name}
+        predicted = search.predict(read_samples(options.data, features, form))
+        if options.id is None:
+            monitor.update(y, predicted, sample_weight=weight, **batch)
+        else:
+            monitor.expect(predicted, rows=read_ids(options.data, options.id, form), sample_weight=weight, **batch)
     say(monitor.report())
     if options.plot:
         write_figure(options.plot, monitor.plot().figure_)
         say(f"plot: {options.plot}")
     return ALARM if monitor.alarm else 0
+
+
+def _take_labels(options, monitor, y, weight, form, say):
+    """Give a monitor the labels of rows that it expects; those of other rows are left out."""
+    if weight is not None:
+        raise CliError("--weight belongs to the decisions: give it with the table that has no --target")
+    ids = read_ids(options.data, options.id, form)
+    # A file of all labels so far holds those of batches that have counted, too.
+    waits = np.isin(ids, np.array(monitor.awaited, dtype=object))
+    tell = warn if monitor.n_waiting and not waits.any() else say
+    tell(f"{options.data}: {int(waits.sum())} of {ids.size} rows are of batches that wait for labels")
+    monitor.update(y[waits], rows=ids[waits])
 
 
 def _retune(options, search, features, X, y, weight, say):

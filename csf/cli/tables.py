@@ -42,6 +42,7 @@ _OPTIONS = (
     *((f"{name}=", f"--{name} ") for name in ("confidence", "constraint")),
     *(("pos_label=", "--positive "), ("pos_label", "--positive"), ("param_grid", "--param"), ("n_trials", "--trials")),
     *(("time_limit=", "--time-limit "), ("sample_weight", "--sample-weight")),
+    *(("unlabelled=", "--unlabelled "), ("mature_after=", "--mature-after "), ("mature_after", "--mature-after")),
 )
 
 

@@ -484,6 +484,8 @@ class MonitorDisplay(Display):
         Name of the metric.
     alarm : str, default=None
         Batch since which the metric is probably below its level.
+    n_waiting : int, default=0
+        Batches at the end that wait for labels, and have no value yet.
 
     Attributes
     ----------
@@ -507,6 +509,7 @@ class MonitorDisplay(Display):
     level: float
     metric_name: str
     alarm: str | None = None
+    n_waiting: int = 0
 
     @classmethod
     def from_monitor(cls, monitor: Monitor) -> Self:
@@ -530,6 +533,7 @@ class MonitorDisplay(Display):
             level=monitor.level,
             metric_name=monitor.metric.name,
             alarm=monitor.alarm or None,
+            n_waiting=monitor.n_waiting,
         )
 
     def plot(self, ax: Axes | None = None, *, line_kw: dict[str, Any] | None = None) -> Self:
@@ -568,6 +572,10 @@ class MonitorDisplay(Display):
             place = self.names.index(self.alarm)
             ax.axvspan(place - 0.5, at[-1] + 0.5, color=VERMILLION, alpha=0.08, linewidth=0)
             label(ax, f"lost since {self.alarm}", (place - 0.4, ax.get_ylim()[1]), va="top", offset=(2, -3))
+        if self.n_waiting:
+            ax.axvspan(at[-1] + 0.5 - self.n_waiting, at[-1] + 0.5, color=GREY, alpha=0.12, linewidth=0)
+            text = f"{self.n_waiting} without all labels"
+            label(ax, text, (at[-1] + 0.4, ax.get_ylim()[0]), ha="right", va="bottom", offset=(-2, 3))
         step = max(1, -(-len(self.names) // _MOST_NAMES))
         ax.set_xticks(at[::step], self.names[::step])
         ax.set_xlabel("batch")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
@@ -14,7 +14,7 @@ from csf._common.messages import warn
 from csf._common.sklearn import SummaryMixin, pass_on_features
 from csf._common.typing import Array, PathLike, Samples
 from csf.evaluate import AssessedMixin
-from csf.metrics import get_constraint
+from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.registry import metric_of
 from csf.monitoring import Monitor
 from csf.search.kinds import LABELS
@@ -228,6 +228,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         audit: float = 1.0,
         path: PathLike | None = None,
         max_weight: float | None = None,
+        max_cost: float | None = None,
+        mature_after: int | None = None,
+        unlabelled: Literal["negative", "drop"] | None = None,
     ) -> Monitor:
         """Create a monitor that checks whether a metric keeps its level on new data, with labels that arrive over time.
 
@@ -239,7 +242,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             the lower end of ``score_interval_``.
         alpha : float, default=0.05
             Probability of an alarm at any time while the level is kept, however often one looks: at most so large,
-            where whether a label is there does not depend on the class (see `csf.monitoring.Monitor`).
+            where whether a label is there does not depend on the class, or whole batches count (see
+            `csf.monitoring.Monitor`).
         audit : float, default=1
             Share of the samples not predicted positive that have labels, drawn at random: 1 for all, 0 for none, where
             precision alone can be watched. Those that are predicted positive all have labels.
@@ -248,18 +252,27 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         max_weight : float, default=None
             The largest sample weight that later samples can have, > 0, fixed beforehand: bets are made relative to it.
             ``None`` takes twice the largest weight that `fit` was given; without such weights each sample counts once.
+        max_cost : float, default=None
+            The largest cost that ``update(..., cost=)`` can ever have, > 0, where a mean cost is watched: it makes the
+            interval one that holds for any number of samples and any costs.
+        mature_after : int, default=None
+            For labels that come late: after so many later batches, >= 1, a batch of decisions counts although labels
+            are missing. ``None`` waits until all of them are there.
+        unlabelled : {"negative", "drop"}, default=None
+            What becomes of samples without a label in such a batch: they have the negative (null) class, as customers
+            who have not complained by then, or are left out. To be given with ``mature_after``.
 
         Returns
         -------
         csf.monitoring.Monitor
             Takes labels in batches of any size: ``update(y, y_pred)``. Where labels of one class come later than those
-            of the other, give it a batch when all its labels are in.
+            of the other: ``expect(y_pred, rows=ids)`` at the time of the decisions, and ``update(y, rows=ids)``.
 
         Raises
         ------
         ValueError
-            If the metric is no ratio of sums over samples, there is more than one constraint, or the file is of another
-            model or has other options.
+            If the metric is no ratio of sums over samples, there is more than one constraint, options do not fit
+            together, or the file is of another model or has other options.
 
         Examples
         --------
@@ -275,14 +288,16 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         'July'
         """
         check_is_fitted(self, "best_score_")
-        options: Any = {"alpha": alpha, "audit": audit, "path": path, "max_weight": max_weight}
+        options: Any = {"alpha": alpha, "audit": audit, "path": path, "max_weight": max_weight, "max_cost": max_cost}
+        options |= {"mature_after": mature_after, "unlabelled": unlabelled}
         promise, demand = getattr(self, "guarantee_", None), get_constraint(constraint)
         if self.result_.kind in LABELS:
             raise ValueError("several labels a sample are watched one by one: use searches_[k].monitor for label k")
         if demand is None and promise is not None and promise.holds:
             demand = get_constraint(self.constraint)
         if demand is None:
-            metric = self.result_.read_metric(metric_of(self))
+            read = get_metric if self.result_.has_threshold else get_confusion_metric
+            metric: Any = read(metric_of(self))
             return Monitor(self, metric, ">=", self.score_interval_[0], **options)
         if demand.others:
             raise ValueError(

@@ -15,6 +15,8 @@
 - ``corners``: how often ``csf.metric_interval`` and ``csf.metric_difference`` cover each metric where 1 to 5 of 50
   positives are found, or nearly all, without weights and with weights of .5, 1 and 1.5;
 - ``gain``: how often equal costs are kept where no trial is better;
+- ``late``: alarms of monitors without a change where labels of one class come late, and delays after a change;
+- ``sequences``: how often intervals of monitors miss the value at any of 30 looks;
 - ``bound``: how often ``upper_bound_`` covers the best value of a dense grid of levels, and by how much it is above;
 - ``plain_bound``: the same for the plain call.
 """
@@ -40,6 +42,7 @@ from tests.benchmarks.bases import paper_search
 from tests.benchmarks.data import all_sets, load_binary
 from tests.benchmarks.refits import refits
 from tests.benchmarks.tables import print_table
+from tests.benchmarks.watching import late, sequences
 
 __all__ = ["TOPICS"]
 
@@ -380,7 +383,7 @@ def _row_of_bound(metric, base, strategy, k, told):
     }
 
 
-_ALL = (score, refits, halves, cost, constraints, splits, intervals, corners, gain, bound, plain_bound)
+_ALL = (score, refits, halves, cost, constraints, splits, intervals, corners, gain, late, sequences, bound, plain_bound)
 TOPICS = {topic.__name__: topic for topic in _ALL}
 
 

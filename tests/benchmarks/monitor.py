@@ -15,7 +15,7 @@ from scipy.stats import binom
 
 from csf.metrics import MeanCost, Precision, Recall, get_metric
 from csf.metrics.constraints import CELLS, gains_of, share_of, terms_of
-from csf.monitoring import _MORE_STAKES, _STAKES, _UNIT
+from csf.monitoring.monitor import _MORE_STAKES, _STAKES, _UNIT
 from tests.benchmarks.tables import print_table
 
 WEEKS, CHANGE, ALPHA, POS = 52, 13, 0.05, 0.05
@@ -85,7 +85,7 @@ def evidence(watched, counts):
     growth = counts @ np.log1p(-np.outer(gains, stakes) / gains.max())
     seen = (counts @ (gains != 0.0)).cumsum(axis=1)
     mixed, result = np.full((len(counts), stakes.size), -1e9), np.zeros(counts.shape[:2])
-    for week in range(WEEKS):
+    for week in range(counts.shape[1]):
         before = seen[:, week - 1] if week else np.zeros(len(counts))
         opened = np.log(_UNIT / (_UNIT + before) - _UNIT / (_UNIT + seen[:, week]) + 1e-300)
         mixed = np.logaddexp(mixed, opened[:, None]) + growth[:, week]

@@ -1,6 +1,8 @@
 """The simulations behind monitors run and give rows."""
 
-from tests.benchmarks import monitor
+import numpy as np
+
+from tests.benchmarks import monitor, watching
 
 
 def test_streams_give_rows():
@@ -9,3 +11,23 @@ def test_streams_give_rows():
     false = {row["test"]: float(row["false alarms"].rstrip("%")) for row in rows[:4]}
     assert false["weekly test at 5 %"] > 40 > false["csf"]
     assert rows[0]["-10 points"].startswith(("9", "100"))
+
+
+def test_late_labels_give_rows():
+    rows = watching.late(20)
+    row = next(rows)
+    assert row["alarms, counted at once"] == "100.0%"
+    assert float(row["by cohorts"].rstrip("%")) <= 10.0
+
+
+def test_batches_that_are_whole_first_are_those_without_positives():
+    counts = np.zeros((1, 364, 4), dtype=int)
+    counts[0, ::2, 0] = 1
+    order = watching.first_whole_first(counts)[0, :, 0]
+    assert order[: watching.DAYS // 2].sum() == 0
+    assert order.sum() == counts.sum()
+
+
+def test_sequences_give_rows():
+    row = next(watching.sequences(2))
+    assert row["ever missed"] == "0.0%"

@@ -427,6 +427,60 @@ def test_the_same_file_is_counted_once(ok, error_of, model, table, tmp_path):
     assert "480 labelled samples in 2 batches" in ok(*options, "--name", "other customers")
 
 
+def test_decisions_wait_for_labels_by_id(ok, run, error_of, model, customers, tmp_path):
+    """Tables of decisions, then one of all labels so far, in another order and with ids that begin with zeros."""
+    options = ("--id", "customer", "--state", tmp_path / "late.json", "--constraint", "f1 >= 0.3")
+    frame = customers.assign(customer=[f"{k:04d}" for k in range(len(customers))])
+    for name, part in {"may": frame[:120], "june": frame[120:]}.items():
+        part.drop(columns="outcome").to_csv(tmp_path / f"{name}.csv", index=False)
+        text = ok("monitor", model, tmp_path / f"{name}.csv", *options)
+    assert "2 batches wait since may.csv: 0 of their 240 rows have a label" in text
+    labels = frame[["customer", "outcome"]].sample(frac=1.0, random_state=0)
+    path = tmp_path / "labels.csv"
+    labels[labels.outcome == "stay"].to_csv(path, index=False)
+    assert "0 labelled samples in 0 batches" in ok("monitor", model, path, *options, "--target", "outcome")
+    labels.to_csv(path, index=False)
+    text = ok("monitor", model, path, *options, "--target", "outcome")
+    assert "labels.csv: 240 of 240 rows are of batches that wait for labels" in text
+    assert "240 labelled samples in 2 batches" in text
+    search = csf.load(model)
+    value = f1_score(customers.outcome, search.predict(samples_of(search, customers)), pos_label="churn")
+    assert f"f1: {value:.4f}" in text
+    assert "0 of 240 rows are of batches that wait" in ok("monitor", model, path, *options, "--target", "outcome")
+    assert "was expected before" in error_of("monitor", model, tmp_path / "june.csv", *options)
+    assert ok("monitor", model, tmp_path / "may.csv", *options, "--name", "again")
+    labels.assign(customer="x").to_csv(path, index=False)
+    code, _, err = run("monitor", model, path, *options, "--target", "outcome")
+    assert (code, "0 of 240 rows are of batches that wait" in err) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--id", "custome"), "has no column 'custome'"),
+        (("--id", "smoker"), "rows without an entry in the column of ids 'smoker'"),
+        (("--id", "age", "--target", "outcome", "--weight", "weight"), "--weight belongs to the decisions"),
+        (("--mature-after", "3"), "--mature-after and unlabelled go together"),
+        (("--mature-after", "3", "--unlabelled", "positive"), "invalid choice"),
+    ],
+)
+def test_mistakes_with_ids_are_said_in_one_line(error_of, model, table, tmp_path, options, message):
+    assert message in error_of("monitor", model, table, "--state", tmp_path / "state.json", *options)
+
+
+def test_an_old_table_of_decisions_counts_without_all_labels(ok, model, customers, tmp_path):
+    options = ("--id", "customer", "--state", tmp_path / "s.json", "--constraint", "f1 >= 0.01")
+    options += ("--mature-after", 1, "--unlabelled", "negative")
+    frame = customers.assign(customer=np.arange(len(customers)))
+    for name, part in {"may": frame[:120], "june": frame[120:]}.items():
+        part.to_csv(tmp_path / f"{name}.csv", index=False)
+        ok("monitor", model, tmp_path / f"{name}.csv", *options)
+    frame[frame.outcome == "churn"].to_csv(tmp_path / "churned.csv", index=False)
+    text = ok("monitor", model, tmp_path / "churned.csv", *options, "--target", "outcome")
+    assert "120 labelled samples in 1 batches" in text
+    assert "1 batches wait since june.csv" in text
+
+
 def test_weights_of_rows_are_a_column(ok, table, tmp_path):
     labels = ("--target", "outcome", "--positive", "churn", "--sample-weight", "weight")
     ok("search", table, *labels, *QUICK, "--base", "logistic", "--save", tmp_path / "m.skops")
@@ -436,7 +490,7 @@ def test_weights_of_rows_are_a_column(ok, table, tmp_path):
     value = f1_score(
         frame.outcome, search.predict(samples_of(search, frame)), sample_weight=frame.weight, pos_label="churn"
     )
-    assert f"f1: {value:.4f}, 95% asymptotic interval" in text
+    assert f"f1: {value:.4f}, 95% interval" in text
 
 
 # ---------------------------------------------------------------- after an alarm, with a model of the command line

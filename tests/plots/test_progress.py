@@ -175,6 +175,17 @@ def test_it_draws_where_it_is_told_and_before_any_batch(monitor):
     assert not np.size(empty.ax_.get_lines()[0].get_ydata())
 
 
+def test_batches_that_wait_have_no_value_yet(monitor):
+    waiting = monitor.search.monitor("f1 >= 0.5")
+    waiting.update([0, 1, 1], [0, 1, 0])
+    for week in (2, 3):
+        waiting.expect([0, 1], rows=[10 * week, 10 * week + 1], name=f"week {week}")
+    display = waiting.plot()
+    assert display.names == ["1", "week 2", "week 3"]
+    assert (display.n_waiting, np.isnan(display.values).tolist()) == (2, [False, True, True])
+    assert "2 without all labels" in [text.get_text() for text in display.ax_.texts]
+
+
 def test_evidence_beyond_all_doubt_leaves_the_line_of_the_alarm_in_sight(monitor):
     display = monitor.plot()
     display.evidence = np.geomspace(1.0, 1e180, 12)

@@ -1,0 +1,161 @@
+"""Decisions that wait for their labels, which come later, in any order, and are matched by row id."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from csf._common.typing import Array, BoolArray, IntArray
+
+# Row ids that an error shows.
+_SHOWN = 5
+# Position of a label that has not come.
+NO_LABEL = -1
+# Numbers of a state are smaller: their squares stay numbers.
+HUGE = 1e150
+
+RowId = int | str
+
+
+@dataclass
+class Cohort:
+    """Decisions of one batch, and what is known of their labels; classes are positions among those of the search."""
+
+    name: str
+    rows: list[RowId]
+    y_pred: IntArray
+    y: IntArray
+    weight: Array | None
+    # NaN where none is known.
+    cost: Array
+
+    @classmethod
+    def of(cls, name: str, rows: list[RowId], y_pred: IntArray, weight: Array | None) -> Self:
+        """Make a cohort without labels."""
+        return cls(name, rows, y_pred, np.full(len(rows), NO_LABEL), weight, np.full(len(rows), np.nan))
+
+    @property
+    def labelled(self) -> BoolArray:
+        """Mark the rows whose label is known."""
+        return self.y != NO_LABEL
+
+    def plain(self) -> dict[str, Any]:
+        """Return the cohort as JSON can hold it."""
+        weight = None if self.weight is None else self.weight.tolist()
+        cost = [None if np.isnan(each) else each for each in self.cost]
+        arrays = {"y_pred": self.y_pred.tolist(), "y": self.y.tolist(), "weight": weight, "cost": cost}
+        return {"name": self.name, "rows": self.rows, **arrays}
+
+    @classmethod
+    def read(cls, content: Any, n_classes: int) -> Self | None:
+        """Read what `plain` returns; return ``None`` where it is something else."""
+        names = ("name", "rows", "y_pred", "y", "weight", "cost")
+        if not isinstance(content, dict) or set(content) != set(names):
+            return None
+        name, rows, y_pred, y, weight, cost = (content[each] for each in names)
+        parts = [rows, y_pred, y, cost, *([] if weight is None else [weight])]
+        if not (
+            isinstance(name, str) and name and all(type(each) is list and len(each) == len(rows) for each in parts)
+        ):
+            return None
+        sound = (
+            all(type(row) in (int, str) for row in rows)
+            and all(type(code) is int and 0 <= code < n_classes for code in y_pred)
+            and all(type(code) is int and NO_LABEL <= code < n_classes for code in y)
+            and all(_is_amount(each) for each in weight or [])
+            and all(each is None or _is_amount(each) for each in cost)
+        )
+        if not sound:
+            return None
+        given = None if weight is None else np.array(weight, dtype=float)
+        codes, labels = (np.array(each, dtype=np.int64) for each in (y_pred, y))
+        return cls(name, rows, codes, labels, given, np.array(cost, dtype=float))
+
+
+def _is_amount(value: Any) -> bool:
+    return type(value) in (int, float) and 0.0 <= value < HUGE
+
+
+def row_ids(rows: Any, labels: Any, name: str) -> list[RowId]:
+    """Check the ids of rows, by default the pandas index of ``labels``, and return them as integers and texts."""
+    if rows is None:
+        index: Any = getattr(labels, "index", None)
+        if not hasattr(index, "is_unique"):
+            raise ValueError(
+                f"rows= is missing: give the ids of the rows, or {name} as a pandas Series with its ids as index"
+            )
+        if type(index).__name__ == "RangeIndex":
+            raise ValueError(
+                f"the index of {name} counts its rows ({index[:3].tolist()}, ...) and does not say which ones these "
+                "are. Give the ids as rows=, or as the index, such as frame.set_index('id')"
+            )
+        rows = index
+    ids: list[Any] = np.asarray(rows, dtype=object).tolist()
+    odd = [row for row in ids if isinstance(row, bool) or not isinstance(row, (numbers.Integral, str))]
+    if odd:
+        raise ValueError(
+            f"ids of rows are integers or texts, got {odd[0]!r} ({type(odd[0]).__name__}); give them as texts, such as "
+            "rows.astype(str), for decisions and labels alike"
+        )
+    if len(ids) != len(labels):
+        raise ValueError(f"rows has {len(ids)} ids, and {name} {len(labels)} entries; give one id for each")
+    return [row if isinstance(row, str) else int(row) for row in ids]
+
+
+def refuse_repeated(rows: Sequence[RowId], cohorts: Sequence[Cohort]) -> None:
+    """Raise a ValueError where a row is expected twice."""
+    before = {row for cohort in cohorts for row in cohort.rows}
+    twice = []
+    for row in rows:
+        if row in before:
+            twice.append(row)
+        before.add(row)
+    if twice:
+        raise ValueError(
+            f"{_some(twice)} expected twice: each decision is counted once, with one label. If rows of different "
+            "batches share an id, put the batch into the id"
+        )
+
+
+def take_labels(cohorts: Sequence[Cohort], rows: Sequence[RowId], y: IntArray, cost: Array, classes: Array) -> None:
+    """Write labels and costs beside the decisions of these rows; labels that are there already may be repeated.
+
+    Raises
+    ------
+    ValueError
+        If a row is not expected, or has another label or cost already.
+    """
+    places = {row: (cohort, at) for cohort in cohorts for at, row in enumerate(cohort.rows)}
+    unknown, names = [row for row in rows if row not in places], classes.tolist()
+    if unknown:
+        raise ValueError(
+            f"{_some(unknown)} not expected: expect() has not had the decisions, or their batch has counted "
+            "already. Leave these rows out (monitor.awaited lists those that wait); nothing was counted"
+        )
+    for row, label, amount in zip(rows, y.tolist(), cost.tolist()):
+        if label == NO_LABEL:
+            continue
+        cohort, at = places[row]
+        if cohort.y[at] == NO_LABEL:
+            cohort.y[at], cohort.cost[at] = label, amount
+        elif cohort.y[at] != label:
+            raise ValueError(
+                f"row {row!r} has the label {names[cohort.y[at]]!r} already, and now {names[label]!r}; the first "
+                "one stays, and nothing was counted. Give labels once they are final"
+            )
+        elif not np.array_equal(cohort.cost[at], amount, equal_nan=True):
+            raise ValueError(
+                f"row {row!r} has the cost {cohort.cost[at]:g} already, and now {amount:g}; nothing was counted"
+            )
+
+
+def _some(rows: Sequence[RowId]) -> str:
+    """Name rows at the beginning of a sentence."""
+    if len(rows) == 1:
+        return f"row {rows[0]!r} is"
+    more = "" if len(rows) <= _SHOWN else f" and {len(rows) - _SHOWN} more"
+    return f"rows {list(rows[:_SHOWN])}{more} are"

@@ -1,0 +1,669 @@
+"""The monitor: it counts samples, bets against the level, and keeps its state in a file."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+from csf._common.files import locked, read_record, write_record
+from csf._common.typing import Array, PathLike, Samples
+from csf._common.validation import (
+    check_choice,
+    check_count,
+    check_fraction,
+    check_path,
+    warn_of_order,
+)
+from csf.metrics.constraints import CELLS, share_of
+from csf.monitoring.bets import ENOUGH, asymptotic, effective, of_share, of_terms
+from csf.monitoring.cohorts import HUGE, Cohort, refuse_repeated, row_ids, take_labels
+from csf.monitoring.samples import Added, SampleTerms, check_audit
+
+__all__ = [
+    "Monitor",
+]
+
+KIND, VERSION = "csf-monitor", 3
+# Shares of the capital that are put at risk by one sample at most. Those of metrics that are no share, or are known by
+# an audit, vary more and ask for smaller ones too.
+_STAKES, _MORE_STAKES = 0.6 * 0.5 ** np.arange(5), 0.6 * 0.5 ** np.arange(9)
+# Counted samples after which half of the weight of all starts is spent.
+_UNIT = 100.0
+# Logarithm of a capital of nothing, which JSON can hold.
+_NOTHING = -1e9
+# Batches that are remembered one by one; with more, neighbours are merged.
+_REMEMBERED = 64
+# Named batches that are recognised when they come again.
+_RECOGNISED = 256
+# Characters of a name.
+_LONGEST = 32
+# What is summed: counts of the cells, then numerators, denominators, and their products. Then counts of a histogram.
+_N_SUMS = 9
+# What becomes of samples without a label in a batch that counts by its age.
+UNLABELLED = ("negative", "drop")
+
+
+class Monitor:
+    """Sequential test of whether a metric of a fitted search still keeps a level; made by ``CostSearch.monitor``.
+
+    Attributes
+    ----------
+    alarm : False or str
+        ``False``, or the name of the batch since which the metric is probably below its level. An alarm stays.
+    value : float
+        The metric on all samples that are counted; after an alarm on those since then. NaN without any.
+    interval : tuple of float
+        Confidence sequence of `value` at ``1 - alpha``: it may be looked at after each batch. It holds for any number
+        of samples, except with costs of rows and without ``max_cost``: there it is asymptotic, and (NaN, NaN) before
+        enough is counted, see Notes. After an alarm it does not count that its start was chosen by the same samples.
+    capital : float
+        Evidence against the level; the alarm is at ``1 / alpha``.
+    history : list of tuple
+        Name, value and capital of the batches that are counted, at most 64; with more, neighbours are merged. Batches
+        that wait for labels follow, with the value NaN and the present capital.
+    n_samples : int
+        Labelled samples that are counted.
+    n_waiting : int
+        Batches that wait for labels.
+    awaited : list of int or str
+        Ids of their rows.
+
+    See Also
+    --------
+    CostSearch.monitor : Makes one, with an example.
+
+    Notes
+    -----
+    `update` alone counts labels at once. Then which labels are there must not depend on the class: where those of
+    positives come later than those of negatives (chargebacks, churn), most streams alarm although nothing has changed
+    (all of 4000 simulated ones, of F1 with 70 positives a week whose labels are two weeks late). There, give the
+    decisions to `expect` when they are made, and the labels to `update` when they come. A batch then counts when all of
+    its labels are there, or ``mature_after`` batches later, and never before the batches that were expected earlier.
+
+    So the capital after k batches depends on these k batches alone, however late their labels are, and false alarms are
+    at most ``alpha``: 1.1 to 2.1 % of 4000 streams with F1, precision, recall or mean costs, where labels of positives
+    came two, four or eight batches late. An alarm comes as much later as the labels do. If batches counted as soon as
+    they are whole, those without positives would be first: 20 % of 4000 streams of precision alarm with 20 samples a
+    day and labels of positives 60 days late, 1.6 % in the order of decisions.
+
+    What ``unlabelled`` says of samples without a label has to be true: positives that are labelled after
+    ``mature_after`` batches are counted as negative, or missing.
+
+    Intervals are exact for shares of which all samples are labelled. With audits, weights, F-beta, mean costs and costs
+    of rows up to ``max_cost`` they are the values against which no bet on bounded terms has won. Those at 95 % missed
+    the value at any time in 0 to 3 % of simulated streams. Asymptotic ones, of costs of rows without ``max_cost``, did
+    so in 1.5 to 3 %, after they had waited for as much as 100 equal costs; tails heavier than lognormal ones of sigma
+    1.5 ask for ``max_cost``. Alarms do not depend on intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from csf import CostSearch
+    >>> X, y = make_classification(3000, weights=[0.9], random_state=0)
+    >>> search = CostSearch(LogisticRegression(), n_trials=2, param_grid=None, cv=3).fit(X[:2000], y[:2000])
+    >>> monitor = search.monitor("f1 >= 0.6", mature_after=4, unlabelled="negative")
+    >>> monitor.expect(search.predict(X[2000:]), rows=np.arange(2000, 3000), name="June")
+    >>> negative = np.flatnonzero(y == 0)[-500:]  # labels of negatives come first, and count for nothing yet
+    >>> monitor.update(y[negative], rows=negative)
+    False
+    >>> monitor.n_samples, monitor.n_waiting, len(monitor.awaited)
+    (0, 1, 1000)
+    >>> monitor.update(y[2000:], rows=np.arange(2000, 3000))  # the same label may come again
+    False
+    >>> monitor.n_samples, monitor.n_waiting
+    (1000, 0)
+    """
+
+    def __init__(
+        self,
+        search: Any,
+        metric: Any,
+        side: str,
+        level: float,
+        *,
+        alpha: float,
+        audit: float,
+        path: PathLike | None,
+        max_weight: float | None = None,
+        max_cost: float | None = None,
+        mature_after: int | None = None,
+        unlabelled: Literal["negative", "drop"] | None = None,
+    ) -> None:
+        self.search, self.metric, self.side, self.level = search, metric, side, float(level)
+        self.alpha, self.audit, self.path = check_fraction(alpha, "alpha"), check_audit(audit), path
+        check_path(path, "path")
+        self._samples = SampleTerms(search, metric, side, level, audit=audit, max_weight=max_weight, max_cost=max_cost)
+        self.max_weight, self.max_cost = self._samples.max_weight, self._samples.max_cost
+        self.mature_after, self.unlabelled = mature_after, unlabelled
+        self._check_maturity()
+        self._share = share_of(metric) if self.audit == 1.0 and self.max_weight is None else None
+        self._stakes = _STAKES if self._share is not None else _MORE_STAKES
+        self.alarm: Literal[False] | str = False
+        self.n_batches = self._n_counted = 0
+        # Whether samples had costs of their own.
+        self._has_costs = False
+        self._mixed = np.full(self._stakes.size, _NOTHING)
+        # Of each stake the likeliest start, its logarithm, and sums of the samples since then.
+        self._best, self._starts = self._mixed.copy(), [""] * self._stakes.size
+        self._whole = np.zeros(_N_SUMS + len(self._samples.histogram.places))
+        self._since = np.zeros((self._stakes.size, self._whole.size))
+        # Of remembered batches the names; their numerators, denominators and the logarithm of the capital after them.
+        self._names: list[str] = []
+        self._values = np.empty((0, 3))
+        self._seen: list[str] = []
+        self._cohorts: list[Cohort] = []
+        self._resume()
+
+    # ---------------------------------------------------------------- what is known
+
+    @property
+    def demand(self) -> str:
+        """Constraint that is monitored, such as ``"f1 >= 0.6"``."""
+        return self._samples.demand
+
+    @property
+    def n_samples(self) -> int:
+        """Number of labelled samples so far."""
+        return int(self._whole[:4].sum())
+
+    @property
+    def capital(self) -> float:
+        """Evidence against the level so far."""
+        return _exp(self._log_capital())
+
+    @property
+    def value(self) -> float:
+        """The metric on the samples that count, see the class."""
+        return _ratio(*self._sums()[4:6])
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Confidence sequence of the value."""
+        sums = self._sums()
+        counted = float(sum(n for n, cell in zip(sums[:4], CELLS) if any(self._samples.terms[cell])))
+        if self._is_asymptotic:
+            return asymptotic(sums[4:_N_SUMS], self.alpha, counted)
+        if self._share is None or self.max_cost is not None:
+            return of_terms(self._samples.histogram.places, sums[_N_SUMS:], counted, self.alpha)
+        ones, trials = self._share.counts(**dict(zip(CELLS, sums[:4])))
+        low, high = of_share(ones, trials, self.alpha)
+        return float(self._share.value(low)), float(self._share.value(high))
+
+    @property
+    def _is_asymptotic(self) -> bool:
+        """True where costs of samples have no largest one."""
+        return self._has_costs and self.max_cost is None
+
+    @property
+    def history(self) -> list[tuple[str, float, float]]:
+        """Name, value and capital of batches."""
+        counted = [(name, _ratio(*sums), _exp(log)) for name, (*sums, log) in zip(self._names, self._values.tolist())]
+        return counted + [(cohort.name, float("nan"), self.capital) for cohort in self._cohorts]
+
+    @property
+    def n_waiting(self) -> int:
+        """Number of batches that wait for labels."""
+        return len(self._cohorts)
+
+    @property
+    def awaited(self) -> list[int | str]:
+        """Ids of the rows of batches that wait for labels."""
+        return [row for cohort in self._cohorts for row in cohort.rows]
+
+    def __repr__(self) -> str:
+        return f"Monitor({self.demand}, alarm={self.alarm!r}, value={self.value:.4g}, n_samples={self.n_samples})"
+
+    def report(self) -> str:
+        """Summarise the evidence so far and what to do, in some lines.
+
+        Returns
+        -------
+        str
+            The text.
+        """
+        since = f" since {self.alarm}" if self.alarm else ""
+        lines = [
+            f"{self.demand}: {'ALARM, lost' + since if self.alarm else 'no evidence against it'}",
+            f"{self.metric.name}{since}: {self.value:.4f}, {self._interval_in_words()}",
+            f"{self.n_samples} labelled samples in {self.n_batches} batches; evidence {self.capital:.3g} of "
+            f"{1.0 / self.alpha:.3g}",
+        ]
+        if self._cohorts:
+            labelled, rows = (
+                sum(map(size, self._cohorts)) for size in (lambda c: c.labelled.sum(), lambda c: len(c.rows))
+            )
+            lines.append(
+                f"{self.n_waiting} batches wait since {self._cohorts[0].name}: {labelled} of their {rows} rows have a "
+                "label"
+            )
+        return "\n".join([*lines, f"Do: {self._ways_out()}"] if self.alarm else lines)
+
+    def _interval_in_words(self) -> str:
+        """Describe the interval, or what it lacks."""
+        low, high = self.interval
+        if np.isnan(low):
+            return (
+                f"no interval yet: its costs vary as {effective(self._sums()[4:_N_SUMS]):.0f} equal ones do, and it "
+                f"takes {ENOUGH:.0f}; with max_cost= there is one from the start"
+            )
+        kind = "asymptotic interval" if self._is_asymptotic else "interval"
+        return f"{1.0 - self.alpha:.0%} {kind} [{low:.4f}, {high:.4f}]"
+
+    def _ways_out(self) -> str:
+        """List the remedies after an alarm that this search supports."""
+        search, ways = self.search, []
+        if search.estimates_prevalence and search.result_.moves:
+            ways.append(
+                "search.prevalence(X) shows whether the share of positives has moved, and search.at_prevalence(share) "
+                "moves the threshold to it (csf predict --prevalence estimate)"
+            )
+        if search.result_.config.tunes:
+            ways.append("monitor.retune(X, y) finds another threshold by the samples since then (csf monitor --retune)")
+        return "; ".join([*ways, "else train again" if ways else "train again on newer samples"])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the values of all batches and the evidence, see `csf.plots.MonitorDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; ``None`` makes a figure.
+
+        Returns
+        -------
+        csf.plots.MonitorDisplay
+            The display.
+        """
+        from csf.plots import MonitorDisplay
+
+        return MonitorDisplay.from_monitor(self).plot(ax)
+
+    # ---------------------------------------------------------------- new samples
+
+    def expect(
+        self,
+        y_pred: ArrayLike,
+        *,
+        rows: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Remember a batch of decisions whose labels come later, by `update` with ``rows=``.
+
+        Parameters
+        ----------
+        y_pred : array-like of shape (n_samples,)
+            What the search predicted. With ``audit=`` of the monitor: for all samples that are predicted positive, and
+            for those of the others that were drawn for the audit.
+        rows : array-like of int or str, shape (n_samples,), default=None
+            Their ids, which no other row that waits has. ``None`` takes the pandas index of ``y_pred``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As for `update`.
+        name : str, default=None
+            Name of the batch, as for `update`.
+
+        Raises
+        ------
+        ValueError
+            If an id is expected twice, the batch was expected before, or the metric needs no labels.
+        """
+        warn_of_order(y_pred=y_pred, rows=rows, sample_weight=sample_weight)
+        ids, codes, weight = self._samples.decided(row_ids(rows, y_pred, "y_pred"), y_pred, sample_weight)
+        with self._saved():
+            refuse_repeated(ids, self._cohorts)
+            if name is not None and ids:
+                self._recognise(name, "of these rows was expected", repr(ids).encode(), codes.tobytes())
+            self._cohorts = [*self._cohorts, Cohort.of(self._name(name), ids, codes, weight)]
+            waiting = np.concatenate([cohort.y_pred for cohort in self._cohorts])
+            self._samples.check_both_sides(waiting, self._whole[:4])
+
+    def update(
+        self,
+        y: ArrayLike | None,
+        y_pred: ArrayLike | None = None,
+        *,
+        rows: ArrayLike | None = None,
+        cost: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> Literal[False] | str:
+        """Take labels: of a batch of any size that is counted at once, or of rows that were given to `expect`.
+
+        With ``y_pred`` the batch is counted at once. That is for labels whose lateness does not depend on the class.
+        Where those of one class come later, call `expect` with the decisions, and later ``update(y, rows=ids)`` with
+        the labels, in any order and in parts. The labels are kept, and then those batches count whose turn has come:
+        in the order of their decisions, each one when all of its labels are there, or at the first update at which
+        ``mature_after`` later batches are expected.
+
+        With a ``path`` the batch is added to the present state of the file, so that several monitors and processes can
+        share it. An update that fails, such as on a full disk, changes nothing.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels; ``None`` or NaN where one is not known (yet): such samples are left out. ``None`` where the metric
+            counts predictions alone.
+        y_pred : array-like of shape (n_samples,), default=None
+            What the search predicted. ``None`` for rows that were given to `expect`.
+        rows : array-like of int or str, shape (n_samples,), default=None
+            Ids of rows that are expected. ``None`` without ``y_pred`` takes the pandas index of ``y``.
+        cost : array-like of shape (n_samples,), default=None
+            Costs >= 0 of these decisions, where a mean cost is watched, at most ``max_cost`` of the monitor; ``None``
+            takes those of its errors. Expected rows that never get a label or a cost have those of the metric.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights from 0 to ``max_weight`` of the monitor, known before the labels are: for how many samples each one
+            stands. The level is then one of the weighted metric. ``None`` counts each sample once. Weights of expected
+            rows belong to `expect`.
+        name : str, default=None
+            Name of the batch, such as its date; ``None`` counts the batches. A batch of the same name with the same
+            labels, predictions, costs and weights as one of the last 256 with a name is refused. Names of expected
+            batches belong to `expect`.
+
+        Returns
+        -------
+        False or str
+            `alarm`.
+
+        Raises
+        ------
+        ValueError
+            If labels are unknown to the search, lengths differ, a weight or a cost is above its largest one, this batch
+            was counted before, a row is not expected or has another label already, or the labels are those of alerts
+            alone while the metric counts others.
+
+        Warns
+        -----
+        UserWarning
+            If the search was fitted with weights, and the samples have none.
+        """
+        warn_of_order(y=y, y_pred=y_pred, rows=rows, cost=cost, sample_weight=sample_weight)
+        with self._saved():
+            if y_pred is None:
+                if sample_weight is not None or name is not None:
+                    raise ValueError("sample_weight= and name= belong to the decisions: give them to expect()")
+                self._take(y, rows, cost)
+                self._count_whole()
+            else:
+                self._count_at_once(y, y_pred, rows, cost, sample_weight, name)
+        return self.alarm
+
+    @contextmanager
+    def _saved(self) -> Iterator[None]:
+        """Start from the state of the file, and write it after the block; where one fails, nothing changes."""
+        before = copy.deepcopy({name: getattr(self, name) for name in _STATE})
+        with nullcontext() if self.path is None else locked(self.path):
+            try:
+                self._resume()
+                yield
+                if self.path is not None:
+                    self.save(self.path)
+            except BaseException:
+                vars(self).update(before)
+                raise
+
+    # ---------------------------------------------------------------- expected rows
+
+    def _take(self, y: ArrayLike | None, rows: ArrayLike | None, cost: ArrayLike | None) -> None:
+        """Keep labels of expected rows."""
+        if y is None:
+            raise ValueError("give y and y_pred, or y with the ids of expected rows: update(y, rows=ids)")
+        ids, (codes, costs) = row_ids(rows, y, "y"), self._samples.labelled(y, cost)
+        self._has_costs |= bool(np.isfinite(costs).any())
+        take_labels(self._cohorts, ids, codes, costs, self.search.classes_)
+
+    def _count_whole(self) -> None:
+        """Count the batches whose turn has come."""
+        # In the order of decisions: which batch is next must not depend on labels.
+        while self._cohorts:
+            cohort = self._cohorts[0]
+            is_ripe = self.mature_after is not None and len(self._cohorts) > self.mature_after
+            if not is_ripe and not cohort.labelled.all():
+                return
+            self._cohorts = self._cohorts[1:]
+            y, pred, cost = self._samples.completed(cohort, self.unlabelled == "negative")
+            self._count(self._samples.added(y, pred, cost, cohort.weight), cohort.name)
+
+    def _check_maturity(self) -> None:
+        """Check the options of batches that wait."""
+        if self.mature_after is None and self.unlabelled is None:
+            return
+        if self.mature_after is None or self.unlabelled is None:
+            raise ValueError(
+                "mature_after and unlabelled go together: after how many later batches one counts that lacks labels, "
+                "and what becomes of its samples without one ('negative', or 'drop' to leave them out); got "
+                f"mature_after={self.mature_after!r}, unlabelled={self.unlabelled!r}"
+            )
+        check_count(self.mature_after, "mature_after")
+        check_choice(self.unlabelled, "unlabelled", UNLABELLED)
+        if self.unlabelled == "negative" and self.search.null_class_ is None:
+            raise ValueError(
+                f"unlabelled='negative' needs a class that is negative, and the {len(self.search.classes_)} classes of "
+                "this search are alike. Give unlabelled='drop', or null_class= to the search"
+            )
+
+    # ---------------------------------------------------------------- counting
+
+    def _count_at_once(
+        self,
+        y: ArrayLike | None,
+        y_pred: ArrayLike,
+        rows: ArrayLike | None,
+        cost: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        name: str | None,
+    ) -> None:
+        if rows is not None or self._cohorts:
+            raise ValueError(
+                "with y_pred a batch is counted at once, whatever waits. Expected rows, and all others while batches "
+                f"wait ({self.n_waiting} do), take update(y, rows=ids), without y_pred"
+            )
+        added = self._samples.added(y, y_pred, cost, sample_weight)
+        if name is not None and added.cells.size:
+            parts = (part.tobytes() for part in (added.top, added.bottom, added.cells))
+            self._recognise(name, "with these labels and predictions was counted", *parts)
+        self._count(added, self._name(name))
+        self._has_costs |= cost is not None
+
+    def _name(self, name: str | None) -> str:
+        # An alarm is known by its name: an empty one is none.
+        return ("" if name is None else str(name)[:_LONGEST]) or str(self.n_batches + self.n_waiting + 1)
+
+    def _count(self, added: Added, name: str) -> None:
+        top, bottom = added.top, added.bottom
+        self._samples.check_both_sides(added.y_pred, self._whole[:4])
+        products = [top.sum(), bottom.sum(), top @ top, top @ bottom, bottom @ bottom]
+        sums = np.concatenate([np.bincount(added.cells, minlength=4), products, added.histogram])
+        sign = 1.0 if self.side == ">=" else -1.0
+        self._bet(sign * (top - self.level * bottom), sums, name)
+        self.n_batches += 1
+        self._whole = self._whole + sums
+        self._remember(name, sums)
+
+    def _recognise(self, name: str, what: str, *parts: bytes) -> None:
+        """Remember a batch; raise a ValueError where it was counted before."""
+        content = b"".join([str(name).encode(), *parts])
+        digest = hashlib.sha256(content).hexdigest()[:12]
+        if digest in self._seen:
+            raise ValueError(
+                f"the batch {name!r} {what} before, and is not counted again. If these are other rows, give them "
+                "another name"
+            )
+        self._seen = [*self._seen, digest][-_RECOGNISED:]
+
+    # ---------------------------------------------------------------- the bet
+
+    def _bet(self, gains: Array, sums: Array, name: str) -> None:
+        gains = gains[gains != 0.0] / self._samples.largest
+        if not gains.size:
+            return
+        before, self._n_counted = self._n_counted, self._n_counted + gains.size
+        opened = np.log(_UNIT / (_UNIT + before) - _UNIT / (_UNIT + self._n_counted))
+        growth = np.array([np.log1p(-stake * gains).sum() for stake in self._stakes])
+        self._mixed = np.logaddexp(self._mixed, opened) + growth
+        for at in np.flatnonzero(opened > self._best):  # to start here is likelier than what came before
+            self._best[at], self._starts[at], self._since[at] = opened, name, 0.0
+        self._best, self._since = self._best + growth, self._since + sums
+        if not self.alarm and self._log_capital() >= -np.log(self.alpha):
+            self.alarm = self._starts[int(np.argmax(self._best))]
+
+    def _log_capital(self) -> float:
+        # What no start has taken yet is kept in cash.
+        kept = np.log(_UNIT / (_UNIT + self._n_counted))
+        return float(np.logaddexp(logsumexp(self._mixed) - np.log(self._stakes.size), kept))
+
+    def _sums(self) -> Array:
+        return self._since[int(np.argmax(self._best))] if self.alarm else self._whole
+
+    def _remember(self, name: str, sums: Array) -> None:
+        self._names = [*self._names, name]
+        self._values = np.vstack([self._values, np.array([*sums[4:6], self._log_capital()])])
+        if len(self._names) > _REMEMBERED:  # an odd number, the last of which stays by itself
+            self._names = [*self._names[1::2], name]
+            self._values[1::2, :2] += self._values[:-1:2, :2]
+            self._values = np.vstack([self._values[1::2], self._values[-1:]])
+
+    # ---------------------------------------------------------------- ways out
+
+    def retune(self, X: Samples, y: ArrayLike, **fit_params: Any) -> Any:
+        """Find a new threshold for the same model by labelled samples, such as those since the alarm.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples that the model was not trained on.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        **fit_params : object
+            Further arguments of ``fit``, such as ``sample_weight``.
+
+        Returns
+        -------
+        CostSearch
+            A search with the same ``best_estimator_`` and the threshold that is best there; its ``score_interval_``
+            and ``threshold_interval_`` are those of these samples, and its ``monitor`` starts again. Of several classes
+            its ``predict_proba`` is that of the model, in which the class weights of its training still are.
+        """
+        return retuned(self.search, X, y, **fit_params)
+
+    # ---------------------------------------------------------------- files
+
+    def save(self, path: PathLike) -> None:
+        """Save the state to a JSON file of some kilobytes, in one step.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write; ``search.monitor(..., path=path)`` reads it.
+        """
+        state = {name: _plain(getattr(self, name)) for name in _STATE}
+        write_record(path, KIND, VERSION, self._identity() | state)
+
+    def _identity(self) -> dict[str, Any]:
+        """Return what identifies this monitor: the model, the constraint and the settings."""
+        names = ("classes_", "class_count_", "n_features_in_", "best_score_", "best_threshold_")
+        parts = [type(self.search.best_estimator_).__name__, *(str(getattr(self.search, name, "")) for name in names)]
+        model = hashlib.sha256(repr(parts).encode()).hexdigest()
+        options = ("side", "level", "alpha", "audit", "max_weight", "max_cost", "mature_after", "unlabelled")
+        settings = {name: getattr(self, name) for name in options}
+        return {"model": model, "metric": self.metric.name, **settings}
+
+    def _resume(self) -> None:
+        """Restore the state of the file, where there is one."""
+        if self.path is None or not os.path.exists(self.path):
+            return
+        content = read_record(self.path, KIND, VERSION)
+        for name, own in self._identity().items():
+            if content.get(name) != own:
+                fault = "is of another model" if name == "model" else f"has {name}={content.get(name)!r}, not {own!r}"
+                raise ValueError(
+                    f"{self.path} {fault}; it was left as it is. Give the model and the options that it was written "
+                    "with, or another path to start again"
+                )
+        state = {name: _read(name, content.get(name), getattr(self, name)) for name in _STATE if name != "_cohorts"}
+        state["_cohorts"] = _read_cohorts(content.get("_cohorts"), len(self.search.classes_))
+        wrong = [name for name, value in state.items() if value is None]
+        if wrong or [len(state[name]) for name in ("_starts", "_values")] != [self._stakes.size, len(state["_names"])]:
+            raise ValueError(
+                f"{self.path} is not a state that this csf writes (see {', '.join(wrong) or 'lengths'} in it); it was "
+                "left as it is. Give another path to start again"
+            )
+        vars(self).update(state)
+
+
+def retuned(fitted: Any, X: Samples, y: ArrayLike, **fit_params: Any) -> Any:
+    """Build a search with the model of a fitted one and the threshold that is best on other samples."""
+    if hasattr(fitted, "to_local"):  # one of a cluster
+        fitted = fitted.to_local()
+    search: Any = clone(fitted)
+    base = FrozenEstimator(fitted.best_estimator_)
+    search.set_params(base=base, cv="prefit", param_grid=None, confidence=None, checkpoint=None, refit=True)
+    search.fit(X, y, **fit_params)
+    if hasattr(fitted._rule, "costs"):
+        # The model was trained with these costs, which probabilities are without.
+        search._rule = replace(search._rule, costs=fitted._rule.costs, one_vs_rest=fitted._rule.one_vs_rest)
+    return search
+
+
+_STATE = ("alarm", "n_batches", "_n_counted", "_mixed", "_best", "_starts", "_since", "_whole", "_names", "_values")
+_STATE += ("_seen", "_has_costs", "_cohorts")
+# Of these the first ones are counts of cells.
+_SUMS = ("_since", "_whole")
+
+
+def _read(name: str, value: Any, own: Any) -> Any:
+    """Read a part of a state, in place of the present one; return ``None`` where it does not fit."""
+    if isinstance(own, np.ndarray):
+        numbers = _numbers(value, (-1 if name == "_values" else own.shape[0], *own.shape[1:]))
+        return numbers if numbers is None or name not in _SUMS or (numbers[..., :4] >= 0.0).all() else None
+    if isinstance(own, list):
+        fits = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    elif name == "alarm":
+        fits = value is False or (isinstance(value, str) and value != "")
+    else:
+        fits = type(value) is type(own) and 0 <= value < HUGE
+    return value if fits else None
+
+
+def _read_cohorts(value: Any, n_classes: int) -> list[Cohort] | None:
+    """Read batches that wait; return ``None`` where they are none, or share a row."""
+    cohorts = [Cohort.read(each, n_classes) for each in value] if isinstance(value, list) else [None]
+    whole = [cohort for cohort in cohorts if cohort is not None]
+    rows = [row for cohort in whole for row in cohort.rows]
+    return whole if len(whole) == len(cohorts) and len(set(rows)) == len(rows) else None
+
+
+def _numbers(value: Any, shape: tuple[int, ...]) -> Array | None:
+    """Convert values to finite numbers in a shape; return ``None`` where they are not."""
+    try:
+        numbers = np.reshape(value, shape)
+    except ValueError:
+        return None
+    return numbers.astype(float) if numbers.dtype.kind in "if" and (np.abs(numbers) < HUGE).all() else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [each.plain() if isinstance(each, Cohort) else each for each in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _exp(log: float) -> float:
+    """Compute the exponential without an overflow."""
+    return float(np.exp(min(log, 700.0)))
+
+
+def _ratio(top: float, bottom: float) -> float:
+    return float(top / bottom) if bottom > 0.0 else float("nan")

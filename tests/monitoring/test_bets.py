@@ -1,0 +1,122 @@
+"""Confidence sequences of ratios of sums, by bets on bounded terms."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import beta
+
+from csf.monitoring.bets import ENOUGH, TermHistogram, asymptotic, log_capital, log_limit, of_share, of_terms
+
+# F1 with an audit of a fifth, and a mean cost with 5 for a false negative.
+F1 = np.array([[2.0, 2.0], [0.0, 5.0], [0.0, 1.0], [0.0, 0.0]])
+COST = np.array([[0.0, 1.0], [5.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize(("places", "value"), [(F1, 0.5), (F1, 0.9), (COST, 0.05), (COST, 0.6)])
+def test_the_capital_is_that_of_the_best_stake_on_a_grid(places, value):
+    counts = np.array([80.0, 9.0, 30.0, 400.0])
+    gains = places[:, 0] - value * places[:, 1]
+    stakes = np.linspace(-1.0 / gains.max(), 1.0 / -gains.min(), 100_003)[1:-1]
+    by_hand = (counts @ np.log1p(np.outer(gains, stakes))).max()
+    assert log_capital(value, places, counts) == pytest.approx(by_hand, abs=1e-4)
+
+
+@pytest.mark.parametrize("value", [0.02, 0.3, 0.6])
+def test_a_mixture_of_stakes_wins_what_an_interval_takes_for_won(value):
+    """The mixture, a martingale, by quadrature: never below the capital of the best stake by more than the limit."""
+    gains = COST[:, 0] - value * COST[:, 1]
+    for counts in ([1.0, 0.0, 0.0, 0.0], [0.0, 7.0, 2.0, 60.0], [3.0, 1.0, 9.0, 200.0]):
+
+        def capital(part, counts=counts):
+            factors = part * (1.0 + gains / -gains.min()) + (1.0 - part) * (1.0 - gains / gains.max())
+            return float(np.prod(factors ** np.array(counts))) * beta.pdf(part, 0.5, 0.5)
+
+        mixed = quad(capital, 0.0, 1.0, points=[0.01, 0.1, 0.5], limit=200)[0]
+        alone = log_capital(value, COST, np.array(counts)) - log_limit(sum(counts), 1.0)
+        assert np.log(mixed) >= alone - 1e-6
+
+
+@given(st.lists(st.integers(0, 300), min_size=3, max_size=3), st.sampled_from([F1, COST]))
+def test_an_interval_holds_the_value_and_nothing_that_is_refuted(counts, places):
+    counts = np.array([*counts, 50.0])
+    n = counts.sum()
+    low, high = of_terms(places, counts, n, 0.05)
+    top, bottom = counts @ places
+    if not bottom:
+        assert (low, high) == (0.0, 1.0)
+        return
+    assert low <= top / bottom <= high
+    for inside, outside in ((low + 1e-3, low - 1e-3), (high - 1e-3, high + 1e-3)):
+        if low < inside < high:
+            assert log_capital(inside, places, counts) < log_limit(n, 0.05)
+        if 0.0 < outside < (places[:, 0] / np.maximum(places[:, 1], 1.0)).max():
+            assert log_capital(outside, places, counts) > log_limit(n, 0.05)
+
+
+def test_of_two_cells_the_interval_is_nearly_that_of_a_share():
+    """The exact one counts its own mixture, this one the worst case of any: it is a little wider."""
+    low, high = of_terms(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([60.0, 40.0]), 100.0, 0.05)
+    exact = of_share(60.0, 100.0, 0.05)
+    assert low <= exact[0] <= exact[1] <= high
+    assert high - low < 1.1 * (exact[1] - exact[0])
+
+
+# ---------------------------------------------------------------- places of a histogram
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 1), st.floats(0.0, 8.0), st.floats(0.0, 40.0)),
+        min_size=1,
+        max_size=30,
+    ),
+    st.floats(0.05, 30.0),
+)
+def test_samples_between_places_keep_their_sums_and_win_no_more(samples, value):
+    kinds, weight, cost = (np.array(each) for each in zip(*samples))
+    histogram = TermHistogram(np.array([[0.0, 1.0], [0.0, 4.0]]), 8.0, 40.0)
+    counts = histogram.count(kinds, weight, cost)
+    bottom = weight * np.where(kinds == 0, 1.0, 4.0)
+    np.testing.assert_allclose(counts @ histogram.places, [(bottom * cost).sum(), bottom.sum()], atol=1e-9)
+    gains = bottom * (cost - value)
+    possible = histogram.places @ [1.0, -value]
+    for stake in np.array([0.9, -0.9]) / np.abs(possible).max():
+        by_places = counts @ np.log1p(-stake * possible)
+        assert by_places <= np.log1p(-stake * gains).sum() + 1e-9
+
+
+def test_samples_at_places_stay_what_they_are():
+    histogram = TermHistogram(np.array([[0.0, 1.0]]), None, 16.0)
+    counts = histogram.count(np.zeros(3, dtype=int), np.ones(3), np.array([16.0, 8.0, 0.0]))
+    np.testing.assert_allclose(histogram.places[counts > 1e-9], [[16.0, 1.0], [8.0, 1.0], [0.0, 1.0]])
+    plain = TermHistogram(F1, None, None)
+    np.testing.assert_array_equal(plain.places, F1)
+    np.testing.assert_array_equal(plain.count(np.array([0, 2, 2]), np.ones(3), np.zeros(3)), [1, 0, 2, 0])
+
+
+def test_places_are_close_enough():
+    """Costs of every size: the interval is at most a few percent wider than by the costs themselves."""
+    cost = np.random.default_rng(0).uniform(0.0, 50.0, 2000)
+    exact = np.column_stack([np.append(cost, [0.0, 50.0]), np.ones(2002)])
+    low, high = of_terms(exact, np.append(np.ones(2000), [0.0, 0.0]), 2000.0, 0.05)
+    histogram = TermHistogram(np.array([[0.0, 1.0]]), None, 50.0)
+    counts = histogram.count(np.zeros(2000, dtype=int), np.ones(2000), cost)
+    around = of_terms(histogram.places, counts, 2000.0, 0.05)
+    assert around[0] <= low <= high <= around[1]
+    assert around[1] - around[0] < 1.06 * (high - low)
+
+
+# ---------------------------------------------------------------- without a largest cost
+
+
+def test_there_is_no_asymptotic_interval_before_costs_are_known():
+    def sums(n):
+        return np.array([3.0 * n, 10.0 * n, 9.0 * n, 3.0 * n, 10.0 * n])
+
+    assert np.isnan(asymptotic(sums(ENOUGH - 1), 0.05, 10.0 * ENOUGH)).all()
+    low, high = asymptotic(sums(ENOUGH), 0.05, 10.0 * ENOUGH)
+    assert 0.0 < low < 0.3 < high < 1.0
+    one_large = np.array([1e6, 1e4, 1e12, 1e6, 1e4])
+    assert np.isnan(asymptotic(one_large, 0.05, 1e4)).all()
