@@ -329,7 +329,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             known: Any = found
             bands = known.bands(config.review)
             rows = self._with_costs(given).leaning(calibration.X, bands.review, bands.extra_cost)
-            own = LabelledScores(rows, calibration.codes > 0, calibration.weight)
+            own = LabelledScores(rows, calibration.codes > 0, calibration.weight, calibration.groups)
             self._bands = bands.limited(LabelledScores.of(known, bands), own, config.confidence)
         return self
 
