@@ -109,7 +109,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         What the classifier must satisfy on held-out predictions, e.g. ``"precision >= 0.8, fpr <= 0.01"``.
     confidence : float, default=None
         Probability, in (0, 1), with which the constraint also holds on new data. The promise breaks if you repeat the
-        search until one passes. Unequal groups or weights seldom pass. See `csf.thresholding.certificates`.
+        search until one passes. See `csf.thresholding.certificates`.
     calibration : float, default=0.3
         Share of the samples that tests the constraint when ``confidence`` is given.
     threshold : {"stable", "tune", None}, default="stable"
@@ -324,7 +324,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             known: Any = found
             bands = known.bands(config.review)
             rows = self._with_costs(given).leaning(calibration.X, bands.review, bands.extra_cost)
-            own = LabelledScores(rows, calibration.codes > 0, calibration.weight)
+            own = LabelledScores(rows, calibration.codes > 0, calibration.weight, calibration.groups)
             self._bands = bands.limited(LabelledScores.of(known, bands), own, config.confidence)
         return self
 

@@ -11,7 +11,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from csf._common.messages import did_you_mean
@@ -19,7 +19,7 @@ from csf._common.sklearn import clone, last_name, open_callback_context, safe_in
 from csf._common.typing import Estimator, IntArray
 from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, takes_weights
 from csf.data.folds import group_folds, make_folds, resolve_splits
-from csf.evaluate import MAX_BYTES, seed_of
+from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.row_costs import row_costs
 from csf.search.config import AUTO, Model, effort_of, shared_effort, split_seed
@@ -227,31 +227,25 @@ def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[Any, float]:
 
 
 def calibration_split(config: SearchConfig, task: Task) -> tuple[Task, Task]:
-    """Split the samples into those to search on and those to calibrate on, stratified, with groups kept together."""
-    every, share, groups = np.arange(task.n_samples), config.calibration, task.groups
+    """Split the samples into those to search on and those to calibrate on, stratified, with groups kept together.
+
+    Samples of weight 0 are searched on and have no say in the split.
+    """
+    share, counted = config.calibration, np.ones(task.n_samples, bool) if task.weight is None else task.weight > 0.0
+    every = np.arange(task.n_samples) if task.groups is None else task.groups
+    units, first = np.unique(every[counted], return_index=True)
+    strata = task.codes[counted][first]
+    if task.groups is not None:
+        # Groups with positives and without; one group without any is no stratum.
+        strata = np.isin(units, every[counted & (task.codes > 0)])
+        strata = None if (~strata).sum() == 1 else strata
     try:
         seed = split_seed(config.random_state)
-        if groups is None:
-            parts = train_test_split(every, test_size=share, stratify=task.codes, random_state=seed)
-        else:
-            splitter = StratifiedGroupKFold(max(round(1.0 / share), 2), shuffle=True, random_state=seed)
-            parts = next(splitter.split(every, task.codes, groups))
+        _, held_out = train_test_split(units, test_size=share, stratify=strata, random_state=seed)
     except ValueError as error:
         raise ValueError(f"calibration={share!r} of {task.n_samples} samples cannot be held out: {error}") from error
-    searched, calibrated = (_part(task, np.sort(part)) for part in parts)
-    return searched, calibrated if groups is None else _one_of_each_group(calibrated, seed_of(config.random_state))
-
-
-def _one_of_each_group(task: Task, seed: int) -> Task:
-    """Draw one sample of each group with the weight of the whole group, so that they are independent for tests."""
-    assert task.groups is not None, "asked for where there are some"
-    weight = np.ones(task.n_samples) if task.weight is None else task.weight
-    # The first of exponential times at these rates is a sample with the probability of its weight.
-    time = np.random.default_rng([seed, 3]).exponential(size=weight.size) / np.maximum(weight, np.finfo(float).tiny)
-    order = np.lexsort([time, task.groups])
-    groups, first = np.unique(task.groups[order], return_index=True)
-    total = np.bincount(task.groups, weight)[groups]
-    return replace(_part(task, order[first]), weight=total / total.mean(), groups=None)
+    calibrated = np.isin(every, held_out) & counted
+    return _part(task, np.flatnonzero(~calibrated)), _part(task, np.flatnonzero(calibrated))
 
 
 def _part(task: Task, at: IntArray) -> Task:

@@ -167,8 +167,7 @@ def tune_threshold(
 
     Notes
     -----
-    With few groups the 90 % interval is somewhat too narrow (it holds in 85 % of draws with 40 groups of 15 rows), and
-    groups of unequal size are seldom certified, as one row of each counts.
+    With few groups the 90 % interval is somewhat too narrow (it holds in 85 % of draws with 40 groups of 15 rows).
 
     Examples
     --------

@@ -489,18 +489,22 @@ class LabelledScores(NamedTuple):
     rows: AllowedAnswers
     truth: BoolArray
     weight: Array | None
+    groups: IntArray | None = None
+    repeats: float = 1.0
 
     @classmethod
     def of(cls, found: Any, bands: ReviewBands) -> Self:
         """Collect the held-out entries of a search."""
-        return cls(found.leaning(bands.review, bands.extra_cost), found.store.truth, found.store.weight)
+        rows, store = found.leaning(bands.review, bands.extra_cost), found.store
+        return cls(rows, store.truth, store.weight, store.samples if store.has_groups else None, store.repeats)
 
     def scored(self, bands: ReviewBands, answer: str) -> ScoredSamples:
         """Select the rows with an answer, the right ones as positives, so that precision counts these."""
         own, sign = bands.decide(self.rows) == answer, 1.0 if answer == "positive" else -1.0
         own &= self.weight is None or self.weight > 0.0
-        weight = None if self.weight is None else self.weight[own]
-        return ScoredSamples(self.truth[own] == (sign > 0.0), sign * self.rows.score[own], weight)
+        weight, groups = (None if each is None else each[own] for each in (self.weight, self.groups))
+        right, score = self.truth[own] == (sign > 0.0), sign * self.rows.score[own]
+        return ScoredSamples(right, score, weight, None, groups, self.repeats)
 
 
 def bands_of_costs(review: Review, proba: Array, table: CostTable, weight: Array) -> ReviewBands:

@@ -7,19 +7,22 @@ those that were given are false. Where no threshold reaches the level, all that 
 often than promised (where none is true, in 18 % of the cases for 10 seeds and in 3 % for one; see
 ``python -m tests.benchmarks certificates``).
 
-The samples have to be independent of each other and like the new data. Their weights are taken as given: the weighted
-rate is promised, for data in which no sample of a class weighs more than the heaviest one that was given. A weight of 2
-does not count as a second sample here: a repeated row is no new evidence.
+The samples, or their groups where some are given, have to be independent of each other and like the new data. Weights
+are taken as given: the weighted rate is promised, for data in which no sample of a class weighs more than the heaviest
+one that was given, and no group could be more wrong than each of those given. A weight of 2 does not count as a second
+sample here, because a repeated row is no new evidence; within a group it is the same as a repeated row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from csf._common.typing import Array, BoolArray, IntArray
@@ -31,15 +34,21 @@ if TYPE_CHECKING:
     from csf.metrics.constraints import Constraint
 
 # Cuts that are tested at most.
-_MOST = 200
+_MOST = 60
 # A first cut that is expected to pass by this factor leaves luck no part in it.
 _SURE = 1e-4
 # Largest factor by which the answer to "how many would do" is looked for.
 _FAR = 1 << 20
 # Share of the capital that a bet puts at risk at most: one heavy loss may not end it.
 _LARGEST_STAKE = 0.95
-# Shares of it among which the searched samples choose.
-_STAKES = np.array([0.99, 0.95, 0.8, 0.6, 0.4, 0.25, 0.15, 0.1, 0.06, 0.03, 0.015])
+# Bets aim at a capital beyond the one that is needed by this factor, as those on some orders of the samples miss it.
+_AIM = 1.25
+# Orders of the samples, the most numbers that they take together, and how often a bet changes its size.
+_ORDERS, _LEAST_ORDERS, _NUMBERS, _STEPS = 32, 8, 1 << 20, 32
+# The expected size of amounts counts as so many that were seen.
+_PRIOR = 20.0
+# Chances to reach a goal stay so far within 0 and 1.
+_TINY = 1e-12
 # Relative difference of two amounts that rounding may leave of equal ones.
 _SAME = 1e-9
 
@@ -104,33 +113,93 @@ class Guarantee:
         return f"no threshold certifies {self.constraint} with confidence {self.confidence:g} ({known}): {way}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClassWeights:
-    """Extreme weights of the negatives and the positives, known before a test: no new sample weighs more.
+    """Weights of the negatives and the positives of units, known before a test: no new unit can lose more.
 
-    Pairs of the two classes; NaN where no sample of a class is known.
+    A unit is a sample, or a group of them: ``of_units`` has shape (n_units, 2), and ``grouped`` says whether units have
+    several samples.
     """
 
-    smallest: tuple[float, ...]
-    largest: tuple[float, ...]
+    of_units: Array
+    grouped: bool = False
 
     @classmethod
-    def of(cls, is_pos: BoolArray, weight: Array) -> Self:
-        """Compute the smallest and largest weights of samples by class."""
-        each = [weight[(is_pos == positive) & (weight > 0.0)] for positive in (False, True)]
-        pairs = [(float(w.min()), float(w.max())) if w.size else (np.nan, np.nan) for w in each]
-        smallest, largest = zip(*pairs)
-        return cls(smallest, largest)
+    def of(cls, is_pos: BoolArray, weight: Array, groups: IntArray | None = None, repeats: float = 1.0) -> Self:
+        """Sum the weights of samples by unit and class; a sample of a group is there ``repeats`` times on average."""
+        (unit, n_units), repeats = _units(groups, is_pos.size), 1.0 if groups is None else repeats
+        columns = [np.bincount(unit, weight * (is_pos == positive), n_units) / repeats for positive in (False, True)]
+        return cls(np.column_stack(columns), bool(np.bincount(unit).max() > repeats))
+
+    @property
+    def extremes(self) -> tuple[Array, Array]:
+        """Smallest and largest weight of a unit in each class, NaN where no unit has any."""
+        of_class = [each[each > 0.0] for each in self.of_units.T]
+        each = np.array([(of.min(), of.max()) if of.size else (np.nan, np.nan) for of in of_class])
+        return each[:, 0], each[:, 1]
+
+
+def _units(groups: IntArray | None, n_samples: int) -> tuple[IntArray, int]:
+    """Find the number of the group of each sample, or of itself where there are none, and how many there are."""
+    if groups is None:
+        return np.arange(n_samples), n_samples
+    names, unit = np.unique(groups, return_inverse=True)
+    return unit.ravel(), names.size
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredSamples:
-    """Samples with true classes, scores and optional weights; no threshold predicts those in ``lost`` positive."""
+    """Samples with true classes, scores, optional weights and groups; no threshold predicts ``lost`` ones positive.
+
+    A sample of a group is there ``repeats`` times on average.
+    """
 
     is_pos: BoolArray
     score: Array
     weight: Array | None = None
     lost: BoolArray | None = None
+    groups: IntArray | None = None
+    repeats: float = 1.0
+
+    def counted(self) -> ScoredSamples:
+        """Leave out samples of weight 0."""
+        if self.weight is None or self.weight.all():
+            return self
+        counts = self.weight > 0.0
+        lost, groups = (None if each is None else each[counts] for each in (self.lost, self.groups))
+        return replace(
+            self,
+            is_pos=self.is_pos[counts],
+            score=self.score[counts],
+            weight=self.weight[counts],
+            lost=lost,
+            groups=groups,
+        )
+
+    @cached_property
+    def _unit(self) -> tuple[IntArray, int]:
+        return _units(self.groups, self.is_pos.size)
+
+    @property
+    def n_units(self) -> int:
+        """Number of groups, or of samples where there are none."""
+        return self._unit[1]
+
+    @property
+    def n_different(self) -> float:
+        """Number of groups, or of samples, of which each counts once."""
+        return self.n_units / (self.repeats if self.groups is None else 1.0)
+
+    def totals(self, amounts: Array) -> Array:
+        """Sum amounts of samples, for their weight, by unit."""
+        unit, n_units = self._unit
+        repeats = 1.0 if self.groups is None else self.repeats
+        return np.bincount(unit, amounts if self.weight is None else amounts * self.weight, n_units) / repeats
+
+    def largest_loss(self, gains: Array, lowest: float, highest: float) -> float:
+        """Compute what a unit loses at most, by gains of cells, if thresholds lie from the lowest to the highest."""
+        missed, found = (gains[_cells(self.is_pos, each)] for each in (self.found(highest), self.found(lowest)))
+        return float(self.totals(np.maximum(-np.minimum(missed, found), 0.0)).max(initial=0.0))
 
     def curve(self) -> ThresholdCurve:
         """Compute the curve of all thresholds."""
@@ -141,13 +210,29 @@ class ScoredSamples:
         found = self.score >= threshold
         return found if self.lost is None else found & ~self.lost
 
-    def sums(self, lowest: Array, value: Callable[[IntArray], Array]) -> Array:
-        """Sum a value of the samples' cells at thresholds that predict scores down to ``lowest`` positive."""
-        none, most = np.zeros(self.is_pos.size, dtype=bool), self.found(-np.inf)
-        missed, found = value(_cells(self.is_pos, none)), value(_cells(self.is_pos, most))
-        order = np.argsort(-self.score, kind="stable")
-        sums = float(missed.sum()) + np.concatenate([[0.0], np.cumsum((found - missed)[order])])
-        return sums[np.searchsorted(-self.score[order], -lowest, side="right")]
+    def sums(self, lowest: Array, gains: Array, of: Callable[[Array], Array]) -> Array:
+        """Sum functions of the units' totals of gains, at thresholds that predict scores down to ``lowest`` positive.
+
+        ``gains`` are amounts by cell, and ``of`` maps totals of shape (n,) to shape (n_functions, n).
+        """
+        missed, found = (gains[_cells(self.is_pos, self.found(each))] for each in (np.inf, -np.inf))
+        start, (unit, n_units) = self.totals(missed), self._unit
+        order, change = np.lexsort([-self.score, unit]), found - missed
+        if self.weight is not None:
+            change = change * self.weight
+        # Totals of a unit change at each of its samples, from the largest score on.
+        unit, score = unit[order], self.score[order]
+        change = change[order] / (1.0 if self.groups is None else self.repeats)
+        changed = change
+        if n_units < unit.size:
+            first = np.searchsorted(unit, np.arange(n_units))
+            changed = np.cumsum(change)
+            changed = changed - (changed[first] - change[first])[unit]
+        after = start[unit] + changed
+        by_score = np.argsort(-score, kind="stable")
+        steps = np.cumsum((of(after) - of(after - change))[:, by_score], axis=1)
+        totals = of(start).sum(axis=1, keepdims=True) + np.pad(steps, ((0, 0), (1, 0)))
+        return totals[:, np.searchsorted(-score[by_score], -lowest, side="right")]
 
 
 def _cells(is_pos: BoolArray, found: BoolArray) -> IntArray:
@@ -156,37 +241,63 @@ def _cells(is_pos: BoolArray, found: BoolArray) -> IntArray:
 
 
 @dataclass(frozen=True)
-class _RateTest:
-    """Constraint as a sum over samples that may not be negative: the gain of a sample of each cell, see `gains_of`."""
+class Demand:
+    """Constraint as a sum over units (samples, or groups of them) that may not be negative.
+
+    Parameters
+    ----------
+    gains : ndarray of shape (4,)
+        What a sample of weight 1 adds, by cell; see `gains_of`.
+    level : float or None
+        Share of gains at which the sum is 0; ``None`` where gains or losses of units differ in size.
+    loss : float
+        Largest amount that a unit can subtract; NaN where it is unknown.
+    """
 
     gains: Array
+    level: float | None
+    loss: float
 
     @classmethod
-    def of(cls, constraint: Constraint) -> Self:
-        """Build the demand of one constraint."""
-        return cls(gains_of(_terms(constraint), constraint.side, constraint.level))
+    def of(cls, constraint: Constraint, known: ClassWeights | None = None) -> Self:
+        """Build the demand of one constraint, for weights of which so much is known."""
+        gains = gains_of(_terms(constraint), constraint.side, constraint.level)
+        if known is None:
+            return cls(gains, _level(gains), float(np.maximum(-gains, 0.0).max()))
+        smallest, largest = (_weighted(gains, each) for each in known.extremes)
+        level = None if known.grouped or not np.array_equal(smallest, largest) else _level(largest)
+        # Of positives, then of negatives: whatever is predicted, the worse cell is the most that they lose.
+        pos, neg = np.maximum(-gains.reshape(2, 2).min(axis=1), 0.0)
+        unknown = np.isnan(_weighted(np.array([pos, pos, neg, neg]), known.extremes[1])).any()
+        return cls(gains, level, np.nan if unknown else float((known.of_units @ [neg, pos]).max()))
 
-    def by_class(self, weights: tuple[float, ...]) -> Array:
-        """Multiply the gains by the weights of the classes; those of cells that are not counted stay 0."""
-        neg, pos = weights
-        return np.where(self.gains == 0.0, 0.0, self.gains * np.array([pos, pos, neg, neg]))
+    def within(self, searched: ScoredSamples, calibrated: ScoredSamples, lowest: float, highest: float) -> Demand:
+        """Narrow the largest loss to what thresholds from the lowest to the highest one make of the units given.
 
-    def level(self, known: ClassWeights | None) -> float | None:
-        """Return the share of gains at which the sum is 0, or ``None`` where gains or losses differ in size."""
-        amounts = self.gains
-        if known is not None:
-            amounts = self.by_class(known.largest)
-            if not np.array_equal(amounts, self.by_class(known.smallest)):
-                return None
-        up, down = amounts[amounts > 0.0], -amounts[amounts < 0.0]
-        if any(side.size and np.ptp(side) > _SAME * side.max() for side in (up, down)):
-            return None
-        (gain, loss) = (side[0] if side.size else 0.0 for side in (up, down))
-        return float(loss / (gain + loss)) if gain + loss > 0.0 else 1.0
+        A loss that is larger by the factor by which all units are more than the calibration units stays possible: one
+        with a probability q is not met at all with probability ``exp(-q n_units)``, and bets that know nothing of it
+        gain no more than the factor ``exp(q n_units)``.
+        """
+        met = max(part.largest_loss(self.gains, lowest, highest) for part in (searched, calibrated))
+        return replace(self, loss=max(met, self.loss / (1.0 + searched.n_different / calibrated.n_units)))
 
-    def largest_loss(self, known: ClassWeights | None) -> float:
-        """Return the largest amount that one sample can subtract; NaN where it is unknown."""
-        return float(-(self.gains if known is None else self.by_class(known.largest)).min())
+
+def demands_of(constraint: Constraint, known: ClassWeights | None = None) -> list[Demand]:
+    """Build the demands of all parts of a constraint, for weights of which so much is known."""
+    return [Demand.of(part, known) for part in constraint.parts]
+
+
+def _weighted(gains: Array, of_class: Array) -> Array:
+    """Multiply the gains of cells by the weights of their classes; those of cells that are not counted stay 0."""
+    return np.where(gains == 0.0, 0.0, gains * of_class[[1, 1, 0, 0]])
+
+
+def _level(amounts: Array) -> float | None:
+    up, down = amounts[amounts > 0.0], -amounts[amounts < 0.0]
+    if any(side.size and np.ptp(side) > _SAME * side.max() for side in (up, down)):
+        return None
+    (gain, loss) = (side[0] if side.size else 0.0 for side in (up, down))
+    return float(loss / (gain + loss)) if gain + loss > 0.0 else 1.0
 
 
 def check_rates(constraint: Constraint) -> None:
@@ -213,25 +324,32 @@ def violation_probability(
     weight: Array | None = None,
     known: ClassWeights | None = None,
     *,
-    stakes: Array | None = None,
+    groups: IntArray | None = None,
+    error: float = 0.1,
+    sizes: Array | None = None,
 ) -> float:
     """Compute the p-value of the hypothesis that a classifier violates a constraint on new data.
 
     In [0, 1]: if the constraint is violated, it is at most p with probability p. 1 where nothing is counted. Truth and
     prediction are those of samples that neither the classifier nor the threshold was chosen on. Of several demands the
-    largest p-value counts: all have to hold. Weights are >= 0; ``known`` is what was known of them before (``None``:
-    what these samples show, counted or not), and so are ``stakes``, one for each demand.
+    largest p-value counts: all have to hold. Weights are >= 0, and samples of a group belong together. What was known
+    before: of the weights ``known`` (``None``: what these samples show, counted or not), and the expected mean squares
+    of what a counted unit adds to each demand, ``sizes``.
 
     A share (precision: true positives among those predicted positive; F1: among those positive or predicted positive)
     has a tail that is binomial and exact. It stays so where the ones weigh the same and the zeros do: the level then is
-    another share of the counts. Otherwise the level is reached where the mean of ``w (top - level bottom)`` is not
-    negative, and that is tested by a bet against it [1]_: it needs only the largest amount that a sample can subtract.
-    A bet size that was chosen on other samples gains most; without one, several are mixed.
+    another share of the counts. Otherwise, and with groups, the level is reached where the mean over samples or groups
+    of the sum of ``w (top - level bottom)`` is not negative. That is tested by bets against it [1]_, which need only
+    the largest amount that a sample or a group can subtract. The capital of a bet, at first 1, exceeds 1 / p with
+    probability p whatever its sizes, if each follows from the samples before. They are those that reach ``1 / error``
+    most often where sums are normal [2]_, so that the test is strongest at this p-value. The samples are bet on in
+    32 random orders (fewer for more than 32 768), and the mean capital counts.
 
     References
     ----------
     .. [1] I. Waudby-Smith, A. Ramdas, "Estimating means of bounded random variables by betting", Journal of the Royal
        Statistical Society B 86, 2024.
+    .. [2] H. Föllmer, P. Leukert, "Quantile hedging", Finance and Stochastics 3, 1999.
 
     Examples
     --------
@@ -240,59 +358,80 @@ def violation_probability(
     >>> violation_probability(get_constraint("precision >= 0.9"), is_pos, np.arange(100) < 30)
     0.042
     """
-    if weight is not None and known is None:
-        known = ClassWeights.of(is_pos, weight)
-    parts, cells = constraint.parts, _cells(is_pos, found)
-    each: list[float] = [np.nan] * len(parts) if stakes is None else stakes.tolist()
-    return max(_one(_RateTest.of(part), cells, weight, known, stake) for part, stake in zip(parts, each))
+    if known is None and (weight is not None or groups is not None):
+        known = ClassWeights.of(is_pos, np.ones(is_pos.size) if weight is None else weight, groups)
+    samples = ScoredSamples(is_pos, found * 1.0, weight, None, groups)
+    return _violation(demands_of(constraint, known), samples, 0.5, error, sizes)
 
 
-def _one(demand: _RateTest, cells: IntArray, weight: Array | None, known: ClassWeights | None, stake: float) -> float:
-    gains, level = demand.gains[cells] * (1.0 if weight is None else weight), demand.level(known)
-    gains = gains[gains != 0.0]
+def _violation(
+    demands: Sequence[Demand], samples: ScoredSamples, threshold: float, error: float, sizes: Array | None
+) -> float:
+    """Compute the largest p-value of the demands at a threshold."""
+    cells, p = _cells(samples.is_pos, samples.found(threshold)), 0.0
+    for demand, size in zip(demands, [None] * len(demands) if sizes is None else sizes.tolist()):
+        p = max(p, _one(demand, samples.totals(demand.gains[cells]), error, size))
+    return p
+
+
+def _one(demand: Demand, gains: Array, error: float, size: float | None) -> float:
+    gains, loss = gains[np.abs(gains) > _SAME * np.abs(gains).max(initial=0.0)], demand.loss
     n_ones = int((gains > 0.0).sum())
-    if level is not None:
-        return float(binom.sf(n_ones - 1, gains.size, level))
+    if demand.level is not None:
+        return float(binom.sf(n_ones - 1, gains.size, demand.level))
     # Not the weights that happen to be counted: where errors are rare and heavy, none may be among them.
-    loss = demand.largest_loss(known)
-    if loss <= 0.0 and n_ones:  # nothing takes away
-        return 0.0
-    return _bet(gains / loss, _mixture(demand, gains.size) if np.isnan(stake) else np.array([stake])) if n_ones else 1.0
-
-
-def _mixture(demand: _RateTest, n: int) -> Array:
-    """Choose the bet sizes to mix for ``n`` samples of which nothing else is known."""
-    # The stake that is best where all weigh the same and p is 0.1; light samples ask for larger ones.
-    gain = demand.gains.max() / -demand.gains.min()
-    smallest = min(np.sqrt(2.0 * np.log(10.0) / (gain * n)), _LARGEST_STAKE)
-    return smallest * 2.0 ** np.arange(1 + int(np.log2(_LARGEST_STAKE / smallest)))
-
-
-def _bet(gains: Array, stakes: Array) -> float:
-    """Compute the p-value of a mean below 0: one over the final capital of bets against it.
-
-    The largest loss, -1, costs the whole bet. The mean capital of several bet sizes is at most 1 in expectation where
-    the mean is below 0, whatever the gains, so that it exceeds 1 / p with probability p.
-    """
-    if not np.isfinite(gains).all():  # of a class whose weight nobody knows
+    if not n_ones or np.isnan(loss):  # of a class whose weight nobody knows
         return 1.0
-    capital = logsumexp([np.log1p(stake * gains).sum() for stake in stakes]) - np.log(stakes.size)
-    return float(np.exp(min(0.0, -capital)))
+    # Where nothing takes away, one gain is enough.
+    return _bet(gains / loss, error, 1.0 if size is None else size / loss**2) if loss > 0.0 else 0.0
+
+
+def _bet(gains: Array, error: float, size: float) -> float:
+    """Compute the p-value of a mean below 0: one over the mean capital of bets against it, on several random orders.
+
+    The largest loss is -1. ``size`` is the expected mean square of the gains.
+
+    The chance to reach the goal that a capital is worth, if the rest is normal with mean 0, is capital / goal: so far
+    from the goal, in standard deviations of the rest, is a bet that changes with the rest as that chance does.
+    """
+    n, goal = gains.size, _AIM / error
+    rng, gains = np.random.default_rng(0), np.sort(gains)
+    orders = np.array([rng.permutation(gains) for _ in range(np.clip(_NUMBERS // n, _LEAST_ORDERS, _ORDERS))])
+    capital, seen = np.ones(len(orders)), np.zeros(len(orders))
+    ends = np.unique(np.linspace(0, n, min(n, _STEPS) + 1).round().astype(int)).tolist()
+    for first, last in pairwise(ends):
+        rest = np.sqrt((n - first) * (_PRIOR * size + seen) / (_PRIOR + first))
+        chance = np.clip(capital / goal, _TINY, 1.0 - _TINY)
+        stake = np.exp(-0.5 * ndtri(chance) ** 2) / (np.sqrt(2.0 * np.pi) * chance * rest)
+        stake = np.where(capital < goal, np.minimum(stake, _LARGEST_STAKE), 0.0)
+        part = orders[:, first:last]
+        capital *= np.prod(1.0 + stake[:, None] * part, axis=1)
+        seen += (part * part).sum(axis=1)
+    return float(1.0 / max(capital.mean(), 1.0))
 
 
 def ordered_tests(
-    searched: ScoredSamples, metric: Metric, n_samples: int, error: float, known: ClassWeights | None = None
+    searched: ScoredSamples,
+    metric: Metric,
+    n_units: int,
+    error: float,
+    demands: Sequence[Demand] | None = None,
+    ends: tuple[int, int] | None = None,
 ) -> tuple[Array, Array]:
-    """Order the thresholds to test, and choose the bet sizes of each test, one for each part of the constraint.
+    """Order the thresholds to test, and tell the sizes that each test expects, one for each part of the constraint.
 
     Both follow from the searched samples, which know nothing of the calibration. First comes the threshold that is most
-    likely to pass on so many calibration samples, then on towards better values of the metric. ``error`` is the wanted
-    one, ``1 - confidence``, and ``known`` what is known of the weights.
+    likely to pass on so many calibration units (samples, or groups of them), then on towards better values of the
+    metric. ``error`` is the wanted one, ``1 - confidence``; ``demands`` are those of the constraint, for the weights,
+    and ``ends`` are the first and last place of the thresholds on the curve (``None``: all).
     """
     curve = searched.curve()
     values = metric.value(curve.fn, curve.fp, pos=curve.pos)
-    outlooks = _outlooks(searched, curve, metric.constraint, known)
-    expected = np.maximum.reduce([outlook.p(n_samples) for outlook in outlooks])
+    outlooks = _outlooks(searched, curve, demands_of(metric.constraint) if demands is None else demands)
+    expected = np.maximum.reduce([outlook.p(n_units) for outlook in outlooks])
+    outside = np.ones(values.size, dtype=bool)
+    outside[slice(None) if ends is None else slice(ends[0], ends[1] + 1)] = False
+    values, expected = np.where(outside, -np.inf, values), np.where(outside, np.inf, expected)
     start = int(np.argmin(expected))
     # Cuts that should pass with room to spare need no place of their own before those that are better.
     likely = np.flatnonzero(expected <= _SURE * error)
@@ -304,56 +443,57 @@ def ordered_tests(
     rising = path[values[path] > np.maximum.accumulate(np.concatenate([[-np.inf], values[path][:-1]]))]
     if rising.size > _MOST:
         rising = rising[np.unique(np.linspace(0, rising.size - 1, _MOST).round().astype(int))]
-    return curve.thresholds[rising], np.column_stack([outlook.stakes[rising] for outlook in outlooks])
+    return curve.thresholds[rising], np.column_stack([outlook.sizes[rising] for outlook in outlooks])
 
 
 @dataclass(frozen=True, eq=False)
 class _Outlook:
     """Expected test results of a demand at each threshold, from the searched samples."""
 
-    # p-values on so many samples, and stakes: NaN where the tail is exact.
+    # p-values on so many units, and mean squares of what a counted one adds: NaN where the tail is exact.
     p: Callable[[float], Array]
-    stakes: Array
+    sizes: Array
 
 
-def _outlooks(
-    searched: ScoredSamples, curve: ThresholdCurve, constraint: Constraint, known: ClassWeights | None
-) -> list[_Outlook]:
-    """Predict the test of each demand, from the counts of the searched samples or from the growth of bets on them."""
-    demands, lowest = [_RateTest.of(part) for part in constraint.parts], curve.lowest_score
-    return [
-        (_of_bets if demand.level(known) is None else _of_counts)(searched, lowest, demand, known) for demand in demands
-    ]
+def _outlooks(searched: ScoredSamples, curve: ThresholdCurve, demands: Sequence[Demand]) -> list[_Outlook]:
+    """Predict the test of each demand, from the counts of the searched samples or from what bets on them would win."""
+    lowest = curve.lowest_score
+    return [(_of_bets if demand.level is None else _of_counts)(searched, lowest, demand) for demand in demands]
 
 
-def _of_counts(searched: ScoredSamples, lowest: Array, demand: _RateTest, known: ClassWeights | None) -> _Outlook:
-    counts, size = 1.0 if searched.weight is None else (searched.weight > 0.0) * 1.0, searched.is_pos.size
-    ones, zeros = (
-        searched.sums(lowest, lambda cells, side=side: counts * (side * demand.gains[cells] > 0.0))
-        for side in (1.0, -1.0)
-    )
-    level = demand.level(known)
+def _of_counts(searched: ScoredSamples, lowest: Array, demand: Demand) -> _Outlook:
+    level, none = demand.level, _SAME * np.abs(demand.gains).max()
+    ones, zeros = searched.sums(lowest, demand.gains, lambda gains: np.stack([gains > none, gains < -none]) * 1.0)
 
-    def p(n_samples: float) -> Array:
+    def p(n_units: float) -> Array:
         # Half a wrong one more than were seen: a share of 1 on few samples convinces nobody.
-        total = n_samples / size * (ones + zeros)
+        share_of_all = n_units / searched.n_units
+        total = share_of_all * (ones + zeros)
         n = np.floor(total)
-        share = np.where(n > 0, n_samples / size * ones / np.maximum(total + 1.0, 1.0), 0.0)
+        share = np.where(n > 0, share_of_all * ones / np.maximum(total + 1.0, 1.0), 0.0)
         return np.where(n > 0, binom.sf(np.floor(n * share) - 1, n, level), 1.0)
 
     return _Outlook(p, np.full(lowest.size, np.nan))
 
 
-def _of_bets(searched: ScoredSamples, lowest: Array, demand: _RateTest, known: ClassWeights | None) -> _Outlook:
-    weight, loss = 1.0 if searched.weight is None else searched.weight, demand.largest_loss(known)
+def _of_bets(searched: ScoredSamples, lowest: Array, demand: Demand) -> _Outlook:
+    loss = demand.loss
     if not loss > 0.0:  # nothing takes away, or nobody knows how much
         return _Outlook(lambda _: np.full(lowest.size, float(np.isnan(loss))), np.full(lowest.size, np.nan))
-    growth, stakes = np.full(lowest.size, -np.inf), np.full(lowest.size, np.nan)
-    for stake in _STAKES.tolist():
-        sums = searched.sums(lowest, lambda cells, stake=stake: np.log1p(stake / loss * weight * demand.gains[cells]))
-        growth, stakes = np.maximum(growth, sums), np.where(sums > growth, stake, stakes)
-    growth = np.maximum(growth, 0.0) / searched.is_pos.size
-    return _Outlook(lambda n_samples: np.exp(-n_samples * growth), stakes)
+
+    def of(gains: Array) -> Array:
+        return np.stack([gains, gains**2, np.abs(gains) > _SAME])
+
+    gain, square, counts = searched.sums(lowest, demand.gains / loss, of)
+
+    def p(n_units: float) -> Array:
+        # Half a heavy loss more than were seen; no bet multiplies the capital by more than its stake on all gains.
+        share = n_units / searched.n_units
+        expected = share * gain - 0.5
+        normal = ndtr(-expected / np.sqrt(share * square + 0.25))
+        return np.maximum(normal, np.exp(-_LARGEST_STAKE * np.maximum(expected, 0.0)))
+
+    return _Outlook(p, square / np.maximum(counts, 1.0) * loss**2)
 
 
 def certify(
@@ -361,13 +501,11 @@ def certify(
     metric: Metric,
     confidence: float,
     calibrated: ScoredSamples,
-    known: ClassWeights | None = None,
 ) -> Guarantee:
     """Find the best threshold for which a constraint holds on new data with the given confidence.
 
     The held-out scores of the search fix the order of the tests, and the bet sizes. Calibration samples have scores of
-    the final model. ``known`` is what is known of the weights, see `violation_probability`; ``None`` is what both parts
-    show.
+    the final model. Of the weights is known what both parts show.
 
     Thresholds are tested one after the other in a fixed order, each at the full error ``1 - confidence``, up to the
     first that fails (fixed-sequence testing, as in Learn then Test [1]_): the probability that any one passes which
@@ -378,18 +516,24 @@ def certify(
     .. [1] A. Angelopoulos, S. Bates, E. Candès, M. Jordan, L. Lei, "Learn then Test: calibrating predictive algorithms
        to achieve risk control", 2021.
     """
-    constraint, error, is_pos, weight = metric.constraint, 1.0 - confidence, calibrated.is_pos, calibrated.weight
-    if weight is not None and known is None:
-        # No sample that the user gave is heavier, so none is expected to be: two parts know more of that than one.
-        parts = [
-            (each.is_pos, np.ones(each.score.size) if each.weight is None else each.weight)
-            for each in (searched, calibrated)
-        ]
-        known = ClassWeights.of(*map(np.concatenate, zip(*parts)))
-    thresholds, stakes = ordered_tests(searched, metric, is_pos.size, error, known)
+    constraint, error = metric.constraint, 1.0 - confidence
+    searched, calibrated = parts = (searched.counted(), calibrated.counted())
+    plain = all(part.weight is None and part.groups is None for part in parts)
+    # Not as error profiles: all that are searched may be right.
+    curve = searched.curve()
+    values = metric.value(curve.fn, curve.fp, pos=curve.pos)
+    allowed = constraint.violation(curve.fn, curve.fp, pos=curve.pos) <= 0.0
+    # Thresholds between two that keep the constraint on the held-out scores, all where none does.
+    ends = np.flatnonzero(allowed if allowed.any() else ~allowed)[[0, -1]]
+    highest, lowest = curve.thresholds[ends].tolist()
+    demands = [
+        demand.within(*parts, lowest, highest)
+        for demand in demands_of(constraint, None if plain else _weights_of(*parts))
+    ]
+    thresholds, sizes = ordered_tests(searched, metric, calibrated.n_units, error, demands, tuple(ends.tolist()))
     passed, tested, first = None, 0, None
-    for threshold, own in zip(thresholds.tolist(), stakes):
-        p = violation_probability(constraint, is_pos, calibrated.found(threshold), weight, known, stakes=own)
+    for threshold, size in zip(thresholds.tolist(), sizes):
+        p = _violation(demands, calibrated, threshold, error, size)
         tested += 1
         first = p if first is None else first
         if p > error:
@@ -397,12 +541,9 @@ def certify(
         # Each one is better by the held-out scores than those before it.
         passed = threshold, p
     threshold, p = passed if passed is not None else (float(thresholds[0]), float(first or 1.0))
-    # Not as error profiles: all that are searched may be right.
-    curve = searched.curve()
-    values = metric.value(curve.fn, curve.fp, pos=curve.pos)
-    allowed = values[constraint.violation(curve.fn, curve.fp, pos=curve.pos) <= 0.0]
     own = float(values[curve.cuts_at(threshold)])
-    lost = max(float(np.nanmax(allowed)) - own, 0.0) if passed is not None and allowed.size else 0.0
+    best = np.nanmax(values[allowed]) if allowed.any() else own
+    lost = max(float(best) - own, 0.0) if passed is not None else 0.0
     least = -np.inf if passed is None else own + 0.5 * lost
     return Guarantee(
         constraint=str(constraint),
@@ -411,12 +552,21 @@ def certify(
         threshold=threshold,
         error=p,
         rates={part.quantity.name: _rate(part, calibrated, threshold) for part in constraint.parts},
-        n_samples=int(is_pos.size),
-        n_positives=int(is_pos.sum()),
+        n_samples=int(calibrated.is_pos.size),
+        n_positives=int(calibrated.is_pos.sum()),
         n_tested=tested,
-        needed=_needed(searched, metric, is_pos, error, known, least),
+        needed=_needed(searched, metric, calibrated, error, demands, least),
         lost=lost,
     )
+
+
+def _weights_of(*parts: ScoredSamples) -> ClassWeights:
+    """Collect the weights of all parts: no unit that the user gave loses more, so none is expected to."""
+    each: list[ClassWeights] = []
+    for part in parts:
+        weight = np.ones(part.score.size) if part.weight is None else part.weight
+        each.append(ClassWeights.of(part.is_pos, weight, part.groups, part.repeats))
+    return ClassWeights(np.concatenate([one.of_units for one in each]), any(one.grouped for one in each))
 
 
 def _rate(constraint: Constraint, calibrated: ScoredSamples, threshold: float) -> float:
@@ -427,14 +577,19 @@ def _rate(constraint: Constraint, calibrated: ScoredSamples, threshold: float) -
 
 
 def _needed(
-    searched: ScoredSamples, metric: Metric, is_pos: BoolArray, error: float, known: ClassWeights | None, least: float
+    searched: ScoredSamples,
+    metric: Metric,
+    calibrated: ScoredSamples,
+    error: float,
+    demands: Sequence[Demand],
+    least: float,
 ) -> int | None:
     """Estimate how many positives a threshold with a value of ``least`` needs to pass by a clear margin."""
     curve, factor = searched.curve(), 1.0
-    outlooks = _outlooks(searched, curve, metric.constraint, known)
-    good = metric.value(curve.fn, curve.fp, pos=curve.pos) >= least
+    outlooks = _outlooks(searched, curve, demands)
+    good, n_units = metric.value(curve.fn, curve.fp, pos=curve.pos) >= least, calibrated.n_units
     while factor <= _FAR:
-        if np.maximum.reduce([outlook.p(factor * is_pos.size)[good] for outlook in outlooks]).min() <= 0.5 * error:
-            return int(np.ceil(factor * max(int(is_pos.sum()), 1)))
+        if np.maximum.reduce([outlook.p(factor * n_units)[good] for outlook in outlooks]).min() <= 0.5 * error:
+            return int(np.ceil(factor * max(int(calibrated.is_pos.sum()), 1)))
         factor *= 1.25
     return None

@@ -6,6 +6,10 @@ it finds, and how often the best threshold of the held-out scores of the same se
 
 The last rows show what the promise is not: where no threshold reaches the level all that is signed is false, and who
 tries seeds until one signs has a false one more often than was promised.
+
+``python -m tests.benchmarks certificates --layouts --draws N``: for simulated scores whether equal rows, rows of
+lognormal weights, equal groups, and groups of unequal size are signed alike. Weighted rows are as many as have the same
+effective size, ``sum(w)**2 / sum(w**2)``, and so are the groups of unequal size, with the same number of rows.
 """
 
 import argparse
@@ -18,7 +22,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from csf.metrics import Constraint, MeanCost, Rate, get_constraint, get_metric
+from csf.metrics import Constrained, Constraint, MeanCost, Rate, get_constraint, get_metric
+from csf.thresholding.certificates import ScoredSamples, certify
 from tests.benchmarks.tables import print_table
 
 __all__ = ["KEPT", "PROBLEMS", "QUICK", "LinearSVC", "Problem", "replace"]
@@ -148,6 +153,81 @@ class Problem:
         return signed and false, signed, metric.value(fn, fp, pos=pos) if signed else np.nan, missed
 
 
+# Rows of an equal group, mean rows of an unequal one (geometric), and the spread of logarithmic weights.
+ROWS, MEAN_ROWS, SPREAD = 9, 5, 0.8
+LAYOUTS = ("equal rows", "lognormal weights", "equal groups", "unequal groups")
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Normal scores of two classes, whose groups differ in the share of positives and in the score."""
+
+    n_rows: int
+    pos: float
+    constraint: object
+    metric: str = "precision"
+    distance: float = 2.5
+
+    def draw(self, rng, n_rows, layout):
+        """Samples of a part."""
+        n_rows = int(n_rows * np.exp(SPREAD**2)) if layout == "lognormal weights" else n_rows
+        sizes = np.ones(n_rows, dtype=int)
+        if layout == "equal groups":
+            sizes = np.full(n_rows // ROWS, ROWS)
+        elif layout == "unequal groups":
+            sizes = rng.geometric(1.0 / MEAN_ROWS, n_rows // MEAN_ROWS)
+        groups = np.repeat(np.arange(sizes.size), sizes)
+        tilt = rng.normal(size=sizes.size)[groups]
+        y = rng.random(groups.size) < 1.0 / (1.0 + np.exp(-np.log(self.pos / (1.0 - self.pos)) - 0.5 * tilt))
+        score = rng.normal(size=groups.size) + self.distance * y + 0.3 * tilt
+        weight = np.exp(SPREAD * rng.normal(size=y.size)) if layout == "lognormal weights" else None
+        return ScoredSamples(y, score, weight, None, groups if layout.endswith("groups") else None)
+
+
+SCORES = [
+    Scores(1000, 0.2, "precision >= 0.7", "recall", 2.0),
+    Scores(3000, 0.05, "precision >= 0.5", "recall"),
+    Scores(9000, 0.05, "precision >= 0.5", "recall"),
+    Scores(4000, 0.05, "recall >= 0.7", "specificity"),
+    Scores(4000, 0.02, "fpr <= 0.03", "recall"),
+    Scores(2000, 0.1, "f1 >= 0.5"),
+    Scores(4000, 0.02, "f1 >= 0.4", distance=3.0),
+    Scores(2000, 0.1, Constraint(MeanCost(5.0, 1.0), "<=", 0.25)),
+]
+
+
+def layouts(n_draws):
+    """Rows of the table of layouts."""
+    limit = 1.0 - CONFIDENCE + 2.0 * np.sqrt(CONFIDENCE * (1.0 - CONFIDENCE) / n_draws)
+    for each in SCORES:
+        aim, demand = (
+            Constrained(get_metric(each.metric), get_constraint(each.constraint)),
+            get_constraint(each.constraint),
+        )
+        many = each.draw(np.random.default_rng(99), 500_000, "equal rows")
+        for layout in LAYOUTS:
+            told = []
+            for seed in range(n_draws):
+                rng = np.random.default_rng([seed, 5])
+                parts = [each.draw(rng, int(share * each.n_rows), layout) for share in (0.7, 0.3)]
+                test = certify(parts[0], aim, CONFIDENCE, parts[1])
+                found = many.found(test.threshold)
+                fn, fp, pos = (many.is_pos & ~found).mean(), (~many.is_pos & found).mean(), many.is_pos.mean()
+                false = test.holds and demand.violation(fn, fp, pos=pos) > 0.0
+                told.append((test.holds, false, aim.metric.value(fn, fp, pos=pos) if test.holds else np.nan))
+            signed, false, value = np.nanmean(told, axis=0)
+            yield {
+                "constraint": str(demand),
+                "rows": each.n_rows,
+                "positives": f"{each.pos:.0%}",
+                "layout": layout,
+                "signed": f"{signed:.0%}",
+                "violated": f"{false:.1%}",
+                f"at most {limit:.1%}": "yes" if false <= limit else "no",
+                "metric": f"{value:.3f}",
+            }
+
+
 PLAIN = {"threshold": "stable"}
 FDR = Constraint(FalseDiscoveryRate(), "<=", 0.3)
 THREE = "precision >= 0.7, fpr <= 0.08, predicted_positive_rate <= 0.3"
@@ -220,10 +300,13 @@ def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=400, help="searches of each problem (400)")
+    parser.add_argument("--layouts", action="store_true", help="compare weights and groups on simulated scores")
     parser.add_argument("--only", nargs="+", choices=PROBLEMS, default=list(PROBLEMS), help="problems (all)")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    print_table(rows([PROBLEMS[name] for name in options.only], options.draws))
+    print_table(
+        layouts(options.draws) if options.layouts else rows([PROBLEMS[name] for name in options.only], options.draws)
+    )
 
 
 if __name__ == "__main__":

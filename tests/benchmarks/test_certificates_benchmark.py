@@ -16,6 +16,19 @@ def test_problems_give_rows():
     assert len(PROBLEMS) > len(KEPT) >= 12
 
 
+def test_layouts_have_the_same_effective_size():
+    sizes = {}
+    for layout in certificates.LAYOUTS:
+        part = certificates.SCORES[0].draw(np.random.default_rng(0), 20_000, layout)
+        weight = np.ones(part.score.size) if part.weight is None else part.weight
+        total = weight if part.groups is None else np.bincount(part.groups, weight)
+        sizes[layout] = total.sum() ** 2 / (total**2).sum()
+    assert sizes["lognormal weights"] == pytest.approx(sizes["equal rows"], rel=0.1)
+    assert sizes["unequal groups"] == pytest.approx(sizes["equal groups"], rel=0.1)
+    row = next(certificates.layouts(1))
+    assert (row["layout"], row["rows"]) == ("equal rows", 1000)
+
+
 @pytest.mark.parametrize("name", ["precision", "ties", "easy negatives 20 : 1", "lognormal along the score"])
 @pytest.mark.parametrize("flipped", [0.0, 0.2])
 def test_the_formula_is_what_many_samples_show(name, flipped):

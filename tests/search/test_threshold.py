@@ -150,3 +150,48 @@ def test_a_decision_shows_its_threshold_and_what_it_is_worth():
     low, high = found.interval
     expected = f"Decision(threshold={found.threshold:.4g}, value={found.value:.4g}, interval=({low:.4g}, {high:.4g})"
     assert repr(found) == f"{expected}, certified=True)"
+
+
+GROUPED = {"constraint": "recall >= 0.7", "confidence": 0.9, "random_state": 0}
+
+
+def grouped_scores(seed, n_groups=300):
+    """Groups of 1 to 15 rows, whose shares of positives differ."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(n_groups), rng.integers(1, 16, n_groups))
+    y = rng.random(groups.size) < 0.1 + 0.3 * rng.random(n_groups)[groups]
+    return y, rng.normal(size=groups.size) + 2.0 * y, groups
+
+
+def test_groups_of_unequal_size_are_certified_by_all_of_their_rows():
+    y, score, groups = grouped_scores(0)
+    found = csf.tune_threshold(y, score, "specificity", groups=groups, **GROUPED)
+    assert found.certificate.holds
+    assert found.certificate.n_samples == pytest.approx(0.3 * y.size, rel=0.2)
+    order = np.random.default_rng(1).permutation(y.size)
+    again = csf.tune_threshold(y[order], score[order], "specificity", groups=groups[order], **GROUPED)
+    assert again.certificate.error == pytest.approx(found.certificate.error)
+    assert again.threshold == found.threshold
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_rows_of_weight_0_have_no_say_in_a_certificate(grouped):
+    (y, score, groups), rng = grouped_scores(2), np.random.default_rng(3)
+    more = rng.integers(0, y.size, 100)
+    columns = [np.concatenate([each, other]) for each, other in ((y, y[more]), (score, rng.normal(size=100)))]
+    extra = {"groups": np.concatenate([groups, groups[more]])} if grouped else {}
+    weight = np.concatenate([np.ones(y.size), np.zeros(100)])
+    found = csf.tune_threshold(*columns, "specificity", sample_weight=weight, **extra, **GROUPED)
+    plain = csf.tune_threshold(y, score, "specificity", **({"groups": groups} if grouped else {}), **GROUPED)
+    assert found.certificate.holds
+    assert found.certificate == plain.certificate
+
+
+def test_one_group_without_positives_and_all_positives_in_one_group():
+    y, score, groups = grouped_scores(4, 40)
+    some = (groups == 0) | np.isin(groups, np.unique(groups[y]))
+    y[groups == 0] = False
+    found = csf.tune_threshold(y[some], score[some], groups=groups[some], **GROUPED | {"constraint": "fpr <= 0.5"})
+    assert found.certificate.n_samples < y.size
+    with pytest.raises(ValueError, match=r"calibration=0.3 of .* samples cannot be held out"):
+        csf.tune_threshold(y & (groups == groups[y][0]), score, groups=groups, **GROUPED)

@@ -15,7 +15,14 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.metrics import BalancedAccuracy, Constrained, Constraint, MeanCost, Precision, Rate, get_constraint, get_metric
-from csf.thresholding.certificates import ClassWeights, ScoredSamples, certify, ordered_tests, violation_probability
+from csf.thresholding.certificates import (
+    ClassWeights,
+    ScoredSamples,
+    certify,
+    demands_of,
+    ordered_tests,
+    violation_probability,
+)
 
 IS_POS = np.arange(100) < 40
 
@@ -157,19 +164,143 @@ def test_all_outcomes_of_weights_that_vary_within_a_class(constraint, chances):
     assert_as_rare_as_it_says(p, probability, exact=False)
 
 
-def test_the_bet_on_a_few_samples_by_hand():
-    """Weights 1 and 2 of positives, at most 2 of negatives, none of them found: the capital of each stake by hand."""
-    known = ClassWeights.of(np.array([True, True, False, False]), np.array([1.0, 2.0, 1.0, 2.0]))
-    weight, yes = np.tile([1.0, 2.0], 20), np.ones(40, bool)
-    first = np.sqrt(2 * np.log(10) / 40)  # at precision 0.5 the odds are 1
-    stakes = [first, 2 * first]  # a third one would be more than all
-    capital = np.mean([(1 + stake / 2) ** 20 * (1 + stake) ** 20 for stake in stakes])
-    found = violation_probability(get_constraint("precision >= 0.5"), yes, yes, weight, known)
-    assert found == pytest.approx(1 / capital)
-    one_wrong = np.mean([(1 + stake / 2) ** 20 * (1 + stake) ** 19 * (1 - stake) for stake in stakes])
-    is_pos = np.arange(40) < 39
-    found = violation_probability(get_constraint("precision >= 0.5"), is_pos, yes, weight, known)
-    assert found == pytest.approx(1 / one_wrong)
+def test_the_bet_on_three_samples_by_hand():
+    """All three add as much as a heavy negative would subtract, and .95 of the capital is at stake each time."""
+    known = ClassWeights.of(np.array([True, False, False]), np.array([2.0, 1.0, 2.0]))
+    yes, weight = np.ones(3, bool), np.full(3, 2.0)
+    p = violation_probability(get_constraint("precision >= 0.5"), yes, yes, weight, known)
+    assert p == pytest.approx(1 / 1.95**3)
+
+
+@pytest.mark.parametrize("error", [0.05, 0.1, 0.4])
+def test_the_bet_on_equal_gains_by_the_formula(error):
+    """The stake is the derivative of the chance to reach the goal, in units of the chance."""
+    known = ClassWeights.of(np.array([True, False, False]), np.array([1.0, 1.0, 2.0]))
+    n, gain, size, capital, goal = 30, 0.5, 0.4, 1.0, 1.25 / error
+    for before in range(n):
+        rest = np.sqrt((n - before) * (20 * size + before * gain**2) / (20 + before))
+        at = norm.ppf(min(capital / goal, 1.0))
+        capital *= 1 + gain * min(norm.pdf(at) / (norm.cdf(at) * rest), 0.95)
+    constraint, yes = get_constraint("precision >= 0.5"), np.ones(n, bool)
+    # The largest loss is 1, so that the sizes are in its unit.
+    p = violation_probability(constraint, yes, yes, np.ones(n), known, error=error, sizes=np.array([size]))
+    assert p == pytest.approx(1 / capital)
+    assert p <= error
+
+
+@pytest.mark.parametrize("groups", [[0, 0, 0, 1, 1, 2], [5, 5, 5, 9, 9, 7]])
+def test_a_unit_is_the_sum_of_its_group(groups):
+    """Groups of 2 right and 1 wrong, of 2 right, and of 1 wrong: gains of .5, 1 and -.5, of at most two negatives."""
+    is_pos, yes = np.array([True, True, False, True, True, False]), np.ones(6, bool)
+    samples = ScoredSamples(is_pos, yes * 1.0, None, None, np.array(groups))
+    (demand,) = demands_of(get_constraint("precision >= 0.5"), ClassWeights.of(is_pos, yes * 1.0, samples.groups))
+    assert (demand.level, demand.loss) == (None, 0.5)
+    gains = samples.totals(demand.gains[[0, 0, 2, 0, 0, 2]])
+    assert sorted(gains) == [-0.5, 0.5, 1.0]
+    # Below all scores: the first group has 1 and then 0 of its worst; no sample of weight 1 loses more than .5.
+    found = samples.sums(np.array([np.inf, -np.inf]), demand.gains, lambda gains: np.stack([gains, gains**2]))
+    np.testing.assert_allclose(found, [[0.0, 1.0], [0.0, 1.5]])
+
+
+def test_a_loss_that_was_not_met_stays_possible_where_it_matters():
+    """Of 70 and 30 samples, a negative of weight 40 that no threshold in question predicts positive counts as 12."""
+    is_pos, score, weight = np.arange(100) % 2 == 0, np.arange(100.0), np.ones(100)
+    weight[1], weight[99] = 40.0, 3.0
+    parts = [ScoredSamples(is_pos[at], score[at], weight[at]) for at in (slice(30, 100), slice(30))]
+    (demand,) = demands_of(get_constraint("precision >= 0.5"), ClassWeights.of(is_pos, weight))
+    assert demand.loss == 20.0
+    assert demand.within(*parts, 50.0, np.inf).loss == pytest.approx(20.0 * 0.3)
+    assert demand.within(*parts, 0.0, np.inf).loss == 20.0
+    weight[1] = 1.0
+    (demand,) = demands_of(get_constraint("precision >= 0.5"), ClassWeights.of(is_pos, weight))
+    assert demand.within(*parts, 50.0, np.inf).loss == 1.5
+
+
+def grouped_samples(rng, n_groups, pos=0.3):
+    """Groups of 1 to 12 samples that are alike, and the population's rates at a threshold by many groups."""
+    groups = np.repeat(np.arange(n_groups), rng.integers(1, 13, n_groups))
+    tilt = rng.normal(size=n_groups)[groups]
+    is_pos = rng.random(groups.size) < 1 / (1 + np.exp(-np.log(pos / (1 - pos)) - 0.5 * tilt))
+    return ScoredSamples(is_pos, rng.normal(size=groups.size) + 2.0 * is_pos + 0.3 * tilt, None, None, groups)
+
+
+LAWS = ["precision >= 0.6", "recall >= 0.6", "fpr <= 0.15", "f1 >= 0.5", Constraint(MeanCost(3.0), "<=", 0.5)]
+
+
+def certified(constraint, searched, calibrated, confidence=0.9):
+    constraint = get_constraint(constraint)
+    metric = "precision" if constraint.quantity.name in ("recall", "f1", "mean_cost") else "recall"
+    return certify(searched, Constrained(get_metric(metric), constraint), confidence, calibrated)
+
+
+def assert_same(one, other):
+    assert (one.holds, one.threshold, one.n_tested) == (other.holds, other.threshold, other.n_tested)
+    assert one.error == pytest.approx(other.error, rel=1e-6)
+    assert one.rates == pytest.approx(other.rates)
+
+
+def taken(samples, at, **changes):
+    arrays = {name: getattr(samples, name) for name in ("is_pos", "score", "weight", "groups")}
+    return replace(samples, **{name: None if each is None else each[at] for name, each in arrays.items()}, **changes)
+
+
+@pytest.mark.parametrize("constraint", LAWS)
+@pytest.mark.parametrize("kind", ["groups", "weights", "both", "plain"])
+def test_neither_the_order_of_rows_nor_rows_of_weight_0_nor_the_unit_of_weights_matter(constraint, kind):
+    rng = np.random.default_rng(3)
+    parts = [grouped_samples(rng, n) for n in (120, 60)]
+    if kind in ("weights", "both"):
+        parts = [replace(part, weight=rng.integers(1, 4, part.score.size) * 1.0) for part in parts]
+    if kind in ("weights", "plain"):
+        parts = [replace(part, groups=None) for part in parts]
+    expected = certified(constraint, *parts)
+    assert_same(certified(constraint, *(taken(part, rng.permutation(part.score.size)) for part in parts)), expected)
+    ones = [np.ones(part.score.size) if part.weight is None else part.weight for part in parts]
+    assert_same(certified(constraint, *(replace(part, weight=3.0 * w) for part, w in zip(parts, ones))), expected)
+    more = []
+    for part, w in zip(parts, ones):
+        at = np.concatenate([np.arange(w.size), rng.integers(0, w.size, 50)])
+        extra = taken(part, at, lost=None)
+        score = np.concatenate([part.score, rng.normal(size=50)])
+        more.append(replace(extra, score=score, weight=np.concatenate([w, np.zeros(50)])))
+    assert_same(certified(constraint, *more), expected)
+
+
+@pytest.mark.parametrize("constraint", LAWS)
+def test_a_whole_weight_within_a_group_is_a_repeated_row(constraint):
+    rng = np.random.default_rng(4)
+    weighted, repeated = [], []
+    for part in [grouped_samples(rng, n) for n in (120, 60)]:
+        weight = rng.integers(1, 4, part.score.size)
+        weighted.append(replace(part, weight=weight * 1.0))
+        repeated.append(taken(part, np.repeat(np.arange(weight.size), weight)))
+    assert_same(certified(constraint, *weighted), certified(constraint, *repeated))
+
+
+@pytest.mark.parametrize("constraint", LAWS)
+def test_groups_of_one_row_are_none_and_folds_that_are_repeated_count_once(constraint):
+    rng = np.random.default_rng(5)
+    grouped = [grouped_samples(rng, n) for n in (120, 60)]
+    plain = [replace(part, groups=None) for part in grouped]
+    alone = [replace(part, groups=rng.permutation(part.score.size)) for part in grouped]
+    assert_same(certified(constraint, *alone), certified(constraint, *plain))
+    twice = taken(grouped[0], np.tile(np.arange(grouped[0].score.size), 2), repeats=2.0)
+    assert_same(certified(constraint, twice, grouped[1]), certified(constraint, *grouped))
+
+
+@pytest.mark.parametrize("constraint", ["precision >= 0.6", "recall >= 0.7", "fpr <= 0.15"])
+def test_unequal_groups_are_signed_and_seldom_falsely(constraint):
+    whole, told = grouped_samples(np.random.default_rng(0), 10_000), []
+    demand = get_constraint(constraint)
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 1])
+        test = certified(constraint, grouped_samples(rng, 250), grouped_samples(rng, 110), 0.8)
+        found = whole.found(test.threshold)
+        fn, fp = (whole.is_pos & ~found).mean(), (~whole.is_pos & found).mean()
+        told.append((test.holds, test.holds and demand.violation(fn, fp, pos=whole.is_pos.mean()) > 0.0))
+    signed, false = np.mean(told, axis=0)
+    assert signed > 0.5
+    assert false <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 12)
 
 
 def test_a_rate_that_cannot_be_missed_or_reached():
@@ -307,9 +438,9 @@ def test_weights_that_say_how_many_were_drawn_leave_the_order_to_the_counts():
     is_pos = rng.random(3000) < 0.5
     score, weight = rng.normal(size=3000) + 2.0 * is_pos, np.where(is_pos, 1.0, 4.0)
     counted, weighed = ScoredSamples(is_pos, score), ScoredSamples(is_pos, score, weight)
-    known = ClassWeights.of(is_pos, weight)
+    demands = demands_of(get_constraint("precision >= 0.5"), ClassWeights.of(is_pos, weight))
     by_weight = ordered_tests(
-        weighed, Constrained(get_metric("recall"), get_constraint("precision >= 0.5")), 500, 0.1, known
+        weighed, Constrained(get_metric("recall"), get_constraint("precision >= 0.5")), 500, 0.1, demands
     )
     # 1 : 1 in weight are 4 : 1 in samples.
     by_count = ordered_tests(counted, Constrained(get_metric("recall"), get_constraint("precision >= 0.8")), 500, 0.1)
@@ -323,8 +454,8 @@ def test_samples_of_weight_0_have_no_say_in_the_order(constraint):
     is_pos, weight = rng.random(2000) < 0.3, np.tile([0.0, 1.0], 1000)
     score, counts = rng.normal(size=2000) + 1.5 * is_pos, weight > 0
     aim = Constrained(get_metric("accuracy"), get_constraint(constraint))
-    known = ClassWeights.of(is_pos, weight)
-    order = ordered_tests(ScoredSamples(is_pos, score, weight), aim, 600, 0.1, known)[0]
+    demands = demands_of(aim.constraint, ClassWeights.of(is_pos, weight))
+    order = ordered_tests(ScoredSamples(is_pos, score, weight).counted(), aim, 300, 0.1, demands)[0]
     np.testing.assert_array_equal(order, ordered_tests(ScoredSamples(is_pos[counts], score[counts]), aim, 300, 0.1)[0])
     assert order.size > 2
 
@@ -513,11 +644,11 @@ def test_all_outcomes_where_three_amounts_count(constraint, cells):
     n, (tp, fn, fp) = 9, cells
     assert constraint.quantity.value(fn, fp, pos=tp + fn) == pytest.approx(constraint.level)
     chance, is_pos, found = (*cells, 1.0 - sum(cells)), np.array([1, 1, 0, 0]) > 0, np.array([1, 0, 1, 0]) > 0
-    for stakes in (None, np.array([0.5])):
+    for sizes in (None, np.array([0.5])):
         p, probability = [], []
         for drawn in combinations_with_replacement(range(4), n):
             at = np.array(drawn)
-            p.append(violation_probability(constraint, is_pos[at], found[at], stakes=stakes))
+            p.append(violation_probability(constraint, is_pos[at], found[at], sizes=sizes))
             probability.append(multinomial.pmf(np.bincount(at, minlength=4), n, chance))
         assert_as_rare_as_it_says(p, probability, exact=False)
         assert min(p) < 0.5

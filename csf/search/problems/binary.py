@@ -592,8 +592,11 @@ def certified(found: BinaryResult, rule: ThresholdRule, task: Task) -> BinaryRes
     assert row.score is not None, "a curve was made of it"
     (named, score), is_pos = rule.scored(task.X), task.codes > 0
     wrong = is_pos & (task.user_labels.decode(task.codes) != named)
-    searched = ScoredSamples(store.is_pos, row.score, store.weight if task.weight is not None else None, row.lost)
-    test = certify(searched, metric, found.config.confidence, ScoredSamples(is_pos, score, task.weight, wrong))
+    weight = store.weight if task.weight is not None else None
+    groups = store.samples if store.has_groups else None
+    searched = ScoredSamples(store.is_pos, row.score, weight, row.lost, groups, store.repeats)
+    calibrated = ScoredSamples(is_pos, score, task.weight, wrong, task.groups)
+    test = certify(searched, metric, found.config.confidence, calibrated)
     if not test.holds:
         warn(str(test))
     return replace(
