@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -40,6 +40,11 @@ from csf.cli.tables import (
     way_out,
 )
 from csf.data.labels import Labels
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from csf.search import CostSearch
 
 # Dense copies of sparse data are made up to this many numbers (1 GiB).
 _MAX_DENSE = 1 << 27
@@ -310,7 +315,7 @@ def read_weights(path: str, column: str, form: TableFormat = USUAL) -> Array:
     return _weights(frame[column])
 
 
-def read_labels(path: str, target: str, search: Any, form: TableFormat = USUAL) -> Array:
+def read_labels(path: str, target: str, search: CostSearch, form: TableFormat = USUAL) -> Array:
     """Read the labels of a table as a trained search knows them; ``None`` where one is missing.
 
     Parameters
@@ -371,7 +376,7 @@ def _listed(classes, counts):
 # ---------------------------------------------------------------- sets of scikit-learn, and one that is drawn
 
 
-def draw_payments(n_rows: int = 12_000) -> Any:
+def draw_payments(n_rows: int = 12_000) -> Bunch:
     """Draw artificial card payments, about one in twelve of them a fraud.
 
     Parameters
@@ -563,7 +568,7 @@ def _labelled(frame, options):
     return frame[~missing], count
 
 
-def _table_samples(path: str, features: FeatureColumns, form: TableFormat) -> Any:
+def _table_samples(path: str, features: FeatureColumns, form: TableFormat) -> DataFrame:
     """Read the columns that a trained model takes from a table, in the model's order."""
     if features.kind != "frame":
         raise CliError(

@@ -10,7 +10,7 @@ import traceback
 import warnings
 from argparse import ArgumentParser
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from csf._common.messages import did_you_mean
 from csf.bounds import BOUNDS
@@ -36,8 +36,12 @@ class CommandParser(ArgumentParser):
         raise CliError(f"{message}; see {self.prog} --help")
 
 
+# What a command does with its options.
+Run: TypeAlias = Callable[..., int | None]
+
+
 def add_command(
-    commands: Any, name: str, text: str, run: Callable[..., Any], *, operands: str = "DATA", epilog: str | None = None
+    commands: Any, name: str, text: str, run: Run, *, operands: str = "DATA", epilog: str | None = None
 ) -> ArgumentParser:
     """Add the parser of one command, which stores its function as ``run`` in the options."""
     command = commands.add_parser(
@@ -82,7 +86,7 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _silent(*values: object, **options: Any) -> None:
+def _silent(*values: object, **options: object) -> None:
     """Print nothing."""
 
 

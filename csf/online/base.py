@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit, parts, row_at
 from csf._common.sklearn import with_parameters
-from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, RandomState_, Samples
+from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, Params, RandomState_, Samples
 from csf._common.validation import (
     check_binary_target,
     check_bool,
@@ -184,7 +184,7 @@ class EmittedPredictions:
         check_is_fitted(self)
         return self.n_seen_
 
-    def _numbers(self) -> dict[str, Any]:
+    def _numbers(self) -> dict[str, int]:
         return self.online_counts_
 
 
@@ -314,7 +314,7 @@ class OnlineClassifier(TwoClassRule):
     def _step(self, X: Samples, y: FloatArray) -> Any:
         """Learn rows in order."""
 
-    def _numbers(self) -> dict[str, Any]:
+    def _numbers(self) -> Params:
         """Return the numbers for the history."""
         return {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -26,7 +26,7 @@ def digits(value: float | None, spec: str = ".3f") -> str:
     return format(value, spec).replace(",", "\u202f").replace("inf", "∞")
 
 
-def short(value: Any, length: int = 80) -> str:
+def short(value: object, length: int = 80) -> str:
     """Format a value as text of limited length."""
     text = format(value, ".4g") if isinstance(value, float) else str(value)
     return text if len(text) <= length else f"{text[: length - 1]}…"
@@ -76,11 +76,11 @@ def target_name(search: CostSearch) -> str:
 
 def strategy_name(search: CostSearch) -> str:
     """Return the name of a strategy given as a name, a class or an object."""
-    strategy: Any = search.strategy
+    strategy = search.strategy
     return strategy if isinstance(strategy, str) else getattr(strategy, "__name__", type(strategy).__name__)
 
 
-def class_order(search: Any) -> IntArray:
+def class_order(search: CostSearch) -> IntArray:
     """Return the order of the classes in tables: the negative (or null) class first, the positive one last.
 
     Every confusion matrix has this order, with true classes as rows and predicted ones as columns.
@@ -89,7 +89,7 @@ def class_order(search: Any) -> IntArray:
     return np.array(sorted(range(search.classes_.size), key=lambda at: search.classes_[at] != null))
 
 
-def metric_name(search: Any) -> str:
+def metric_name(search: CostSearch) -> str:
     """Return the name of the metric that a search maximises."""
     if is_row_search(search):
         return search.row_costs_.name

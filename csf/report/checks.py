@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.stats import rankdata
 
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import last_step
-from csf._common.typing import Array, Label
+from csf._common.typing import Array, Label, Samples
 from csf.data.responses import DECISION_FIRST, positive_score, response_method
 from csf.evaluate.choices import influence, outcomes
 from csf.metrics import get_constraint, get_metric
@@ -57,12 +57,16 @@ N_BINS = 10
 PERFECT, FEWEST, SEPARATED = 0.02, 10, 0.499
 
 
+# What a check says of a fitted search and held-out data; empty or ``None`` for nothing.
+Look: TypeAlias = "Callable[[CostSearch, HeldOut | None], str | None]"
+
+
 class Check(NamedTuple):
     """Code and title of a check, and the function that runs it."""
 
     code: str
     title: str
-    look: Callable[[Any, HeldOut | None], str | None]
+    look: Look
     # Whether it is for several classes that are all alike too.
     several: bool
 
@@ -96,10 +100,10 @@ OF_ALL_LABELS = ("CSF008", "CSF009", "CSF010")
 CHECKS: dict[str, Check] = {}
 
 
-def check(code: str, title: str, *, several: bool = False) -> Callable[..., Any]:
+def check(code: str, title: str, *, several: bool = False) -> Callable[[Look], Look]:
     """Register a check."""
 
-    def register(look):
+    def register(look: Look) -> Look:
         CHECKS[code] = Check(code, title, look, several)
         return look
 
@@ -116,7 +120,7 @@ def check_codes(codes: Collection[str]) -> None:
             raise ValueError(f"mute holds {code!r}, the code of no check; known: {', '.join(sorted(CHECKS))}{hint}")
 
 
-def findings(search: Any, held: HeldOut | None = None, mute: Collection[str] = ()) -> list[Finding]:
+def findings(search: CostSearch, held: HeldOut | None = None, mute: Collection[str] = ()) -> list[Finding]:
     """Run the checks on a fitted search and return their results, the most serious first.
 
     Parameters
@@ -160,13 +164,13 @@ def findings(search: Any, held: HeldOut | None = None, mute: Collection[str] = (
     return sorted(said, key=lambda found: list(CHECKS).index(found.code))
 
 
-def _said(checks: Iterable[Check], search: Any, held: HeldOut | None) -> list[Finding]:
+def _said(checks: Iterable[Check], search: CostSearch, held: HeldOut | None) -> list[Finding]:
     """Return the findings of these checks."""
     texts = [(check.code, check.title, check.look(search, held)) for check in checks]
     return [Finding(code, title, text) for code, title, text in texts if text]
 
 
-def gain_over_equal(search: Any) -> tuple[float, float] | None:
+def gain_over_equal(search: CostSearch) -> tuple[float, float] | None:
     """Return the out-of-fold gain over the best trial with equal class weights, and its standard error.
 
     Each trial has the threshold that is best for it out-of-fold. ``None`` where equal weights won or were not tried.
@@ -216,7 +220,7 @@ def is_counter(values: Array) -> bool:
     return bool((known == np.round(known)).all()) and np.unique(known).size == known.size
 
 
-def _numbers(X: Any) -> Iterator[tuple[Any, Array]]:
+def _numbers(X: Samples) -> Iterator[tuple[Label, Array]]:
     """Yield the name, or index, and the values of each numeric column of a frame or array."""
     named = hasattr(X, "iloc")
     for name in X.columns if named else range(X.shape[1] if isinstance(X, np.ndarray) else 0):
@@ -225,7 +229,7 @@ def _numbers(X: Any) -> Iterator[tuple[Any, Array]]:
             yield name, values
 
 
-def _uses(search: Any, X: Any, name: Any) -> bool:
+def _uses(search: CostSearch, X: Samples, name: Label) -> bool:
     """Check whether the winner's predictions depend on a column."""
     model, moved = search.best_estimator_, X.copy()
     column = name if hasattr(X, "iloc") else (slice(None), name)
@@ -269,7 +273,7 @@ def _perfect(search, held):
     )
 
 
-def _leaks(search: Any, held: HeldOut) -> list[str]:
+def _leaks(search: CostSearch, held: HeldOut) -> list[str]:
     """Return the features that almost separate the classes alone."""
     is_pos = held.y == search.pos_label_
     n_pos, n_neg = int(is_pos.sum()), int((~is_pos).sum())
@@ -429,7 +433,7 @@ def _rivals(search, held):
     return " ".join(said)
 
 
-def _doubted(search: Any) -> tuple[float, float] | None:
+def _doubted(search: CostSearch) -> tuple[float, float] | None:
     """Return the gain of the class weights and its standard error, where the gain may be chance."""
     found = None if hasattr(search, "gain_") else gain_over_equal(search)
     return None if found is None or found[0] > DOUBTED * found[1] else found
@@ -688,7 +692,7 @@ def estimates_of(search: CostSearch, held: HeldOut | None) -> list[Estimate]:
     return [*rows, Estimate("out-of-fold", search.best_score_, "", what)]
 
 
-def _third(search: Any, held: HeldOut | None) -> tuple[str, str] | None:
+def _third(search: CostSearch, held: HeldOut | None) -> tuple[str, str] | None:
     """Choose the third number: difference to a rival, constrained rate, costs saved, or the possible further gain."""
     if is_row_search(search):
         answers = answers_to_all(search) if held is None else paid_on(search, held)
@@ -720,7 +724,7 @@ def _third(search: Any, held: HeldOut | None) -> tuple[str, str] | None:
     return None
 
 
-def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
+def _how_sure(search: CostSearch, held: HeldOut | None, first: Estimate) -> str:
     if held is not None:
         return (
             f"The interval allows for the chance in {held.y.shape[0]} samples, not for that of training again on other "
@@ -736,7 +740,7 @@ def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
     return f"{judged}{rarest}{chosen}. The interval is for all data of this kind; a small test set varies more.{same}"
 
 
-def _note_of_same_answer(search: Any) -> str:
+def _note_of_same_answer(search: CostSearch) -> str:
     """Note the value of the same answer to all rows, unless the interval of the winner is above it."""
     worth = _same_answer(search, None)
     if worth < search.score_interval_[0]:
@@ -746,7 +750,7 @@ def _note_of_same_answer(search: Any) -> str:
     )
 
 
-def _verdict(search: Any, held: HeldOut | None, found: list[Finding], low: float) -> str:
+def _verdict(search: CostSearch, held: HeldOut | None, found: list[Finding], low: float) -> str:
     """Choose the verdict that no finding contradicts; ``low`` is the lower end of the value's interval."""
     promise = getattr(search, "guarantee_", None)
     missed = {each.code for each in found} & {"CSF007", "CSF012"} or not getattr(search, "feasible_", True)
@@ -768,7 +772,7 @@ def _verdict(search: Any, held: HeldOut | None, found: list[Finding], low: float
     return f"{first} The certificate costs {promise.lost:.3f} of {metric_name(search)}{way}."
 
 
-def _same_answer(search: Any, held: HeldOut | None) -> float:
+def _same_answer(search: CostSearch, held: HeldOut | None) -> float:
     """Return the larger value of answering "negative" or "positive" to all; -inf where that cannot compete."""
     if is_row_search(search):
         negative, positive = (answers_to_all(search)[f"{side} for all rows"] for side in ("negative", "positive"))
@@ -785,7 +789,7 @@ def _same_answer(search: Any, held: HeldOut | None) -> float:
 # ---------------------------------------------------------------- the winner in one sentence
 
 
-def winner_of(search: Any) -> str:
+def winner_of(search: CostSearch) -> str:
     """Describe the winner in one sentence."""
     if is_label_search(search):
         names = [short(name, 40) for name in search.label_names_.tolist()]
@@ -810,7 +814,7 @@ def _trained(search: CostSearch) -> str:
     return type(last_step(winning_base(search))[1]).__name__ + (f" with {listed}" if listed else "")
 
 
-def threshold_in_words(search: Any) -> str:
+def threshold_in_words(search: CostSearch) -> str:
     """Format the threshold, with its probability where the score is not one."""
     threshold, proba = search.best_threshold_, getattr(search, "best_threshold_proba_", None)
     same = proba is None or abs(proba - threshold) < 1e-6

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from csf._common.typing import Array, Estimator, Label, Samples
+from csf._common.typing import Array, Estimator, Label, Params, Samples
 from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights
 from csf.data.labels import read_codes
 from csf.evaluate.assessment import LEVEL
@@ -28,7 +28,7 @@ from csf.search.kinds import is_class_search, is_label_search, is_row_search
 from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:
-    pass
+    from csf.search import CostSearch
 
 
 # More classes than this make no table that anyone reads.
@@ -80,7 +80,7 @@ def held_out(
     return HeldOut(X, labels, weight, answers, _judge(search, truth, answers, weight))
 
 
-def _read_truth(search: Any, y: ArrayLike) -> Array:
+def _read_truth(search: CostSearch, y: ArrayLike) -> Array:
     """Check that the search knows the labels; return codes where samples have several labels."""
     if is_label_search(search):
         return read_codes(y, search.classes_.size)
@@ -90,7 +90,7 @@ def _read_truth(search: Any, y: ArrayLike) -> Array:
     return labels
 
 
-def _judge(search: Any, truth: Array, answers: Mapping[str, Array], weight: Array | None) -> list[Judged]:
+def _judge(search: CostSearch, truth: Array, answers: Mapping[str, Array], weight: Array | None) -> list[Judged]:
     """Evaluate predictions by the metric and the constraint of the search."""
     if is_class_search(search):
         return judge_classes(get_confusion_metric(metric_of(search)), search.classes_, truth, answers, weight)
@@ -102,13 +102,13 @@ def _judge(search: Any, truth: Array, answers: Mapping[str, Array], weight: Arra
     return judge(get_metric(metric_of(search)), search.null_class_, truth, answers, weight, demand, promised=promised)
 
 
-def confusion(search: Any, held: HeldOut) -> dict[str, Any]:
+def confusion(search: CostSearch, held: HeldOut) -> Params:
     """Return `matrix_of` the search's held-out predictions, in samples or their weights."""
     true, predicted = (np.searchsorted(search.classes_, each) for each in (held.y, next(iter(held.answers.values()))))
     return matrix_of(search, counts_of(true, predicted, search.classes_.size, held.weight).astype(float))
 
 
-def matrix_of(search: Any, counts: Array) -> dict[str, Any]:
+def matrix_of(search: CostSearch, counts: Array) -> Params:
     """Return a confusion matrix and the scores of each class, in the order of `class_order`.
 
     ``rows`` have for each true class (count, share of the class, whether right) for each predicted one; more classes
@@ -127,7 +127,7 @@ def matrix_of(search: Any, counts: Array) -> dict[str, Any]:
     }
 
 
-def label_scores(search: Any, held: HeldOut) -> list[Any]:
+def label_scores(search: CostSearch, held: HeldOut) -> list[Any]:
     """Return the held-out ``scores`` of each label, as in `matrix_of`, in samples or their weights."""
     weight = np.ones(held.y.shape[0]) if held.weight is None else held.weight
     true, predicted = held.y > 0, next(iter(held.answers.values())) > 0
@@ -220,7 +220,7 @@ def _judged(read: Callable[..., Predictions], answers: Mapping[str, Array], *, e
     return judged
 
 
-def paid_on(search: Any, held: HeldOut) -> dict[str, float]:
+def paid_on(search: CostSearch, held: HeldOut) -> dict[str, float]:
     """Return the mean cost of a held-out row for the same answer to all, for rivals, and by row."""
     negative, positive = search.row_costs_.table(held.X).answers(held.y == search.pos_label_)
     own, *rivals = held.answers.items()

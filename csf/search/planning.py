@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, train_test_split
@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone, last_name, safe_indexing, slice_params
-from csf._common.typing import Estimator, IntArray
+from csf._common.typing import Estimator, IntArray, Params
 from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, takes_weights
 from csf.data.folds import group_folds, make_folds, resolve_splits
 from csf.evaluate import seed_of
@@ -31,11 +31,10 @@ if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.search.config import SearchConfig
     from csf.search.problems.base import Problem
+    from csf.search.study import History
 
 
-def make_plan(
-    config: SearchConfig, problem: Problem, task: Task, split_params: dict[str, Any], prepared: Prepared
-) -> Plan:
+def make_plan(config: SearchConfig, problem: Problem, task: Task, split_params: Params, prepared: Prepared) -> Plan:
     """Plan a search in memory; ``prepared`` are data of other searches on the same samples and splits."""
     # One generator for the base and then the splits: the order of the two decides what a seed means.
     random_state = None if config.random_state is None else check_random_state(config.random_state)
@@ -102,7 +101,7 @@ def seeded_models(models: list[Model], random_state: np.random.RandomState | Non
     return sorted(found, key=lambda model: model.name or "")
 
 
-def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
+def with_setting(base: Estimator, setting: Params) -> Estimator:
     """Clone a base with one setting of ``param_grid``; raise a ValueError with its parameters where it lacks one."""
     own = clone(base)
     try:
@@ -122,7 +121,7 @@ def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
 
 
 def open_checkpoint(
-    config: SearchConfig, bases: list[Estimator], data: tuple[Any, ...], studies: Sequence[Any]
+    config: SearchConfig, bases: list[Estimator], data: tuple[object, ...], studies: Sequence[History]
 ) -> Checkpoint | None:
     """Open the checkpoint of a search and restore its trials in the studies; return ``None`` without a file.
 

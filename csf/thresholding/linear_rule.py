@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from csf.thresholding._kernels import decide_affine, decide_matrix
 
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
+    from csf.metrics.registry import MetricLike
 
 # ---------------------------------------------------------------- calibration
 
@@ -445,11 +446,11 @@ class MulticlassRule:
             proba = self.calibrator.predict(self._scores(X, DECISION_FIRST))
         return without_weights(proba, self.class_weights)
 
-    def score(self, metric: Any, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, metric: MetricLike, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Compute a metric of the predictions."""
         return self.value(metric, y, self.predict(X), sample_weight)
 
-    def value(self, metric: Any, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
+    def value(self, metric: MetricLike, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         """Compute a metric of predicted labels."""
         return float(get_confusion_metric(metric).value(self.confusion(y, predicted, sample_weight)))
 
