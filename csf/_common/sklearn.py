@@ -22,7 +22,6 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 Kind = TypeVar("Kind")
 
 if TYPE_CHECKING:
-    from sklearn.utils import Tags
 
     class CallbackSupportMixin:
         """Base class of estimators that accept scikit-learn's callbacks."""
@@ -173,7 +172,7 @@ def pass_on_features(inner: Estimator, outer: Estimator) -> None:
             setattr(outer, name, getattr(inner, name))
 
 
-def pass_on_input_tags(inner: Estimator, tags: Tags) -> None:
+def pass_on_input_tags(inner: Estimator, tags: Any) -> None:
     """Copy the input tags (sparse data, missing values) of the inner estimator, if it is one."""
     models = [each for _, each in named_models(inner) or [("", inner)]]
     if all(hasattr(each, "fit") and not isinstance(each, type) for each in models):

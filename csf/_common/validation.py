@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,9 +17,6 @@ from sklearn.utils.multiclass import type_of_target
 
 from csf._common.messages import did_you_mean, warn
 from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, Params, RandomState_, Samples
-
-if TYPE_CHECKING:
-    from pandas import Index
 
 # Searches for data that stay where they are, by the package of these.
 _SEARCHES = {"dask": "csf.dask.DaskCostSearch", "pyspark": "csf.spark.SparkCostSearch"}
@@ -152,7 +149,7 @@ def check_in_memory(searches: Mapping[str, str] | None = None, /, **arguments: o
 
 def warn_of_order(**arguments: object) -> None:
     """Warn of each argument whose pandas index is that of an earlier one in another order."""
-    before: dict[str, Index] = {}
+    before: dict[str, Any] = {}
     for name, value in arguments.items():
         index: Any = getattr(value, "index", None)
         if hasattr(index, "symmetric_difference"):
@@ -171,7 +168,7 @@ def warn_of_moved_rows(name: str, first: str, way: str, other: str) -> None:
     )
 
 
-def _is_in_another_order(index: Index, other: Index) -> bool:
+def _is_in_another_order(index: Any, other: Any) -> bool:
     """Check whether two pandas indexes hold the same entries, equally often, in different orders."""
     if (len(index), index.nlevels) != (len(other), other.nlevels) or index.equals(other):
         return False

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +21,7 @@ from sklearn.utils import Bunch
 
 from csf._common.files import read_arrays, reading
 from csf._common.messages import did_you_mean
-from csf._common.typing import Array, BoolArray, Label, Samples
+from csf._common.typing import Array, BoolArray, Estimator, Label, Samples
 from csf.cli.tables import (
     SUFFIXES,
     USUAL,
@@ -40,11 +40,6 @@ from csf.cli.tables import (
     way_out,
 )
 from csf.data.labels import Labels
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from csf.search import CostSearch
 
 # Dense copies of sparse data are made up to this many numbers (1 GiB).
 _MAX_DENSE = 1 << 27
@@ -315,7 +310,7 @@ def read_weights(path: str, column: str, form: TableFormat = USUAL) -> Array:
     return _weights(frame[column])
 
 
-def read_labels(path: str, target: str, search: CostSearch, form: TableFormat = USUAL) -> Array:
+def read_labels(path: str, target: str, search: Estimator, form: TableFormat = USUAL) -> Array:
     """Read the labels of a table as a trained search knows them; ``None`` where one is missing.
 
     Parameters
@@ -568,7 +563,7 @@ def _labelled(frame, options):
     return frame[~missing], count
 
 
-def _table_samples(path: str, features: FeatureColumns, form: TableFormat) -> DataFrame:
+def _table_samples(path: str, features: FeatureColumns, form: TableFormat) -> Samples:
     """Read the columns that a trained model takes from a table, in the model's order."""
     if features.kind != "frame":
         raise CliError(

@@ -10,7 +10,7 @@ import traceback
 import warnings
 from argparse import ArgumentParser
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 from csf._common.messages import did_you_mean
 from csf.bounds import BOUNDS
@@ -36,12 +36,8 @@ class CommandParser(ArgumentParser):
         raise CliError(f"{message}; see {self.prog} --help")
 
 
-# What a command does with its options.
-Run: TypeAlias = Callable[..., int | None]
-
-
 def add_command(
-    commands: Any, name: str, text: str, run: Run, *, operands: str = "DATA", epilog: str | None = None
+    commands: Any, name: str, text: str, run: Callable[..., Any], *, operands: str = "DATA", epilog: str | None = None
 ) -> ArgumentParser:
     """Add the parser of one command, which stores its function as ``run`` in the options."""
     command = commands.add_parser(

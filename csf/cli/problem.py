@@ -249,10 +249,10 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
     return search
 
 
-def _one_threshold(search: CostSearch) -> FixedThresholdClassifier:
+def _one_threshold(search: Any) -> FixedThresholdClassifier:
     """Make a classifier with a single threshold for all rows: that of least cost on the held-out scores."""
     method = response_method(search.best_estimator_) or "auto"
-    cut: Any = search.result_.alone if method == "decision_function" else search.threshold_without_costs_
+    cut = search.result_.alone if method == "decision_function" else search.threshold_without_costs_
     return FixedThresholdClassifier(FrozenEstimator(search.best_estimator_), threshold=cut, response_method=method)
 
 

@@ -33,7 +33,8 @@ from csf._common.typing import Params, Samples
 from csf.report.checks import is_counter
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Index
+    from pandas import DataFrame as Frame
+    from pandas import Index
 
 
 class CliError(Exception):
@@ -241,7 +242,7 @@ def number_options(texts: Sequence[str]) -> str:
 
 def read_csv(
     pandas: ModuleType, path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL
-) -> DataFrame:
+) -> Frame:
     """Read a CSV file as a frame; columns are numeric where every entry is a number, unless named in ``text``.
 
     Texts such as ``NA`` mean that an entry is missing, except in a ``target`` of texts, where they are classes.
@@ -320,7 +321,7 @@ def _warn_of_classes(column: Any) -> None:
 
 def read_json_lines(
     pandas: ModuleType, path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL
-) -> DataFrame:
+) -> Frame:
     """Read a file with one object per line, whose keys are the columns."""
     with opened(path, "rt", encoding=form.encoding) as file:
         rows = [_row(line, number) for number, line in enumerate(file, start=1) if line.strip()]
@@ -369,13 +370,13 @@ def _without_repetition(pairs: list[tuple[str, object]]) -> Params:
 # ---------------------------------------------------------------- frames
 
 
-def _read_parquet(pandas: Any, path: str, text: tuple[str, ...], target: str | None, form: TableFormat) -> DataFrame:
+def _read_parquet(pandas: ModuleType, path: str, text: tuple[str, ...], target: str | None, form: TableFormat) -> Frame:
     return pandas.read_parquet(path)
 
 
 # Name of each format, the package it needs, its suffixes, and what reads it into a frame, with the columns that models
 # take as texts and the column of the labels.
-_FORMATS: tuple[tuple[str, str, tuple[str, ...], Callable[..., DataFrame]], ...] = (
+_FORMATS: tuple[tuple[str, str, tuple[str, ...], Callable[..., Frame]], ...] = (
     ("CSV", "pandas", (".csv", ".tsv", ".txt"), read_csv),
     ("Parquet", "pyarrow", (".parquet", ".pq"), _read_parquet),
     ("JSON Lines", "pandas", (".jsonl", ".ndjson"), read_json_lines),
@@ -383,9 +384,7 @@ _FORMATS: tuple[tuple[str, str, tuple[str, ...], Callable[..., DataFrame]], ...]
 SUFFIXES = {suffix: (kind, package, reader) for kind, package, suffixes, reader in _FORMATS for suffix in suffixes}
 
 
-def read_table(
-    path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL
-) -> DataFrame:
+def read_table(path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL) -> Frame:
     """Read a file as a frame with rows and text column names."""
     kind, package, reader = SUFFIXES[format_suffix(path)]
     pandas = require("pandas", f"reading {kind}")
@@ -403,7 +402,7 @@ def read_table(
     return frame
 
 
-def plain(frame: DataFrame, names: Sequence[object]) -> DataFrame:
+def plain(frame: Frame, names: Sequence[object]) -> Frame:
     """Select columns of a frame, decimals as floats, after a check that they hold only numbers and texts."""
     pandas = require("pandas", "reading tables")
     return pandas.DataFrame({name: _plain_column(pandas, frame[name]) for name in names}, index=frame.index)
@@ -440,7 +439,7 @@ def way_out(column: Any) -> str:
     return options and f"; give {options}"
 
 
-def typed(frame: DataFrame, numeric: Sequence[str], categorical: Sequence[str], path: str) -> DataFrame:
+def typed(frame: Frame, numeric: Sequence[str], categorical: Sequence[str], path: str) -> Frame:
     """Convert numbers to float64, categories to strings, missing entries to NaN; numeric columns come first."""
     columns = {}
     for name in numeric:

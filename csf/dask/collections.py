@@ -39,7 +39,6 @@ _GO_ON = "with checkpoint= the search goes on where it was when it is fitted aga
 _LOGGER = logging.getLogger("csf")
 
 
-Given = TypeVar("Given")
 Out = TypeVar("Out")
 # A column of a collection.
 Column: TypeAlias = "DaskArray | Series"
@@ -369,7 +368,7 @@ def _check(name: str, value: Samples, ndim: int) -> None:
         raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)}, got {value.ndim}")
 
 
-def _call(function: Callable[[Given], Out], argument: Given) -> Out:
+def _call(function: Callable[[Any], Out], argument: Any) -> Out:
     return function(argument)
 
 

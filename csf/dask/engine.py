@@ -52,7 +52,6 @@ from csf.trainers.base import Training
 if TYPE_CHECKING:
     from dask.array import Array as DaskArray
     from dask.delayed import Delayed
-    from numpy.typing import DTypeLike
 
 # ---------------------------------------------------------------- kinds of base
 
@@ -330,7 +329,7 @@ def _collections(job: Job, data: DaskData, found: Survey, labels: Labels) -> tup
             lengths.append(length)
     import dask.array as da
 
-    def stacked(parts: Sequence[Delayed], dtype: DTypeLike, *more: int) -> DaskArray:
+    def stacked(parts: Sequence[Delayed], dtype: Any, *more: int) -> DaskArray:
         return da.concatenate([da.from_delayed(part, (n, *more), dtype) for part, n in zip(parts, lengths)])
 
     samples, places, weights = zip(*pieces)

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias, TypeVar
 import numpy as np
 
 from csf._common.compiled import njit
-from csf._common.typing import Array, BoolArray, FloatArray, IntArray
+from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Values
 from csf._common.validation import check_class_totals
 from csf.data.responses import TIE, midpoint
 from csf.metrics.profile import ErrorProfile
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from csf.metrics.base import Metric
     from csf.metrics.constraints import Constraint
 
@@ -635,7 +633,7 @@ def _allowed(
     return (missed < least - slack) | (wins & (missed <= least + slack)) | (missed <= 0.0)
 
 
-def _as_array(values: ArrayLike) -> FloatArray:
+def _as_array(values: Values) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 

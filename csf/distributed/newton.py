@@ -349,9 +349,7 @@ def _of_scaled(question: Question, answer: Answer, scaling: Scaling) -> Answer:
     return losses, scaling.scaled(pulls), np.append(scaling.slope**2 * matrix[:-1], matrix[-1])
 
 
-def _solved(
-    problem: LinearProblem, fold: int | None, costs: Costs, n_features: int, starts: Sequence[object]
-) -> Solving:
+def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: int, starts: Sequence[Any]) -> Solving:
     """Solve a problem by Newton's method with a line search; the generator asks for sums."""
     weights = costs[0] * problem.scale[0], costs[1] * problem.scale[1]
     ridge = np.ones(n_features + 1)

@@ -220,7 +220,7 @@ def _judged(read: Callable[..., Predictions], answers: Mapping[str, Array], *, e
     return judged
 
 
-def paid_on(search: CostSearch, held: HeldOut) -> dict[str, float]:
+def paid_on(search: Any, held: HeldOut) -> dict[str, float]:
     """Return the mean cost of a held-out row for the same answer to all, for rivals, and by row."""
     negative, positive = search.row_costs_.table(held.X).answers(held.y == search.pos_label_)
     own, *rivals = held.answers.items()

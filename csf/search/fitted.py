@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment
     from csf.metrics import Constraint
     from csf.metrics.registry import MetricLike
-    from csf.metrics.row_costs import RowCosts
     from csf.metrics.trials import Trial
     from csf.thresholding.certificates import Guarantee
     from csf.thresholding.curve import ThresholdCurve
@@ -57,8 +56,6 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     label_names_: Array
     best_scores_: Array
     rule_: ClassProbabilityRule
-    row_costs_: RowCosts
-    threshold_without_costs_: float
     # Published by outcomes, see `csf.search.problems.base.SearchResult.published`.
     trials_: list[Trial]
     n_trials_: int

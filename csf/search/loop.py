@@ -785,9 +785,7 @@ class Checkpoint:
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"{self.path} is damaged ({error!r}); it was left as it is") from error
 
-    def save(
-        self, studies: Sequence[History], solutions: EarlierSolutions | None = None, store: Store | None = None
-    ) -> None:
+    def save(self, studies: Sequence[History], solutions: EarlierSolutions | None = None, store: Any = None) -> None:
         """Write the trials of all studies, their states and scores; a later search trains pending trials first."""
         histories = [[trial.to_dict() for trial in study.trials] for study in studies]
         scores = None if store is None else scores_to_record(store, self._texts)

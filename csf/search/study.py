@@ -612,9 +612,7 @@ class MulticlassStudy(History):
         Why class weights cannot differ, where they cannot.
     """
 
-    def __init__(
-        self, metric: ConfusionMetric, strategy: StrategyLike, *, shares: Array, n_trials: int, why: str = ""
-    ) -> None:
+    def __init__(self, metric: ConfusionMetric, strategy: Any, *, shares: Array, n_trials: int, why: str = "") -> None:
         super().__init__()
         self.metric, self.shares = metric, shares
         self._powers = powers_of(strategy, check_count(n_trials, "n_trials"))
@@ -648,9 +646,7 @@ class MulticlassStudy(History):
         return batch
 
 
-def judged_fields(
-    metric: ConfusionMetric, own: Array, tuned: Array | None = None, judged: Array | None = None
-) -> Params:
+def judged_fields(metric: ConfusionMetric, own: Array, tuned: Any = None, judged: Any = None) -> Params:
     """Build the fields of a complete trial from its confusion matrices."""
     matrices = {"own": own, "tuned": tuned, "judged": judged}
     values = {name: float(metric.value(np.asarray(each))) for name, each in matrices.items() if each is not None}

@@ -156,9 +156,7 @@ class Cluster(_Place):
         finally:
             self._client.cancel(list(running))
 
-    def _submit(
-        self, task: FoldTask, home: _Home, finished: SimpleQueue[Future], lost: Exception | None = None
-    ) -> Future:
+    def _submit(self, task: FoldTask, home: _Home, finished: SimpleQueue[Future], lost: Exception | None = None) -> Any:
         """Submit a task to the cluster, after the data where these are missing."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph")

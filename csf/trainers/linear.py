@@ -262,9 +262,7 @@ class LinearTrainer(Trainer):
         return n_iter
 
 
-def fitted(
-    base: Estimator, w: Array, constant: float, classes: Array, n_iter: int | IntArray, features: Features
-) -> Estimator:
+def fitted(base: Estimator, w: Array, constant: float, classes: Array, n_iter: Any, features: Features) -> Estimator:
     """Give a clone of the base coefficients, a row for each model; the last column is that of the constant feature."""
     model = clone(base)
     model.coef_, model.intercept_ = w[:, :-1].copy(), w[:, -1] * constant

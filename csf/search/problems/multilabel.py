@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from csf._common.typing import Array, Estimator, IntArray, Samples
     from csf.evaluate import Assessment, ScoreRow, ScoreStore
     from csf.evaluate.stores import Store
-    from csf.metrics.registry import MetricLike
     from csf.search.config import SearchConfig
     from csf.search.loop import Deadline
     from csf.thresholding.curve import ThresholdCurve
@@ -85,7 +84,7 @@ class MultilabelRule:
         """Predict 1 where a sample has a label, else 0."""
         return np.column_stack([rule.predict(X) for rule in self._each]).astype(np.int64, copy=False)
 
-    def score(self, metric: MetricLike, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, metric: Any, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Compute a metric of the predictions."""
         truth = read_codes(y, len(self.rules))
         return get_label_metric(metric).of(truth, self.predict(X), check_weights(sample_weight, truth.shape[0]))

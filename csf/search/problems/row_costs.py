@@ -232,9 +232,7 @@ class RowCostProblem(BinaryProblem):
         estimator = trainer.estimator(training)
         return self._rule(found, estimator, response_method(estimator), *self.names_in(estimator))
 
-    def _rule(
-        self, found: RowCostResult, estimator: Estimator, method: str | None, known: Array, names: Array
-    ) -> RowCostRule:
+    def _rule(self, found: Any, estimator: Estimator, method: str | None, known: Array, names: Array) -> RowCostRule:
         return RowCostRule(
             estimator=estimator,
             known=known,
