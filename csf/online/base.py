@@ -45,7 +45,7 @@ _LONGEST = 2.0**1000
 _SMALL = 2.0**-520
 
 
-def are_ready(X: Any, y: Any, n_features: int) -> bool:
+def are_ready(X: Samples, y: Any, n_features: int) -> bool:
     """Check whether the general check would return a chunk unchanged: one look at its values instead of several."""
     chunk = X
     if type(X) is np.ndarray:
@@ -237,7 +237,7 @@ class OnlineClassifier(TwoClassRule):
 
     _rng: np.random.Generator
     _n_expected: int | None
-    _records: list[dict[str, Any]]
+    _records: list[Params]
 
     def fit(self, X: Samples, y: ArrayLike) -> Self:
         """Forget everything and learn ``passes`` times over the samples, in a new random order each time.
@@ -531,20 +531,20 @@ class StepRule(ABC):
     threshold, cut = 0.0, float(np.nextafter(0.0, np.inf))
 
     @abstractmethod
-    def __init__(self, learner: Any, n_features: int) -> None:
+    def __init__(self, learner: Estimator, n_features: int) -> None:
         """Create a fresh state."""
 
     @staticmethod
-    def check(learner: Any) -> None:
+    def check(learner: Estimator) -> None:
         """Raise for a bad parameter of the learner that this rule alone has, if there is any."""
         return
 
-    def meet(self, learner: Any, X: Samples, y: FloatArray) -> None:
+    def meet(self, learner: Estimator, X: Samples, y: FloatArray) -> None:
         """Look at a whole chunk before it is learnt in pieces; most rules need not."""
         return
 
     @abstractmethod
-    def learn(self, learner: Any, X: Samples, y: FloatArray) -> Any:
+    def learn(self, learner: Estimator, X: Samples, y: FloatArray) -> Any:
         """Learn rows in order."""
 
     @abstractmethod

@@ -65,7 +65,7 @@ _FOLDS, _FEW = 5, 500
 MANY = 20_000
 
 # Parameters to search, see `settings_of`.
-Grid: TypeAlias = "Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | None"
+Grid: TypeAlias = 'Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["auto"] | None'
 # What is accepted of an option, and why nothing else is.
 Unsupported = tuple[object, str]
 NO_REVIEW: dict[str, Unsupported] = {"review": (None, "three answers are made of two classes with a threshold")}
@@ -128,7 +128,7 @@ def has_fast_solver(base: Estimator, engine: str = "auto") -> bool:
 
 
 def settings_of(
-    param_grid: Grid,
+    param_grid: Any,
     base: Estimator,
     engine: str = "auto",
     *,
@@ -398,7 +398,7 @@ class Model(NamedTuple):
 
     name: str | None
     base: Estimator
-    param_grid: Grid
+    param_grid: Any
     settings: Sequence[Params] = ()
     first: int = 0
     effort: SearchEffort = FAST
