@@ -246,7 +246,7 @@ class _Surrogate:
 
 
 def alternate(
-    problem: RewardProblem, metric: Concave, *, tol: float, max_iter: int, report: Callable[..., Any]
+    problem: RewardProblem, metric: Concave, *, tol: float, max_iter: int, report: Callable[..., None]
 ) -> tuple[Array, list[Step]]:
     """Maximise the extension of a concave metric of hinge rewards minus the regulariser."""
 
@@ -286,7 +286,7 @@ def alternate(
 
 
 def alternate_base(
-    fit: Callable[..., Any], metric: Concave, *, tol: float, max_iter: int, report: Callable[..., Any]
+    fit: Callable[..., Any], metric: Concave, *, tol: float, max_iter: int, report: Callable[..., None]
 ) -> tuple[Estimator, list[Step]]:
     """Alternate as `alternate` does on the rates of any classifier; mixtures of its models replace sums."""
     best, *rates = fit(*metric.initial_dual)

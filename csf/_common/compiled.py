@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
-from csf._common.typing import Array, Samples
+from csf._common.typing import Array, Params, Samples
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
@@ -35,7 +35,7 @@ class Kernel:
 
     __name__: str
 
-    def __init__(self, py_func: FunctionType, cache: bool, options: dict[str, Any]) -> None:
+    def __init__(self, py_func: FunctionType, cache: bool, options: Params) -> None:
         update_wrapper(self, py_func)
         self.py_func, self._cache, self._options = py_func, cache, options
         self._dispatcher: Callable[..., Any] | None = None

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from csf._common.typing import Array, PathLike, Samples
+from csf._common.typing import Array, Params, PathLike, Samples
 
 try:
     import fcntl
@@ -112,14 +112,14 @@ def write_figure(path: PathLike, figure: Any) -> None:
 # ------------------------------------------------------------------ JSON
 
 
-def write_json(path: PathLike, content: Any) -> None:
+def write_json(path: PathLike, content: object) -> None:
     """Write JSON in one step, see `replaced`."""
     text = json.dumps(content)
     with replaced(path) as file:
         file.write(text)
 
 
-def write_record(path: PathLike, kind: str, version: int, content: dict[str, Any]) -> None:
+def write_record(path: PathLike, kind: str, version: int, content: Params) -> None:
     """Write a record for `read_record`: plain JSON with its kind, its version and a checksum."""
     content = {"format": kind, "version": version, **content}
     write_json(path, content | {"sha256": _checksum(content)})

@@ -7,7 +7,6 @@ import json
 import re
 from functools import cached_property, partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -29,7 +28,7 @@ def named(part: object) -> list[str]:
     return [re.sub(r" at 0x[0-9a-fA-F]+", "", repr(part)), fingerprint(part)]
 
 
-def describe(content: object) -> list[Any]:
+def describe(content: object) -> list[object]:
     """Describe estimators, functions, arrays and values in the same plain way in every process.
 
     Values of different types differ (1, 1.0 and True). Functions count by their names and code, by their default
@@ -49,7 +48,7 @@ class _Describer:
     def __init__(self) -> None:
         self.around, self.functions = [], {}
 
-    def of(self, part: Any) -> Any:
+    def of(self, part: object) -> list:
         """Describe a part."""
         kind = type(part)
         if kind in _PLAIN:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from functools import wraps
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 Entry = TypeVar("Entry")
 Kind = TypeVar("Kind")
@@ -20,7 +20,7 @@ _NOISE = re.compile(r"(score|metric|loss|bound|strategy|macro|binary|weighted|mi
 _ALIKE = 0.65
 
 
-def did_you_mean(name: object, known: Iterable[Any], aliases: dict[str, str] | None = None) -> str:
+def did_you_mean(name: object, known: Iterable[object], aliases: dict[str, str] | None = None) -> str:
     """Suggest the name that was probably meant, in a sentence after a space; return "" where no name is similar.
 
     ``aliases`` maps names in other libraries, in lower-case letters and digits only, to names in csf.
@@ -51,7 +51,7 @@ def called_elsewhere(**names: str) -> Callable[[type[Kind]], type[Kind]]:
         init = kind.__init__
 
         @wraps(init)
-        def checked(self: Kind, *args: Any, **kwargs: Any) -> None:
+        def checked(self: Kind, *args: object, **kwargs: object) -> None:
             for name in names.keys() & kwargs.keys():
                 raise TypeError(f"{type(self).__name__} has no argument {name!r}; write {names[name]}")
             init(self, *args, **kwargs)

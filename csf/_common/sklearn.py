@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples as num_samples
 
-from csf._common.typing import Estimator, IntArray
+from csf._common.typing import Estimator, IntArray, Params
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Kind = TypeVar("Kind")
@@ -43,7 +43,7 @@ else:
             return fit
 
 
-def clone(estimator: Any, *, safe: bool = True) -> Any:
+def clone(estimator: Estimator, *, safe: bool = True) -> Estimator:
     """Clone an unfitted estimator; where its constructor copies its arguments, raise an error that says what works."""
     try:
         return _clone(estimator, safe=safe)
@@ -98,7 +98,7 @@ def last_name(base: Estimator) -> str:
     return type(last_step(base)[1]).__name__
 
 
-def named_models(base: Any) -> list[tuple[str, Estimator]] | None:
+def named_models(base: Estimator) -> list[tuple[str, Estimator]] | None:
     """List the names and estimators of several models, given as a list or dict; return ``None`` for a single one.
 
     In a list each name is the class of the last step in lower case, with a number where several share it.
@@ -112,10 +112,10 @@ def named_models(base: Any) -> list[tuple[str, Estimator]] | None:
     return [(kind if kinds.count(kind) == 1 else name, each) for kind, name, each in zip(kinds, numbered, base)]
 
 
-def slice_params(params: dict[str, Any], at: IntArray, n_samples: int) -> dict[str, Any]:
+def slice_params(params: Params, at: IntArray, n_samples: int) -> Params:
     """Slice the arguments of a ``fit``: those with one entry per sample are restricted to the samples ``at``."""
 
-    def part(value: Any) -> Any:
+    def part(value: object) -> object:
         try:
             one_a_sample = not isinstance(value, (str, dict)) and num_samples(value) == n_samples
         except TypeError:
@@ -128,7 +128,7 @@ def slice_params(params: dict[str, Any], at: IntArray, n_samples: int) -> dict[s
 class NoCallbackContext:
     """Stand-in for the callback context where scikit-learn has no callbacks."""
 
-    def subcontext(self, **options: Any) -> NoCallbackContext:
+    def subcontext(self, **options: object) -> NoCallbackContext:
         """Return the same stand-in."""
         return self
 
@@ -146,7 +146,7 @@ class _CallbackContext:
     def __init__(self, context: Any, estimator: Estimator) -> None:
         self.context, self.estimator = context, estimator
 
-    def subcontext(self, **options: Any) -> _CallbackContext:
+    def subcontext(self, **options: object) -> _CallbackContext:
         return _CallbackContext(self.context.subcontext(**options), self.estimator)
 
     def begin(self) -> None:
@@ -191,11 +191,11 @@ class ScorerParts(NamedTuple):
 
     function: Callable[..., Any]
     sign: float
-    options: dict[str, Any]
+    options: Params
     response: str
 
 
-def scorer_parts(scorer: Any) -> ScorerParts | None:
+def scorer_parts(scorer: object) -> ScorerParts | None:
     """Take apart a scorer of `sklearn.metrics.make_scorer`; return ``None`` for anything else."""
     if not isinstance(scorer, type(make_scorer(zero_one_loss))):
         return None
@@ -225,7 +225,7 @@ class SummaryMixin:
         text = repr(self)
         return f"{text}\n# fitted; search.summary() says what was found" if "best_score_" in vars(self) else text
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **options: object) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**options)  # pyright: ignore[reportAttributeAccessIssue]
         if "text/html" in bundle and "best_score_" in vars(self):
             bundle["text/html"] = f"{self.summary()._repr_html_()}{bundle['text/html']}"

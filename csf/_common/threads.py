@@ -41,13 +41,13 @@ class Threads:
             self._pool = ThreadPoolExecutor(self.count, initializer=setattr, initargs=(_HERE, "threads", self))
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         _HERE.threads = self._before
         if self.count > 1:
             self._pool.shutdown(cancel_futures=True)
         self._limits.restore_original_limits()
 
-    def submit(self, work: Callable[..., Result], *given: Any) -> Future[Result]:
+    def submit(self, work: Callable[..., Result], *given: object) -> Future[Result]:
         """Submit work to one of the threads."""
         with self._lock:
             self._unfinished += 1

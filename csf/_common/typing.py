@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +15,10 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 # (c_fn, c_fp), or a weight for each of three or more classes, by code.
 Costs: TypeAlias = tuple[float, ...]
+# Parameters, attributes or columns by name: the setting of a base, the keywords of a function.
+Params: TypeAlias = dict[str, object]
+# Plain values that JSON files hold.
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 PathLike: TypeAlias = str | os.PathLike[str]
 RandomState_: TypeAlias = int | np.random.RandomState | None
 

@@ -16,12 +16,13 @@ from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
 from csf._common.messages import did_you_mean, warn
-from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, RandomState_, Samples
+from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, Params, RandomState_, Samples
 
 # Searches for data that stay where they are, by the package of these.
 _SEARCHES = {"dask": "csf.dask.DaskCostSearch", "pyspark": "csf.spark.SparkCostSearch"}
 
 Choice = TypeVar("Choice")
+Unmasked = TypeVar("Unmasked")
 Number = TypeVar("Number", bound=float)
 
 
@@ -116,7 +117,7 @@ def check_pos_label(classes: Array, counts: Sequence[int] | IntArray, pos_label:
     return classes[np.argmax(matches)]
 
 
-def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, Any]:
+def check_samples(X: Samples, y: ArrayLike, /, **others: object) -> tuple[Samples, Any]:
     """Check that samples and labels are in memory and equally many, and return them in a form that can be indexed.
 
     Sparse samples are returned in one form, however they are stored. Of ``others``, further arguments of ``fit`` by
@@ -133,7 +134,7 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
     return canonical_csr(alike[0]), alike[1]
 
 
-def check_in_memory(searches: Mapping[str, str] | None = None, /, **arguments: Any) -> None:
+def check_in_memory(searches: Mapping[str, str] | None = None, /, **arguments: object) -> None:
     """Check that arguments are complete data in memory: no delayed computations, no iterators, no masked arrays."""
     for name, value in arguments.items():
         way = _way_into_memory(name, check_unmasked(value, name))
@@ -146,7 +147,7 @@ def check_in_memory(searches: Mapping[str, str] | None = None, /, **arguments: A
             )
 
 
-def warn_of_order(**arguments: Any) -> None:
+def warn_of_order(**arguments: object) -> None:
     """Warn of each argument whose pandas index is that of an earlier one in another order."""
     before: dict[str, Any] = {}
     for name, value in arguments.items():
@@ -177,7 +178,7 @@ def _is_in_another_order(index: Any, other: Any) -> bool:
     return bool((counts == others.reindex(counts.index)).all())
 
 
-def _way_into_memory(name: str, value: Any) -> str | None:
+def _way_into_memory(name: str, value: object) -> str | None:
     """Return the code that loads a delayed computation or an iterator into memory; ``None`` for other values."""
     graph = getattr(type(value), "__dask_graph__", None)
     if graph is not None and graph(value) is not None:
@@ -190,7 +191,7 @@ def _way_into_memory(name: str, value: Any) -> str | None:
     return None
 
 
-def check_weights(sample_weight: ArrayLike | None, n_samples: int, **rows: Any) -> Array | None:
+def check_weights(sample_weight: ArrayLike | None, n_samples: int, **rows: object) -> Array | None:
     """Check sample weights; return them as float64, or ``None`` for no weights. ``rows`` is as for `warn_of_order`."""
     warn_of_order(**rows, sample_weight=sample_weight)
     if sample_weight is None:
@@ -229,7 +230,7 @@ def check_class_totals(pos: float, neg: float, owner: str = "sample_weight") -> 
         )
 
 
-def check_class_weights(sample_weight: ArrayLike | None, is_pos: BoolArray, **rows: Any) -> Array | None:
+def check_class_weights(sample_weight: ArrayLike | None, is_pos: BoolArray, **rows: object) -> Array | None:
     """Check sample weights as `check_weights` does, and raise a ValueError where a class has no weight at all."""
     weight = check_weights(sample_weight, is_pos.shape[0], **rows)
     if weight is not None and not (weight[is_pos].any() and weight[~is_pos].any()):
@@ -241,7 +242,7 @@ def check_class_weights(sample_weight: ArrayLike | None, is_pos: BoolArray, **ro
     return weight
 
 
-def check_grid(param_grid: Any) -> list[dict[str, Any]]:
+def check_grid(param_grid: object) -> list[Params]:
     """Expand a grid of parameters into its settings, at least one."""
     try:
         settings = list(ParameterGrid(param_grid))
@@ -252,14 +253,14 @@ def check_grid(param_grid: Any) -> list[dict[str, Any]]:
     return settings
 
 
-def check_bool(value: Any, name: str) -> bool:
+def check_bool(value: object, name: str) -> bool:
     """Check that ``value`` is True or False, or numpy's, and return it as bool."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
-def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
+def check_count(value: object, name: str, *, minimum: int = 1) -> int:
     """Check that ``value`` is a whole number >= ``minimum`` and return it as int."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an int >= {minimum}, got {value!r}")
@@ -268,17 +269,17 @@ def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
     return int(value)
 
 
-def check_fraction(value: Any, name: str) -> float:
+def check_fraction(value: object, name: str) -> float:
     """Check that ``value`` is a real number in the open interval (0, 1) and return it as float."""
     return _of_interval(value, name, "(0, 1)", includes_one=False)
 
 
-def check_share(value: Any, name: str) -> float:
+def check_share(value: object, name: str) -> float:
     """Check that ``value`` is a real number in the interval (0, 1] and return it as float."""
     return _of_interval(value, name, "(0, 1]", includes_one=True)
 
 
-def _of_interval(value: Any, name: str, interval: str, *, includes_one: bool) -> float:
+def _of_interval(value: object, name: str, interval: str, *, includes_one: bool) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number in {interval}, got {value!r}")
     number: Any = value
@@ -297,7 +298,7 @@ def check_number(value: Number, name: str, *, positive: bool = False) -> Number:
     return value
 
 
-def check_path(path: Any, name: str) -> None:
+def check_path(path: object, name: str) -> None:
     """Check that ``path`` is a valid path of a file, or ``None``."""
     if path is not None and not isinstance(path, (str, PathLike)):
         raise TypeError(f"{name} must be the path of a file or None, got {path!r}")
@@ -321,7 +322,7 @@ def generator(random_state: Any) -> np.random.Generator:
         raise TypeError(f"random_state must be an int >= 0, a Generator or None, got {random_state!r}") from None
 
 
-def floats(values: Any, name: str, **rows: Any) -> FloatArray:
+def floats(values: object, name: str, **rows: object) -> FloatArray:
     """Convert numbers to a float64 array; raise a ValueError or TypeError that names the argument for anything else.
 
     ``rows`` are arguments of the same rows, as for `warn_of_order`.
@@ -346,7 +347,7 @@ _NO_NUMBERS = {"c": "real numbers, got complex ones", "M": "numbers, got dates",
 _NO_NUMBERS |= dict.fromkeys("SU", "numbers, got texts (pandas.to_numeric makes numbers of them)")
 
 
-def check_unmasked(values: Any, name: str) -> Any:
+def check_unmasked(values: Unmasked, name: str) -> Unmasked:
     """Check that nothing is masked: values below a mask are unknown, yet most functions read them."""
     n_masked = np.count_nonzero(np.ma.getmaskarray(values)) if isinstance(values, np.ma.MaskedArray) else 0
     if n_masked:
@@ -354,7 +355,7 @@ def check_unmasked(values: Any, name: str) -> Any:
     return values
 
 
-def check_choice(value: Choice, name: str, accepted: Iterable[Any]) -> Choice:
+def check_choice(value: Choice, name: str, accepted: Iterable[object]) -> Choice:
     """Check that ``value`` is one of the ``accepted`` values and return it."""
     if value not in tuple(accepted):
         hint = did_you_mean(value, accepted)
@@ -362,7 +363,7 @@ def check_choice(value: Choice, name: str, accepted: Iterable[Any]) -> Choice:
     return value
 
 
-def check_scores(y_score: ArrayLike, n_samples: int, **rows: Any) -> FloatArray:
+def check_scores(y_score: ArrayLike, n_samples: int, **rows: object) -> FloatArray:
     """Check scores, one per sample and none NaN; return them as float64. ``rows`` is as for `warn_of_order`."""
     score = floats(y_score, "y_score", **rows)
     if score.shape != (n_samples,):
@@ -388,7 +389,7 @@ def check_positive(value: Any, name: str) -> float:
     return float(check_number(value, name, positive=True))
 
 
-def check_intercept(fit_intercept: Any, intercept_scaling: Any) -> None:
+def check_intercept(fit_intercept: object, intercept_scaling: object) -> None:
     """Check both parameters of the constant feature."""
     check_bool(fit_intercept, "fit_intercept")
     check_positive(intercept_scaling, "intercept_scaling")

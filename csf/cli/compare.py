@@ -8,7 +8,6 @@ import time
 from argparse import Namespace
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -32,7 +31,7 @@ from csf.search.study import powers_of
 from csf.strategies import STRATEGIES, get_strategy
 
 
-def run(options: Namespace, say: Callable[..., Any]) -> None:
+def run(options: Namespace, say: Callable[..., None]) -> None:
     """Run ``csf compare``."""
     budget = Budget(options.time_limit)
     if len(base_names(options.base)) > 1:

@@ -21,7 +21,7 @@ from sklearn.utils import Bunch
 
 from csf._common.files import read_arrays, reading
 from csf._common.messages import did_you_mean
-from csf._common.typing import Array, BoolArray, Label, Samples
+from csf._common.typing import Array, BoolArray, Estimator, Label, Samples, Values
 from csf.cli.tables import (
     SUFFIXES,
     USUAL,
@@ -309,7 +309,7 @@ def read_weights(path: str, column: str, form: TableFormat = USUAL) -> Array:
 
 def read_ids(path: str, column: str, form: TableFormat = USUAL) -> Array:
     """Read the ids of rows from a column of a table, as texts."""
-    ids = _column(read_table(path, text=(column,), form=form), column, path)
+    ids: Values = _column(read_table(path, text=(column,), form=form), column, path)
     if ids.isna().any():
         raise CliError(f"{path} has {int(ids.isna().sum())} rows without an entry in the column of ids {column!r}")
     return ids.astype(str).to_numpy(dtype=object)
@@ -321,7 +321,7 @@ def _column(frame, name, path):
     return frame[name]
 
 
-def read_labels(path: str, target: str, search: Any, form: TableFormat = USUAL) -> Array:
+def read_labels(path: str, target: str, search: Estimator, form: TableFormat = USUAL) -> Array:
     """Read the labels of a table as a trained search knows them; ``None`` where one is missing.
 
     Parameters
@@ -381,7 +381,7 @@ def _listed(classes, counts):
 # ---------------------------------------------------------------- sets of scikit-learn, and one that is drawn
 
 
-def draw_payments(n_rows: int = 12_000) -> Any:
+def draw_payments(n_rows: int = 12_000) -> Bunch:
     """Draw artificial card payments, about one in twelve of them a fraud.
 
     Parameters
@@ -573,7 +573,7 @@ def _labelled(frame, options):
     return frame[~missing], count
 
 
-def _table_samples(path: str, features: FeatureColumns, form: TableFormat) -> Any:
+def _table_samples(path: str, features: FeatureColumns, form: TableFormat) -> Samples:
     """Read the columns that a trained model takes from a table, in the model's order."""
     if features.kind != "frame":
         raise CliError(

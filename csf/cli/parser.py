@@ -83,7 +83,7 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _silent(*values: object, **options: Any) -> None:
+def _silent(*values: object, **options: object) -> None:
     """Print nothing."""
 
 

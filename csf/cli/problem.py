@@ -32,7 +32,7 @@ from sklearn.utils import check_random_state
 from csf._common.files import write_figure
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone, safe_indexing
-from csf._common.typing import Array, Estimator, IntArray, Samples
+from csf._common.typing import Array, Estimator, IntArray, Params, Samples
 from csf.cli.data import Dataset, FeatureColumns, ReadOptions, densified, read_dataset
 from csf.cli.tables import CliError, require
 from csf.data.folds import resolve_splits
@@ -126,7 +126,7 @@ def _columns(features, linear, sparse_output):
     )
 
 
-def parse_grid(texts: Sequence[str], base: Pipeline) -> dict[str, Any]:
+def parse_grid(texts: Sequence[str], base: Pipeline) -> dict[str, list[Any]]:
     """Parse a grid of pipeline parameters such as ``"C=0.1,1,10"``; values are Python literals, or strings."""
     known = base.named_steps[CLASSIFIER].get_params()
     grid = {}
@@ -190,7 +190,7 @@ class Setup:
             return [clone(base) for base in self.base.values()]
         return [clone(self.base).set_params(**setting) for setting in ParameterGrid(self.grid)]
 
-    def weight_params(self, weight: Array | None) -> dict[str, Any]:
+    def weight_params(self, weight: Array | None) -> Params:
         """Return the arguments of the base's ``fit`` that carry the sample weights; none without weights."""
         return {} if weight is None else {f"{CLASSIFIER}__sample_weight": weight}
 
@@ -242,6 +242,7 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
     with warnings.catch_warnings():  # the reason says as much
         warnings.simplefilter("ignore", UserWarning)
         search.fit(X, y, sample_weight=weight)
+    assert search.guarantee_ is not None, "confidence asks for one"
     if not search.guarantee_.holds:
         raise NotApplicable(str(search.guarantee_))
     return search

@@ -9,7 +9,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from csf._common import __version__
 from csf._common.files import write_json
+from csf._common.typing import Label, Params
 from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.predict import check_model_name, required_trust, save_model
 from csf.cli.problem import (
@@ -60,7 +61,7 @@ _SLOW = "TunedThresholdClassifierCV"
 _SEARCH = 2 / 3
 
 
-def run(options: Namespace, say: Callable[..., Any]) -> None:
+def run(options: Namespace, say: Callable[..., None]) -> None:
     """Run ``csf search``."""
     budget = Budget(options.time_limit)
     check_outputs(options, options.save, options.rule, options.json, options.checkpoint)
@@ -508,7 +509,7 @@ def confusion_table(classes: Array, test: DataPart, labels: Array) -> str:
     return format_table(["truth \\ predicted", *names], rows)
 
 
-def class_record(search: CostSearch) -> dict[str, Any]:
+def class_record(search: CostSearch) -> Params:
     """Return the winner's further results for several classes."""
     rule = search.rule_
     return {
@@ -559,7 +560,7 @@ def _unequal(search: CostSearch, own: Judged, rival: Judged) -> str | None:
 # ---------------------------------------------------------------- csf threshold
 
 
-def run_threshold(options: Namespace, say: Callable[..., Any]) -> None:
+def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
     """Run ``csf threshold``."""
     for path in (options.json, options.report):
         check_output(path)
@@ -599,7 +600,7 @@ def run_threshold(options: Namespace, say: Callable[..., Any]) -> None:
         say(f"report: {options.report}")
 
 
-def _threshold_lines(options: Namespace, decision: Decision, cut: float, positive: Any) -> list[str]:
+def _threshold_lines(options: Namespace, decision: Decision, cut: float, positive: Label) -> list[str]:
     search, (low, high) = decision.search, decision.interval
     lines = [
         f"predict {positive} where {options.score} {'<=' if options.lower_is_positive else '>='} {cut:.6g}",
@@ -614,7 +615,7 @@ def _threshold_lines(options: Namespace, decision: Decision, cut: float, positiv
     return lines
 
 
-def _decision_record(options: Namespace, decision: Decision, cut: float) -> dict[str, Any]:
+def _decision_record(options: Namespace, decision: Decision, cut: float) -> Params:
     """Return the results as plain numbers and texts."""
     return {
         "score": options.score,

@@ -23,13 +23,18 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from csf._common.files import UNPACKING, reading
 from csf._common.messages import warn
+from csf._common.typing import Params, Samples
 from csf.report.checks import is_counter
+
+if TYPE_CHECKING:
+    from pandas import DataFrame as Frame
+    from pandas import Index
 
 
 class CliError(Exception):
@@ -202,7 +207,7 @@ class TableFormat:
             return None
         return text.translate(dict.fromkeys(map(ord, self._marks))).replace(self.decimal, ".")
 
-    def numbers(self, pandas: Any, column: Any) -> Any:
+    def numbers(self, pandas: ModuleType, column: Any) -> Any:
         """Convert a column of texts to numbers, all with a percent sign or none; raise a ValueError for other texts."""
         known = column.dropna()
         signed = known.str.endswith("%")
@@ -237,8 +242,8 @@ def number_options(texts: Sequence[str]) -> str:
 
 
 def read_csv(
-    pandas: Any, path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL
-) -> Any:
+    pandas: ModuleType, path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL
+) -> Frame:
     """Read a CSV file as a frame; columns are numeric where every entry is a number, unless named in ``text``.
 
     Texts such as ``NA`` mean that an entry is missing, except in a ``target`` of texts, where they are classes.
@@ -316,8 +321,8 @@ def _warn_of_classes(column: Any) -> None:
 
 
 def read_json_lines(
-    pandas: Any, path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL
-) -> Any:
+    pandas: ModuleType, path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL
+) -> Frame:
     """Read a file with one object per line, whose keys are the columns."""
     with opened(path, "rt", encoding=form.encoding) as file:
         rows = [_row(line, number) for number, line in enumerate(file, start=1) if line.strip()]
@@ -329,14 +334,14 @@ def read_json_lines(
     )
 
 
-def _type_of(values: list[Any], as_text: bool) -> type | None:
+def _type_of(values: list[object], as_text: bool) -> type | None:
     """Choose a column's type: texts stay texts, an empty column is numeric, and pandas infers the others."""
     if as_text:
         return object
     return float if all(value is None for value in values) else None
 
 
-def _row(line: str, number: int) -> dict[str, Any]:
+def _row(line: str, number: int) -> Params:
     """Parse and check the object of one line."""
     try:
         row = json.loads(line, object_pairs_hook=_without_repetition)
@@ -355,7 +360,7 @@ def _row(line: str, number: int) -> dict[str, Any]:
     return row
 
 
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repetition(pairs: list[tuple[str, object]]) -> Params:
     row = dict(pairs)
     if len(row) < len(pairs):
         names = [name for name, _ in pairs]
@@ -366,13 +371,13 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # ---------------------------------------------------------------- frames
 
 
-def _read_parquet(pandas: Any, path: str, text: tuple[str, ...], target: str | None, form: TableFormat) -> Any:
+def _read_parquet(pandas: ModuleType, path: str, text: tuple[str, ...], target: str | None, form: TableFormat) -> Frame:
     return pandas.read_parquet(path)
 
 
 # Name of each format, the package it needs, its suffixes, and what reads it into a frame, with the columns that models
 # take as texts and the column of the labels.
-_FORMATS: tuple[tuple[str, str, tuple[str, ...], Callable[..., Any]], ...] = (
+_FORMATS: tuple[tuple[str, str, tuple[str, ...], Callable[..., Frame]], ...] = (
     ("CSV", "pandas", (".csv", ".tsv", ".txt"), read_csv),
     ("Parquet", "pyarrow", (".parquet", ".pq"), _read_parquet),
     ("JSON Lines", "pandas", (".jsonl", ".ndjson"), read_json_lines),
@@ -380,7 +385,7 @@ _FORMATS: tuple[tuple[str, str, tuple[str, ...], Callable[..., Any]], ...] = (
 SUFFIXES = {suffix: (kind, package, reader) for kind, package, suffixes, reader in _FORMATS for suffix in suffixes}
 
 
-def read_table(path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL) -> Any:
+def read_table(path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL) -> Frame:
     """Read a file as a frame with rows and text column names."""
     kind, package, reader = SUFFIXES[format_suffix(path)]
     pandas = require("pandas", f"reading {kind}")
@@ -398,13 +403,13 @@ def read_table(path: str, text: tuple[str, ...] = (), target: str | None = None,
     return frame
 
 
-def plain(frame: Any, names: Sequence[Any]) -> Any:
+def plain(frame: Frame, names: Sequence[object]) -> Frame:
     """Select columns of a frame, decimals as floats, after a check that they hold only numbers and texts."""
     pandas = require("pandas", "reading tables")
     return pandas.DataFrame({name: _plain_column(pandas, frame[name]) for name in names}, index=frame.index)
 
 
-def _plain_column(pandas: Any, column: Any) -> Any:
+def _plain_column(pandas: ModuleType, column: Any) -> Any:
     types = pandas.api.types
     cells = column.array.categories if isinstance(column.dtype, pandas.CategoricalDtype) else column
     kinds = set(map(type, cells.dropna())) if types.is_object_dtype(cells) else set()
@@ -435,7 +440,7 @@ def way_out(column: Any) -> str:
     return options and f"; give {options}"
 
 
-def typed(frame: Any, numeric: Sequence[str], categorical: Sequence[str], path: str) -> Any:
+def typed(frame: Frame, numeric: Sequence[str], categorical: Sequence[str], path: str) -> Frame:
     """Convert numbers to float64, categories to strings, missing entries to NaN; numeric columns come first."""
     columns = {}
     for name in numeric:
@@ -468,7 +473,7 @@ _DATE = re.compile(rf"{_DAY}([t ]{_TIME})?|{_TIME}", re.IGNORECASE)
 _NUMBER = re.compile(rf"[+-]?[$€£]? ?[+-]?(\d[\d,.'{_SPACES}]*|[.,]\d+)(e[+-]?\d+)? ?[%$€£]?", re.IGNORECASE)
 
 
-def warn_of_columns(frame: Any, categorical: Sequence[str]) -> None:
+def warn_of_columns(frame: Samples, categorical: Sequence[str]) -> None:
     """Warn of dates and numbers that are texts, of names and keys, and of columns without information."""
     for name in categorical:
         texts = frame[name].dropna().astype(str)
@@ -520,7 +525,7 @@ def is_numeral(value: Any) -> bool:
     return not isinstance(value, bool)
 
 
-def listed(names: Sequence[object]) -> str:
+def listed(names: Sequence[object] | Index) -> str:
     """List names of columns for a message, only the first of many."""
     rest = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
     return f"the column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names[:_SHOWN]))}{rest}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import inf, isclose
 from numbers import Number
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +22,12 @@ from csf._common.validation import warn_of_moved_rows
 from csf.distributed.engine import FoldTotals, hash_folds
 from csf.distributed.newton import Moments, Part
 from csf.search.workers import QUIET, WAITS, idle_reason, working
+
+if TYPE_CHECKING:
+    from dask.array import Array as DaskArray
+    from dask.dataframe import Series
+    from dask.delayed import Delayed
+    from distributed import Client
 
 # ---------------------------------------------------------------- a cluster that loses its workers
 
@@ -33,11 +39,16 @@ _GO_ON = "with checkpoint= the search goes on where it was when it is fitted aga
 _LOGGER = logging.getLogger("csf")
 
 
+Out = TypeVar("Out")
+# A column of a collection.
+Column: TypeAlias = "DaskArray | Series"
+
+
 class LostWorkers(RuntimeError):
     """Error that no worker of the cluster was active for too long."""
 
 
-def watched_pass(ask: Callable[[], Any], *, first: bool, patience: float | None = None) -> Any:
+def watched_pass(ask: Callable[[], Out], *, first: bool, patience: float | None = None) -> Out:
     """Run a pass; raise a RuntimeError if no worker is active for ``patience`` seconds, or a partition ends them.
 
     Before the ``first`` pass, the first workers may take as long to start as Dask allows.
@@ -45,8 +56,8 @@ def watched_pass(ask: Callable[[], Any], *, first: bool, patience: float | None 
     from dask.base import get_scheduler
 
     # Other schedulers of Dask are functions, and have no workers to lose.
-    client: Any = getattr(get_scheduler(), "__self__", None)
-    if not hasattr(client, "scheduler_info"):
+    client: Client | None = getattr(get_scheduler(), "__self__", None)
+    if client is None or not hasattr(client, "scheduler_info"):
         return ask()
     from distributed import CancelledError, KilledWorker
 
@@ -71,7 +82,7 @@ def watched_pass(ask: Callable[[], Any], *, first: bool, patience: float | None 
             ) from error
 
 
-def watched_training(client: Any, train: Callable[[], Any], *, patience: float | None = None) -> Any | Exception:
+def watched_training(client: Client, train: Callable[[], Out], *, patience: float | None = None) -> Out | Exception:
     """Run a training that needs all workers to its end; return its result or error. A lost worker is a RuntimeError."""
     with _Watch(client, patience, needs_all=True) as watch:
         try:
@@ -97,7 +108,7 @@ class _Watch:
     lost before one has started.
     """
 
-    def __init__(self, client: Any, patience: float | None, *, needs_all: bool = False, waits: bool = False) -> None:
+    def __init__(self, client: Client, patience: float | None, *, needs_all: bool = False, waits: bool = False) -> None:
         self._client, self._needs_all = client, needs_all
         self.patience = _RETURN if patience is None else patience
         self.workers, self._others = working(client), set(client.futures)
@@ -160,14 +171,14 @@ def require_dask() -> None:
         ) from error
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> bool:
     """Check whether a value is a Dask array."""
     import dask.array as da
 
     return isinstance(value, da.Array)
 
 
-def is_frame(value: Any) -> bool:
+def is_frame(value: object) -> bool:
     """Check whether a value is a Dask frame or series."""
     import dask.dataframe as dd
 
@@ -226,7 +237,7 @@ class RawPart:
         return Part(matrix(self.X), self.y == pos_label, self.weight, self.fold)
 
 
-def matrix(X: Samples) -> Any:
+def matrix(X: Samples) -> Samples:
     """Convert samples to a CSR matrix or an array of float32 or float64; raise a TypeError for other columns."""
     if sparse.issparse(X):
         return X.tocsr()
@@ -250,15 +261,15 @@ class DaskData:
     ``marks`` of a first read, a partition that has changed since is an error. ``thinned`` are the parts of a sample.
     """
 
-    X: Any
-    y: Any
-    weight: Any
-    folds: Any
+    X: Samples
+    y: Column
+    weight: Column | None
+    folds: Column | None
     cv: int | float
     seed: int
     marks: Mapping[int, Mark] = field(default_factory=dict)
     # Parts that are no longer those of the collections.
-    thinned: Sequence[Any] | None = None
+    thinned: Sequence[Delayed] | None = None
     # Seconds for which passes wait until a worker is at work; ``None`` for the usual ones.
     patience: float | None = None
 
@@ -281,7 +292,7 @@ class DaskData:
         return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
 
     @cached_property
-    def parts(self) -> list[Any]:
+    def parts(self) -> list[Delayed]:
         """Delayed `RawPart` of each partition; nothing is read before they are computed."""
         from dask.delayed import delayed
 
@@ -295,7 +306,7 @@ class DaskData:
         ]
 
     @cached_property
-    def pieces(self) -> list[Any]:
+    def pieces(self) -> list[tuple[Delayed | None, ...]]:
         """Delayed samples, labels, weights and folds of each partition, as the user's collections hold them."""
         rows = self.X if is_frame(self.X) else self.X.rechunk({1: -1})
         given = ("y", self.y), ("sample_weight", self.weight), ("folds", self.folds)
@@ -310,7 +321,7 @@ class DaskData:
         fewer = [call(function, part) for part in self.parts]
         return replace(self, thinned=watched_pass(lambda: persist(*fewer), first=not self.marks))
 
-    def reduced(self, of_part: Callable[[RawPart], Any], of_results: Callable[[Sequence[Any]], Any]) -> Any:
+    def reduced(self, of_part: Callable[[RawPart], Out], of_results: Callable[[Sequence[Out]], Out]) -> Out:
         """Run a function on each part, where that part is stored, and merge the results in order, a few at a time."""
         from dask.base import compute
         from dask.delayed import delayed
@@ -333,7 +344,7 @@ class DaskData:
         return result
 
 
-def _moved(X: Any, *columns: Any) -> Array:
+def _moved(X: Samples, *columns: Samples) -> Array:
     """Return each column's difference to X in the hash of its pandas index, and whether the indexes differ.
 
     Over all partitions, the differences sum to 0, modulo 2^64, if both have the same rows in any order.
@@ -346,7 +357,7 @@ def _moved(X: Any, *columns: Any) -> Array:
     return np.array(pairs, dtype=object)
 
 
-def _check(name: str, value: Any, ndim: int) -> None:
+def _check(name: str, value: Samples, ndim: int) -> None:
     """Raise an error unless a value is a Dask collection of so many dimensions."""
     if not (is_array(value) or is_frame(value)):
         raise TypeError(
@@ -357,11 +368,11 @@ def _check(name: str, value: Any, ndim: int) -> None:
         raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)}, got {value.ndim}")
 
 
-def _call(function: Callable[[Any], Any], argument: Any) -> Any:
+def _call(function: Callable[[Any], Out], argument: Any) -> Out:
     return function(argument)
 
 
-def _delayed(collection: Any) -> list[Any]:
+def _delayed(collection: Samples) -> list[Delayed]:
     """Return one delayed value for each partition."""
     if is_frame(collection):
         # Full optimisation joins small partitions, those of one column more than those of all others.
@@ -369,7 +380,7 @@ def _delayed(collection: Any) -> list[Any]:
     return list(collection.to_delayed().ravel())
 
 
-def _aligned(name: str, value: Any, rows: Any) -> list[Any]:
+def _aligned(name: str, value: Samples, rows: Samples) -> Sequence[Delayed | None]:
     """Return the partitions of a column, aligned with those of the samples."""
     n_parts = rows.npartitions
     if value is None:
@@ -393,7 +404,7 @@ class _Reader:
     """Reader that makes a part of its pieces, and checks that they match each other and the collections."""
 
     # Of a frame; the number of those of an array.
-    columns: list[Any] | int
+    columns: list[Label] | int
     cv: int | float
     seed: int
 
@@ -419,7 +430,7 @@ class _Reader:
         return part
 
 
-def _check_columns(index: int, X: Samples, expected: list[Any] | int) -> None:
+def _check_columns(index: int, X: Samples, expected: list[Label] | int) -> None:
     given = X.shape[1] if isinstance(expected, int) else list(X.columns)
     if given == expected:
         return

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -32,7 +32,7 @@ from csf.dask.collections import (
 from csf.data.costs import own_class_weights
 from csf.data.labels import Labels
 from csf.data.responses import NATURAL_THRESHOLDS, above, positive_score, response_method
-from csf.distributed.counts import OfPart, OfResults, PartedScores, PartScores, score_of
+from csf.distributed.counts import OfPart, OfResults, PartedScores, PartScores, Result, score_of
 from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job, hash_folds
 from csf.distributed.newton import (
     Answer,
@@ -48,6 +48,10 @@ from csf.distributed.newton import (
 )
 from csf.solvers.base import DIRECT
 from csf.trainers.base import Training
+
+if TYPE_CHECKING:
+    from dask.array import Array as DaskArray
+    from dask.delayed import Delayed
 
 # ---------------------------------------------------------------- kinds of base
 
@@ -83,11 +87,11 @@ class DaskBase(ABC):
         """Train models, see `csf.distributed.Engine.train`."""
 
     @abstractmethod
-    def scorer(self, model: Any, labels: Labels) -> Scorer:
+    def scorer(self, model: object, labels: Labels) -> Scorer:
         """Return a function that computes a model's scores for rows in memory."""
 
     @abstractmethod
-    def fitted(self, base: Estimator, model: Any, names: Array | None, labels: Labels) -> Estimator:
+    def fitted(self, base: Estimator, model: object, names: Array | None, labels: Labels) -> Estimator:
         """Return the model for the user: an object of the base's class, see `Labels.learnt_by`."""
 
     @abstractmethod
@@ -258,7 +262,7 @@ class BoostingBase(DaskBase):
         return trained
 
     @abstractmethod
-    def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
+    def _fit(self, base: Estimator, X: Samples, y: DaskArray, weight: DaskArray) -> Estimator:
         """Fit the base."""
 
     def scorer(self, model: Estimator, labels: Labels) -> Scorer:
@@ -274,7 +278,7 @@ class BoostingBase(DaskBase):
 class XGBoostBase(BoostingBase):
     """Training of `xgboost.dask.DaskXGBClassifier`."""
 
-    def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
+    def _fit(self, base: Estimator, X: Samples, y: DaskArray, weight: DaskArray) -> Estimator:
         return base.fit(X, y, sample_weight=weight)
 
     def in_memory(self, base: Estimator) -> Estimator:
@@ -293,7 +297,7 @@ class XGBoostBase(BoostingBase):
 class LightGBMBase(BoostingBase):
     """Training of `lightgbm.DaskLGBMClassifier`."""
 
-    def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
+    def _fit(self, base: Estimator, X: Samples, y: DaskArray, weight: DaskArray) -> Estimator:
         from dask.base import persist
         from distributed import wait
 
@@ -313,7 +317,7 @@ class LightGBMBase(BoostingBase):
         return fitted.to_local()
 
 
-def _collections(job: Job, data: DaskData, found: Survey, labels: Labels) -> tuple[Any, Any, Any]:
+def _collections(job: Job, data: DaskData, found: Survey, labels: Labels) -> tuple[Samples, DaskArray, DaskArray]:
     """Return samples, label codes and weights of the training part, in aligned partitions without empty ones."""
     from dask.delayed import delayed
 
@@ -325,7 +329,7 @@ def _collections(job: Job, data: DaskData, found: Survey, labels: Labels) -> tup
             lengths.append(length)
     import dask.array as da
 
-    def stacked(parts: Sequence[Any], dtype: Any, *more: int) -> Any:
+    def stacked(parts: Sequence[Delayed], dtype: Any, *more: int) -> DaskArray:
         return da.concatenate([da.from_delayed(part, (n, *more), dtype) for part, n in zip(parts, lengths)])
 
     samples, places, weights = zip(*pieces)
@@ -428,7 +432,7 @@ class DaskEngine(Engine):
         self._known = replace(self._known, patience=HURRY)
 
     @property
-    def identity(self) -> Any:
+    def identity(self) -> object:
         """Identity of the data and folds, see `csf.distributed.Engine`."""
         return self.found.checksum, self.labels.positive, self.data.n_features
 
@@ -463,7 +467,7 @@ class DaskEngine(Engine):
         """See `Engine.train`."""
         return self.kind.train(jobs, self._known, self.found, self.labels)
 
-    def scores(self, models: Sequence[Any]) -> PartedScores:
+    def scores(self, models: Sequence[object]) -> PartedScores:
         """See `Engine.scores`."""
         return self._scores([self.kind.scorer(model, self.labels) for model in models])
 
@@ -505,7 +509,7 @@ class _DaskScores(PartedScores):
         self._data, self._held = data, held
         self.few = self if sample is None else _DaskScores(sample, held, n_folds, own_cut, None)
 
-    def reduced(self, of_part: OfPart, of_results: OfResults) -> Any:
+    def reduced(self, of_part: OfPart[Result], of_results: OfResults[Result]) -> Result:
         """See `PartedScores.reduced`."""
         return self._data.reduced(partial(_asked, held=self._held, of_part=of_part), of_results)
 
@@ -518,7 +522,7 @@ class _DaskScores(PartedScores):
         return self.few.reduced(score_of, np.concatenate)
 
 
-def _asked(part: RawPart, *, held: _HeldOutScores, of_part: OfPart) -> Any:
+def _asked(part: RawPart, *, held: _HeldOutScores, of_part: OfPart[Result]) -> Result:
     """Apply a function to the held-out scores of a partition."""
     return of_part(held(part))
 

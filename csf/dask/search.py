@@ -39,16 +39,20 @@ from csf.thresholding.rule import ThresholdRule, base_has
 from csf.trainers import seeded
 
 if TYPE_CHECKING:
+    from dask.array import Array as DaskArray
+
+    from csf.dask.collections import Column
     from csf.metrics.constraints import Constraint
     from csf.metrics.registry import MetricLike
+    from csf.search.config import Grid
     from csf.search.study import Bound
-    from csf.strategies.base import Strategy
+    from csf.strategies.base import StrategyLike
     from csf.trainers.base import Training
 
 # ---------------------------------------------------------------- lazy predictions
 
 
-def mapped(rule: ThresholdRule, method: str, X: Samples, *, dtype: Any, n_columns: int | None = None) -> Any:
+def mapped(rule: ThresholdRule, method: str, X: Samples, *, dtype: Any, n_columns: int | None = None) -> DaskArray:
     """Apply a method of a rule to samples, lazily if these are lazy; ``n_columns=None`` for one dimension."""
     columns = () if n_columns is None else (n_columns,)
     ask = _Asked(rule, method, np.empty((0, *columns), dtype=dtype))
@@ -247,9 +251,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 
     base: Estimator = field(kw_only=False)
     metric: MetricLike = field(default=SearchConfig.metric, kw_only=False)
-    strategy: str | Strategy | Callable[..., Any] = field(default=SearchConfig.strategy, kw_only=False)
+    strategy: StrategyLike = field(default=SearchConfig.strategy, kw_only=False)
     n_trials: int = SearchConfig.n_trials
-    param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = SearchConfig.param_grid
+    param_grid: Grid = SearchConfig.param_grid
     constraint: str | Constraint | None = SearchConfig.constraint
     threshold: Literal["stable", "tune"] | None = SearchConfig.threshold
     cv: int | float = 5
@@ -264,12 +268,14 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     verbose: int = SearchConfig.verbose
     error_score: str | float = SearchConfig.error_score
     checkpoint: PathLike | None = SearchConfig.checkpoint
-    callbacks: list[Callable[..., Any]] | None = SearchConfig.callbacks
+    callbacks: list[Callable[..., object]] | None = SearchConfig.callbacks
 
     # Plots of any search ask for it.
     bound_on: ClassVar[str] = "validation"
 
-    def fit(self, X: Samples, y: Any, sample_weight: Any = None, *, folds: Any = None) -> DaskCostSearch:
+    def fit(
+        self, X: Samples, y: Column, sample_weight: Column | None = None, *, folds: Column | None = None
+    ) -> DaskCostSearch:
         """Search the costs and train the winner.
 
         Parameters
@@ -349,7 +355,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         known = {name: value for name, value in vars(self).items() if name in _TAKEN}
         return local_search(base_kind(self.base).in_memory(self.base), self.result_, self._rule, options, **known)
 
-    def predict(self, X: Samples) -> Any:
+    def predict(self, X: Samples) -> DaskArray:
         """Predict labels with the winner and its threshold.
 
         Parameters
@@ -365,7 +371,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         return mapped(self.decision_rule_, "predict", X, dtype=self.classes_.dtype)
 
     @available_if(base_has("decision_function", "predict_proba"))
-    def score_samples(self, X: Samples) -> Any:
+    def score_samples(self, X: Samples) -> DaskArray:
         """Compute the scores that ``best_threshold_`` is for, see `csf.CostSearch.score_samples`.
 
         Parameters
@@ -381,7 +387,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         return mapped(self.decision_rule_, "score_samples", X, dtype=np.float64)
 
     @available_if(base_has("decision_function", "predict_proba"))
-    def decision_function(self, X: Samples) -> Any:
+    def decision_function(self, X: Samples) -> DaskArray:
         """Compute score minus threshold, above 0 exactly where the second of ``classes_`` is predicted.
 
         Parameters
@@ -397,7 +403,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         return mapped(self.decision_rule_, "decision_function", X, dtype=np.float64)
 
     @available_if(base_has("predict_proba"))
-    def predict_proba(self, X: Samples) -> Any:
+    def predict_proba(self, X: Samples) -> DaskArray:
         """Compute class probabilities corrected for the costs, see `csf.CostSearch.predict_proba`.
 
         Parameters
@@ -412,7 +418,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         """
         return mapped(self.decision_rule_, "predict_proba", X, dtype=np.float64, n_columns=2)
 
-    def score(self, X: Samples, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Samples, y: Column, sample_weight: Column | None = None) -> float:
         """Compute the value of ``metric`` (not the accuracy) on new data, in one pass.
 
         Parameters

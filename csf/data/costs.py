@@ -19,7 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from csf._common.messages import warn
 from csf._common.sklearn import clone, fit_request, last_step, routing_enabled
-from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Label, Samples
+from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Label, Params, Samples
 from csf._common.validation import check_choice
 from csf.data.labels import Labels
 from csf.data.responses import Features
@@ -111,7 +111,7 @@ def check_class_weight(base: Estimator) -> None:
             warn(f"the base has {name}={value!r}, which multiplies the searched costs; None leaves the costs alone")
 
 
-def fit_to_labels(estimator: Estimator, X: Samples, codes: Array, labels: Labels, given: dict[str, Any]) -> Estimator:
+def fit_to_labels(estimator: Estimator, X: Samples, codes: Array, labels: Labels, given: Params) -> Estimator:
     """Train a base on the user's labels, or on their indices in order where it rejects labels, as XGBoost does texts.
 
     So parameters of the base that name classes, by label or by order, have the same meaning as without a search.
@@ -190,7 +190,7 @@ class CostChannel:
         *,
         sample_weight: Array | None = None,
         normalize: str = "none",
-        fit_params: Mapping[str, Any] | None = None,
+        fit_params: Mapping[str, object] | None = None,
         labels: Labels | None = None,
     ) -> Estimator:
         """Train ``estimator`` in place with the given class costs.
@@ -498,7 +498,7 @@ class OneVsRestChannel(CostChannel):
         *,
         sample_weight: Array | None = None,
         normalize: str = "none",
-        fit_params: Mapping[str, Any] | None = None,
+        fit_params: Mapping[str, object] | None = None,
         labels: Labels | None = None,
     ) -> Estimator:
         """Train ``estimator`` in place, with parameters as for `CostChannel.fit`."""

@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 from sklearn.utils import check_random_state
 
 from csf._common.sklearn import safe_indexing, slice_params
-from csf._common.typing import Array, BoolArray, IntArray, RandomState_, Samples
+from csf._common.typing import Array, BoolArray, IntArray, Params, RandomState_, Samples
 from csf._common.validation import check_seed, small_indices
 from csf.data.labels import Labels, label_strata
 
@@ -192,7 +192,7 @@ class Fold:
         return np.unique(counted > 0).size == 2
 
     @cached_property
-    def fit_params(self) -> dict[str, Any]:
+    def fit_params(self) -> Params:
         """Arguments of the base's ``fit``; those with one entry per sample are sliced."""
         return slice_params(dict(self.task.fit_params), self.train, self.task.n_samples)
 
@@ -371,7 +371,7 @@ def resolve_splits(
     y: ArrayLike,
     *,
     random_state: RandomState_ = None,
-    split_params: dict[str, Any] | None = None,
+    split_params: Params | None = None,
 ) -> list[tuple[IntArray, IntArray]]:
     """Return the train and test indices of a ``cv`` argument.
 
@@ -460,7 +460,7 @@ def _splitter(cv: Any, y: Array) -> Any:
     return check_cv(cv, y, classifier=True)  # pyright: ignore[reportArgumentType] (any cv)
 
 
-def _places(split: Any, n_samples: int) -> tuple[IntArray, IntArray]:
+def _places(split: Iterable[ArrayLike], n_samples: int) -> tuple[IntArray, IntArray]:
     """Read the train and test indices of a split that is given as indices or as masks."""
     accepted = f"a split of cv must be a pair (train, test) of indices from 0 to {n_samples - 1} or of masks"
     try:

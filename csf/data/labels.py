@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from csf._common.messages import did_you_mean
-from csf._common.typing import Array, Estimator, IntArray, Label
+from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 from csf._common.validation import check_binary_target, check_labels, check_unmasked, check_weights
 
 
@@ -21,7 +21,7 @@ class LearntClasses(NamedTuple):
     codes: IntArray
     null: Label
 
-    def encode(self, found: Any) -> IntArray:
+    def encode(self, found: ArrayLike) -> IntArray:
         """Convert the estimator's predictions to codes."""
         if not np.isin(found, self.known).all():
             unknown, learnt = np.setdiff1d(found, self.known).tolist(), self.known.tolist()
@@ -257,7 +257,7 @@ def read_classes(y: ArrayLike) -> tuple[Labels, IntArray]:
 _MANY = 1000
 
 
-def has_several_columns(y: Any) -> bool:
+def has_several_columns(y: ArrayLike) -> bool:
     """Check whether a target has a column for each of several labels; a single column is one label per sample."""
     if issparse(y):
         return True
@@ -290,7 +290,7 @@ class LabelMatrix:
     order: IntArray
 
     @classmethod
-    def read(cls, y: Any, sample_weight: ArrayLike | None = None) -> LabelMatrix:
+    def read(cls, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LabelMatrix:
         """Read the labels of a target; raise a ValueError that names a column in which there is nothing to learn."""
         names, codes = _table(y)
         weight = check_weights(sample_weight, codes.shape[0])
@@ -320,7 +320,7 @@ class LabelMatrix:
         return [parts[at] for at in np.argsort(self.order)]
 
 
-def read_codes(y: Any, n_labels: int) -> Array:
+def read_codes(y: ArrayLike, n_labels: int) -> Array:
     """Read the codes of a target with a given number of labels; some labels may occur in no sample."""
     codes = _table(y)[1]
     if codes.shape[1] != n_labels:
@@ -328,7 +328,7 @@ def read_codes(y: Any, n_labels: int) -> Array:
     return codes
 
 
-def _table(y: Any) -> tuple[Array, Array]:
+def _table(y: Samples) -> tuple[Array, Array]:
     """Return the names of the columns and the codes."""
     y = y.toarray() if issparse(y) else y
     values, named = np.asarray(check_unmasked(y, "y")), getattr(y, "columns", None)
@@ -339,7 +339,7 @@ def _table(y: Any) -> tuple[Array, Array]:
     return names, np.column_stack(codes)
 
 
-def _codes(values: Array, name: Any) -> Array:
+def _codes(values: Array, name: object) -> Array:
     """Convert one label to codes; raise a ValueError that names the column if it has other values."""
     try:
         if values.dtype.kind not in "biuf" and any(isinstance(value, str) for value in values.tolist()):

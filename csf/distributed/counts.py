@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 
 from csf._common.compiled import njit
-from csf._common.typing import Array, BoolArray, FloatArray, IntArray
+from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Values
 from csf._common.validation import check_class_totals
 from csf.data.responses import TIE, midpoint
 from csf.metrics.profile import ErrorProfile
@@ -19,6 +19,7 @@ from csf.thresholding.curve import Cut, ThresholdCurve, sweep
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
+    from csf.metrics.constraints import Constraint
 
 # ---------------------------------------------------------------- bins
 
@@ -376,8 +377,9 @@ class PartScores(NamedTuple):
 
 
 # What is done with a part, and what makes one of several results of it.
-OfPart: TypeAlias = Callable[[PartScores], Any]
-OfResults: TypeAlias = Callable[[Sequence[Any]], Any]
+Result = TypeVar("Result")
+OfPart: TypeAlias = Callable[[PartScores], Result]
+OfResults: TypeAlias = Callable[[Sequence[Result]], Result]
 
 
 class PartedScores(Scored):
@@ -395,7 +397,7 @@ class PartedScores(Scored):
         self.n_folds, self.own_cut = n_folds, own_cut
 
     @abstractmethod
-    def reduced(self, of_part: OfPart, of_results: OfResults) -> Any:
+    def reduced(self, of_part: OfPart[Result], of_results: OfResults[Result]) -> Result:
         """Run a function on the scores of each part, where that part is stored, and merge the results, a few at a time.
 
         Parameters
@@ -458,7 +460,7 @@ class MemoryScores(PartedScores):
         super().__init__(n_folds, own_cut)
         self.parts = list(parts)
 
-    def reduced(self, of_part: OfPart, of_results: OfResults) -> Any:
+    def reduced(self, of_part: OfPart[Result], of_results: OfResults[Result]) -> Result:
         """See `PartedScores.reduced`."""
         return of_results([of_part(part) for part in self.parts])
 
@@ -620,7 +622,7 @@ def _could_win(curve: ThresholdCurve, best: Cut, bins: Bins, metric: Metric) -> 
 
 
 def _allowed(
-    constraint: Any, corners: list[tuple[Array, Array]], curve: ThresholdCurve, best: Cut, wins: Array
+    constraint: Constraint, corners: list[tuple[Array, Array]], curve: ThresholdCurve, best: Cut, wins: Array
 ) -> BoolArray:
     """Restrict the selection by a constraint: a smaller violation comes before a larger value."""
     missed = np.min([_as_array(constraint.violation(*corner, pos=curve.pos)) for corner in corners], axis=0)
@@ -631,7 +633,7 @@ def _allowed(
     return (missed < least - slack) | (wins & (missed <= least + slack)) | (missed <= 0.0)
 
 
-def _as_array(values: Any) -> FloatArray:
+def _as_array(values: Values) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from csf._common.messages import warn
 from csf._common.sklearn import clone
-from csf._common.typing import Array, Costs, Estimator, IntArray, Samples
+from csf._common.typing import Array, Costs, Estimator, IntArray, Params, Samples
 from csf._common.validation import check_count, check_fraction
 from csf.data.costs import cost_sample_weight
 from csf.data.responses import above, natural_threshold, positive_score
@@ -140,7 +140,7 @@ class Job:
     base: Estimator
     fold: int | None
     costs: Costs
-    starts: Sequence[Any] = ()
+    starts: Sequence[object] = ()
 
 
 class Engine(ABC):
@@ -169,7 +169,7 @@ class Engine(ABC):
         names of files and columns, the same in every process.
     """
 
-    identity: Any = None
+    identity: object = None
 
     @abstractmethod
     def totals(self) -> FoldTotals:
@@ -257,7 +257,7 @@ class Engine(ABC):
         return error if isinstance(error, ValueError) else None
 
     @abstractmethod
-    def scores(self, models: Sequence[Any]) -> Scored:
+    def scores(self, models: Sequence[object]) -> Scored:
         """Return the held-out scores of one trial.
 
         Parameters
@@ -499,7 +499,7 @@ class EngineTrainer(BatchTrainer):
             folds = trained[number * self.n_folds : (number + 1) * self.n_folds]
             yield self._judged(folds, seconds, raise_errors=raise_errors)
 
-    def train_on_everything(self, setting: int, costs: Costs, starts: Sequence[Any]) -> Training:
+    def train_on_everything(self, setting: int, costs: Costs, starts: Sequence[object]) -> Training:
         """Train at the costs of a trial on all rows, from the states of a fold."""
         (training,) = self.engine.train([Job(self.bases[setting], None, self._scaled(costs, None), starts)])
         if isinstance(training, Exception):
@@ -537,7 +537,7 @@ class EngineTrainer(BatchTrainer):
         fields["fit_time"], fields["score_time"] = seconds, time.perf_counter() - start
         return TrainedTrial(fields, [training.state for training in trainings], times, predictions)
 
-    def _fields(self, models: list[Any]) -> tuple[CompleteFields, HeldOutPredictions | None]:
+    def _fields(self, models: list[object]) -> tuple[CompleteFields, HeldOutPredictions | None]:
         """Compute the fields of a trial from its counted scores; also return the scores where they are collected."""
         scored: Scored = self.engine.scores(models)
         score = None if self.entries is None else scored.collected()
@@ -593,7 +593,7 @@ class EngineSearch:
 
     engine: Engine
     bases: list[Estimator]
-    settings: list[dict[str, Any]]
+    settings: list[Params]
     config: SearchConfig
     fast: bool = False
     totals: FoldTotals = field(init=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
@@ -13,7 +13,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from csf._common.sklearn import clone, last_step
-from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray
+from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Samples
 from csf.solvers import Rows
 from csf.solvers.base import DIRECT, LOGISTIC, NOISE, SQUARED_HINGE, Loss, conjugate_directions, least_gap, newton_step
 from csf.trainers.linear import LogisticTrainer, linear_kind
@@ -48,7 +48,7 @@ class Moments(NamedTuple):
     is_sparse: bool
 
     @classmethod
-    def of(cls, X: Any) -> Self:
+    def of(cls, X: Samples) -> Self:
         """Compute the moments of rows."""
         if sparse.issparse(X):
             columns: Any = mean_variance_axis(X, axis=0), min_max_axis(X, axis=0)
@@ -202,7 +202,7 @@ Answer: TypeAlias = tuple[Array, ...]
 class Part(NamedTuple):
     """Rows of one part of the data: float32 or float64, dense or CSR, and the fold of each row."""
 
-    X: Any
+    X: Samples
     is_pos: BoolArray
     weight: Array | None
     fold: IntArray
@@ -220,7 +220,7 @@ class LinearModel:
     # What is done with rows before.
     scaling: Scaling | None = None
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Samples) -> Array:
         """Compute the scores of some rows."""
         w = self.w if self.scaling is None else self.scaling.raw(self.w)
         return Rows(X, constant=self.constant).scores(w)
@@ -295,12 +295,14 @@ def add_answers(parts: Sequence[list[Answer]]) -> list[Answer]:
     return [tuple(np.sum(terms, axis=0) for terms in zip(*answer, strict=True)) for answer in zip(*parts, strict=True)]
 
 
+# Answers questions in one pass over the rows.
+Ask: TypeAlias = Callable[[list[Question]], list[Answer]]
 # Asks for sums until the model is found.
 Solving: TypeAlias = Generator[Question, Answer, LinearModel]
 
 
 def solve_together(
-    jobs: Sequence[Job], n_features: int, ask: Any, scalings: Sequence[Scaling] | None = None
+    jobs: Sequence[Job], n_features: int, ask: Ask, scalings: Sequence[Scaling] | None = None
 ) -> list[LinearModel]:
     """Solve several problems on the same data, with one pass for a step of all of them.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -91,6 +91,8 @@ class ScoreRow(TrialRow):
 
 
 R = TypeVar("R", bound=TrialRow)
+# A store of trials of any kind.
+Store: TypeAlias = "EntryStore[Any]"
 
 
 class EntryStore(Generic[R]):
@@ -303,7 +305,7 @@ def _ranks(samples: IntArray) -> IntArray:
     return (np.cumsum(np.bincount(samples) > 0) - 1)[samples]
 
 
-def _copies(store: EntryStore[Any]) -> IntArray:
+def _copies(store: Store) -> IntArray:
     """Compute how many samples each one represents, from the weights."""
     copies = np.ones(store.n_samples, dtype=np.int64)
     if store.weight is None:
@@ -317,7 +319,7 @@ def _copies(store: EntryStore[Any]) -> IntArray:
     return each.astype(np.int64)
 
 
-def _warn_of_shares(store: EntryStore[Any], each: Array) -> None:
+def _warn_of_shares(store: Store, each: Array) -> None:
     """Warn where whole weights are hardly counts: those of one class are all equal, and those of others differ."""
     of_class = [each[np.unique(store.samples[store.truth == kind])] for kind in np.unique(store.truth)]
     of_class = [weight[weight > 0.0] for weight in of_class]

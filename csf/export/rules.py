@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.files import write_json
-from csf._common.typing import Array, Estimator, FloatArray, Label, PathLike, Samples
+from csf._common.typing import Array, Estimator, FloatArray, Label, Params, PathLike, Samples
 from csf.search import CostSearch
 
 
@@ -104,7 +104,7 @@ def winner_of(search: CostSearch) -> Winner:
 class SavedRule:
     """Rule that is written as JSON."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Params:
         """Return the rule as plain numbers, strings and lists."""
         raise NotImplementedError
 
@@ -193,7 +193,7 @@ class LinearRule(ScoreRule):
         X = X if hasattr(X, "tocsr") else np.asarray(X, dtype=float)
         return np.asarray(X @ self.coef).ravel() + self.intercept
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Params:
         """Return the rule as plain numbers, strings and lists.
 
         Returns
@@ -283,7 +283,7 @@ class NumberColumn:
         numbers = np.asarray(values, dtype=float)
         return np.where(np.isnan(numbers), self.missing, self.coef * numbers)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Params:
         """Return the column as plain numbers.
 
         Returns
@@ -330,7 +330,7 @@ class TextColumn:
         entries = np.asarray(values, dtype=object).tolist()
         return np.array([self.missing if _is_missing(entry) else self.texts.get(entry, 0.0) for entry in entries])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Params:
         """Return the column as plain numbers and strings.
 
         Returns
@@ -386,7 +386,7 @@ class TableRule(ScoreRule):
         parts = [column.part(X[name]) for name, column in self.columns.items()]
         return np.sum(parts, axis=0) + self.intercept
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Params:
         """Return the rule as plain numbers, strings and dicts.
 
         Returns
@@ -575,7 +575,7 @@ def finite(value: float) -> float:
     return float(np.nan_to_num(value))
 
 
-def decision(rule: Any) -> dict[str, Any]:
+def decision(rule: Any) -> Params:
     """Return a rule's intercept, threshold and labels for JSON: no numpy labels, no infinite threshold."""
     labels = {"negative": rule.negative, "positive": rule.positive}
     return {

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
-from csf._common.typing import Array, Estimator, FloatArray, Label
+from csf._common.typing import Array, Estimator, FloatArray, Label, Params
 from csf._common.validation import floats
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, log_odds, response_method
 from csf.export.rules import SavedRule, Winner, finite, fitted_winner, linear_rule, winner_of
@@ -215,7 +215,7 @@ class ClassRule(SavedRule):
         proba = without_weights(proba, self.class_weights)
         return self.classes[ClassProbabilityRule(self.slopes, self.offsets, self.matrix).decide(proba)]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Params:
         """Return the rule as plain numbers, strings and lists.
 
         Returns
@@ -318,7 +318,7 @@ _BY_COSTS = (
 )
 
 
-def review_rule(search: CostSearch) -> dict[str, Any]:
+def review_rule(search: CostSearch) -> Params:
     """Describe the choice between three answers in words and numbers.
 
     Parameters
@@ -354,7 +354,7 @@ def review_rule(search: CostSearch) -> dict[str, Any]:
     fitted_winner(search)
     bands, used = search.review_bands(), search.decision_rule_
     ends = {"lower": bands.lower, "upper": bands.upper}
-    content = {"rule": f'{_BY_SCORE}, else "review"', "reads": used.method}
+    content: Params = {"rule": f'{_BY_SCORE}, else "review"', "reads": used.method}
     if isinstance(used, RowCostRule):
         if used.power:
             raise TypeError(
@@ -429,7 +429,7 @@ class CostRule(SavedRule):
         odds = unweighted(log_odds(given, self.reads), shift, self.power)
         return np.where(decision.decide(odds, shift), self.positive, self.negative)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Params:
         """Return the rule as plain numbers and strings.
 
         Returns

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Array, Values
+from csf._common.typing import Array, Label, Values
 from csf._common.validation import check_choice, check_count, floats
 from csf.metrics.base import Metric, float_or_array, wrong_direction
 from csf.metrics.binary import FBeta
@@ -472,7 +472,7 @@ class CostMatrix(MetricOfSums):
     name: ClassVar[str] = "cost_matrix"
     costs: ArrayLike
     # Names of the classes of a frame.
-    names: tuple[Any, ...] | None = field(default=None, init=False)
+    names: tuple[Label, ...] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         names, costs = _names(self.costs), floats(self.costs, "costs")
@@ -623,7 +623,7 @@ class OfTwoClasses(Metric):
         return lo, hi
 
 
-def _names(costs: Any) -> tuple[list[Any], list[Any]] | None:
+def _names(costs: object) -> tuple[list[Label], list[Label]] | None:
     """Return the row and column names of a frame; ``None`` where it only numbers them."""
     given = [getattr(costs, axis, None) for axis in ("index", "columns")]
     rows, columns = ([] if axis is None or callable(axis) else list(axis) for axis in given)
@@ -636,7 +636,7 @@ def _names(costs: Any) -> tuple[list[Any], list[Any]] | None:
     return (rows, columns) if set(rows) == set(columns) or len(known) == 2 else (known[0], known[0])
 
 
-def _places(names: Sequence[Any], wanted: Sequence[Any]) -> list[int]:
+def _places(names: Sequence[Label], wanted: Sequence[Label]) -> list[int]:
     """Find the wanted names among those of a cost matrix, as they are or as strings."""
     for known, asked in ((names, wanted), ([*map(str, names)], [*map(str, wanted)])):
         if len(set(known)) == len(known) == len(asked) and set(known) == set(asked):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.stats import beta
@@ -450,7 +450,7 @@ class Share:
     top: tuple[float, float] = (1.0, 0.0)
     bottom: tuple[float, float] = (1.0, 1.0)
 
-    def counts(self, *, tp: Any, fn: Any, fp: Any, tn: Any) -> tuple[Any, Any]:
+    def counts(self, *, tp: Values, fn: Values, fp: Values, tn: Values) -> tuple[Values, Values]:
         """Count the ones and the counted samples, from numbers (or arrays of numbers) of the cells."""
         cells = {"tp": tp, "fn": fn, "fp": fp, "tn": tn}
         ones = sum(cells[name] for name in self.ones)
@@ -500,7 +500,7 @@ class Share:
         return float(self.value(low)), float(self.value(high))
 
 
-def share_of(metric: Any) -> Share | None:
+def share_of(metric: object) -> Share | None:
     """Return the share that a metric is, or ``None`` for other metrics.
 
     Shares are F1, Jaccard, precision, recall, specificity and the other rates, accuracy, and all ratios that count
@@ -533,7 +533,7 @@ def share_of(metric: Any) -> Share | None:
     return Share(ones, zeros, (first[0], second[0]), (first[1], second[1]))
 
 
-def terms_of(metric: Any) -> dict[str, tuple[float, float]] | None:
+def terms_of(metric: object) -> dict[str, tuple[float, float]] | None:
     """List the terms that a sample of each cell adds to the numerator and the denominator of a ratio of sums.
 
     Return ``None`` for other metrics, such as the G-mean and Cohen's kappa. A metric of this kind is at least t exactly
@@ -654,7 +654,7 @@ class Review:
         return not self.cost and self.at_most is None
 
     @property
-    def limits(self) -> dict[str, Any]:
+    def limits(self) -> dict[str, float]:
         """Largest share of wrong answers, for each answer that has a limit."""
         if self.wrong is None or isinstance(self.wrong, Mapping):
             return dict(self.wrong or {})

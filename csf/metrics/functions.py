@@ -8,15 +8,18 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from csf._common.sklearn import scorer_parts
-from csf._common.typing import Array, Values
+from csf._common.typing import Array, Params, Values
 from csf.metrics.base import Coefficients, LinearFractional, Metric
 from csf.metrics.confusion import ConfusionFunction, ConfusionMetric, OfTwoClasses
+
+# Function of labels, or a scorer of one.
+Function: TypeAlias = Callable[..., float]
 
 # Values of two functions that are the same but for rounding.
 _SAME = 1e-12
@@ -52,7 +55,7 @@ class LabelFunction:
     0.667
     """
 
-    function: Callable[..., float]
+    function: Function
     sign: float = 1.0
 
     def __call__(self, confusion: Array) -> float:
@@ -162,7 +165,7 @@ def _errors(pos: float) -> tuple[Array, Array]:
 # ---------------------------------------------------------------- functions as metrics
 
 
-def metric_of_function(function: Any, name: str, known: Iterable[Metric]) -> Metric:
+def metric_of_function(function: Function, name: str, known: Iterable[Metric]) -> Metric:
     """Find the binary metric of a function of labels: a known one with its values, a ratio, or the function itself.
 
     Known metrics and ratios are computed without a call of the function, of which a search would make a million.
@@ -182,7 +185,7 @@ def metric_of_function(function: Any, name: str, known: Iterable[Metric]) -> Met
     return _read_off(given)
 
 
-def confusion_of_function(function: Any, name: str, known: Iterable[ConfusionMetric]) -> ConfusionMetric:
+def confusion_of_function(function: Function, name: str, known: Iterable[ConfusionMetric]) -> ConfusionMetric:
     """Find the metric of a function of labels for any number of classes: a known metric, or the function itself."""
     given, rng = _read(function, name, 3), np.random.default_rng(0)
     tables = [rng.dirichlet(np.full(n * n, 0.7), 4).reshape(4, n, n) for n in (3, 4)]
@@ -204,7 +207,7 @@ _LABELS = {
 }
 
 
-def _read(function: Any, name: str, n_classes: int) -> ConfusionFunction:
+def _read(function: Function, name: str, n_classes: int) -> ConfusionFunction:
     """Read a function or scorer as a metric of the confusion matrix; raise an error for anything else."""
     parts, sign = scorer_parts(function), 1.0
     if parts is not None:
@@ -233,7 +236,7 @@ def _read(function: Any, name: str, n_classes: int) -> ConfusionFunction:
     return ConfusionFunction(made, name)
 
 
-def _arguments(function: Any, name: str) -> dict[str, Any]:
+def _arguments(function: Function, name: str) -> Params:
     """Read the defaults of a function's arguments; raise an error where it is no function of labels."""
     try:
         signature = inspect.signature(function)

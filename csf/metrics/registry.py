@@ -13,7 +13,7 @@ import numpy as np
 
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import scorer_parts
-from csf._common.typing import Estimator
+from csf._common.typing import Estimator, Values
 from csf._common.validation import check_choice
 from csf.metrics.base import Metric, wrong_direction
 from csf.metrics.binary import (
@@ -46,12 +46,13 @@ from csf.metrics.confusion import (
     WeightedKappa,
 )
 from csf.metrics.constraints import Constrained, Precision, Recall, Specificity, get_constraint
-from csf.metrics.functions import confusion_of_function, metric_of_function
+from csf.metrics.functions import Function, confusion_of_function, metric_of_function
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import RowCosts, row_costs
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, BoolArray
+    from csf.metrics.constraints import Constraint
 
 __all__ = [
     "ALIASES",
@@ -272,7 +273,7 @@ def for_classes(metric: Any, classes: Array) -> Any:
     return metric.for_classes(classes) if isinstance(metric, CostMatrix) else metric
 
 
-def metric_of(search: Any) -> Any:
+def metric_of(search: Estimator) -> Any:
     """Return the metric of a fitted search, with its costs in the order of the classes."""
     null = getattr(search, "null_class_", None)
     return for_classes(search.metric, search.classes_ if null is None else np.array([null, search.pos_label_], object))
@@ -342,12 +343,12 @@ def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
     )
 
 
-def _is_function(metric: Any) -> bool:
+def _is_function(metric: object) -> bool:
     """Check whether a metric is a function of labels or a scorer; classes and metric objects are neither."""
     return callable(metric) and not isinstance(metric, type | Metric | ConfusionMetric)
 
 
-def _once(read: Any, function: Any) -> Any:
+def _once(read: Any, function: object) -> Any:
     """Read a function of labels, once if it is hashable, however often a search needs its metric."""
     try:
         hash(function)
@@ -357,7 +358,7 @@ def _once(read: Any, function: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _two_classes_of(function: Any) -> Metric:
+def _two_classes_of(function: Function) -> Metric:
     """Build the binary metric of a function of labels."""
     name = _name_of_function(function)
     of_classes = [OfTwoClasses(make()) for make in CONFUSION_METRICS.values()]
@@ -366,14 +367,14 @@ def _two_classes_of(function: Any) -> Metric:
 
 
 @lru_cache(maxsize=64)
-def _classes_of(function: Any) -> ConfusionMetric:
+def _classes_of(function: Function) -> ConfusionMetric:
     """Build the metric of any number of classes of a function of labels."""
     name = _name_of_function(function)
     known = [_of_classes(name), *(make() for make in CONFUSION_METRICS.values())]
     return confusion_of_function(function, name, [metric for metric in known if metric is not None])
 
 
-def _name_of_function(function: Any) -> str:
+def _name_of_function(function: Function) -> str:
     """Return the name of a function of labels; raise a ValueError where no threshold changes what it measures."""
     name = _name_of(function)
     if what := _unchanged(name):
@@ -396,7 +397,7 @@ def _of_classes(name: str) -> ConfusionMetric | None:
     return {"macro": MacroF, "micro": MicroF, "weighted": WeightedF}[match[2]](float(match[1]))
 
 
-def _name_of(function: Any) -> str:
+def _name_of(function: Function) -> str:
     """Derive the name of a function or scorer of scikit-learn, as in its list of scorers; empty where it has none."""
     parts = scorer_parts(function)
     if isinstance(function, partial):
@@ -440,7 +441,7 @@ def _unchanged(name: str) -> str:
     return ""
 
 
-def aim(metric: MetricLike, constraint: Any) -> Metric:
+def aim(metric: MetricLike, constraint: str | Constraint | None) -> Metric:
     """Combine a metric with its constraint; return the metric itself where there is none."""
     metric, constraint = get_metric(metric), get_constraint(constraint)
     return metric if constraint is None else Constrained(metric, constraint)
@@ -579,14 +580,14 @@ def _of_counts(metric: Metric, tp: float, fp: float, fn: float, tn: float) -> fl
     return metric.of(ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
 
 
-def _f_beta(tp: Any, fn: Any, fp: Any, beta: float, *, empty: float) -> Array:
+def _f_beta(tp: Values, fn: Values, fp: Values, beta: float, *, empty: float) -> Array:
     """Compute F-beta from true positives, false negatives and false positives; ``empty`` where all are 0."""
     b = 1.0 + beta**2
     total = np.asarray(b * tp + (b - 1.0) * fn + fp, dtype=float)
     return np.divide(b * tp, total, out=np.full(total.shape, empty), where=total > 0)
 
 
-def get_label_metric(metric: Any) -> LabelMetric:
+def get_label_metric(metric: object) -> LabelMetric:
     """Look up the metric of several labels of a name, or return the object itself.
 
     Parameters
@@ -623,12 +624,12 @@ def get_label_metric(metric: Any) -> LabelMetric:
     return LabelMetric(base, average)
 
 
-def is_label_metric(metric: Any) -> bool:
+def is_label_metric(metric: object) -> bool:
     """Check whether a metric includes an average over labels."""
     return isinstance(metric, LabelMetric) or _parts(metric)[2] in AVERAGES
 
 
-def _parts(metric: Any) -> tuple[Any, str, str]:
+def _parts(metric: object) -> tuple[Any, str, str]:
     """Split the name of a metric into the name, the averaged metric and the average."""
     # Averages over classes, which objects of that name are, are averages over labels here.
     name = metric if isinstance(metric, str) else getattr(metric, "name", None)

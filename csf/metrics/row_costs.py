@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import num_samples, safe_indexing
-from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
+from csf._common.typing import Array, BoolArray, IntArray, Label, Samples, Values
 from csf._common.validation import (
     check_binary_target,
     check_choice,
@@ -54,7 +54,7 @@ class Column:
 
 
 # A number for all rows, the name or the place of a column of X, a function of X; None where `fit` is given it.
-Source: TypeAlias = "float | str | Column | Callable[[Any], ArrayLike] | None"
+Source: TypeAlias = "float | str | Column | Callable[[Samples], ArrayLike] | None"
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,17 +205,17 @@ class RowCosts:
         """Short name for tables and plots."""
         return {"savings": "savings", "cost": "cost per row (negative)", "benefit": "benefit per row"}[self.measure]
 
-    def needs(self, given: Mapping[str, Any]) -> list[str]:
+    def needs(self, given: Mapping[str, object]) -> list[str]:
         """List the arguments that have to be given with the samples, and are missing."""
         arguments = [f"{name}_cost" for name in OUTCOMES if getattr(self, name) is None]
         return [argument for argument in arguments if given.get(argument) is None]
 
-    def remembering(self, given: Mapping[str, Any]) -> Self:
+    def remembering(self, given: Mapping[str, object]) -> Self:
         """Return the same costs with the numbers that were given for all rows, which hold for other rows too."""
         numbers = {name: given.get(f"{name}_cost") for name in OUTCOMES}
         return replace(self, **{name: float(each) for name, each in numbers.items() if isinstance(each, Real)})
 
-    def table(self, X: Samples | None, *, n_rows: int | None = None, **given: Any) -> CostTable:
+    def table(self, X: Samples | None, *, n_rows: int | None = None, **given: ArrayLike | None) -> CostTable:
         """Compute the costs of each row.
 
         Parameters
@@ -277,7 +277,7 @@ class RowCosts:
                 "predicting one class for all rows costs nothing, so no savings are possible; use measure='cost'"
             )
 
-    def _column(self, name: str, given: Any, X: Samples, n_rows: int) -> Array:
+    def _column(self, name: str, given: ArrayLike | None, X: Samples, n_rows: int) -> Array:
         """Read one of the four costs of each row and check it."""
         source = getattr(self, name) if given is None else given
         shown = getattr(source, "__name__", None) or repr(source)
@@ -308,7 +308,7 @@ class RowCosts:
             )
         return values
 
-    def value(self, paid: Any, negative: Any, positive: Any, n_rows: Any) -> Any:
+    def value(self, paid: Values, negative: Values, positive: Values, n_rows: Values) -> Values:
         """Compute the value of decisions.
 
         Parameters
@@ -342,7 +342,7 @@ class RowCosts:
         *,
         sample_weight: ArrayLike | None = None,
         pos_label: Label = None,
-        **given: Any,
+        **given: ArrayLike | None,
     ) -> float:
         """Compute the value of predicted labels.
 
@@ -419,7 +419,7 @@ def _of_column(X: Samples, source: str | Column, title: str) -> Array:
     return values.toarray().ravel() if issparse(values) else np.asarray(values)
 
 
-def row_costs(metric: Any) -> RowCosts | None:
+def row_costs(metric: object) -> RowCosts | None:
     """Return the costs of rows that a metric name or object stands for; ``None`` for other metrics."""
     if isinstance(metric, RowCosts):
         return metric

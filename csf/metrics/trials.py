@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, final
 
 import numpy as np
 
-from csf._common.typing import Array, Costs
+from csf._common.typing import Array, Costs, Params
 from csf.metrics.base import rank
 from csf.metrics.profile import ErrorProfile, Hull
 
@@ -135,7 +135,7 @@ class Trial:
         """True where the constraint, if any, holds."""
         return self.violation == 0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Params:
         """Convert the trial to plain numbers, strings and lists, ready for JSON.
 
         Returns
@@ -357,7 +357,7 @@ _FILL_IN = (
 )
 
 
-def nothing_worked(trials: Sequence[Any], *, ended: bool = False) -> Exception:
+def nothing_worked(trials: Sequence[Trial], *, ended: bool = False) -> Exception:
     """Build the error for a search without a complete trial: each cause in a line, a remedy, and the first traceback.
 
     A search that ``ended`` early, as all folds failed, raises this from the error itself, which is not repeated.

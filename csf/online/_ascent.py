@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
 from csf._common.compiled import column_of, njit, parts, row_at, stacked
-from csf._common.typing import Array, BoolArray, Costs, FloatArray, IntArray, Samples
+from csf._common.typing import Array, BoolArray, Costs, Estimator, FloatArray, IntArray, Samples
 from csf.online._gaussian import (
     Belief,
     BeliefSteps,
@@ -70,7 +70,7 @@ class Options(NamedTuple):
 class AscentSteps(StepRule):
     """Base of published steps: projected ascent on rewards at the costs of the two classes, with averaged weights."""
 
-    def __init__(self, learner: Any, n_features: int) -> None:
+    def __init__(self, learner: Estimator, n_features: int) -> None:
         self.v, self.u = np.zeros((2, n_features + 1))
         self.scalars = initial_scalars()
 
@@ -83,7 +83,7 @@ class AscentSteps(StepRule):
     def prices(self, prices: Costs) -> None:
         self.scalars[[ALPHA, BETA]] = prices
 
-    def ascend(self, learner: Any, X: Samples, y: FloatArray, uniform: FloatArray, options: Options) -> None:
+    def ascend(self, learner: Estimator, X: Samples, y: FloatArray, uniform: FloatArray, options: Options) -> None:
         """Learn rows in order."""
         state = (self.v, self.u, self.scalars, uniform, options)
         ascend(parts(X), y, learner.x_scale_, learner._constant(), *state)

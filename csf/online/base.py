@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit, parts, row_at
 from csf._common.sklearn import with_parameters
-from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, RandomState_, Samples
+from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, Params, RandomState_, Samples
 from csf._common.validation import (
     check_binary_target,
     check_bool,
@@ -45,7 +45,7 @@ _LONGEST = 2.0**1000
 _SMALL = 2.0**-520
 
 
-def are_ready(X: Any, y: Any, n_features: int) -> bool:
+def are_ready(X: Samples, y: Any, n_features: int) -> bool:
     """Check whether the general check would return a chunk unchanged: one look at its values instead of several."""
     chunk = X
     if type(X) is np.ndarray:
@@ -184,7 +184,7 @@ class EmittedPredictions:
         check_is_fitted(self)
         return self.n_seen_
 
-    def _numbers(self) -> dict[str, Any]:
+    def _numbers(self) -> dict[str, int]:
         return self.online_counts_
 
 
@@ -237,7 +237,7 @@ class OnlineClassifier(TwoClassRule):
 
     _rng: np.random.Generator
     _n_expected: int | None
-    _records: list[dict[str, Any]]
+    _records: list[Params]
 
     def fit(self, X: Samples, y: ArrayLike) -> Self:
         """Forget everything and learn ``passes`` times over the samples, in a new random order each time.
@@ -314,7 +314,7 @@ class OnlineClassifier(TwoClassRule):
     def _step(self, X: Samples, y: FloatArray) -> Any:
         """Learn rows in order."""
 
-    def _numbers(self) -> dict[str, Any]:
+    def _numbers(self) -> Params:
         """Return the numbers for the history."""
         return {}
 
@@ -531,20 +531,20 @@ class StepRule(ABC):
     threshold, cut = 0.0, float(np.nextafter(0.0, np.inf))
 
     @abstractmethod
-    def __init__(self, learner: Any, n_features: int) -> None:
+    def __init__(self, learner: Estimator, n_features: int) -> None:
         """Create a fresh state."""
 
     @staticmethod
-    def check(learner: Any) -> None:
+    def check(learner: Estimator) -> None:
         """Raise for a bad parameter of the learner that this rule alone has, if there is any."""
         return
 
-    def meet(self, learner: Any, X: Samples, y: FloatArray) -> None:
+    def meet(self, learner: Estimator, X: Samples, y: FloatArray) -> None:
         """Look at a whole chunk before it is learnt in pieces; most rules need not."""
         return
 
     @abstractmethod
-    def learn(self, learner: Any, X: Samples, y: FloatArray) -> Any:
+    def learn(self, learner: Estimator, X: Samples, y: FloatArray) -> Any:
         """Learn rows in order."""
 
     @abstractmethod

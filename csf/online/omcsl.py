@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import column_of, njit, parts, row_at
 from csf._common.sklearn import with_parameters
-from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
+from csf._common.typing import Array, FloatArray, Label, Params, RandomState_, Samples
 from csf._common.validation import check_bool, check_choice, check_count, check_positive
 from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online._ascent import FADED, SHRUNK
@@ -437,5 +437,5 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         last = a * self._V[:, k]
         return (p * self._V[:, k] + q * self._U[:, k] if self.average else last), last
 
-    def _numbers(self) -> dict[str, Any]:
+    def _numbers(self) -> Params:
         return {"best_expert": self.best_expert_, **super()._numbers()}

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit
 from csf._common.sklearn import clone, with_parameters
-from csf._common.typing import Array, BoolArray, Estimator, FloatArray, Label, RandomState_, Samples
+from csf._common.typing import Array, BoolArray, Estimator, FloatArray, Label, Params, RandomState_, Samples
 from csf._common.validation import check_count, check_positive, check_share
 from csf.data.responses import margin, positive_score
 from csf.metrics import FBeta, Jaccard, get_metric
@@ -195,7 +195,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         last = margin(proba, threshold, is_last) > 0.0
         return np.where(last, np.maximum(distance, _TINY), np.minimum(distance, 0.0))
 
-    def _numbers(self) -> dict[str, Any]:
+    def _numbers(self) -> Params:
         return {"threshold": self.threshold_, **super()._numbers()}
 
     @abstractmethod

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import parts
 from csf._common.sklearn import with_parameters
-from csf._common.typing import Array, BoolArray, Costs, FloatArray, Samples
+from csf._common.typing import Array, BoolArray, Costs, FloatArray, Params, Samples
 from csf._common.validation import check_choice, check_count, check_fraction, check_number, check_positive, check_share
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
 from csf.online._ascent import (
@@ -317,7 +317,7 @@ class SPADE(AimedLearner):
         alpha, beta = self._rule.prices = self._check_metric().dual(profile.tpr, profile.tnr)
         return alpha / profile.pos, beta / (1.0 - profile.pos)
 
-    def _numbers(self) -> dict[str, Any]:
+    def _numbers(self) -> Params:
         return dict(zip(("alpha", "beta"), self.dual_))
 
 
@@ -613,5 +613,5 @@ class STAMP(AimedLearner):
         self._set_level(_below_top(value, metric, profile.pos))
         return metric.cost_weights(self.level_, pos=profile.pos)
 
-    def _numbers(self) -> dict[str, Any]:
+    def _numbers(self) -> Params:
         return {"level": self.level_, "epochs": len(self._levels)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from csf._common.typing import Array
+from csf._common.typing import Array, Params
 from csf.bounds import SupportLineBound, get_bound, known_profiles
 from csf.metrics import LinearFractional
 from csf.metrics.trials import best_trial
@@ -375,8 +375,8 @@ class ErrorProfileDisplay(Display):
         *,
         rates: bool = True,
         labels: bool = True,
-        point_kwargs: dict[str, Any] | None = None,
-        line_kwargs: dict[str, Any] | None = None,
+        point_kwargs: Params | None = None,
+        line_kwargs: Params | None = None,
     ) -> Self:
         """Draw the display.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from csf._common.typing import Array
+from csf._common.typing import Array, Params
 from csf.bounds import get_bound
 from csf.bounds.cone import ConeBound, UnreachableCone
 from csf.metrics import LinearFractional
@@ -312,9 +312,9 @@ class ConeDisplay(Display):
         top: float | None = None,
         bottom: float | None = None,
         labels: bool = True,
-        point_kwargs: dict[str, Any] | None = None,
-        cone_kwargs: dict[str, Any] | None = None,
-        envelope_kwargs: dict[str, Any] | None = None,
+        point_kwargs: Params | None = None,
+        cone_kwargs: Params | None = None,
+        envelope_kwargs: Params | None = None,
     ) -> Self:
         """Draw the display.
 
@@ -362,7 +362,7 @@ class ConeDisplay(Display):
         bottom = low - max(0.25 * (high - low), 0.02 * (hi - lo))
         return lo if bottom < lo + 0.2 * (hi - lo) and self.diagonal else max(bottom, lo)
 
-    def _draw_area(self, ax: Axes, bottom: float, cone_kwargs: Any, envelope_kwargs: Any) -> None:
+    def _draw_area(self, ax: Axes, bottom: float, cone_kwargs: Params | None, envelope_kwargs: Params | None) -> None:
         """Draw the area that the trials rule out, its lower edge, and the bound."""
         from matplotlib.collections import PolyCollection
         from matplotlib.lines import Line2D
@@ -408,7 +408,7 @@ class ConeDisplay(Display):
         lines = [[(tip[0], np.nanmax(each[:, 1])), tip] for tip, each in zip(tips, below) if len(each)]
         return LineCollection(lines, color=color, linewidth=0.8, linestyle=":", zorder=1.5)
 
-    def _draw_trials(self, ax: Axes, point_kwargs: Any, bottom: float) -> None:
+    def _draw_trials(self, ax: Axes, point_kwargs: Params | None, bottom: float) -> None:
         """Draw the trials, their best thresholds, trials of other settings, the winner, and the failed trials."""
         from matplotlib.collections import LineCollection
         from matplotlib.lines import Line2D
@@ -726,7 +726,7 @@ def setting_names(search: CostSearch) -> dict[int, str]:
     # Of several models each has parameters of its own.
     short_keys = {key: key.rpartition("__")[2] for key in keys} if MODEL in keys else parameter_names(keys)
 
-    def text(each: dict[str, Any]) -> str:
+    def text(each: Params) -> str:
         parts = [
             short(each[key]) if key == MODEL else f"{short_keys[key]} = {_rounded(each[key])}"
             for key in keys
@@ -737,7 +737,7 @@ def setting_names(search: CostSearch) -> dict[int, str]:
     return {setting: text(each) for setting, each in params.items()} if keys else {}
 
 
-def _rounded(value: Any) -> str:
+def _rounded(value: object) -> str:
     return format(value, ".3g") if isinstance(value, float) else short(value, 20)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Array
+from csf._common.typing import Array, Params
 from csf.metrics import Constrained
 from csf.search.kinds import is_search
 
@@ -23,15 +23,16 @@ if TYPE_CHECKING:
     from csf.metrics import Metric
     from csf.metrics.trials import Trial
     from csf.search import CostSearch
+    from csf.strategies.base import StrategyLike
 
 
 class StudyLike(Protocol):
     """Trials of one metric on one data set: a `csf.Study`, or one of a search."""
 
     metric: Metric
-    strategy: Any
+    strategy: StrategyLike
     pos: float
-    bound: Any
+    bound: str | type
 
     @property
     def trials(self) -> Sequence[Trial]:
@@ -124,7 +125,7 @@ class Display:
         return ax
 
 
-def styled(artist: type[Artist], given: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
+def styled(artist: type[Artist], given: Params | None, **defaults: object) -> dict[str, Any]:
     """Merge the default arguments of an artist with the given ones, under any alias (``lw``, ``linewidth``)."""
     from matplotlib.cbook import normalize_kwargs
 
@@ -243,7 +244,7 @@ def bound_title(bound: Bounded) -> str:
 
 
 def draw_bounds(
-    ax: Axes, x: Array, heights: Array, names: Sequence[str], given: dict[str, Any] | None
+    ax: Axes, x: Array, heights: Array, names: Sequence[str], given: Params | None
 ) -> tuple[list[Line2D], list[str]]:
     """Draw a line for each named bound, and return the lines and their colours."""
     from matplotlib.lines import Line2D

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from csf._common.sklearn import named_models
-from csf._common.typing import Array
+from csf._common.typing import Array, Params
 from csf._common.validation import check_choice
 from csf.bounds import get_bound
 from csf.metrics import get_metric
@@ -211,8 +211,8 @@ class ProgressDisplay(Display):
         self,
         ax: Axes | None = None,
         *,
-        line_kwargs: dict[str, Any] | None = None,
-        bound_kwargs: dict[str, Any] | None = None,
+        line_kwargs: Params | None = None,
+        bound_kwargs: Params | None = None,
     ) -> Self:
         """Draw the display.
 
@@ -406,7 +406,7 @@ class StreamDisplay(Display):
         name = metric.name if window is None else f"{metric.name} of the last {window:,} examples".replace(",", " ")
         return cls(curves=curves, metric_name=name, against=against).plot(ax, **plot_kwargs)
 
-    def plot(self, ax: Axes | None = None, *, line_kwargs: dict[str, Any] | None = None) -> Self:
+    def plot(self, ax: Axes | None = None, *, line_kwargs: Params | None = None) -> Self:
         """Draw the curves.
 
         Parameters
@@ -536,7 +536,7 @@ class MonitorDisplay(Display):
             n_waiting=monitor.n_waiting,
         )
 
-    def plot(self, ax: Axes | None = None, *, line_kw: dict[str, Any] | None = None) -> Self:
+    def plot(self, ax: Axes | None = None, *, line_kw: Params | None = None) -> Self:
         """Draw the values, and on a second axis the evidence on a logarithmic scale.
 
         Parameters

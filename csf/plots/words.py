@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -23,7 +23,7 @@ def digits(value: float | None, spec: str = ".3f") -> str:
     return format(value, spec).replace(",", "\u202f").replace("inf", "∞")
 
 
-def short(value: Any, length: int = 80) -> str:
+def short(value: object, length: int = 80) -> str:
     """Format a value as text of limited length."""
     text = format(value, ".4g") if isinstance(value, float) else str(value)
     return text if len(text) <= length else f"{text[: length - 1]}…"
@@ -73,11 +73,11 @@ def target_name(search: CostSearch) -> str:
 
 def strategy_name(search: CostSearch) -> str:
     """Return the name of a strategy given as a name, a class or an object."""
-    strategy: Any = search.strategy
+    strategy = search.strategy
     return strategy if isinstance(strategy, str) else getattr(strategy, "__name__", type(strategy).__name__)
 
 
-def class_order(search: Any) -> IntArray:
+def class_order(search: CostSearch) -> IntArray:
     """Return the order of the classes in tables: the negative (or null) class first, the positive one last.
 
     Every confusion matrix has this order, with true classes as rows and predicted ones as columns.
@@ -86,7 +86,7 @@ def class_order(search: Any) -> IntArray:
     return np.array(sorted(range(search.classes_.size), key=lambda at: search.classes_[at] != null))
 
 
-def metric_name(search: Any) -> str:
+def metric_name(search: CostSearch) -> str:
     """Return the name of the metric that a search maximises."""
     return search.result_.read_metric(search.metric).name
 

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.stats import rankdata
 
 from csf._common.messages import did_you_mean
-from csf._common.typing import Array, Label
+from csf._common.typing import Array, Label, Samples
 from csf.data.responses import DECISION_FIRST, positive_score, response_method
 from csf.evaluate.choices import influence, outcomes
 from csf.metrics import get_constraint, get_metric
@@ -53,12 +53,16 @@ N_BINS = 10
 PERFECT, FEWEST, SEPARATED = 0.02, 10, 0.499
 
 
+# What a check says of a fitted search and held-out data; empty or ``None`` for nothing.
+Look: TypeAlias = "Callable[[CostSearch, HeldOut | None], str | None]"
+
+
 class Check(NamedTuple):
     """Code and title of a check, and the function that runs it."""
 
     code: str
     title: str
-    look: Callable[[Any, HeldOut | None], str | None]
+    look: Look
     # Whether it is for several classes that are all alike too.
     several: bool
 
@@ -92,10 +96,10 @@ OF_ALL_LABELS = ("CSF008", "CSF009", "CSF010")
 CHECKS: dict[str, Check] = {}
 
 
-def check(code: str, title: str, *, several: bool = False) -> Callable[..., Any]:
+def check(code: str, title: str, *, several: bool = False) -> Callable[[Look], Look]:
     """Register a check."""
 
-    def register(look):
+    def register(look: Look) -> Look:
         CHECKS[code] = Check(code, title, look, several)
         return look
 
@@ -112,7 +116,7 @@ def check_codes(codes: Collection[str]) -> None:
             raise ValueError(f"mute holds {code!r}, the code of no check; known: {', '.join(sorted(CHECKS))}{hint}")
 
 
-def findings(search: Any, held: HeldOut | None = None, mute: Collection[str] = ()) -> list[Finding]:
+def findings(search: CostSearch, held: HeldOut | None = None, mute: Collection[str] = ()) -> list[Finding]:
     """Run the checks on a fitted search and return their results, the most serious first.
 
     Parameters
@@ -156,13 +160,13 @@ def findings(search: Any, held: HeldOut | None = None, mute: Collection[str] = (
     return sorted(said, key=lambda found: list(CHECKS).index(found.code))
 
 
-def _said(checks: Iterable[Check], search: Any, held: HeldOut | None) -> list[Finding]:
+def _said(checks: Iterable[Check], search: CostSearch, held: HeldOut | None) -> list[Finding]:
     """Return the findings of these checks."""
     texts = [(check.code, check.title, check.look(search, held)) for check in checks]
     return [Finding(code, title, text) for code, title, text in texts if text]
 
 
-def gain_over_equal(search: Any) -> tuple[float, float] | None:
+def gain_over_equal(search: CostSearch) -> tuple[float, float] | None:
     """Return the out-of-fold gain over the best trial with equal class weights, and its standard error.
 
     Each trial has the threshold that is best for it out-of-fold. ``None`` where equal weights won or were not tried.
@@ -212,7 +216,7 @@ def is_counter(values: Array) -> bool:
     return bool((known == np.round(known)).all()) and np.unique(known).size == known.size
 
 
-def _numbers(X: Any) -> Iterator[tuple[Any, Array]]:
+def _numbers(X: Samples) -> Iterator[tuple[Label, Array]]:
     """Yield the name, or index, and the values of each numeric column of a frame or array."""
     named = hasattr(X, "iloc")
     for name in X.columns if named else range(X.shape[1] if isinstance(X, np.ndarray) else 0):
@@ -221,7 +225,7 @@ def _numbers(X: Any) -> Iterator[tuple[Any, Array]]:
             yield name, values
 
 
-def _uses(search: Any, X: Any, name: Any) -> bool:
+def _uses(search: CostSearch, X: Samples, name: Label) -> bool:
     """Check whether the winner's predictions depend on a column."""
     model, moved = search.best_estimator_, X.copy()
     column = name if hasattr(X, "iloc") else (slice(None), name)
@@ -265,7 +269,7 @@ def _perfect(search, held):
     )
 
 
-def _leaks(search: Any, held: HeldOut) -> list[str]:
+def _leaks(search: CostSearch, held: HeldOut) -> list[str]:
     """Return the features that almost separate the classes alone."""
     is_pos = held.y == search.pos_label_
     n_pos, n_neg = int(is_pos.sum()), int((~is_pos).sum())
@@ -425,7 +429,7 @@ def _rivals(search, held):
     return " ".join(said)
 
 
-def _doubted(search: Any) -> tuple[float, float] | None:
+def _doubted(search: CostSearch) -> tuple[float, float] | None:
     """Return the gain of the class weights and its standard error, where the gain may be chance."""
     found = None if hasattr(search, "gain_") else gain_over_equal(search)
     return None if found is None or found[0] > DOUBTED * found[1] else found
@@ -684,7 +688,7 @@ def estimates_of(search: CostSearch, held: HeldOut | None) -> list[Estimate]:
     return [*rows, Estimate("out-of-fold", search.best_score_, "", what)]
 
 
-def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
+def _how_sure(search: CostSearch, held: HeldOut | None, first: Estimate) -> str:
     if held is not None:
         return (
             f"The interval allows for the chance in {held.y.shape[0]} samples, not for that of training again on other "
@@ -701,7 +705,7 @@ def _how_sure(search: Any, held: HeldOut | None, first: Estimate) -> str:
     )
 
 
-def _verdict(search: Any, held: HeldOut | None, found: list[Finding], low: float) -> str:
+def _verdict(search: CostSearch, held: HeldOut | None, found: list[Finding], low: float) -> str:
     """Choose the verdict that no finding contradicts; ``low`` is the lower end of the value's interval."""
     promise = getattr(search, "guarantee_", None)
     missed = {each.code for each in found} & {"CSF007", "CSF012"} or not getattr(search, "feasible_", True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from csf._common.typing import Array, Label, Samples
+from csf._common.typing import Array, Label, Params, Samples
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.predictions import Predictions, difference_of, label_answers
 from csf.metrics.base import Metric
@@ -20,6 +20,10 @@ from csf.metrics.registry import LabelMetric
 from csf.metrics.row_costs import RowCosts
 from csf.plots.words import class_order, short
 from csf.thresholding.linear_rule import counts_of
+
+if TYPE_CHECKING:
+    from csf.search import CostSearch
+
 
 # More classes than this make no table that anyone reads.
 MOST_CLASSES = 30
@@ -35,13 +39,13 @@ class HeldOut(NamedTuple):
     judged: list[Judged]
 
 
-def confusion(search: Any, held: HeldOut) -> dict[str, Any]:
+def confusion(search: CostSearch, held: HeldOut) -> Params:
     """Return `matrix_of` the search's held-out predictions, in samples or their weights."""
     true, predicted = (np.searchsorted(search.classes_, each) for each in (held.y, next(iter(held.answers.values()))))
     return matrix_of(search, counts_of(true, predicted, search.classes_.size, held.weight).astype(float))
 
 
-def matrix_of(search: Any, counts: Array) -> dict[str, Any]:
+def matrix_of(search: CostSearch, counts: Array) -> Params:
     """Return a confusion matrix and the scores of each class, in the order of `class_order`.
 
     ``rows`` have for each true class (count, share of the class, whether right) for each predicted one; more classes
@@ -60,7 +64,7 @@ def matrix_of(search: Any, counts: Array) -> dict[str, Any]:
     }
 
 
-def label_scores(search: Any, held: HeldOut) -> list[Any]:
+def label_scores(search: CostSearch, held: HeldOut) -> list[Any]:
     """Return the held-out ``scores`` of each label, as in `matrix_of`, in samples or their weights."""
     weight = np.ones(held.y.shape[0]) if held.weight is None else held.weight
     true, predicted = held.y > 0, next(iter(held.answers.values())) > 0

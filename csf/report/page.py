@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common import __version__
 from csf._common.files import replaced
 from csf._common.sklearn import named_models
-from csf._common.typing import Array, Axes, PathLike, Samples
+from csf._common.typing import Array, Axes, Params, PathLike, Samples
 from csf.metrics import get_constraint
 from csf.plots.cone import ConeDisplay
 from csf.plots.decisions import CapacityDisplay, answers_to_all, draw_costs, draw_review, reviewed_in_words
@@ -44,6 +44,8 @@ from csf.search.config import MODEL
 from csf.search.kinds import is_search
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from csf.search import CostSearch
 
 
@@ -134,7 +136,7 @@ def write_report(
 MOST_ROWS = 1000
 
 
-def search_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
+def search_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
     """Collect the variables of ``search.html.j2``."""
     return _of_any(search, held, mute) | {
         "gain": gain_over_equal(search),
@@ -142,7 +144,7 @@ def search_data(search: CostSearch, held: HeldOut | None, mute: Collection[str])
     }
 
 
-def class_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
+def class_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
     """Collect the variables of ``classes.html.j2``."""
     return _of_any(search, held, mute) | {
         "power": search.trials_[search.best_index_].t,
@@ -152,7 +154,7 @@ def class_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) 
     }
 
 
-def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
+def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
     """Collect the variables of ``rows.html.j2``."""
     return _of_any(search, held, mute) | {
         "money": answers_to_all(search) if held is None else paid_on(search, held),
@@ -162,7 +164,7 @@ def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) ->
     }
 
 
-def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
+def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
     """Collect the variables of ``labels.html.j2``."""
     names = [short(name, 40) for name in search.label_names_.tolist()]
     return _of_every(search, held, mute) | {
@@ -174,7 +176,7 @@ def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) 
 
 
 # Template and variables of the page of each kind of problem.
-_PAGES: dict[str, tuple[str, Callable[..., dict[str, Any]]]] = {
+_PAGES: dict[str, tuple[str, Callable[..., Params]]] = {
     "binary": ("search.html.j2", search_data),
     "multiclass": ("classes.html.j2", class_data),
     "row_costs": ("rows.html.j2", row_data),
@@ -232,7 +234,7 @@ def _of_every(search, held, mute):
     }
 
 
-def _rule(search: CostSearch) -> dict[str, Any]:
+def _rule(search: CostSearch) -> Params:
     """Return each class with its weight in training, and its slope and offset where they are tuned."""
     rule, labels = search.rule_, [short(label, 40) for label in search.classes_.tolist()]
     tuned = rule.kind != "argmax" and rule.matrix is None
@@ -258,7 +260,7 @@ def _figures(search: CostSearch, held: HeldOut | None) -> dict[str, Drawn]:
     }
 
 
-def _shown_trials(search: CostSearch) -> dict[str, Any]:
+def _shown_trials(search: CostSearch) -> Params:
     """Return the rows of the table of trials, the winner first and then by rank, and the errors of failed trials."""
     constraint, results = get_constraint(search.constraint), search.cv_results_
     known = ("param_t", "param_c_fn", "param_c_fp")
@@ -481,7 +483,7 @@ def _inline(svg: str, name: str) -> Drawn:
 
 
 @cache
-def templates() -> Any:
+def templates() -> Environment:
     """Load the pages of ``templates/``, which escape their variables and raise an error for missing ones."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -513,7 +515,7 @@ def check_page(path: PathLike) -> None:
         )
 
 
-def write_page(path: PathLike, template: str, *, title: str, lead: str, **data: Any) -> None:
+def write_page(path: PathLike, template: str, *, title: str, lead: str, **data: object) -> None:
     """Write the page of a template to a file, which is replaced as a whole or not at all."""
     from markupsafe import Markup
 

@@ -8,7 +8,7 @@ from dataclasses import field, fields
 from numbers import Real
 from operator import itemgetter
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -17,7 +17,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from csf._common.messages import did_you_mean, warn
 from csf._common.sklearn import last_step, named_models, routing_enabled, with_parameters
-from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_
+from csf._common.typing import Array, Estimator, Label, Params, PathLike, RandomState_
 from csf._common.validation import (
     check_choice,
     check_fraction,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from csf.metrics.constraints import Constraint
     from csf.metrics.registry import MetricLike
     from csf.search.study import Bound
+    from csf.strategies.base import StrategyLike
 
 # ---------------------------------------------------------------- defaults
 
@@ -63,8 +64,10 @@ _FOLDS, _FEW = 5, 500
 # More samples than this are trained on once in each fold, where trainings are not cheap.
 MANY = 20_000
 
+# Parameters to search, see `settings_of`.
+Grid: TypeAlias = 'Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["auto"] | None'
 # What is accepted of an option, and why nothing else is.
-Unsupported = tuple[Any, str]
+Unsupported = tuple[object, str]
 NO_REVIEW: dict[str, Unsupported] = {"review": (None, "three answers are made of two classes with a threshold")}
 NO_MEAN_OF_FOLDS: dict[str, Unsupported] = {"refit": (True, "the mean of models is of two classes, in memory")}
 
@@ -131,7 +134,7 @@ def settings_of(
     *,
     multiples: Sequence[float] = MULTIPLES,
     n_samples: int | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Params]:
     """List the settings of a base's parameters that a search tries.
 
     Parameters
@@ -183,7 +186,7 @@ class RaceStep(NamedTuple):
     slow: bool = False
 
 
-def steps_of(param_grid: Any, settings: Sequence[dict[str, Any]], effort: SearchEffort = FAST) -> list[RaceStep]:
+def steps_of(param_grid: Grid, settings: Sequence[Params], effort: SearchEffort = FAST) -> list[RaceStep]:
     """List the conditions for trying each of the settings of `settings_of`.
 
     Parameters
@@ -229,7 +232,7 @@ def steps_of_models(models: Sequence[Model]) -> list[RaceStep]:
     return steps
 
 
-def _rounds(base: Estimator, n_samples: int) -> list[dict[str, Any]]:
+def _rounds(base: Estimator, n_samples: int) -> list[Params]:
     """List the numbers of rounds of a booster, its own first; empty for other bases."""
     prefix, last = last_step(base)
     known = None if routing_enabled() else rounds_of(last, n_samples)
@@ -239,7 +242,7 @@ def _rounds(base: Estimator, n_samples: int) -> list[dict[str, Any]]:
     return [{f"{prefix}{known.name}": number} for number in numbers]
 
 
-def effort_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[dict[str, Any]]) -> SearchEffort:
+def effort_of(base: Estimator, engine: str, param_grid: Grid, settings: Sequence[Params]) -> SearchEffort:
     """Choose the effort of a search over some settings.
 
     Parameters
@@ -275,7 +278,7 @@ def effort_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[
     return BY_ROUNDS if len(settings) > 1 else PLAIN
 
 
-def strategy_of(strategy: Any, effort: SearchEffort) -> Strategy:
+def strategy_of(strategy: StrategyLike, effort: SearchEffort) -> Strategy:
     """Create the strategy of a search; a ladder given by its name has the length that the effort sets."""
     if effort.only_equal:
         return OnlyEqualCosts(why=effort.only_equal)
@@ -302,7 +305,7 @@ def cv_of(cv: Any, y: Array, effort: SearchEffort, *, random_state: np.random.Ra
     return open_cv(y, effort, random_state=random_state) if cv is None else cv
 
 
-def split_seed(random_state: Any) -> Any:
+def split_seed(random_state: RandomState_) -> int | np.random.RandomState:
     """Return the seed of folds and shares of a search; it is fixed by default, so that repeated calls agree."""
     return 0 if random_state is None else random_state
 
@@ -396,12 +399,12 @@ class Model(NamedTuple):
     name: str | None
     base: Estimator
     param_grid: Any
-    settings: Sequence[dict[str, Any]] = ()
+    settings: Sequence[Params] = ()
     first: int = 0
     effort: SearchEffort = FAST
 
     @property
-    def named_settings(self) -> Sequence[dict[str, Any]]:
+    def named_settings(self) -> Sequence[Params]:
         """Settings of the model, with its name where there are several."""
         return self.settings if self.name is None else [{MODEL: self.name, **each} for each in self.settings]
 
@@ -428,7 +431,7 @@ class SearchOptions:
     # What most searches need.
     pos_label: Label = None
     null_class: Label = None
-    param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = AUTO
+    param_grid: Grid = AUTO
     cv: Any = None
     random_state: RandomState_ = None
     n_jobs: int | None = None
@@ -443,7 +446,7 @@ class SearchOptions:
     review: Review | None = None
     refit: bool | Literal["folds"] = True
     # For experts: how it is searched and trained.
-    strategy: str | Strategy | Callable[..., Any] = "ladder"
+    strategy: StrategyLike = "ladder"
     n_trials: int = 10
     tol: float | None = None
     bound: Bound = "support"
@@ -454,7 +457,7 @@ class SearchOptions:
     sample_weight_name: str | None = None
     error_score: str | float = np.nan
     checkpoint: PathLike | None = None
-    callbacks: list[Callable[..., Any]] | None = None
+    callbacks: list[Callable[..., object]] | None = None
 
 
 class SearchConfig(SearchOptions):
@@ -624,7 +627,7 @@ class SearchConfig(SearchOptions):
             )
 
 
-def check_base(base: Any) -> None:
+def check_base(base: object) -> None:
     """Raise a TypeError for anything but a classifier."""
     if isinstance(base, type) or not hasattr(base, "fit"):
         way = "; models have their names in a dict, base={'name': classifier}" if isinstance(base, tuple) else ""

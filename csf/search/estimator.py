@@ -220,7 +220,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             params |= {name: model} | {f"{name}__{key}": value for key, value in inside.items()}
         return params
 
-    def set_params(self, **params: Any) -> CostSearch:
+    def set_params(self, **params: object) -> CostSearch:
         """Set arguments of the search, or parameters inside it, by the names that `get_params` gives.
 
         Parameters
@@ -241,7 +241,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             self.base = models if isinstance(self.base, Mapping) else list(models.values())
         return super().set_params(**params)
 
-    def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any) -> CostSearch:
+    def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: object) -> CostSearch:
         """Search the costs and train the winner.
 
         Parameters
@@ -328,7 +328,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             self._bands = bands.limited(LabelledScores.of(known, bands), own, config.confidence)
         return self
 
-    def _costs(self, given: Mapping[str, Any]) -> RowCosts | None:
+    def _costs(self, given: Mapping[str, object]) -> RowCosts | None:
         """Read the costs of rows, if they are searched; raise a TypeError for other arguments or for another metric."""
         costs = row_costs(self.metric)
         unknown = [name for name in given if name not in COSTS]
@@ -351,7 +351,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """Estimator ``best_estimator_``, under its name in the classifiers of `csf.thresholding`."""
         return self.best_estimator_
 
-    def predict(self, X: Samples, at_most: float | None = None, **costs: Any) -> Array:
+    def predict(self, X: Samples, at_most: float | None = None, **costs: ArrayLike) -> Array:
         """Predict labels by the winner and its threshold, or by the costs of each row.
 
         Parameters
@@ -376,7 +376,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         rule = self._with_costs(costs, X=X)
         return rule.predict(X) if at_most is None else predict_within(rule, X, at_most)
 
-    def predict_with_review(self, X: Samples, at_most: float | None = None, **costs: Any) -> Array:
+    def predict_with_review(self, X: Samples, at_most: float | None = None, **costs: ArrayLike) -> Array:
         """Choose the answer with the smallest expected cost out of three, where the search was given a ``review``.
 
         Parameters
@@ -509,7 +509,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             )
         return found.ranked(**options)
 
-    def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **costs: Any) -> float:
+    def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **costs: ArrayLike) -> float:
         """Compute ``metric`` (not the accuracy) on new data, as scikit-learn's searches do.
 
         Parameters
@@ -531,7 +531,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         rule = self._with_costs(costs, X=X, y=y, sample_weight=sample_weight)
         return rule.score(metric_of(self), X, y, check_weights(sample_weight, num_samples(X)))
 
-    def _with_costs(self, given: Mapping[str, Any], **rows: Any) -> Any:
+    def _with_costs(self, given: Mapping[str, object], **rows: object) -> Any:
         """Return the rule that knows the costs of the rows, which belong to other arguments too."""
         warn_of_order(**rows, **given)
         return self.decision_rule_ if self._costs(given) is None else replace(self.decision_rule_, given=given)
@@ -603,7 +603,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         return self.decision_rule_.curve(X, y, sample_weight)
 
     @available_if(base_has("predict_proba"))
-    def predict_proba(self, X: Samples, **costs: Any) -> Array:
+    def predict_proba(self, X: Samples, **costs: ArrayLike) -> Array:
         """Predict class probabilities with the costs taken out again.
 
         Parameters

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
 from csf._common.sklearn import SummaryMixin, pass_on_features
-from csf._common.typing import Array, PathLike, Samples
+from csf._common.typing import Array, Costs, Label, Params, PathLike, Samples
 from csf.evaluate import AssessedMixin
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.registry import metric_of
@@ -24,15 +24,20 @@ from csf.thresholding.linear_rule import Sigmoid
 from csf.thresholding.prevalence import Prevalence, estimate_prevalence
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
     from csf.metrics import Constraint
+    from csf.metrics.registry import MetricLike
     from csf.metrics.row_costs import RowCosts
+    from csf.metrics.trials import Trial
+    from csf.thresholding.certificates import Guarantee
     from csf.thresholding.curve import ThresholdCurve
     from csf.thresholding.linear_rule import ClassProbabilityRule
 
 
-def class_attributes(labels: Labels) -> dict[str, Any]:
+def class_attributes(labels: Labels) -> Params:
     """Return the attributes that describe the classes of a search."""
     return {"classes_": labels.classes, "null_class_": labels.null, "pos_label_": labels.positive}
 
@@ -40,8 +45,8 @@ def class_attributes(labels: Labels) -> dict[str, Any]:
 class FittedSearch(AssessedMixin, SummaryMixin):
     """Results of `csf.CostSearch` and `csf.dask.DaskCostSearch`, described there."""
 
-    metric: Any
-    constraint: Any
+    metric: MetricLike
+    constraint: str | Constraint | None
     review_: Any
     _reviewed: Any
     searches_: list[Self]
@@ -49,7 +54,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     best_scores_: Array
     rule_: ClassProbabilityRule
     # Published by outcomes, see `csf.search.problems.base.SearchResult.published`.
-    trials_: list[Any]
+    trials_: list[Trial]
     n_trials_: int
     n_splits_: int
     studies_: list[Any]
@@ -57,8 +62,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     stop_reason_: str
     best_index_: int
     best_params_: Any
-    best_t_: Any
-    best_cost_weights_: Any
+    best_t_: float | None
+    best_cost_weights_: Costs
     best_threshold_: Any
     best_score_: float
     feasible_: bool
@@ -66,11 +71,11 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     upper_bound_: float
     gap_: float
     bound_margin_: float
-    guarantee_: Any
+    guarantee_: Guarantee | None
     classes_: Array
     class_count_: Array
-    pos_label_: Any
-    null_class_: Any
+    pos_label_: Label
+    null_class_: Label
     class_costs_: Array
     row_costs_: RowCosts
     row_rule_: str
@@ -98,7 +103,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             bands = found.bands(review)
             self._bands = bands.limited(LabelledScores.of(found, bands))
 
-    def _publish_fit(self, found: Any, rule: Any, seconds: float, about: Mapping[str, Any]) -> None:
+    def _publish_fit(self, found: Any, rule: Any, seconds: float, about: Mapping[str, object]) -> None:
         """Store the results of a fit and the attributes ``about`` its classes, all at once at the end."""
         try:
             vars(self).update(about)
@@ -159,7 +164,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             lean.result_ = replace(self.result_, store=lean.held_out_)
         return lean
 
-    def at_prevalence(self, pos: float | ArrayLike | Mapping[Any, float]) -> Self:
+    def at_prevalence(self, pos: float | ArrayLike | Mapping[Label, float]) -> Self:
         """Adapt the classifier to data with another share of positives.
 
         Parameters
@@ -379,7 +384,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         """True where `prevalence` has the data that it needs."""
         return self.pos_label_ is not None and (self.result_.scored is not None or hasattr(self, "predict_proba"))
 
-    def trials_frame(self) -> Any:
+    def trials_frame(self) -> DataFrame:
         """Return the trials as a pandas frame, one row each.
 
         Returns

@@ -20,7 +20,7 @@ from csf._common.files import read_record, write_record
 from csf._common.identity import fingerprint
 from csf._common.messages import warn
 from csf._common.sklearn import NoCallbackContext
-from csf._common.typing import Costs, PathLike
+from csf._common.typing import Costs, Json, Params, PathLike
 from csf.metrics.trials import Trial, first_line, nothing_worked
 from csf.search.training import BatchTrainer, TrainedTrial, Work
 from csf.solvers import HingeSolution, Solution
@@ -28,6 +28,7 @@ from csf.trainers.base import Known, WarmStarts
 
 if TYPE_CHECKING:
     from csf.evaluate import ScoreStore, TrialKey
+    from csf.evaluate.stores import Store, TrialRow
     from csf.search.selection import Race
     from csf.search.study import History
     from csf.search.training import Startable
@@ -307,7 +308,7 @@ class SearchLoop:
     trainer: BatchTrainer
     raise_errors: bool = False
     checkpoint: Checkpoint | None = None
-    callbacks: Sequence[Callable[[Any, Any], Any]] = ()
+    callbacks: Sequence[Callable[..., object]] = ()
     context: Any = field(default_factory=NoCallbackContext)
     verbose: int = 0
     deadline: Deadline | None = None
@@ -499,7 +500,7 @@ class SearchLoop:
 _SOLUTIONS = {kind.__name__: kind for kind in (HingeSolution, Solution)}
 
 
-def encode(state: Any) -> Any:
+def encode(state: Any) -> Json:
     """Encode a state in plain JSON types.
 
     Parameters
@@ -580,13 +581,13 @@ _LARGEST_STATES = 1 << 26
 class EarlierSolutions:
     """States of earlier trainings on all folds; ``startables`` has a row per setting, with an entry per fold."""
 
-    def __init__(self, startables: list[list[Startable]]) -> None:
+    def __init__(self, startables: Sequence[Sequence[Startable]]) -> None:
         self.startables = startables
         # Trials in their order, and the states of each fold: one attribute, so that Ctrl-C leaves both or neither.
         self._known: tuple[list[list[int]], list[WarmStarts]] = [], [WarmStarts() for _ in startables[0]]
         # Large states take long to describe: what was described for the file before is kept, by the id of its entry,
         # together with the entry, so that the id stays its own.
-        self._texts: dict[int, tuple[Known, list[Any]]] = {}
+        self._texts: dict[int, tuple[Known, Json]] = {}
 
     @property
     def order(self) -> list[list[int]]:
@@ -597,7 +598,7 @@ class EarlierSolutions:
     def _starts(self) -> list[WarmStarts]:
         return self._known[1]
 
-    def starts(self, setting: int, fold: int, costs: Costs) -> Sequence[Any]:
+    def starts(self, setting: int, fold: int, costs: Costs) -> Sequence[object]:
         """List the states for a training to start from, the nearest first."""
         trainer = self.startables[setting][fold]
         return () if trainer.family is None else self._starts[fold].nearest(trainer.family, trainer.position(costs))
@@ -613,7 +614,7 @@ class EarlierSolutions:
                     starts.add(family, position, state)
         self._known = self.order if again else [*self.order, [setting, trial.number]], copies
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> Params:
         """Encode all states for a file.
 
         Returns
@@ -622,7 +623,7 @@ class EarlierSolutions:
             All trials in the order in which they were answered, and the states: ``None`` where these cannot be written
             or are too large.
         """
-        texts: dict[int, tuple[Known, list[Any]]] = {}
+        texts: dict[int, tuple[Known, Json]] = {}
         for fold, starts in enumerate(self._starts):
             families = [row[fold].family for row in self.startables]
             for entry in starts.known:
@@ -669,7 +670,7 @@ def _length(text: object) -> int:
 _LARGEST = 1 << 24
 
 
-def scores_to_record(store: Any, texts: dict[TrialKey, list[Any]]) -> list[Any] | None:
+def scores_to_record(store: Store, texts: dict[TrialKey, list[Json]]) -> list[Json] | None:
     """Encode a store: its rows and the number of dropped ones; return ``None`` where they are too large.
 
     ``texts`` caches the rows that are already encoded.
@@ -694,7 +695,7 @@ def restore_scores(store: Any, record: list[Any] | None, trials: Mapping[TrialKe
     return True
 
 
-def _text(row: Any) -> list[Any]:
+def _text(row: TrialRow) -> list[Json]:
     """Encode the parts of a row that its trial does not contain."""
     return [list(row.key), *map(encode, row.arrays)]
 
@@ -718,14 +719,14 @@ class Checkpoint:
         see `csf._common.identity`.
     """
 
-    def __init__(self, path: PathLike, content: tuple[Any, ...]) -> None:
+    def __init__(self, path: PathLike, content: tuple[object, ...]) -> None:
         self.path = os.fsdecode(path)
         self.fingerprint = fingerprint(content)
         # What the file keeps besides trials.
         self.kept: dict[str, Any] | None = None
         # Whether the file is the one of this search, as far as this search knows.
         self._is_own = False
-        self._texts: dict[TrialKey, list[Any]] = {}
+        self._texts: dict[TrialKey, list[Json]] = {}
 
     def restore(self, studies: Sequence[History]) -> None:
         """Restore the studies' trials from the file, if there is one.
@@ -762,7 +763,7 @@ class Checkpoint:
         return content
 
     def resume(
-        self, studies: Sequence[History], solutions: EarlierSolutions, store: Any
+        self, studies: Sequence[History], solutions: EarlierSolutions, store: Store | None
     ) -> tuple[list[list[int]], bool]:
         """Restore the state of an earlier run besides its trials.
 

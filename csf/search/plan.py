@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf._common.sklearn import last_name
-from csf._common.typing import Array, Estimator, IntArray
+from csf._common.typing import Array, Estimator, IntArray, Params
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold, make_folds
 from csf.search.config import AUTO, Model
@@ -45,7 +45,7 @@ class Plan:
 
     task: Task
     models: list[Model]
-    settings: list[dict[str, Any]]
+    settings: list[Params]
     bases: list[Estimator]
     splits: list[tuple[IntArray, IntArray]]
     folds: list[Fold]

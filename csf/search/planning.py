@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone, last_name, open_callback_context, safe_indexing, slice_params
-from csf._common.typing import Estimator, IntArray
+from csf._common.typing import Estimator, IntArray, Params
 from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, takes_weights
 from csf.data.folds import group_folds, make_folds, resolve_splits
 from csf.evaluate import MAX_BYTES
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.search.config import SearchConfig
     from csf.search.loop import Deadline
-    from csf.search.problems.base import Problem
+    from csf.search.problems.base import Problem, SearchResult
+    from csf.search.study import History
+    from csf.thresholding.base import DecisionRule
     from csf.thresholding.rule import ThresholdClassifier
 
 
-def make_plan(
-    config: SearchConfig, problem: Problem, task: Task, split_params: dict[str, Any], prepared: Prepared
-) -> Plan:
+def make_plan(config: SearchConfig, problem: Problem, task: Task, split_params: Params, prepared: Prepared) -> Plan:
     """Plan a search in memory; ``prepared`` are data of other searches on the same samples and splits."""
     # One generator for the base and then the splits: the order of the two decides what a seed means.
     random_state = None if config.random_state is None else check_random_state(config.random_state)
@@ -107,7 +107,7 @@ def seeded_models(models: list[Model], random_state: np.random.RandomState | Non
     return sorted(found, key=lambda model: model.name or "")
 
 
-def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
+def with_setting(base: Estimator, setting: Params) -> Estimator:
     """Clone a base with one setting of ``param_grid``; raise a ValueError with its parameters where it lacks one."""
     own = clone(base)
     try:
@@ -127,7 +127,7 @@ def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
 
 
 def open_checkpoint(
-    config: SearchConfig, bases: list[Estimator], data: tuple[Any, ...], studies: Sequence[Any]
+    config: SearchConfig, bases: list[Estimator], data: tuple[object, ...], studies: Sequence[History]
 ) -> Checkpoint | None:
     """Open the checkpoint of a search and restore its trials in the studies; return ``None`` without a file.
 
@@ -210,14 +210,14 @@ def run_search(
     return found, rule, seconds
 
 
-def _averaged(plan: Plan, problem: Problem, found: Any) -> tuple[Any, Any, float]:
+def _averaged(plan: Plan, problem: Problem, found: SearchResult) -> tuple[SearchResult, DecisionRule, float]:
     """Return result and rule of the mean of the models of all folds, and the seconds that their trainings took."""
     start = time.perf_counter()
     found, rule = problem.mean_of_folds(plan, found)
     return found, rule, time.perf_counter() - start
 
 
-def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[Any, float]:
+def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[DecisionRule, float]:
     """Train the winner on all samples; return the rule that predicts with it, and the seconds that took."""
     start = time.perf_counter()
     trainer = plan.final_trainer(found.winner.setting, judged=problem.reads_training)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.files import read_record, write_record
 from csf._common.identity import named
-from csf._common.typing import Array, BoolArray, Costs, Label, PathLike
+from csf._common.typing import Array, BoolArray, Costs, Label, Params, PathLike
 from csf._common.validation import (
     check_binary_target,
     check_class_totals,
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
     from csf.metrics.trials import CompleteFields
-    from csf.strategies.base import Strategy
+    from csf.strategies.base import Strategy, StrategyLike
 
 # ---------------------------------------------------------------- histories of trials
 
@@ -212,7 +211,6 @@ def _identity(metric: Metric, strategy: Strategy) -> dict[str, list[str]]:
 # ---------------------------------------------------------------- studies
 
 
-StrategyLike: TypeAlias = "str | Strategy | Callable[..., Any]"
 Bound: TypeAlias = Literal["support", "diagonal", "envelope", "parambath"] | type
 
 
@@ -648,7 +646,7 @@ class MulticlassStudy(History):
         return batch
 
 
-def judged_fields(metric: ConfusionMetric, own: Any, tuned: Any = None, judged: Any = None) -> dict[str, Any]:
+def judged_fields(metric: ConfusionMetric, own: Array, tuned: Any = None, judged: Any = None) -> Params:
     """Build the fields of a complete trial from its confusion matrices."""
     matrices = {"own": own, "tuned": tuned, "judged": judged}
     values = {name: float(metric.value(np.asarray(each))) for name, each in matrices.items() if each is not None}
@@ -656,11 +654,11 @@ def judged_fields(metric: ConfusionMetric, own: Any, tuned: Any = None, judged: 
     return {**plain, "value": values["own"], "score": max(values["own"], values.get("judged", -np.inf))}
 
 
-def _plain(matrix: Any) -> Matrix:
+def _plain(matrix: Array) -> Matrix:
     return tuple(map(tuple, np.asarray(matrix).tolist()))
 
 
-def powers_of(strategy: Any, n_trials: int) -> list[float]:
+def powers_of(strategy: StrategyLike, n_trials: int) -> list[float]:
     """List the powers of the shares that a strategy asks for."""
     given = get_strategy(strategy)
     if not isinstance(given, (Ladder, Grid)):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 import numpy as np
 from joblib import wrap_non_picklable_objects
 
-from csf._common.typing import Array, BoolArray, Costs, IntArray
+from csf._common.typing import Array, BoolArray, Costs, IntArray, Params, Values
 from csf.evaluate import ScoreStore
 from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.trials import known_hull
@@ -43,7 +43,7 @@ class Work(NamedTuple):
 
     setting: int
     trial: Trial
-    starts: list[Sequence[Any]]
+    starts: list[Sequence[object]]
 
 
 class HeldOutPredictions(NamedTuple):
@@ -87,7 +87,7 @@ class BatchTrainer(ABC):
     it is ``None`` where they are too many to be collected.
     """
 
-    startables: list[list[Any]]
+    startables: Sequence[Sequence[Startable]]
     store: ScoreStore | None
 
     @property
@@ -98,7 +98,7 @@ class BatchTrainer(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         return None
 
     @abstractmethod
@@ -164,7 +164,7 @@ class Cause:
     def __init__(self, error: BaseException | None) -> None:
         self.error = error
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         if self.error is None:
             return Cause, (None,)
         try:
@@ -183,7 +183,7 @@ def _unpacked(content: bytes) -> Cause:
 
 
 def run_fold(
-    trainer: Trainer, fold: Fold, costs: Costs, starts: Sequence[Any] = (), *, tune: bool, on_train: bool
+    trainer: Trainer, fold: Fold, costs: Costs, starts: Sequence[object] = (), *, tune: bool, on_train: bool
 ) -> FoldResult:
     """Train on one fold and predict its held-out samples."""
     around = sys.exc_info()[1]
@@ -241,7 +241,7 @@ def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: b
     return answer
 
 
-def lost_samples(y: IntArray, found: Any) -> BoolArray:
+def lost_samples(y: IntArray, found: Values) -> BoolArray:
     """Return the mask of samples with another class than the null class (code above 0) that is not predicted."""
     return (y > 0) & (y != found)
 
@@ -269,7 +269,7 @@ class FoldTask:
     setting: int
     fold: int
     costs: Costs
-    starts: Sequence[Any] = ()
+    starts: Sequence[object] = ()
     tune: bool = True
     on_train: bool = False
 
@@ -301,9 +301,7 @@ class Evaluator(ABC):
         return {**fields, **times_of(results)}, predictions
 
     @abstractmethod
-    def _judged(
-        self, folds: list[Fold], results: list[FoldResult], trial: Trial
-    ) -> tuple[dict[str, Any], HeldOutPredictions]:
+    def _judged(self, folds: list[Fold], results: list[FoldResult], trial: Trial) -> tuple[Params, HeldOutPredictions]:
         """Compute all fields but times, and the predictions, where no training failed."""
 
 
@@ -316,7 +314,7 @@ def failed_fields(results: list[FoldResult]) -> FailedFields | None:
     return {"error": errors[0], "fit_time": fit_time, "score_time": score_time}
 
 
-def times_of(results: list[FoldResult]) -> dict[str, Any]:
+def times_of(results: list[FoldResult]) -> Params:
     """Build the fields of a complete trial that need no evaluation: duality gap and times."""
     gaps = [result.duality_gap for result in results if result.duality_gap is not None]
     return {

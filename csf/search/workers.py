@@ -27,6 +27,8 @@ from csf.metrics.trials import first_line
 from csf.search.training import BatchTrainer, FailedEverywhere, FoldPart, FoldResult, FoldTask, TrainedTrial, Work
 
 if TYPE_CHECKING:
+    from distributed import Client, Future
+
     from csf._common.typing import IntArray
     from csf.data.folds import Fold
     from csf.metrics.trials import Trial
@@ -43,7 +45,7 @@ QUIET = 15
 WAITS = "The search waits for them; Ctrl-C ends it with the trials that are finished"
 
 
-def working(client: Any) -> dict[str, bool]:
+def working(client: Client) -> dict[str, bool]:
     """Map the addresses of Dask workers to whether each runs or accepts tasks; empty without a scheduler."""
     workers = {}
     if client.status == "running":
@@ -71,7 +73,7 @@ def idle_reason(workers: dict[str, bool]) -> str | None:
 class _Place(ABC):
     """Place where the trainings of some parts run, within a context that lasts from one call to the next."""
 
-    def __init__(self, parts: list[list[FoldPart]], around: AbstractContextManager[Any]) -> None:
+    def __init__(self, parts: list[list[FoldPart]], around: AbstractContextManager[object]) -> None:
         self._parts, self._around = parts, around
 
     def __enter__(self) -> Self:
@@ -111,7 +113,7 @@ class Cluster(_Place):
     def __init__(self, parts: list[list[FoldPart]], backend: Any) -> None:
         super().__init__(parts, nullcontext())
         self._backend, self._client = backend, backend.client
-        self._sent: Any = None
+        self._sent: Future | None = None
         self._sendings = 0
 
     def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
@@ -133,8 +135,8 @@ class Cluster(_Place):
         """Yield number and result of each task as it completes, and whether it is blamed for the death of workers."""
         from distributed import CancelledError, KilledWorker
 
-        running: dict[Any, int] = {}
-        finished: SimpleQueue[Any] = SimpleQueue()
+        running: dict[Future, int] = {}
+        finished: SimpleQueue[Future] = SimpleQueue()
         try:
             for number, task in tasks.items():
                 running[self._submit(task, home, finished)] = number
@@ -154,7 +156,7 @@ class Cluster(_Place):
         finally:
             self._client.cancel(list(running))
 
-    def _submit(self, task: FoldTask, home: _Home, finished: SimpleQueue[Any], lost: Exception | None = None) -> Any:
+    def _submit(self, task: FoldTask, home: _Home, finished: SimpleQueue[Future], lost: Exception | None = None) -> Any:
         """Submit a task to the cluster, after the data where these are missing."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph")
@@ -175,7 +177,7 @@ class Cluster(_Place):
             ) from lost
         self._sendings += 1
 
-    def _next(self, finished: SimpleQueue[Any]) -> Any:
+    def _next(self, finished: SimpleQueue[Future]) -> Future:
         """Return the next future that is done; warn once where no worker runs tasks."""
         is_warned = False
         while True:
@@ -207,7 +209,7 @@ class _Home:
     """
 
     config: dict[str, Any]
-    filters: list[Any]
+    filters: list[tuple]
 
 
 def _run_task(parts: _Parts, task: FoldTask, home: _Home) -> FoldResult:
@@ -267,7 +269,7 @@ class Workers:
         self._place.__enter__()
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self._place.__exit__(*error)
 
     def run(self, tasks: list[FoldTask], *, raise_errors: bool) -> Generator[FoldResult, None, None]:
@@ -409,6 +411,8 @@ class LocalTrainer(BatchTrainer):
     parts.
     """
 
+    startables: list[list[Trainer]]
+
     def __init__(
         self,
         judge: Evaluator,
@@ -432,7 +436,7 @@ class LocalTrainer(BatchTrainer):
         self._workers = Workers(self.startables, self.folds, self.n_jobs).__enter__()
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self._workers.__exit__(*error)
 
     def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:

@@ -415,7 +415,7 @@ class SparkBase:
             if stage.hasParam("seed") and not stage.isSet("seed"):
                 stage.set(stage.getParam("seed"), seed)
 
-    def __getstate__(self) -> list[Any]:
+    def __getstate__(self) -> list[object]:
         """Return names and parameters that identify the base in every process, without the uids."""
         whole = list(stages(self.estimator))
         names = {stage.uid: f"stage{k}" for k, stage in enumerate(whole)}
@@ -658,7 +658,7 @@ class SparkEngine(Engine):
         text = " ".join(str(error).rpartition("Caused by: ")[2].partition("\n\tat ")[0].split()).rstrip(".")
         return ValueError(f"Spark: {text}" + (f"; {_INVALID}" if _ROWS.search(text) else ""))
 
-    def scores(self, models: Sequence[Any]) -> Scored:
+    def scores(self, models: Sequence[Model]) -> Scored:
         """See `csf.distributed.Engine.scores`."""
         self.release()
         rows = reduce(DataFrame.unionAll, [self._held_out(fold, model) for fold, model in enumerate(models)])
@@ -668,7 +668,7 @@ class SparkEngine(Engine):
         self._scores = SparkScores(rows.drop("key"), self.n_folds, cut, self.sums)
         return self._scores
 
-    def _held_out(self, fold: int, model: Any) -> DataFrame:
+    def _held_out(self, fold: int, model: Model) -> DataFrame:
         """Return the columns to count of the rows of a fold."""
         data = self.data
         rows, score = scored(model, data.held_out(fold), tuned=self.tuned)

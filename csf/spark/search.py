@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import get_annotations, signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from pyspark import keyword_only
@@ -38,8 +38,12 @@ if TYPE_CHECKING:
 
     from csf._common.typing import Costs
     from csf.distributed import CountedCut
+    from csf.metrics import Constraint
+    from csf.metrics.registry import MetricLike
     from csf.search.estimator import CostSearch
     from csf.search.problems.binary import BinaryResult
+    from csf.search.study import Bound
+    from csf.strategies.base import StrategyLike
 
 # ---------------------------------------------------------------- files
 
@@ -72,7 +76,7 @@ class SearchWriter(DefaultParamsWriter):
 class SearchReader(DefaultParamsReader[Any]):
     """Reader of files that `SearchWriter` wrote."""
 
-    def load(self, path: str) -> Any:
+    def load(self, path: str) -> SparkCostSearch:
         """See `pyspark.ml.util.MLReader`."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         kind: Any = self.cls
@@ -107,7 +111,7 @@ class ModelWriter(DefaultParamsWriter):
 class ModelReader(DefaultParamsReader[Any]):
     """Reader of files that `ModelWriter` wrote."""
 
-    def load(self, path: str) -> Any:
+    def load(self, path: str) -> SparkCostSearchModel:
         """See `pyspark.ml.util.MLReader`."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         best: Any = DefaultParamsReader.loadParamsInstance(f"{path}/bestModel", self.sparkSession)
@@ -149,17 +153,20 @@ _OF_SPARK = {
 }
 
 
-def _getter(param: Param[Any]) -> Any:
+def _getter(param: Param[Any]) -> Callable[[SearchParams], object]:
     """Make a method that returns the value of a parameter."""
 
-    def get(self: Any) -> Any:
+    def get(self: SearchParams) -> object:
         return self.getOrDefault(param.name)
 
     get.__doc__ = f"{param.doc[0].upper()}{param.doc[1:]}."
     return get
 
 
-def _with_parameters(kind: type[Any]) -> type[Any]:
+Kind = TypeVar("Kind", bound=type)
+
+
+def _with_parameters(kind: Kind) -> Kind:
     """Decorate a class with the parameters, and each with a ``get...`` method unless it has one."""
     for name, (*_, doc, converter) in (_OF_SPARK | _OF_ALL_SEARCHES).items():
         param: Any = Param(Params._dummy(), name, doc, converter)
@@ -174,7 +181,7 @@ def _with_parameters(kind: type[Any]) -> type[Any]:
 class SearchParams(HasSeed, HasParallelism):
     """Parameters of `SparkCostSearch`, each with its ``get...`` method."""
 
-    def getEstimatorParamMaps(self) -> list[dict[Param[Any], Any]]:
+    def getEstimatorParamMaps(self) -> list[dict[Param[Any], object]]:
         """Return the parameters of the estimator that are searched."""
         maps = self.getOrDefault("estimatorParamMaps")
         return [{}] if maps is None else maps
@@ -268,7 +275,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
     scoreInterval: tuple[float, float] | None
     bestCosts: Costs
     bestLevel: float | None
-    bestParams: dict[str, Any]
+    bestParams: dict[str, object]
     bestIndex: int
     upperBound: float
     gap: float
@@ -280,9 +287,9 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
     gainByChance: float | None
     gainError: float | None
     numFolds: int
-    settings: tuple[dict[str, Any], ...]
+    settings: tuple[dict[str, object], ...]
 
-    def __init__(self, bestModel: Any, attributes: dict[str, Any], trials: Sequence[Trial]) -> None:
+    def __init__(self, bestModel: Model, attributes: Mapping[str, object], trials: Sequence[Trial]) -> None:
         super().__init__()
         self.bestModel, self.trials = bestModel, list(trials)
         self.countedCuts: list[CountedCut] = []
@@ -292,7 +299,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
             setattr(self, name, tuple(value) if isinstance(value, list) else value)
 
     @classmethod
-    def of(cls, bestModel: Any, bestThreshold: float | None, local: CostSearch) -> SparkCostSearchModel:
+    def of(cls, bestModel: Model, bestThreshold: float | None, local: CostSearch) -> SparkCostSearchModel:
         """Make the model from the results of a search.
 
         Parameters
@@ -340,7 +347,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         return self._local
 
     @property
-    def attributes(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, object]:
         """Attributes as plain values."""
         return {name: getattr(self, name) for name in get_annotations(SparkCostSearchModel)}
 
@@ -354,7 +361,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
     def _transform(self, dataset: DataFrame) -> DataFrame:
         return self.bestModel.transform(dataset)
 
-    def copy(self, extra: dict[Any, Any] | None = None) -> SparkCostSearchModel:
+    def copy(self, extra: dict[Param[Any], Any] | None = None) -> SparkCostSearchModel:
         """Copy the model.
 
         Parameters
@@ -486,17 +493,17 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
     >>> model.bestModel.write().save("model")  # Spark's own, with its threshold  # doctest: +SKIP
     """
 
-    _input_kwargs: dict[str, Any]
+    _input_kwargs: dict[str, object]
 
     @keyword_only
     def __init__(
         self,
         *,
         estimator: Estimator | None = None,
-        estimatorParamMaps: list[dict[Any, Any]] | None = None,
-        metric: Any = SearchConfig.metric,
-        strategy: Any = SearchConfig.strategy,
-        constraint: Any = SearchConfig.constraint,
+        estimatorParamMaps: list[dict[Param[Any], Any]] | None = None,
+        metric: MetricLike = SearchConfig.metric,
+        strategy: StrategyLike = SearchConfig.strategy,
+        constraint: str | Constraint | None = SearchConfig.constraint,
         nTrials: int = SearchConfig.n_trials,
         threshold: str | None = SearchConfig.threshold,
         numFolds: int = 5,
@@ -506,13 +513,13 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         weightCol: str | None = None,
         normalize: str = SearchConfig.normalize,
         minGain: float | None = SearchConfig.min_gain,
-        bound: Any = SearchConfig.bound,
+        bound: Bound = SearchConfig.bound,
         tol: float | None = SearchConfig.tol,
         timeLimit: float | None = SearchConfig.time_limit,
         seed: int = 0,
         parallelism: int = 1,
         checkpoint: str | None = None,
-        callbacks: list[Any] | None = None,
+        callbacks: list[Callable[..., object]] | None = None,
         verbose: int = SearchConfig.verbose,
     ) -> None:
         super().__init__()
@@ -520,7 +527,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         self._setDefault(**{each.name: each.default for each in signature(type(self)).parameters.values()})
         self._set(**self._input_kwargs)
 
-    def setParams(self, **params: Any) -> SparkCostSearch:
+    def setParams(self, **params: object) -> SparkCostSearch:
         """Set parameters by their names; those that are not given stay as they are."""
         unknown = [name for name in params if not self.hasParam(name)]
         if unknown:
@@ -528,7 +535,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             raise TypeError(f"SparkCostSearch has no parameter {', '.join(unknown)}; it has {known}")
         return self._set(**params)
 
-    def copy(self, extra: dict[Any, Any] | None = None) -> SparkCostSearch:
+    def copy(self, extra: dict[Param[Any], Any] | None = None) -> SparkCostSearch:
         """Copy the search with other parameters, including those of the estimator.
 
         Parameters
@@ -585,7 +592,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             model, threshold = with_threshold(model, threshold)
         return SparkCostSearchModel.of(model, threshold, local)
 
-    def _check(self, dataset: Any) -> None:
+    def _check(self, dataset: object) -> None:
         """Raise an error for invalid parameters that are checked nowhere else."""
         if not isinstance(dataset, DataFrame):
             raise TypeError(
@@ -626,7 +633,7 @@ def _published(name: str) -> str:
     return renamed.get(name, re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)) + "_"
 
 
-def _local(model: Any, found: BinaryResult, engine: SparkEngine) -> CostSearch:
+def _local(model: Model, found: BinaryResult, engine: SparkEngine) -> CostSearch:
     """Convert the results to a search in memory, which predicts if the model is available there."""
     codes, local, rule = np.array([0, 1]), local_model(model), None
     base = RemoteClassifier(type(found.config.base).__name__)
@@ -639,7 +646,7 @@ def _local(model: Any, found: BinaryResult, engine: SparkEngine) -> CostSearch:
     return local_search(base, found, rule, {**options, "param_grid": None, "refit": rule is not None}, **known)
 
 
-def _setting(values: dict[Any, Any]) -> dict[str, Any]:
+def _setting(values: dict[Param[Any], Any]) -> dict[str, object]:
     """Return names and values of a parameter map; a name that two stages share is prefixed by the stage."""
     names = [param.name for param in values]
     return {

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from csf.metrics import LinearFractional
 from csf.metrics.trials import same_costs
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.trials import Trial
 
+# Name of a strategy, an object, or ``f(trials, *, metric, pos)``.
+StrategyLike: TypeAlias = "str | Strategy | Callable[..., float | Proposal | None]"
 # Levels closer than this share of the range count as the same level.
 SAME = 1e-9
 

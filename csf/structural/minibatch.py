@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import with_parameters
-from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, RandomState_, Samples
+from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, Params, RandomState_, Samples
 from csf._common.validation import check_bool, check_choice, check_count, check_positive
 from csf.online.base import LinearOnlineClassifier
 from csf.structural.base import (
@@ -230,7 +230,7 @@ class MiniBatchLearner(StructuralOnlineClassifier):
             parts, shares = self._buffer
             self._buffer = [(rows.copy(), sign.copy()) for rows, sign in parts], shares
 
-    def _numbers(self) -> dict[str, Any]:
+    def _numbers(self) -> Params:
         return {"n_updates": self._w.n_steps, "loss": self._last_loss}
 
     def _weights(self) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 import pickle
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -11,14 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import clone
-from csf._common.typing import Costs, Estimator
+from csf._common.typing import Array, Costs, Estimator
 from csf._common.validation import check_count, generator
 from csf.data.costs import CostChannel, cost_channel
 from csf.data.folds import Fold, Task, make_folds
 from csf.data.labels import read_classes
-from csf.data.responses import natural_threshold, respond, respond_classes, response_method
+from csf.data.responses import Response, natural_threshold, respond, respond_classes, response_method
 from csf.distributed import CountedCut, Engine, Job, MemoryEngine, PartScores, counted_cut
-from csf.distributed.counts import MemoryScores
+from csf.distributed.counts import MemoryScores, Scored
 from csf.metrics import Constrained, Constraint, FBeta, Precision, Recall
 from csf.testing.metric import naming, require
 from csf.trainers import GenericTrainer, Prepared, Trainer, Training, seeded
@@ -161,7 +161,7 @@ def _case(maker: Maker, base: Estimator, n_classes: int, rng: np.random.Generato
     return _Case(maker, base, cost_channel(base), X, y, splits=splits)
 
 
-def _trained(case: _Case, trainer: Trainer, costs: Costs, starts: tuple[Any, ...] = ()) -> Training:
+def _trained(case: _Case, trainer: Trainer, costs: Costs, starts: tuple[object, ...] = ()) -> Training:
     training = trainer.fit(case.costs(costs), starts)
     require(isinstance(training, Training), f"fit must return a csf.trainers.Training, got {training!r}")
     return training
@@ -300,7 +300,7 @@ def _predictions_are_the_estimators_own(case: _Case) -> None:
                 _decisions_are_plain(trainer, training, part, np.asarray(model.predict(X)))
 
 
-def _disagreements(answer: Any, own: Any, part: str) -> np.ndarray:
+def _disagreements(answer: Response, own: Any, part: str) -> np.ndarray:
     """Compare the scores of a trainer and its estimator. Return the rows that they decide differently."""
     if own.score is not None:
         require(answer.score is not None, "predict must give scores with tune=True")
@@ -462,7 +462,7 @@ def check_engine(make: Make, base: Estimator, *, tol: float = 1e-2, random_state
 
 
 def _trained_folds(
-    engine: Engine, base: Estimator, costs: tuple[float, float] = COSTS, starts: Any = ()
+    engine: Engine, base: Estimator, costs: tuple[float, float] = COSTS, starts: Sequence[object] = ()
 ) -> list[Training]:
     """Train all folds."""
     jobs = [Job(base, fold, costs, starts[fold : fold + 1]) for fold in range(N_FOLDS)]
@@ -475,7 +475,7 @@ def _trained_folds(
     return [training for training in trained if isinstance(training, Training)]
 
 
-def _scores(engine: Engine, trained: list[Training]) -> Any:
+def _scores(engine: Engine, trained: list[Training]) -> Scored:
     return engine.scores([training.model for training in trained])
 
 
@@ -496,7 +496,7 @@ def _check_totals(engine: Engine, known: MemoryEngine) -> None:
     )
 
 
-def _check_counts(engine: Engine, trained: list[Training], y: Any, fold: Any, weight: Any) -> None:
+def _check_counts(engine: Engine, trained: list[Training], y: Array, fold: Array, weight: Array | None) -> None:
     """Check that counts are those of the scores listed one by one, and that these are all that are held out."""
     scores = _scores(engine, trained)
     listed = scores.distinct(np.array([-np.inf]), np.array([np.inf]))
@@ -567,7 +567,7 @@ def _check_costs(engine: Engine, base: Estimator, trained: list[Training]) -> No
     require(shares[0] < shares[1], f"costs are ignored or swapped: {shares} of the rows are found at (1, 8) and (8, 1)")
 
 
-def _check_weights_count(make: Make, base: Estimator, X: Any, y: Any, fold: Any, weight: Any, tol: float) -> None:
+def _check_weights_count(make: Make, base: Estimator, X: Array, y: Array, fold: Array, weight: Any, tol: float) -> None:
     """Check that a row of weight two counts as the same row twice, and one of weight zero as none."""
     times = (2 * weight).astype(int)
     repeated = [np.repeat(values, times, axis=0) for values in (X, y, fold)]
@@ -576,7 +576,7 @@ def _check_weights_count(make: Make, base: Estimator, X: Any, y: Any, fold: Any,
     _require_alike(found, expected, tol, "weights must count as so many rows")
 
 
-def _check_nothing_leaks(make: Make, base: Estimator, X: Any, y: Any, fold: Any, tol: float) -> None:
+def _check_nothing_leaks(make: Make, base: Estimator, X: Array, y: Array, fold: Array, tol: float) -> None:
     """Check that flipping the labels that a fold holds out does not change the predictions of its model."""
     models = [training.model for training in _trained_folds(make(X, y, fold, None), base)]
     turned = make(X, np.where(fold == 0, 1 - y, y), fold, None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from dataclasses import Field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
 
 
 class DecisionRule(ABC):
-    """Rule that predicts with a fitted winner; each kind of problem has a subclass."""
+    """Rule that predicts with a fitted winner; each kind of problem has a subclass, a dataclass."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     estimator: Estimator
     # Threshold, or one for each label; None for rules without one.
     threshold: Any

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import chain
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
@@ -16,7 +16,7 @@ from scipy.special import expit, ndtri, stdtrit
 
 from csf._common.messages import warn
 from csf._common.sklearn import num_samples, safe_indexing
-from csf._common.typing import Array, BoolArray, IntArray, Samples
+from csf._common.typing import Array, BoolArray, Costs, IntArray, Samples
 from csf._common.validation import check_fraction
 from csf.data.responses import TIE, midpoint
 from csf.evaluate import Assessment, Resampling
@@ -40,7 +40,7 @@ _ROUNDING = 1e-9
 # ---------------------------------------------------------------- which rows of a batch
 
 
-def check_capacity(at_most: Any, n_rows: int) -> int:
+def check_capacity(at_most: object, n_rows: int) -> int:
     """Return the number of rows that ``at_most`` allows to be acted on."""
     if isinstance(at_most, (bool, np.bool_)) or not isinstance(at_most, Real):
         raise TypeError(f"at_most must be a number of rows or a share of them in (0, 1), got {at_most!r}")
@@ -56,7 +56,7 @@ def check_capacity(at_most: Any, n_rows: int) -> int:
     return int(float(at_most) * n_rows + _ROUNDING)
 
 
-def predict_within(rule: Any, X: Samples, at_most: Any) -> Array:
+def predict_within(rule: Any, X: Samples, at_most: object) -> Array:
     """Predict labels with no more positives than the capacity allows: the rows of highest rank."""
     limit = check_capacity(at_most, num_samples(X))
     decided, rank = rule.ranked(X)
@@ -84,6 +84,10 @@ def _by_content(X: Samples, at: IntArray) -> IntArray:
 
 
 # ---------------------------------------------------------------- what acting on rows adds up to
+
+
+# A ranking, and what ranks again on each of several parts of the entries.
+Again: TypeAlias = "tuple[RankedHeldOut, Callable[[Array, int], Iterable[RankedHeldOut]]]"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -122,7 +126,7 @@ class RankedHeldOut:
     value: Callable[[Array, Array], Array]
     in_costs: bool = False
     answers: Any = None
-    again: Callable[[int], tuple[RankedHeldOut, Callable[[Array, int], Iterable[RankedHeldOut]]]] | None = None
+    again: Callable[[int], Again] | None = None
 
     @cached_property
     def gains(self) -> Array:
@@ -299,8 +303,8 @@ _UPPER = 0.5 * (1.0 + LEVEL)
 
 
 def choices_by_score(
-    store: ScoreStore, winner: TrialKey, metric: Metric, chooser: Chooser, costs: Any, seed: int
-) -> Any:
+    store: ScoreStore, winner: TrialKey, metric: Metric, chooser: Chooser, costs: Callable[[], Costs], seed: int
+) -> Again:
     """Rank by the winner, and by trials and thresholds chosen again on parts; see `RankedHeldOut`.
 
     ``costs()`` returns the costs of both errors.
@@ -326,7 +330,7 @@ def choices_by_score(
     return ranked(place, cuts[0] if cuts.size else 0), on_parts
 
 
-def choices_by_costs(store: RowCostStore, odds: Array, seed: int) -> Any:
+def choices_by_costs(store: RowCostStore, odds: Array, seed: int) -> Again:
     """Rank by the winner, and by trainings and decision rules chosen again on parts; see `RankedHeldOut`."""
     choice = RowCostChoice(store)
 
@@ -430,7 +434,7 @@ class ReviewBands:
         up, down = rows.up & (rows.score >= self.upper), rows.down & (rows.score < self.lower)
         return np.select([up, down], [ANSWERS[2], ANSWERS[0]], ANSWERS[1])
 
-    def decide_within(self, rule: ThresholdRule, X: Samples, at_most: Any) -> Array:
+    def decide_within(self, rule: ThresholdRule, X: Samples, at_most: object) -> Array:
         """Answer with no more positives than the capacity allows; other rows get their next best answer.
 
         Reviews stay within their limit, or as many as there are without one on the positives; those stay that save
@@ -524,7 +528,7 @@ def bands_of_costs(review: Review, proba: Array, table: CostTable, weight: Array
 
 
 def bands_of_score(
-    review: Review, score: Array, truth: BoolArray, weight: Array, costs: tuple[float, float], threshold: float
+    review: Review, score: Array, truth: BoolArray, weight: Array, costs: Costs, threshold: float
 ) -> ReviewBands:
     """Choose the two thresholds of a score that cost least on held-out rows; ``costs`` are those of both errors.
 

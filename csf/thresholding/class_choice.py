@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from csf.thresholding.linear_rule import confusion_of, fit_class_calibrator, tun
 
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
+    from csf.metrics.trials import Trial
     from csf.thresholding.linear_rule import ClassCalibrator
 
 # ---------------------------------------------------------------- held-out scores of all classes
@@ -76,7 +77,7 @@ class MulticlassStore(EntryStore[ClassRow]):
         self.odds, self._weight_there = np.ones(n_classes), weight
 
     def add_trial(
-        self, key: TrialKey, trial: Any, score: Array | None, decided: IntArray, judged: IntArray | None = None
+        self, key: TrialKey, trial: Trial, score: Array | None, decided: IntArray, judged: IntArray | None = None
     ) -> None:
         """Store the predictions of a complete trial."""
         assert trial.score is not None, "a complete trial has a score"

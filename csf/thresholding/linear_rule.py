@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from csf.thresholding.base import DecisionRule
 
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
+    from csf.metrics.registry import MetricLike
 
 # ---------------------------------------------------------------- calibration
 
@@ -448,7 +449,7 @@ class MulticlassRule(DecisionRule):
             proba = self.calibrator.predict(self._scores(X, DECISION_FIRST))
         return without_weights(proba, self.class_weights)
 
-    def value(self, metric: Any, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
+    def value(self, metric: MetricLike, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         """Compute a metric of predicted labels."""
         return float(get_confusion_metric(metric).value(self.confusion(y, predicted, sample_weight)))
 

@@ -49,7 +49,7 @@ class Prevalence(float):
         self.interval, self.confidence = interval, confidence
         return self
 
-    def __getnewargs__(self) -> Any:
+    def __getnewargs__(self) -> tuple[object, ...]:
         return float(self), self.interval, self.confidence
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, Samples
+from csf._common.typing import Array, BoolArray, Samples, Values
 from csf.data.responses import LARGEST_LOG_ODDS, log_odds
 from csf.evaluate import Assessment, Candidate, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import LEVEL, CandidateChoice, interval, n_draws_of
@@ -32,6 +32,8 @@ _DIGITS = 9
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from csf.metrics.registry import MetricLike
 
 
 def unweighted(score: Array, shift: Array, power: float) -> Array:
@@ -193,7 +195,7 @@ class RowCostRule(ThresholdRule):
         score = log_odds(score, self.method)
         return found, self.decision.log_odds(score if table is None else unweighted(score, table.shift, self.power))
 
-    def score(self, metric: Any, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, metric: MetricLike, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Compute what the predictions save or cost; ``metric`` is what `fit` was given, without columns."""
         # Before predicting, which can do without costs.
         self.row_costs.table(X, **self.given)
@@ -266,7 +268,7 @@ class RowCostStore(EntryStore[RowScores]):
         """Largest cost; costs in this unit can be squared without overflow."""
         return float(self.fixed[:2].max())
 
-    def add_trial(self, key: TrialKey, trial: Any, score: Array, *_: Any) -> None:
+    def add_trial(self, key: TrialKey, trial: Any, score: Array, *_: object) -> None:
         """Store the predictions of a complete trial."""
         self.put(RowScores(key=key, score=score, value=trial.score, equal_costs=not trial.t, power=trial.t))
 
@@ -322,7 +324,7 @@ class RowCostStore(EntryStore[RowScores]):
         moves = sparse.csr_array((weight, place), shape=(thresholds.size + 1, self.n_samples)) @ counts
         return (self.fixed[0] @ counts + moves[::-1].cumsum(axis=0)[::-1][1:]) / (self.fixed[2] @ counts)
 
-    def value(self, paid: Array, counts: Array) -> Any:
+    def value(self, paid: Array, counts: Array) -> Values:
         """Compute the value of decisions on samples with these counts; an array for a column per draw."""
         return self.costs.value(paid @ counts, *(self.fixed @ counts))
 

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import DocLinkMixin, named_models, num_samples, pass_on_input_tags, routing_enabled
-from csf._common.typing import Array, BoolArray, Costs, Estimator, Label, Samples
+from csf._common.typing import Array, BoolArray, Costs, Estimator, Label, Params, Samples
 from csf._common.validation import check_class_weights, check_labels, check_weights
 from csf.data.costs import problem_probabilities
 from csf.data.responses import (
@@ -39,16 +39,17 @@ from csf.thresholding.curve import sweep_several
 
 if TYPE_CHECKING:
     from csf.metrics.constraints import Review
+    from csf.metrics.registry import MetricLike
     from csf.thresholding.curve import ThresholdCurve
     from csf.thresholding.linear_rule import Calibrator
 
 # ---------------------------------------------------------------- what classifiers with a threshold share
 
 
-def base_has(*methods: str) -> Callable[[Any], bool]:
+def base_has(*methods: str) -> Callable[[Estimator], bool]:
     """Return a condition for `available_if`: the base, fitted or not, has one of the methods."""
 
-    def check(self: Any) -> bool:
+    def check(self: Estimator) -> bool:
         estimator = getattr(self, "best_estimator_", self.base)
         models = named_models(estimator) or [("", estimator)]
         return all(any(hasattr(each, method) for method in methods) for _, each in models)
@@ -64,7 +65,7 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
     base: Estimator
     cv: Any
     # A name or a metric; subclasses say of which kind.
-    metric: Any
+    metric: MetricLike
     classes_: Array
     pos_label_: Label
     _rule: Any
@@ -72,7 +73,7 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
     predict: Any
     predict_proba: Any
 
-    def _route(self, fit_params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _route(self, fit_params: Mapping[str, object]) -> tuple[Params, Params]:
         """Split the arguments into those of the base's fit and of the splitter."""
         groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
         if routing_enabled():
@@ -241,7 +242,7 @@ class ThresholdRule(DecisionRule):
         score = answer.score if self.calibrator is None else self.calibrator.predict(answer.score)
         return self._named(answer.found), score
 
-    def _named(self, found: Any) -> Array:
+    def _named(self, found: Label) -> Array:
         return self.names[np.searchsorted(self.known, found)]
 
     def predict(self, X: Samples) -> Array:
@@ -275,7 +276,7 @@ class ThresholdRule(DecisionRule):
         (positive,) = self.names[self.names != self.null]
         return np.where(decided, positive, self.null).astype(self.names.dtype, copy=False)
 
-    def value(self, metric: Any, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
+    def value(self, metric: MetricLike, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         """Compute a metric of predicted labels."""
         errors = ErrorProfile.from_classes(y, predicted, null_class=self.null, sample_weight=sample_weight)
         return get_metric(metric).of(errors)

@@ -31,7 +31,7 @@ from csf.data.responses import (
 class Steps:
     """Steps of a pipeline before its last one, fitted to a training part, and their output for all rows."""
 
-    fitted: list[tuple[str, Any]]
+    fitted: list[tuple[str, Estimator]]
     # The rows to train on come first.
     X: Samples
     # What trainers of the last step have in common.
@@ -125,7 +125,7 @@ class Prepared(MutableMapping[str, Any]):
 Maker: TypeAlias = Callable[..., "list[Trainer] | None"]
 
 
-def checked_trainers(made: Any, folds: list[Fold]) -> list[Trainer] | None:
+def checked_trainers(made: object, folds: list[Fold]) -> list[Trainer] | None:
     """Check the result of a maker: one trainer for each fold, or ``None``."""
     if made is None:
         return None
@@ -197,7 +197,7 @@ class Trainer(ABC):
         # Only slices: a worker process gets what it needs and nothing else.
         self.base, self.fold, self.channel, self.normalize = base, fold.sliced, channel, normalize
 
-    def prepare(self, starts: Sequence[Any]) -> None:  # noqa: B027 (most have nothing to prepare)
+    def prepare(self, starts: Sequence[object]) -> None:  # noqa: B027 (most have nothing to prepare)
         """Prepare what trainings from these states have in common, before some of them run side by side.
 
         Parameters
@@ -207,7 +207,7 @@ class Trainer(ABC):
         """
 
     @abstractmethod
-    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+    def fit(self, costs: Costs, starts: Sequence[object] = ()) -> Training:
         """Train with the given class costs.
 
         Parameters
@@ -280,7 +280,7 @@ class Trainer(ABC):
             )
         return self.train_base(training.costs)
 
-    def train_base(self, costs: Costs, **fit_params: Any) -> Estimator:
+    def train_base(self, costs: Costs, **fit_params: object) -> Estimator:
         """Train a clone of the base on the training part.
 
         Parameters
@@ -350,7 +350,7 @@ class GenericTrainer(Trainer):
     array([ True])
     """
 
-    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+    def fit(self, costs: Costs, starts: Sequence[object] = ()) -> Training:
         """Train a fresh clone of the base; see `Trainer.fit`."""
         return Training(self.train_base(costs))
 
@@ -400,7 +400,7 @@ def with_methods(made: list[Trainer], base: Estimator, folds: Sequence[Fold], me
     return [MethodTrainer(trainer, fold, methods) for trainer, fold in zip(made, folds)]
 
 
-def hash_of(thing: Any) -> str | None:
+def hash_of(thing: object) -> str | None:
     """Hash parameters; return ``None`` where they cannot be pickled, and so not be compared."""
     try:
         return joblib.hash(thing)
@@ -480,7 +480,7 @@ class WarmStarts:
             kept -= 1
         del self._known[:-kept], self._sizes[:-kept]
 
-    def nearest(self, family: str, position: tuple[float, ...]) -> list[Any]:
+    def nearest(self, family: str, position: tuple[float, ...]) -> list[object]:
         """Return the states to start from, the nearest first."""
         known = [each for each in reversed(self._known) if each.family == family]
         away = [sum(abs(a - b) for a, b in zip(each.position, position, strict=True)) for each in known]

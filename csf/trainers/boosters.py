@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy import sparse
 
-from csf._common.typing import Array, Costs, Estimator, Samples
+from csf._common.typing import Array, Costs, Estimator, Params, Samples
 from csf.data.costs import CostChannel, cost_sample_weight
 from csf.data.folds import Fold
 from csf.data.responses import Response, response_method
@@ -52,7 +52,7 @@ class _FeatureBins:
         self.dataset: Any = None
         self.params: dict[str, Any] = {}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _FeatureBins, ()
 
     def __call__(self, env: Any) -> None:
@@ -76,14 +76,14 @@ class LightGBMTrainer(Trainer):
         super().__init__(base, fold, channel, normalize)
         self._bins = bins
 
-    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+    def fit(self, costs: Costs, starts: Sequence[object] = ()) -> Training:
         """Train the base, or the same trees on the Dataset of an earlier training; see `Trainer.fit`."""
         with self._bins.lock:
             is_first = self._bins.dataset is None
             model = self.train_base(costs, callbacks=[self._bins]) if is_first else self._next(costs)
         return Training(model, costs=costs)
 
-    def _next(self, costs: Costs) -> Any:
+    def _next(self, costs: Costs) -> Estimator:
         import lightgbm
 
         weight = cost_sample_weight(
@@ -96,7 +96,7 @@ class LightGBMTrainer(Trainer):
         rounds = {"num_boost_round": self.base.n_estimators, "keep_training_booster": True}
         return lightgbm.train(self._params(), dataset, **rounds)
 
-    def _params(self) -> dict[str, Any]:
+    def _params(self) -> Params:
         own = self.base.get_params()
         return self._bins.params | {name: own[name] for name in _OF_TRAINING if name != "n_estimators"}
 
@@ -188,33 +188,33 @@ def rounds_of(base: Estimator, n_samples: int = 0) -> Rounds | None:
     return Rounds(name, int(own), ask) if keeps_first(params, n_samples) else None
 
 
-def _of_lightgbm(params: dict[str, Any], n_samples: int) -> bool:
+def _of_lightgbm(params: Params, n_samples: int) -> bool:
     return params["boosting_type"] == "gbdt" and (OTHER_NAMES | {"boosting", "boost"}).isdisjoint(params)
 
 
-def _of_xgboost(params: dict[str, Any], n_samples: int) -> bool:
+def _of_xgboost(params: Params, n_samples: int) -> bool:
     unusual = ("early_stopping_rounds", "callbacks", "process_type", "updater")
     return params["booster"] in (None, "gbtree") and all(params.get(name) is None for name in unusual)
 
 
-def _of_histograms(params: dict[str, Any], n_samples: int) -> bool:
+def _of_histograms(params: Params, n_samples: int) -> bool:
     stops = n_samples > _STOPS if params["early_stopping"] == "auto" else params["early_stopping"]
     return not stops and not params["warm_start"]
 
 
-def _of_trees(params: dict[str, Any], n_samples: int) -> bool:
+def _of_trees(params: Params, n_samples: int) -> bool:
     return params["n_iter_no_change"] is None and not params["warm_start"]
 
 
-def _lightgbm(model: Any, method: str, rounds: int, X: Samples, **options: Any) -> Array:
+def _lightgbm(model: Estimator, method: str, rounds: int, X: Samples, **options: Any) -> Array:
     return getattr(model, method)(X, num_iteration=rounds, **options)
 
 
-def _xgboost(model: Any, method: str, rounds: int, X: Samples) -> Array:
+def _xgboost(model: Estimator, method: str, rounds: int, X: Samples) -> Array:
     return getattr(model, method)(X, iteration_range=(0, rounds))
 
 
-def _staged(model: Any, method: str, rounds: int, X: Samples) -> Array:
+def _staged(model: Estimator, method: str, rounds: int, X: Samples) -> Array:
     """Return the prediction after ``rounds`` rounds of a model that gives those after each round."""
     *_, last = islice(getattr(model, f"staged_{method}")(X), rounds)
     # Those of gradient boosting have a column for the one score of two classes.
@@ -222,7 +222,7 @@ def _staged(model: Any, method: str, rounds: int, X: Samples) -> Array:
 
 
 # By package and class: a base of this kind exists only where its package is imported. Subclasses may differ.
-_KINDS: dict[str, tuple[str, Ask, Callable[[dict[str, Any], int], bool]]] = {
+_KINDS: dict[str, tuple[str, Ask, Callable[[Params, int], bool]]] = {
     "lightgbm.LGBMClassifier": ("n_estimators", _lightgbm, _of_lightgbm),
     "xgboost.XGBClassifier": ("n_estimators", _xgboost, _of_xgboost),
     "sklearn.HistGradientBoostingClassifier": ("max_iter", _staged, _of_histograms),
@@ -233,12 +233,16 @@ _KINDS: dict[str, tuple[str, Ask, Callable[[dict[str, Any], int], bool]]] = {
 class _First:
     """Fitted model that predicts with its first rounds only."""
 
-    def __init__(self, model: Any, rounds: int, ask: Ask) -> None:
+    def __init__(self, model: Estimator, rounds: int, ask: Ask) -> None:
         self._model, self._rounds, self._ask = model, rounds, ask
 
     def __getattr__(self, name: str) -> Any:
         answer = getattr(self._model, name)
         return partial(self._ask, self._model, name, self._rounds) if name in _ANSWERS else answer
+
+
+# Costs of a training, and the rounds and held-out answers of all settings that it holds.
+RoundsState: TypeAlias = tuple[Costs, tuple[tuple[Any, ...], ...]]
 
 
 class RoundsTrainer(Trainer):
@@ -264,7 +268,7 @@ class RoundsTrainer(Trainer):
         """Family of settings that are the first rounds of each other."""
         return self._key if len(self._trainers) > 1 else None
 
-    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+    def fit(self, costs: Costs, starts: Sequence[RoundsState | None] = ()) -> Training:
         """Train the largest number of rounds, unless a start holds its result; see `Trainer.fit`."""
         if self.family is None:
             return self.inner.fit(costs)
@@ -285,7 +289,7 @@ class RoundsTrainer(Trainer):
         first = _First(training.model, rounds, self._own.ask)
         return self._trainers[largest].predict(training._replace(model=first), "test", tune=True)
 
-    def _read(self, known: Any, state: Any) -> Training:
+    def _read(self, known: RoundsState, state: RoundsState | None) -> Training:
         """Build a training from the result of another one."""
         answer = next(answer for rounds, *answer in known[1] if rounds == self._own.own)
         return Training(Response(*answer), state, costs=known[0])

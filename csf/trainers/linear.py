@@ -26,19 +26,24 @@ from sklearn.utils.validation import validate_data
 
 from csf._common.messages import warn
 from csf._common.sklearn import clone
-from csf._common.typing import Array, Costs, Estimator, IntArray, Samples
+from csf._common.typing import Array, Costs, Estimator, IntArray, RandomState_, Samples
 from csf._common.validation import small_indices
 from csf.data.costs import CostChannel, cost_sample_weight, own_class_weights
 from csf.data.folds import Fold, Task
 from csf.data.responses import Features, Response
 from csf.solvers import Hinge, HingeDescent, HingeSolution, Logistic, Rows, SquaredHinge
-from csf.solvers.base import DIRECT
+from csf.solvers.base import DIRECT, Solution
 from csf.trainers.base import Prepared, Trainer, Training
 
 # ---------------------------------------------------------------- solutions as states
 
 
-def starts_at(starts: Sequence[Any], place: Array) -> list[Any]:
+LinearSolution: TypeAlias = HingeSolution | Solution
+# Place of a training, and its solution as later ones start from it.
+Start: TypeAlias = tuple[Array, Any]
+
+
+def starts_at(starts: Sequence[Start], place: Array) -> Sequence[LinearSolution]:
     """Return solutions to start from: on the line through the nearest two, unless the solver mixes them itself.
 
     Coefficients move along with the logarithms of the weights. Dual variables of the hinge loss are piecewise linear in
@@ -67,7 +72,7 @@ def _part(place: Array, first: Array, second: Array, least: float) -> float:
     return float(np.clip((place - first) @ line / (line @ line), least, 1.0)) if line.any() else 0.0
 
 
-def part_of(solution: Any, rows: Rows, sign: Array) -> Any:
+def part_of(solution: LinearSolution, rows: Rows, sign: Array) -> LinearSolution:
     """Restrict a solution on all samples to some of them: the dual variables of the others are left out."""
     if isinstance(solution, HingeSolution):
         dual = None if solution.dual is None else solution.dual[rows.at]
@@ -79,7 +84,7 @@ def part_of(solution: Any, rows: Rows, sign: Array) -> Any:
     return replace(solution, dual=dual, margins=sign * rows.scores(rows.combine(dual * sign)))
 
 
-def light(solution: Any) -> Any:
+def light(solution: LinearSolution) -> LinearSolution:
     """Keep only what the next training needs: coefficients, or dual variables (and margins to mix them)."""
     if getattr(solution, "dual", None) is None:
         return replace(solution, margins=None)
@@ -114,7 +119,7 @@ class Whole:
                 self._state = self.trainer.fit(self._neutral, starts).state
             return self._state
 
-    def _starts(self, family: str | None) -> list[Any]:
+    def _starts(self, family: str | None) -> list[object]:
         """Return the state for the families that can start from it."""
         return [self.state()] if family is not None and family == self.trainer.family else []
 
@@ -182,7 +187,7 @@ class LinearTrainer(Trainer):
         """Return the family, whose settings can start from each other's solutions."""
         raise NotImplementedError
 
-    def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:
+    def _solve(self, weight: Array, starts: Sequence[LinearSolution], closer: float = 1.0) -> LinearSolution:
         """Solve for weights, starting from other solutions, to a share of the usual gap."""
         raise NotImplementedError
 
@@ -206,12 +211,12 @@ class LinearTrainer(Trainer):
         (c_fn, c_fp), (own_fn, own_fp) = costs, self.own
         return c_fn * own_fn, c_fp * own_fp
 
-    def prepare(self, starts: Sequence[Any]) -> None:
+    def prepare(self, starts: Sequence[object]) -> None:
         """Solve for all samples before threads start, which would wait for it; see `Trainer.prepare`."""
         if not starts and self._whole is not None:
             self._whole.state()
 
-    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+    def fit(self, costs: Costs, starts: Sequence[Start] = ()) -> Training:
         """Solve the base's problem for the costs; see `Trainer.fit`."""
         weight = cost_sample_weight(self.is_pos, self._costs(costs), sample_weight=self._weight)
         if self.normalize == "mean":
@@ -219,7 +224,7 @@ class LinearTrainer(Trainer):
             weight *= (plain.size if self._weight is None else self._weight.sum()) / plain.sum()
         return self.train(weight, self.position(costs), starts)
 
-    def train(self, weight: Array, position: tuple[float, ...], starts: Sequence[Any] = ()) -> Training:
+    def train(self, weight: Array, position: tuple[float, ...], starts: Sequence[Start] = ()) -> Training:
         """Solve the base's problem for any weights of its samples."""
         place = np.array(position)
         # Avoids a needless copy of the weights of a million samples.
@@ -252,7 +257,7 @@ class LinearTrainer(Trainer):
         w = training.model.w[None] * (-1.0 if self.labels.positive_is_first else 1.0)
         return fitted(self.base, w, self._train.constant, self.labels.classes, n_iter, self.features)
 
-    def _n_iter(self, n_iter: int) -> Any:
+    def _n_iter(self, n_iter: int) -> int | IntArray:
         """Return the number of iterations in the form of the base."""
         return n_iter
 
@@ -289,7 +294,7 @@ class LinearSVCTrainer(LinearTrainer):
             return SquaredHinge(self._train, self._sign)
         return (Hinge if self._is_narrow else HingeDescent)(self._train, self._sign)
 
-    def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:
+    def _solve(self, weight: Array, starts: Sequence[LinearSolution], closer: float = 1.0) -> LinearSolution:
         if self.base.loss == "squared_hinge":
             # Newton steps reach full precision at no extra cost.
             loose = _LOOSE_TALL if self._train.n_rows > self._train.n_coefficients else _LOOSE
@@ -337,11 +342,11 @@ class LogisticTrainer(LinearTrainer):
         assert self._whole is not None, "only folds ask for it"
         return self._whole.trainer._solver
 
-    def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:
+    def _solve(self, weight: Array, starts: Sequence[LinearSolution], closer: float = 1.0) -> LinearSolution:
         tol = closer * (1.0 if self._is_narrow else _LOOSE) * self.base.tol
         return self._solver.solve(weight, tol=tol, starts=starts)
 
-    def _n_iter(self, n_iter: int) -> Any:
+    def _n_iter(self, n_iter: int) -> int | IntArray:
         return np.array([n_iter], dtype=np.int32)
 
 
@@ -357,7 +362,7 @@ def are_usual(base: Estimator) -> bool:
     )
 
 
-def _is_positive(value: Any) -> bool:
+def _is_positive(value: object) -> bool:
     return isinstance(value, Real) and bool(value > 0)  # pyright: ignore[reportOperatorIssue] (Real has an order)
 
 
@@ -510,7 +515,7 @@ class LiblinearTrainer(LinearTrainer):
         prefers_dual = self._train.n_rows < self._train.n_coefficients - 1
         return solvers.get(prefers_dual, solvers.get(not prefers_dual, -1))
 
-    def train(self, weight: Array, position: tuple[float, ...], starts: Sequence[Any] = ()) -> Training:
+    def train(self, weight: Array, position: tuple[float, ...], starts: Sequence[Start] = ()) -> Training:
         """Solve the base's problem for weights that are equal within each class; see `LinearTrainer.train`."""
         w, n_iter = self._solve(self._class_weights(weight))
         return Training(_Found(w, self._sign * self._train.scores(w), n_iter))
@@ -572,7 +577,7 @@ class LiblinearTrainer(LinearTrainer):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_problem"}
 
-    def _n_iter(self, n_iter: int) -> Any:
+    def _n_iter(self, n_iter: int) -> int | IntArray:
         """Return the number of iterations in the form of the base."""
         return np.array([n_iter], dtype=np.int32) if isinstance(self.base, LogisticRegression) else n_iter
 
@@ -614,7 +619,7 @@ def _addresses(pointers: Any, size: int) -> IntArray:
     return np.ctypeslib.as_array(ctypes.cast(pointers, ctypes.POINTER(ctypes.c_uint64)), (size,))
 
 
-def _seed(random_state: Any) -> None:
+def _seed(random_state: RandomState_) -> None:
     """Seed C's random numbers, in the same way for each training."""
     seed = _UNSEEDED
     if random_state is not None:

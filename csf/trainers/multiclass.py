@@ -29,6 +29,7 @@ from csf.trainers.linear import (
     KindOf,
     LinearTrainer,
     LogisticTrainer,
+    Start,
     Whole,
     fitted,
     linear_kind,
@@ -57,7 +58,7 @@ class LabelsTrainer(Trainer):
         """Return the positions of all labels; see `Trainer.position`."""
         return tuple(chain.from_iterable(part.position(costs) for part in self.parts))
 
-    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+    def fit(self, costs: Costs, starts: Sequence[tuple[object, ...]] = ()) -> Training:
         """Train for each label; see `Trainer.fit`."""
         made = [part.fit(costs, [state[at] for state in starts]) for at, part in enumerate(self.parts)]
         # Where nothing was trained, e.g. where all was read off other trainings, there is nothing new to start from.
@@ -128,7 +129,7 @@ class MultinomialTrainer(Trainer):
         """Return the logarithms of the weights of all classes; see `Trainer.position`."""
         return tuple(log(self.base.C * cost * own) for cost, own in zip(costs, self.own.tolist(), strict=True))
 
-    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+    def fit(self, costs: Costs, starts: Sequence[tuple[Array, Array]] = ()) -> Training:
         """Solve the base's problem for the weights; see `Trainer.fit`."""
         weight = cost_sample_weight(self._y, costs, sample_weight=self._weight, normalize=self.normalize)
         weight *= self.base.C * self.own[self._y]
@@ -212,9 +213,9 @@ class OneVsRestTrainer(Trainer):
         C = self.parts[-1].base.C
         return tuple(log(C * cost) for cost in costs)
 
-    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+    def fit(self, costs: Costs, starts: Sequence[tuple[Start, ...]] = ()) -> Training:
         """Solve the problems of all classes; see `Trainer.fit`."""
-        of_class: list[Sequence[Any]] = list(zip(*starts)) if starts else [()] * len(self.parts)
+        of_class: list[Sequence[Start]] = list(zip(*starts)) if starts else [()] * len(self.parts)
         tasks: list[Callable[[], Training]]
         if self.own_costs:
             tasks = [
@@ -288,7 +289,7 @@ def _in_threads(tasks: list[Callable[[], Training]], n_jobs: int | None) -> list
     return threads(delayed(task)() for task in tasks)
 
 
-def _train(part: LinearTrainer, weight: Array, position: tuple[float, ...], starts: Sequence[Any]) -> Training:
+def _train(part: LinearTrainer, weight: Array, position: tuple[float, ...], starts: Sequence[Start]) -> Training:
     """Train one class against the rest; class weights of its own model are those of the class and of the rest."""
     own = part.own
     if own != (1.0, 1.0):

@@ -145,7 +145,7 @@ def _maker_of(base_type: type, engine: str) -> Maker | None:
 class PipelineTrainer(Trainer):
     """Trainer of the last step of a pipeline on the output of the fitted steps before it."""
 
-    def __init__(self, base: Pipeline, steps: list[tuple[str, Any]], last: Trainer) -> None:
+    def __init__(self, base: Pipeline, steps: list[tuple[str, Estimator]], last: Trainer) -> None:
         self.base, self.steps, self.last = base, steps, last
         self.releases_gil = last.releases_gil
 
@@ -158,7 +158,7 @@ class PipelineTrainer(Trainer):
         """Return the position of the last step; see `Trainer.position`."""
         return self.last.position(costs)
 
-    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+    def fit(self, costs: Costs, starts: Sequence[object] = ()) -> Training:
         """Train the last step; see `Trainer.fit`."""
         return self.last.fit(costs, starts)
 

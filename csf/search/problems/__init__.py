@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from csf._common.typing import Params
 from csf.search.problems.binary import BinaryProblem
 from csf.search.problems.multiclass import MulticlassProblem
 from csf.search.problems.row_costs import RowCostProblem
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 KINDS: list[type[Problem]] = [RowCostProblem, MulticlassProblem, BinaryProblem]
 
 
-def read_problem(config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, Any]) -> tuple[Problem, IntArray]:
+def read_problem(config: SearchConfig, X: Samples, y: ArrayLike, given: Params) -> tuple[Problem, IntArray]:
     """Read the problem that a target with one label a sample poses, and its codes.
 
     ``given`` are costs of rows. A ValueError for options that the kind has no use for.

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -16,7 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
-from csf._common.typing import Array, Estimator, IntArray
+from csf._common.typing import Array, Estimator, IntArray, Label, Params
 from csf._common.validation import floats
 from csf.data.folds import Fold
 from csf.evaluate import MAX_BYTES, TrialKey, seed_of
@@ -33,11 +33,18 @@ if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.data.labels import Labels
     from csf.evaluate import Assessment, Candidate
+    from csf.evaluate.stores import Store
     from csf.search.config import Model, SearchConfig, SearchEffort, Unsupported
     from csf.search.plan import Plan
     from csf.search.selection import Race
+    from csf.search.study import History, MulticlassStudy, Study
     from csf.search.training import Evaluator
+    from csf.thresholding.base import DecisionRule
     from csf.trainers.base import Trainer, Training
+
+
+# Studies of all settings of a search.
+Studies: TypeAlias = "list[Study] | list[MulticlassStudy]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +67,11 @@ class Problem(ABC):
 
     @classmethod
     @abstractmethod
-    def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, Any]) -> tuple[Problem, IntArray]:
+    def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Params) -> tuple[Problem, IntArray]:
         """Read samples, target and costs of rows; raise a ValueError for options that this kind does not support."""
 
     @property
-    def content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[object, ...]:
         """What identifies the problem in a checkpoint, besides samples, codes and weights."""
         return ()
 
@@ -77,7 +84,7 @@ class Problem(ABC):
         return self, task
 
     @abstractmethod
-    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
+    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[Params]:
         """Return the settings of a model's parameters, see `settings_of`."""
 
     def cv(self, config: SearchConfig, y: Array, effort: SearchEffort, *, random_state: Any) -> Any:
@@ -85,14 +92,14 @@ class Problem(ABC):
         return cv_of(config.cv, y, effort, random_state=random_state)
 
     @abstractmethod
-    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
+    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> Studies:
         """Return one study without trials for each setting, which has an effort."""
 
     def extended(self, config: SearchConfig, plan: Plan) -> Plan:
         """Return the plan with the trainings that this kind of problem adds."""
         return plan
 
-    def race(self, config: SearchConfig, plan: Plan, store: Any) -> Race | None:
+    def race(self, config: SearchConfig, plan: Plan, store: Store | None) -> Race | None:
         """Return what decides which settings are trained at further costs; ``None`` for all of them."""
         return None
 
@@ -101,19 +108,19 @@ class Problem(ABC):
         """Return what evaluates trainings."""
 
     @abstractmethod
-    def prefit(self, config: SearchConfig, task: Task) -> tuple[SearchResult, Any]:
+    def prefit(self, config: SearchConfig, task: Task) -> tuple[SearchResult, DecisionRule]:
         """Return the result for a base that is fitted already, and its rule."""
 
     @abstractmethod
-    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchResult:
+    def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> SearchResult:
         """Return the result of a search that is over."""
 
-    def mean_of_folds(self, plan: Plan, found: Any) -> tuple[SearchResult, Any]:
+    def mean_of_folds(self, plan: Plan, found: SearchResult) -> tuple[SearchResult, DecisionRule]:
         """Return result and rule of the mean of the models of all folds, where ``refit="folds"`` is supported."""
         raise NotImplementedError
 
     @abstractmethod
-    def rule(self, found: Any, trainer: Trainer, training: Training) -> Any:
+    def rule(self, found: SearchResult, trainer: Trainer, training: Training) -> DecisionRule:
         """Return the rule of the winner, trained on everything."""
 
 
@@ -152,7 +159,7 @@ def judge_fitted(
     config: SearchConfig,
     task: Task,
     judge: Evaluator,
-    studies: Sequence[Any],
+    studies: Sequence[History],
     results: Sequence[FoldResult],
     stopped: str,
 ) -> SearchResult:
@@ -167,7 +174,7 @@ def judge_fitted(
         assert predictions is not None, "nothing was trained that could fail"
         trial = study.record(trial, setting=at, **fields | {"fold_scores": ()})
         store.add_trial((at, trial.number), trial, *predictions)
-    settings = [{} if model.name is None else {MODEL: model.name} for model in config.models]
+    settings: list[Params] = [{} if model.name is None else {MODEL: model.name} for model in config.models]
     return SearchResult(
         config=config, studies=list(studies), settings=settings, n_splits=0, store=store, stop_reason=stopped
     )
@@ -175,7 +182,7 @@ def judge_fitted(
 
 def trial_table(
     trials: list[Trial],
-    settings: list[dict[str, Any]],
+    settings: list[Params],
     n_folds: int,
     *,
     judged: Mapping[str, Array],
@@ -191,7 +198,7 @@ def trial_table(
     return table
 
 
-def _setting_columns(trials: Sequence[Any], settings: list[dict[str, Any]]) -> dict[str, Array]:
+def _setting_columns(trials: Sequence[Trial], settings: list[Params]) -> dict[str, Array]:
     """Build a column for each parameter that was searched."""
     table = {}
     for name in dict.fromkeys(name for setting in settings for name in setting):
@@ -201,7 +208,7 @@ def _setting_columns(trials: Sequence[Any], settings: list[dict[str, Any]]) -> d
     return table
 
 
-def _split_columns(trials: Sequence[Any], n_folds: int) -> dict[str, Array]:
+def _split_columns(trials: Sequence[Trial], n_folds: int) -> dict[str, Array]:
     """Build the columns of the scores in the folds, of all folds pooled, and of their ranks."""
     folds = np.full((len(trials), n_folds), np.nan)
     for row, trial in zip(folds, trials):
@@ -216,11 +223,11 @@ def _split_columns(trials: Sequence[Any], n_folds: int) -> dict[str, Array]:
     return table
 
 
-def _column(trials: Sequence[Any], get: Callable[[Any], float | None]) -> Array:
+def _column(trials: Sequence[Trial], get: Callable[[Trial], float | None]) -> Array:
     return np.array([np.nan if get(t) is None else get(t) for t in trials], dtype=float)
 
 
-def _ranks(trials: Sequence[Any]) -> Array:
+def _ranks(trials: Sequence[Trial]) -> Array:
     """Rank the trials, 1 for the best; ties share a rank, and failed trials come last."""
     keys = [rank(np.inf, -np.inf) if trial.score is None else rank(trial.violation, trial.score) for trial in trials]
     first = {key: place for place, key in reversed(list(enumerate(sorted(keys), start=1)))}
@@ -243,7 +250,7 @@ class SearchResult:
 
     config: SearchConfig
     studies: list[Any]
-    settings: list[dict[str, Any]]
+    settings: list[Params]
     n_splits: int
     store: Any
     stop_reason: str
@@ -254,7 +261,7 @@ class SearchResult:
     gap: float = np.nan
 
     @classmethod
-    def of_plan(cls, plan: Plan, config: SearchConfig, store: Any, stopped: str | None) -> SearchResult:
+    def of_plan(cls, plan: Plan, config: SearchConfig, store: Store | None, stopped: str | None) -> SearchResult:
         """Record a finished search; ``stopped`` says why it ended where the studies do not."""
         return SearchResult(
             config=config,
@@ -313,7 +320,7 @@ class SearchResult:
         return self.place(self.key)
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> Params:
         """Setting of the winner."""
         return self.settings[self.key[0]]
 
@@ -322,7 +329,7 @@ class SearchResult:
         """Table of the trials, see `trial_table`."""
         raise NotImplementedError
 
-    def published(self) -> dict[str, Any]:
+    def published(self) -> Params:
         """Return the attributes of the fitted search."""
         return {
             "trials_": self.trials,
@@ -375,12 +382,12 @@ class CandidateResult(SearchResult):
         return self.trials[self.index]
 
 
-def reason_of(studies: Sequence[Any]) -> str:
+def reason_of(studies: Sequence[History]) -> str:
     """Return why studies asked for no more trials."""
     return "; ".join(dict.fromkeys(study.stop_reason for study in studies if study.stop_reason))
 
 
-def warn_of_open_gap(winner: Any) -> None:
+def warn_of_open_gap(winner: Trial) -> None:
     """Warn where the model of a winner is far from its optimum."""
     if winner.duality_gap is not None and winner.duality_gap > _OPEN:
         warn(
@@ -390,7 +397,7 @@ def warn_of_open_gap(winner: Any) -> None:
         )
 
 
-def in_order(shares: Mapping[Any, float], names: Sequence[Any]) -> Array:
+def in_order(shares: Mapping[Label, float], names: Sequence[Label]) -> Array:
     """Order shares that are given by name; raise a ValueError where the names differ."""
     if set(shares) != set(names):
         raise ValueError(f"pos must have a share for each of {list(names)}, got those of {list(shares)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import attrgetter
@@ -15,7 +15,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray
+from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Params
 from csf._common.validation import check_class_weights, check_fraction
 from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out
 from csf.data.labels import read_labels
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.data.responses import Response
     from csf.evaluate import Assessment
+    from csf.evaluate.stores import Store
     from csf.metrics.base import Metric
     from csf.metrics.constraints import Review
     from csf.metrics.trials import OutcomeFields
@@ -122,9 +123,7 @@ class BinaryProblem(Problem):
         return True
 
     @classmethod
-    def read(
-        cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, Any]
-    ) -> tuple[BinaryProblem, IntArray]:
+    def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Params) -> tuple[BinaryProblem, IntArray]:
         """Read a target and its codes."""
         labels, codes = read_labels(y, pos_label=config.pos_label, null_class=config.null_class)
         if labels.classes.size > 2:
@@ -135,12 +134,12 @@ class BinaryProblem(Problem):
         """Check the user's weights and return them."""
         return check_class_weights(sample_weight, codes > 0)
 
-    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
+    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[Params]:
         """List the settings of a model's parameters, see `settings_of`."""
         multiples = [*MULTIPLES, *BEYOND] if self._races(config) else MULTIPLES
         return settings_of(model.param_grid, model.base, config.engine, multiples=multiples, n_samples=n_samples)
 
-    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
+    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Study]:
         """Create a study without trials for each setting, which has an effort."""
         return make_studies(config, efforts, pos=bound_share(folds, on_train=config.bound_on == "train"))
 
@@ -182,7 +181,7 @@ class BinaryProblem(Problem):
         found = conclude(searched, chooser_of(config, [Model(None, None, None)]))
         return found, self._rule(found, *bases[found.winner.setting][:3])
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> BinaryResult:
+    def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> BinaryResult:
         """Build the outcome of a finished search."""
         return conclude(SearchResult.of_plan(plan, config, store, stopped), chooser_of(config, plan.models))
 
@@ -238,9 +237,7 @@ class BinaryEvaluator(Evaluator):
         """Create the store of held-out scores."""
         return ScoreStore(truth > 0, weight, samples=samples, max_bytes=max_bytes)
 
-    def _judged(
-        self, folds: list[Fold], results: list[FoldResult], trial: Trial
-    ) -> tuple[dict[str, Any], HeldOutPredictions]:
+    def _judged(self, folds: list[Fold], results: list[FoldResult], trial: Trial) -> tuple[Params, HeldOutPredictions]:
         metric = self.metric
         truth, weight, _ = pool_held_out(folds)
         decided, lost = (pooled([getattr(each, name) for each in results]) for name in ("decided", "lost"))
@@ -320,7 +317,7 @@ def warn_of_one_side(metric: Metric, winner: Trial, answer: Response) -> None:
         )
 
 
-def cv_results(trials: list[Trial], settings: list[dict[str, Any]], n_folds: int) -> dict[str, Array]:
+def cv_results(trials: list[Trial], settings: list[Params], n_folds: int) -> dict[str, Array]:
     """Tabulate all trials in their order, with the results of every fold."""
     costs = {f"param_{name}": _column(trials, attrgetter(name)) for name in ("c_fn", "c_fp")}
     judged = {"threshold": _column(trials, attrgetter("threshold"))}
@@ -346,7 +343,7 @@ class BinaryResult(SearchResult):
     decided: BoolArray | None = None
     # Place of the trial that would be best at another share of positives, and its score there.
     moved_best: tuple[int, float] | None = None
-    counted: Sequence[Any] = field(default=())
+    counted: Sequence[object] = field(default=())
     # How the winner was chosen.
     chooser: Chooser = BEST
 
@@ -361,7 +358,7 @@ class BinaryResult(SearchResult):
         dropped = np.array([self.studies[trial.setting].dropped for trial in self.trials])
         return cv_results(self.trials, self.settings, self.n_splits) | {"dropped": dropped}
 
-    def published(self) -> dict[str, Any]:
+    def published(self) -> Params:
         """Return the attributes of the fitted search."""
         attributes = super().published() | {
             "best_t_": self.winner.t,
@@ -471,7 +468,7 @@ class BinaryResult(SearchResult):
 
 
 def conclude(
-    searched: SearchResult, chooser: Chooser, counted: Sequence[Any] = (), *, made: type[BinaryResult] = BinaryResult
+    searched: SearchResult, chooser: Chooser, counted: Sequence[object] = (), *, made: type[BinaryResult] = BinaryResult
 ) -> BinaryResult:
     """Conclude a search by the rule of its ``chooser``.
 

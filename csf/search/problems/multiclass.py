@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import named_models
-from csf._common.typing import Array, Estimator, IntArray
+from csf._common.typing import Array, Estimator, IntArray, Params
 from csf._common.validation import check_labels, check_weights, floats
 from csf.data.folds import Fold
 from csf.data.labels import places_of, read_classes
@@ -34,6 +34,7 @@ from csf.search.problems.base import (
     CandidateResult,
     Problem,
     SearchResult,
+    Studies,
     _column,
     judge_fitted,
     trial_table,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from csf.data.folds import Fold, Task
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
+    from csf.evaluate.stores import Store
     from csf.metrics.confusion import ConfusionMetric
     from csf.metrics.trials import Trial
     from csf.search.config import SearchConfig, SearchEffort
@@ -92,7 +94,7 @@ class MulticlassProblem(Problem):
         return config.null_class is None and config.pos_label is None and check_labels(y)[1].size > 2
 
     @classmethod
-    def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, Any]) -> tuple[Self, IntArray]:
+    def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, object]) -> tuple[Self, IntArray]:
         """Read a target and its codes; raise a ValueError for what is known of two classes alone."""
         labels, codes = read_classes(y)
         try:
@@ -121,7 +123,7 @@ class MulticlassProblem(Problem):
             )
         return weight
 
-    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
+    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[Params]:
         """List the settings of a model's parameters; boosters have none."""
         return settings_of(model.param_grid, model.base, config.engine, multiples=CLASS_MULTIPLES)
 
@@ -129,7 +131,7 @@ class MulticlassProblem(Problem):
         """Return the splitter, or the splits."""
         return class_splits(y, effort, random_state=random_state) if config.cv is None else config.cv
 
-    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
+    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> Studies:
         """Create a study without trials for each setting, which has an effort."""
         task = folds[0].task
         totals = np.bincount(task.codes, task.weight, self._n_classes)
@@ -173,7 +175,7 @@ class MulticlassProblem(Problem):
         found = conclude_classes(judge_fitted(config, task, self.judge(config), [study], [result], stopped))
         return found, found.rule_with(base, self.labels)
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> MulticlassResult:
+    def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> MulticlassResult:
         """Build the outcome of a finished search."""
         return conclude_classes(SearchResult.of_plan(plan, config, store, stopped))
 
@@ -203,9 +205,7 @@ class MulticlassEvaluator(Evaluator):
         )
         return self._store
 
-    def _judged(
-        self, folds: list[Fold], results: list[FoldResult], trial: Trial
-    ) -> tuple[dict[str, Any], HeldOutPredictions]:
+    def _judged(self, folds: list[Fold], results: list[FoldResult], trial: Trial) -> tuple[Params, HeldOutPredictions]:
         store, decided = self._store, pooled([result.decided for result in results])
         own, tuned, judged, score, codes = self._confusion(decided), None, None, None, None
         if self.tune:
@@ -247,7 +247,7 @@ class MulticlassResult(CandidateResult):
         choice = MulticlassChoice(self.store, self.metric, only=self.only, random_state=seed)
         return choice.assess(self.candidate, trained=self.n_splits > 0)
 
-    def published(self) -> dict[str, Any]:
+    def published(self) -> Params:
         """Return the attributes of the fitted search."""
         return super().published() | {
             "class_costs_": np.array(self.winner.costs),
@@ -291,7 +291,7 @@ class MulticlassResult(CandidateResult):
         """Raise an error: no threshold decides."""
         raise no_threshold()
 
-    def moved(self, shares: ArrayLike, rule: Any) -> tuple[MulticlassResult, Any]:
+    def moved(self, shares: ArrayLike, rule: MulticlassRule | None) -> tuple[MulticlassResult, MulticlassRule | None]:
         """Adapt the outcome and the rule to other shares of classes; distributions within each class stay."""
         new, n_classes = floats(shares, "pos"), self.store.n_classes
         if new.shape != (n_classes,) or not (new > 0.0).all() or not np.isfinite(new).all():

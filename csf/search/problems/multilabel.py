@@ -14,6 +14,7 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.utils import check_random_state
 
 from csf._common.sklearn import clone, last_step
+from csf._common.typing import Params
 from csf._common.validation import check_weights, floats
 from csf.data.costs import assembled
 from csf.data.folds import Task, resolve_splits
@@ -48,6 +49,7 @@ from csf.trainers import Prepared
 if TYPE_CHECKING:
     from csf._common.typing import Array, Estimator, IntArray, Samples
     from csf.evaluate import Assessment, ScoreRow, ScoreStore
+    from csf.evaluate.stores import Store
     from csf.search.config import SearchConfig
     from csf.search.loop import Deadline
     from csf.thresholding.curve import ThresholdCurve
@@ -181,7 +183,7 @@ def _judged(row: ScoreRow, store: ScoreStore, truth: LabelledSamples) -> ScoreRo
     return replace(row, threshold=threshold, value=value)
 
 
-def _value(found: Any, store: ScoreStore, truth: LabelledSamples) -> float:
+def _value(found: Array, store: ScoreStore, truth: LabelledSamples) -> float:
     weight = None if store.weight is None else store.weight[:: truth.n_labels]
     return float(np.average(truth.values(found), weights=weight))
 
@@ -220,7 +222,7 @@ class LabelSearch:
     """
 
     def __init__(
-        self, search: Estimator, config: SearchConfig, X: Samples, y: Any, weight: Any, fit_params: Mapping[str, Any]
+        self, search: Estimator, config: SearchConfig, X: Samples, y: ArrayLike, weight: ArrayLike | None, given: Params
     ) -> None:
         self.search, self.aim = search, get_label_metric(config.metric)
         _check(config, self.aim)
@@ -230,13 +232,13 @@ class LabelSearch:
         base, grid = _of_each_label(config)
         config = replace(config, base=base, param_grid=grid, metric=self.aim.of_one)
         codes = self.labels.ordered
-        splits, seed, self.fit_params = common_splits(config, X, label_strata(codes), fit_params)
+        splits, seed, self.fit_params = common_splits(config, X, label_strata(codes), given)
         _check_splits(splits, self.labels)
         self.config = replace(config, cv=splits, random_state=seed)
         # Steps of a pipeline before its last one are fitted to all labels, where they can be.
         self.codes, self.prepared = codes, Prepared(labels=codes)
 
-    def fit(self, deadline: Deadline | None) -> tuple[Any, MultilabelRule | None, float, dict[str, Any]]:
+    def fit(self, deadline: Deadline | None) -> tuple[MeanResult | BinaryResult, MultilabelRule | None, float, Params]:
         """Search; return outcome, rule, seconds of the last trainings, and the attributes of the labels."""
         labels = self.labels
         found, rule, seconds = self._one_by_one() if self.aim.average == "macro" else self._together(deadline)
@@ -279,7 +281,7 @@ class LabelSearch:
 class AllLabels(BinaryProblem):
     """Labels that share costs and a threshold: each pair of a sample and a label is an entry."""
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> BinaryResult:
+    def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> BinaryResult:
         """Return the result of a search that is over."""
         return conclude(
             SearchResult.of_plan(plan, config, store, stopped), chooser_of(config, plan.models), made=LabelsResult
@@ -304,7 +306,7 @@ class SampleMeans(AllLabels):
         """Return False: held-out values are those of pairs."""
         return False
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> BinaryResult:
+    def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> BinaryResult:
         """Build the result of a finished search, by the mean over samples."""
         searched = SearchResult.of_plan(plan, config, store, stopped or "all settings are done")
         margin = chooser_of(config, plan.models).margin
@@ -319,7 +321,7 @@ class MeanResult:
     has_threshold: ClassVar[bool] = False
     read_metric = staticmethod(get_label_metric)
 
-    searches: list[Any]
+    searches: list[Estimator]
 
     def study(self, setting: int | None = None) -> NoReturn:
         """Raise an error: each label has its own search."""
@@ -340,7 +342,7 @@ class MeanResult:
             return None
         return MultilabelRule(tuple(each._rule for each in self.searches), self._thresholds)
 
-    def published(self) -> dict[str, Any]:
+    def published(self) -> Params:
         """Return the attributes of the fitted search."""
         trials = [trial for each in self.searches for trial in each.trials_]
         scores = np.array([each.best_score_ for each in self.searches])
@@ -363,7 +365,7 @@ class MeanResult:
         """Assess the mean over labels."""
         return mean_assessment([each.assess() for each in self.searches])
 
-    def moved(self, shares: Any, rule: Any) -> tuple[MeanResult, MultilabelRule | None]:
+    def moved(self, shares: ArrayLike, rule: object) -> tuple[MeanResult, MultilabelRule | None]:
         """Adapt the outcome and the rule to other shares of each label."""
         new, n_labels = floats(shares, "pos"), len(self.searches)
         if new.shape != (n_labels,):
@@ -409,14 +411,14 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
         )
 
 
-def _of_each_label(config: SearchConfig) -> tuple[Any, Any]:
+def _of_each_label(config: SearchConfig) -> tuple[Estimator, object]:
     """Return the base of each label and its grid, or those of several models by their names."""
     bases, grids = zip(*(_of_one_label(model.base, model.param_grid) for model in config.models))
     names = [model.name for model in config.models]
     return (bases[0], grids[0]) if None in names else (dict(zip(names, bases)), dict(zip(names, grids)))
 
 
-def _of_one_label(base: Estimator, grid: Any) -> tuple[Estimator, Any]:
+def _of_one_label(base: Estimator, grid: object) -> tuple[Estimator, object]:
     """Return the base of each label and its grid, where one base for all labels trains a classifier per label."""
     prefix, last = last_step(base)
     if isinstance(last, ClassifierChain):
@@ -438,7 +440,7 @@ def _renamed(name: str, old: str, new: str) -> str:
     return new + name.removeprefix(old) if name.startswith(old) else name
 
 
-def _check_folds(cv: Any, labels: LabelMatrix) -> None:
+def _check_folds(cv: object, labels: LabelMatrix) -> None:
     """Raise a ValueError that names the label with too few samples for a number of folds."""
     needed = 2 if cv is None or isinstance(cv, float) else cv
     if not isinstance(needed, int | np.integer) or isinstance(needed, bool):
@@ -468,8 +470,8 @@ def _check_splits(splits: list[tuple[IntArray, IntArray]], labels: LabelMatrix) 
 
 
 def common_splits(
-    search: SearchConfig, X: Samples, y: Array, fit_params: Mapping[str, Any]
-) -> tuple[list[tuple[IntArray, IntArray]], int | None, dict[str, Any]]:
+    search: SearchConfig, X: Samples, y: Array, fit_params: Mapping[str, object]
+) -> tuple[list[tuple[IntArray, IntArray]], int | None, Params]:
     """Draw splits for several searches on the same samples, stratified by ``y``; return seed and fit arguments too."""
     state = None if search.random_state is None else check_random_state(search.random_state)
     efforts = [effort_of(model.base, search.engine, model.param_grid, [{}]) for model in search.models]

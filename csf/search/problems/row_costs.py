@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 from scipy.special import expit
 
-from csf._common.typing import Array, Estimator, IntArray
+from csf._common.typing import Array, Estimator, IntArray, Params
 from csf.data.folds import Fold
 from csf.data.labels import read_labels
 from csf.data.responses import PROBABILITIES_FIRST, gives_log_odds, log_odds, respond, response_method
@@ -49,10 +49,12 @@ if TYPE_CHECKING:
     from csf._common.typing import Samples
     from csf.data.folds import Task
     from csf.evaluate import Assessment
+    from csf.evaluate.stores import Store
     from csf.metrics.trials import Trial
     from csf.search.config import Model, SearchConfig, SearchEffort
     from csf.search.plan import Plan
     from csf.thresholding.curve import ThresholdCurve
+    from csf.trainers.base import Trainer, Training
 
 # Share of the rows that is dearest, whose share of all that is at stake is reported.
 _DEAREST = 0.01
@@ -83,13 +85,12 @@ class RowCostEvaluator(Evaluator):
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> RowCostStore:
         """Create the store of held-out scores."""
         costs, table = self.problem.costs, self.problem.table.take(samples)
-        options: Any = {"likely": self.likely, "samples": samples, "max_bytes": max_bytes}
-        self._store = RowCostStore(truth > 0, weight, costs, table, **options)
+        self._store = RowCostStore(
+            truth > 0, weight, costs, table, likely=self.likely, samples=samples, max_bytes=max_bytes
+        )
         return self._store
 
-    def _judged(
-        self, folds: list[Fold], results: list[FoldResult], trial: Trial
-    ) -> tuple[dict[str, Any], HeldOutPredictions]:
+    def _judged(self, folds: list[Fold], results: list[FoldResult], trial: Trial) -> tuple[Params, HeldOutPredictions]:
         given = [(each.score, each.method) for each in results if each.score is not None]
         store, score = self._store, pooled([log_odds(*each) for each in given])
         decided = store.decisions(unweighted(score, store.shift, trial.t or 0.0), store.kinds[0])
@@ -133,7 +134,7 @@ class RowCostProblem(BinaryProblem):
         return cls(labels, costs.remembering(given), costs.table(X, **given)), codes
 
     @property
-    def content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[object, ...]:
         """What identifies the problem in a checkpoint, besides samples, codes and weights."""
         return (self.table,)
 
@@ -149,12 +150,12 @@ class RowCostProblem(BinaryProblem):
         others = {name: each for name, each in task.fit_params.items() if name not in COSTS}
         return replace(self, table=self.costs.table(task.X, **given)), replace(task, fit_params=others)
 
-    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[dict[str, Any]]:
+    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[Params]:
         """List the settings of a model, its own first: given ones, else rounds of boosters on few samples."""
         few = n_samples if n_samples is not None and n_samples <= MANY else None
         return settings_of(model.param_grid, model.base, config.engine, multiples=(1.0,), n_samples=few)
 
-    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
+    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[RowCostStudy]:
         """Create a study without trials for each setting."""
         return [RowCostStudy(self.costs, 0.0) for _ in efforts]
 
@@ -196,15 +197,15 @@ class RowCostProblem(BinaryProblem):
         value = self.costs.value_of(self.table.take(fold.test), fold.y_test > 0, decided, fold.weight_test)
         return None if np.isnan(value) else value
 
-    def race(self, config: SearchConfig, plan: Plan, store: Any) -> None:
+    def race(self, config: SearchConfig, plan: Plan, store: Store | None) -> None:
         """Return ``None``: no setting drops out, because there are few trainings."""
 
-    def judge(self, config: SearchConfig) -> Any:
+    def judge(self, config: SearchConfig) -> RowCostEvaluator:
         """Create the judge of trainings."""
         likely = all(gives_log_odds(model.base) for model in config.models)
         return RowCostEvaluator(self, likely=likely)
 
-    def prefit(self, config: SearchConfig, task: Task) -> tuple[Any, Any]:
+    def prefit(self, config: SearchConfig, task: Task) -> tuple[RowCostResult, RowCostRule]:
         """Evaluate fitted bases; return the result and the rule that predicts."""
         bases, studies, results = [], [], []
         for model in config.models:
@@ -220,11 +221,11 @@ class RowCostProblem(BinaryProblem):
         base, method = bases[won.key[0]], results[won.key[0]].method
         return won, self._rule(won, base.base, method, base.known, base.names)
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> Any:
+    def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> RowCostResult:
         """Build the result of a finished search."""
         return conclude(SearchResult.of_plan(plan, config, store, stopped))
 
-    def rule(self, found: Any, trainer: Any, training: Any) -> RowCostRule:
+    def rule(self, found: RowCostResult, trainer: Trainer, training: Training) -> RowCostRule:
         """Build the rule of the winner, trained on all samples."""
         estimator = trainer.estimator(training)
         return self._rule(found, estimator, response_method(estimator), *self.names_in(estimator))
@@ -272,7 +273,7 @@ class RowCostResult(CandidateResult):
         """Table of the trials, see `trial_table`."""
         return trial_table(self.trials, self.settings, self.n_splits, judged={})
 
-    def published(self) -> dict[str, Any]:
+    def published(self) -> Params:
         """Return the attributes of the fitted search."""
         return super().published() | {
             "best_t_": self.winner.t,
@@ -337,7 +338,7 @@ class RowCostResult(CandidateResult):
         store = self.store
         return bands_of_costs(review, expit(self._log_odds), store.table, store.weights_in(store.copies))
 
-    def moved(self, shares: Any, rule: Any) -> NoReturn:
+    def moved(self, shares: object, rule: object) -> NoReturn:
         """Raise an error, see ``moves``."""
         raise ValueError(
             "at_prevalence moves one threshold, but this search decides each row by its own costs. Recalibrate the "
