@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
+from scipy.sparse import eye_array
 from scipy.special import expit, logit
 
 from csf._common.typing import Array, BoolArray, IntArray
@@ -21,6 +23,8 @@ from csf.evaluate.draws import (
     retune_all,
     shares,
 )
+from csf.evaluate.intervals import DrawnSums, gradients
+from csf.metrics.registry import values_of_tables
 
 if TYPE_CHECKING:
     from csf.evaluate.draws import CodedRow, Units
@@ -30,8 +34,6 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------- decisions and the error of their value
 
 
-# Relative step of the derivatives.
-_STEP = 1e-4
 # Samples that each kind of outcome is taken to have been met besides (Jeffreys' prior): an error that was not made yet
 # can be made.
 _UNMET = 0.5
@@ -58,14 +60,7 @@ def outcomes(store: ScoreStore, row: ScoreRow) -> Array:
 def influence(metric: Metric, outcome: Array, copies: IntArray) -> Array:
     """Compute by how much the metric changes with one more copy of each sample."""
     totals = copies @ outcome.astype(float)
-    slope = np.zeros(4)
-    for at in range(4):
-        step = _STEP * max(totals[at], _STEP * totals.sum())
-        above, below = totals.copy(), totals.copy()
-        above[at] += step
-        below[at] = max(below[at] - step, 0.0)
-        slope[at] = (_value(metric, above) - _value(metric, below)) / (above[at] - below[at])
-    return outcome @ slope
+    return outcome @ gradients(partial(_values, (metric,)), totals[None])[0]
 
 
 def standard_error(store: ScoreStore, row: ScoreRow, metric: Metric) -> float:
@@ -124,13 +119,10 @@ def differences(store: ScoreStore, metric: Metric, rows: Sequence[ScoreRow], to:
     return gain, np.array([[np.sqrt(store.copies @ (move - moves[at]) ** 2) for move in moves] for at in to])
 
 
-def _value(metric: Metric, totals: Array) -> float:
-    """Compute the metric from the weights of the cells tp, fn, fp and tn."""
-    tp, fn, fp, tn = totals
-    if tp + fn <= 0.0 or fp + tn <= 0.0:
-        return 0.0
-    fn, fp, pos = shares(fn, fp, tp + fn, fp + tn)
-    return float(metric.value(fn, fp, pos=pos))
+def _values(metrics: Sequence[Metric], sums: Array) -> Array:
+    """Compute the mean of metrics from the weights of the cells tp, fn, fp and tn of each; 0 where a class has none."""
+    cells = sums.reshape(len(sums), -1, 4)[:, :, [3, 2, 1, 0]].reshape(len(sums), -1, 2, 2)
+    return np.mean([np.nan_to_num(values_of_tables(each, cells[:, at])) for at, each in enumerate(metrics)], axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,36 +157,17 @@ class JudgedDecisions:
     def errors(self, n_draws: int, random_state: int) -> Array:
         """Compute bootstrap errors of the mean value, of shape (n_draws,).
 
-        In a plain bootstrap, outcomes that were not observed never occur: decisions without an error would have no
-        standard error. So each draw adds to each outcome a gamma-distributed number of samples with mean 1 / 2.
+        Half a sample of each outcome is taken to have been met besides; see `csf.evaluate.intervals.DrawnSums`.
         """
-        sums = drawn_sums(np.concatenate(self.outcomes, axis=1), self.copies, 2, n_draws, random_state)
-        sums = sums.reshape(n_draws, -1, 4)
-        values = [[_value(metric, row) for metric, row in zip(self.metrics, draw)] for draw in sums]
-        means = np.mean(values, axis=1)
-        return means - means.mean()
-
-
-def drawn_sums(tables: Array, copies: IntArray, per_class: int, n_draws: int, random_state: int) -> Array:
-    """Sum cells over bootstrap draws of samples, plus half an unobserved sample in each cell, (n_draws, n_cells).
-
-    ``tables``, of shape (n_samples, n_cells), has ``per_class`` cells for each true class, one class after the other.
-    """
-    columns = list(tables.T)
-    order, starts = distinct(columns, np.flatnonzero(copies > 0))
-    cells = np.stack([column[order[starts]].astype(float) for column in columns])
-    copies = np.add.reduceat(copies[order], starts)
-    sums = np.concatenate([cells @ counts for counts in bootstrap_counts(copies, n_draws, random_state)], axis=1).T
-    rng, typical = np.random.default_rng([random_state, 2]), _typical_weight(cells, copies, per_class)
-    return sums + rng.gamma(_UNMET, size=sums.shape) * typical
-
-
-def _typical_weight(cells: Array, copies: IntArray, per_class: int) -> Array:
-    """Compute a typical sample weight for the class of each cell, which preserves the variance of the sum."""
-    weight = cells.reshape(-1, per_class, copies.size).sum(axis=1)
-    totals = weight @ copies
-    typical = np.divide(weight**2 @ copies, totals, out=np.zeros_like(totals), where=totals > 0.0)
-    return np.repeat(typical, per_class)
+        tables = np.concatenate(self.outcomes, axis=1).astype(float)
+        order, starts = distinct(list(tables.T), np.flatnonzero(self.copies > 0))
+        tables, copies = tables[order[starts]], np.add.reduceat(self.copies[order], starts)
+        cells, n_sums = tables.reshape(len(tables), -1, 2), tables.shape[1]
+        besides = np.full(n_sums, _UNMET)
+        drawn = DrawnSums.of_tables(
+            partial(_values, self.metrics), tables, copies, cells, eye_array(n_sums, format="csr"), besides
+        )
+        return drawn.bootstrap(n_draws, random_state).errors
 
 
 # ---------------------------------------------------------------- winners by draws

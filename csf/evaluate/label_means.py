@@ -13,6 +13,7 @@ from csf.data.responses import midpoint
 from csf.evaluate._kernels import add_gains, row_gains
 from csf.evaluate.assessment import LEVEL, Choice, interval
 from csf.evaluate.draws import CodedRow, Units, bootstrap_counts, units_of
+from csf.evaluate.intervals import DrawnSums
 from csf.evaluate.stores import TrialKey
 
 if TYPE_CHECKING:
@@ -152,8 +153,8 @@ class SampleDraws(Choice[TrialKey]):
         sums = self.empty + np.bincount(
             self.units.samples, np.where(row.codes <= cut, self.gains[at], 0.0), minlength=self.empty.size
         )
-        values = (sums @ self.counts) / (self.weight @ self.counts)
-        return values - values.mean()
+        drawn = DrawnSums(lambda each: each[:, 0] / each[:, 1], np.column_stack([sums, self.weight]), self.units.copies)
+        return drawn.bootstrap(self.n_draws, self.random_state).errors
 
     def threshold_interval(self, winner: TrialKey) -> tuple[float, float]:
         """Compute the interval of a trial's threshold."""

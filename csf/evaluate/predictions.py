@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse, vstack
-from scipy.stats import norm, t
+from scipy.sparse import csr_array, issparse
 
 from csf._common.validation import (
     check_class_weights,
@@ -24,6 +23,7 @@ from csf.data.folds import read_groups
 from csf.data.labels import Labels, has_several_columns, read_codes, read_labels
 from csf.evaluate.assessment import interval as percentiles
 from csf.evaluate.draws import grouped
+from csf.evaluate.intervals import DrawnSums, n_draws_within
 from csf.evaluate.stores import EntryStore
 from csf.metrics import ConfusionMetric, get_confusion_metric
 from csf.metrics.constraints import CELLS, share_of
@@ -39,9 +39,8 @@ if TYPE_CHECKING:
     from csf.metrics.row_costs import RowCosts
 
 N_DRAWS = 1000
-# Draws are made in blocks of about so many numbers.
-_BLOCK = 1 << 22
-# How many samples of each outcome of a class are there besides: of one that was met, and of one that was not.
+# How many samples of each outcome of a class are there besides: of one that was met, and of one that was not. Two
+# methods have so many outcomes that half of the second number is enough.
 _BESIDES = 0.5, 1.0
 
 
@@ -95,13 +94,13 @@ def metric_interval(
     Notes
     -----
     F1, Jaccard, precision, recall, accuracy and the other metrics that are shares of samples have Jeffreys' interval of
-    a share. Others, and all of groups and of unequal weights, have that of the Bayesian bootstrap [1]_, in which each
-    sample or group has a random weight. Where an outcome of a class was hardly met, such as a positive that is found, a
-    part of a sample is added for it, as in Jeffreys' prior.
+    a share. Others, and all of groups and of unequal weights, have that of the studentised bootstrap [1]_: each draw of
+    the samples or groups is compared in its own standard errors, so that few samples of large weight are allowed for.
+    A part of a sample is added for each outcome of a class, as in Jeffreys' prior; more for one that was not met.
 
     References
     ----------
-    .. [1] D. Rubin, "The Bayesian bootstrap", The Annals of Statistics 9, 1981.
+    .. [1] B. Efron, R. Tibshirani, "An introduction to the bootstrap", chapter 12, 1993.
 
     Examples
     --------
@@ -148,7 +147,7 @@ def metric_difference(
     --------
     >>> y, a, b = [1] * 20 + [0] * 80, [1] * 18 + [0] * 82, [1] * 12 + [0] * 88
     >>> metric_difference(y, a, b, "f1")
-    Difference(value=0.197, low=0.057, high=0.323)
+    Difference(value=0.197, low=0.070, high=0.351)
     """
     read, codes = _read(y, {"pred_a": pred_a, "pred_b": pred_b}, metric, groups, sample_weight, pos_label)
     pred_a, pred_b = codes
@@ -159,28 +158,18 @@ def metric_difference(
 class Predictions:
     """Predictions of methods for the same samples, as sums over samples that determine a metric.
 
-    An interval is that of random sums, in which each sample has a gamma-distributed weight (the Bayesian bootstrap) and
-    each possible outcome has a fraction of a sample more, as in Jeffreys' prior.
-
     Parameters
     ----------
-    values : callable
-        Metric of each method, (n_draws, n_methods), at sums of shape (n_draws, n_sums).
-    sums : sparse array of shape (n_units, n_sums)
-        What a sample of each kind adds, or a group of them; and what one of each possible outcome adds.
-    copies, besides : ndarray of shape (n_units,)
-        How many samples there are, and how many are there besides: of each unit one number is 0.
-    n_groups : int, default=None
-        Number of groups that have samples of the rarest class; ``None`` where samples are independent.
+    drawn : DrawnSums
+        The sums, and the metric of each method, (n, n_methods), in place of one value.
+    ends : ndarray of shape (2, n_sums)
+        Sums where all methods are right in all samples, and where all are wrong.
     share : callable, default=None
         Interval of a metric that is a share of independent samples of equal weight.
     """
 
-    values: Callable[[Array], Array]
-    sums: Any
-    copies: IntArray
-    besides: Array
-    n_groups: int | None = None
+    drawn: DrawnSums
+    ends: Array
     share: Callable[..., tuple[float, float]] | None = None
 
     @classmethod
@@ -208,30 +197,43 @@ class Predictions:
         """Create predictions of several labels per sample: truth and answers of shape (n_samples, n_labels), 0 or 1."""
         if metric.average != "samples":
             return cls._of_tables(metric.of_tables, 2, *(codes.astype(int) for codes in (truth, *answers)), **rows)
-        ends = np.array(list(product((0.0, 1.0), repeat=len(answers))))
+        extremes = np.array(list(product((0.0, 1.0), repeat=len(answers))))
         scores = np.column_stack([metric.of_samples(truth, predicted) for predicted in answers])
-        return cls._of_sums(lambda sums: sums[:, :-1] / sums[:, -1:], scores, ends, **rows)
+        ends = np.ones((truth.shape[0], 1)), np.zeros((truth.shape[0], 1))
+        ends = [np.repeat(each, len(answers), axis=1) for each in ends]
+        return cls._of_sums(lambda sums: sums[:, :-1] / sums[:, -1:], scores, ends, extremes, **rows)
 
     @classmethod
     def of_rows(cls, costs: RowCosts, negative: Array, positive: Array, *answers: BoolArray, **rows: Any) -> Self:
         """Create predictions from the costs of both answers to each row, and each method's mask of positive answers."""
-        paid = [np.where(answer, positive, negative) for answer in answers]
 
         def values(sums: Array) -> Array:
             *each, negative, positive, n_rows = sums.T
             return np.column_stack([costs.value(one, negative, positive, n_rows) for one in each])
 
-        return cls._of_sums(values, np.column_stack([*paid, negative, positive]), np.zeros((0, len(paid) + 2)), **rows)
+        right, wrong = np.minimum(negative, positive), np.maximum(negative, positive)
+        paid = [np.where(answer, positive, negative) for answer in answers]
+        every = [
+            np.column_stack([*each, negative, positive])
+            for each in (paid, [right] * len(answers), [wrong] * len(answers))
+        ]
+        return cls._of_sums(values, every[0], every[1:], np.zeros((0, every[0].shape[1])), **rows)
 
     @classmethod
-    def _of_sums(cls, values, numbers, ends, weight=None, groups=None) -> Self:
-        """Create predictions from the numbers that each sample adds, and those of samples at their extremes."""
+    def _of_sums(cls, values, numbers, ends, extremes, weight=None, groups=None) -> Self:
+        """Create predictions from the numbers that each sample adds, also at the ends, and those of extreme samples."""
         units, at = _units(list(numbers.T), weight, groups)
-        columns = np.column_stack([numbers[at], np.ones(at.size)])
-        sums = _sums(units, np.tile(np.arange(columns.shape[1]), (at.size, 1)), columns.shape[1], columns)
-        (weight,), n_groups = _sample_weights(sums[:, [-1]], units.copies)
-        outcomes, besides = np.column_stack([ends, np.ones(len(ends))]) * weight, np.ones(len(ends)) / len(ends)
-        return cls._with(values, sums, units.copies, outcomes, besides, None if groups is None else n_groups)
+        columns, *ends = (np.column_stack([each[at], np.ones(at.size)]) for each in (numbers, *ends))
+        place = np.tile(np.arange(columns.shape[1]), (at.size, 1))
+        sums, *ends = (_sums(units, place, columns.shape[1], each) for each in (columns, *ends))
+        sizes = sums[:, [-1]].toarray()[:, 0]
+        typical = (units.copies @ sizes**2) / (units.copies @ sizes)
+        outcomes = typical * np.column_stack([extremes, np.ones(len(extremes))])
+        besides = np.ones(len(extremes)) / max(len(extremes), 1)
+        return cls(
+            DrawnSums(values, sums, units.copies, outcomes, besides, 0.0 * besides),
+            np.stack([units.copies @ each for each in ends]),
+        )
 
     @classmethod
     def _of_tables(cls, values, n_classes, truth, *answers, share=None, weight=None, groups=None) -> Self:
@@ -241,55 +243,45 @@ class Predictions:
         kind = row * kinds + sum((predicted != truth) << at for at, predicted in enumerate(answers))
         place = np.hstack([(at * n_rows + row) * n_classes + predicted for at, predicted in enumerate(answers)])
         units, at = _units([column for codes in (row, *answers) for column in codes.T], weight, groups)
-        rows, met = _sums(units, row[at], n_rows), _sums(units, kind[at], n_rows * kinds)
-        weights, n_groups = _sample_weights(rows, units.copies, None if groups is None else met)
-        besides = np.where(units.copies @ met > 0.0, *_BESIDES) * 4.0 / (kinds * n_rows)
-        shape = (n_methods, n_rows, n_classes)
+        met = _sums(units, kind[at], n_rows * kinds).toarray().reshape(-1, n_rows, kinds)
         sums = _sums(units, place[at], n_methods * n_rows * n_classes)
+        totals = np.tensordot(units.copies, met, 1)
+        besides = np.where((totals > 0.0) | (n_methods > 1), *_BESIDES).ravel() * 4.0 / (kinds * n_rows)
+        shape = (n_methods, n_rows, n_classes)
         if share is not None:
             is_plain = groups is None and units.weight is None
             share = _interval_of_share(share, (units.copies @ sums).reshape(shape)[0]) if is_plain else None
-        tables = (-1, n_methods, n_tables, n_classes, n_classes)
-        known = units.copies, _outcomes(shape, weights), besides, None if groups is None else n_groups, share
-        return cls._with(lambda sums: values(sums.reshape(tables)), sums, *known)
-
-    @classmethod
-    def _with(cls, values, sums, copies, outcomes, besides, n_groups, share=None) -> Self:
-        every: Any = vstack([sums, csr_array(outcomes)], format="csr")
-        copies, besides = (
-            np.concatenate(pair) for pair in ((copies, 0 * besides.astype(int)), (0.0 * copies, besides))
-        )
-        return cls(values, every, copies, besides, n_groups, share)
+        outcomes, tables = _outcomes(shape), (-1, n_methods, n_tables, n_classes, n_classes)
+        ends = np.stack([totals.sum(axis=1) @ outcomes[at::kinds] for at in (0, kinds - 1)])
+        drawn = sums, units.copies, met, outcomes, besides
+        return cls(DrawnSums.of_tables(lambda sums: values(sums.reshape(tables)), *drawn), ends, share)
 
     @property
     def value(self) -> Array:
         """Metric of each method."""
-        return self.values((self.copies @ self.sums)[None])[0]
+        return self.drawn.value((self.drawn.copies @ self.drawn.sums)[None])[0]
 
     def interval(self, level: float, *, exact: bool = False) -> tuple[float, float]:
         """Compute the interval of the metric of the first method; ``exact`` intervals of shares are conservative."""
         if self.share is not None:
             return self.share(level, exact=exact)
-        value, (low, high) = float(self.value[0]), percentiles(self.draws(level)[:, 0], level)
-        return min(low, value), max(high, value)
+        value, (worst, best) = float(self.value[0]), np.sort(self.drawn.value(self.ends)[:, 0])
+        low, high = percentiles(value + self.errors(np.eye(self.value.size)[0], N_DRAWS), level)
+        return min(max(low, worst), value), max(min(high, best), value)
 
-    def draws(self, level: float) -> Array:
-        """Compute the metric of each method in random sums, (n_draws, n_methods); few groups increase the variation."""
-        wider = 1.0 if self.n_groups is None else _widening(self.n_groups, level) ** 2
-        numbers, scale = self.copies / wider + self.besides, np.where(self.besides > 0.0, 1.0, wider)
-        size, rng = max(1, _BLOCK // (numbers.size + self.sums.shape[1])), np.random.default_rng(0)
-        blocks = (min(size, N_DRAWS - start) for start in range(0, N_DRAWS, size))
-        drawn = (rng.standard_gamma(numbers, (n, numbers.size)) * scale for n in blocks)
-        return np.concatenate([self.values(draws @ self.sums) for draws in drawn])
+    def errors(self, combined: Array, n_draws: int) -> Array:
+        """Draw errors of a combination of the metrics of the methods, see `csf.evaluate.intervals.DrawnSums`."""
+        drawn = replace(self.drawn, value=lambda sums: self.drawn.value(sums) @ combined)
+        return drawn.bootstrap(n_draws_within(n_draws, self.drawn.sums.shape[1]), 0).errors
 
 
 def difference_of(read: Callable[[Any, Any], Predictions], pred_a: Any, pred_b: Any, level: float) -> Difference:
     """Compute by how much the first method is better; each is the first in half of the draws, so a swap mirrors it."""
     both, turned = read(pred_a, pred_b), read(pred_b, pred_a)
-    gain = float(np.subtract(*both.value))
-    drawn = [each.draws(level) @ np.array([sign, -sign]) for each, sign in ((both, 1.0), (turned, -1.0))]
-    low, high = percentiles(np.concatenate(drawn), level)
-    return Difference(gain, min(low, gain), max(high, gain))
+    gain, most = float(np.subtract(*both.value)), float(np.abs(np.diff(both.drawn.value(both.ends)[:, 0]))[0])
+    drawn = [sign * each.errors(np.array([1.0, -1.0]), N_DRAWS // 2) for each, sign in ((both, 1.0), (turned, -1.0))]
+    low, high = percentiles(gain + np.concatenate(drawn), level)
+    return Difference(gain, min(max(low, -most), gain), max(min(high, most), gain))
 
 
 # ---------------------------------------------------------------- sums over samples
@@ -310,31 +302,15 @@ def _sums(units: Units, columns: IntArray, n_columns: int, values: Array | float
     return csr_array((entries.ravel(), places), (units.copies.size, n_columns))
 
 
-def _sample_weights(rows: Any, copies: IntArray, met: Any = None) -> tuple[Array, int]:
-    """Compute a sample weight for each row of tables that preserves the variance, and the units of the rarest row.
-
-    A group's share of a row varies as a whole only where all of it has the same outcome among those that are ``met``.
-    """
-    sizes, squares = copies @ rows, copies @ rows.power(2)
-    weights = np.divide(squares, sizes, out=np.zeros(sizes.size), where=sizes > 0.0)
-    if met is not None:
-        outcomes, whole = met.toarray().reshape(copies.size, sizes.size, -1), rows.toarray()[:, :, None]
-        totals = np.tensordot(copies, outcomes, 1)
-        part = np.divide(totals, sizes[:, None], out=np.zeros(totals.shape), where=sizes[:, None] > 0.0)
-        spread, alone = copies @ ((outcomes - part * whole) ** 2).sum(axis=2), (totals * (1.0 - part)).sum(axis=1)
-        np.divide(spread, alone, out=weights, where=alone > 0.0)
-    return weights, int((copies @ (rows > 0.0))[sizes > 0.0].min())
-
-
-def _outcomes(shape: tuple[int, ...], weights: Array) -> csr_array:
+def _outcomes(shape: tuple[int, ...]) -> csr_array:
     """Return, for each row, a sample that some methods predict correctly and others not, in each method's tables."""
     n_methods, n_rows, n_classes = shape
     right = np.eye(n_classes)
     answers = np.stack([right, (1.0 - right) / (n_classes - 1.0)])
     wrong = np.arange(2**n_methods)[:, None] >> np.arange(n_methods) & 1
     tables = np.zeros((n_rows, 2**n_methods, n_methods, n_rows, n_classes))
-    for row, weight in enumerate(weights):
-        tables[row, :, :, row] = weight * answers[wrong, row % n_classes]
+    for row in range(n_rows):
+        tables[row, :, :, row] = answers[wrong, row % n_classes]
     return csr_array(tables.reshape(n_rows << n_methods, -1))
 
 
@@ -345,12 +321,6 @@ def _interval_of_share(share: Share, table: Array) -> Callable[..., tuple[float,
     if len(table) == 2:
         cells = dict(zip(("tn", "fp", "fn", "tp"), table.ravel().tolist()))
     return partial(share.interval, *share.counts(**cells))
-
-
-def _widening(n_units: int, level: float) -> float:
-    """Compute the factor by which an interval is wider because few units determine the variance."""
-    units, level = max(n_units, 2), max(level, 1e-6)
-    return float(t.isf(0.5 - 0.5 * level, units - 1) / norm.isf(0.5 - 0.5 * level) * np.sqrt(units / (units - 1.0)))
 
 
 # ---------------------------------------------------------------- labels of a user

@@ -245,7 +245,7 @@ def assess(
     >>> store.add((0, 0), score=rng.normal(size=500) + is_pos, threshold=0.5, value=0.48)
     >>> found = assess(store, "f1", (0, 0))
     >>> found.corrected_score, found.score_interval, found.threshold_interval
-    (0.461, (0.398, 0.524), (0.241, 1.24))
+    (0.461, (0.405, 0.531), (0.241, 1.24))
     """
     options = {"n_draws": n_draws_of(store.copies), "random_state": random_state, "chooser": chooser}
     return Resampling(store, metric, keep=[winner], **options).assess(winner, trained=trained)

@@ -9,12 +9,14 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array, eye_array
 
 from csf._common.typing import Array, Costs, IntArray
 from csf.evaluate import MAX_BYTES, Candidate, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import CandidateChoice, n_draws_of
 from csf.evaluate.choices import Margins
 from csf.evaluate.draws import Units, bootstrap_counts, distinct, grouped
+from csf.evaluate.intervals import DrawnSums, n_draws_within
 from csf.thresholding.linear_rule import confusion_of, fit_class_calibrator, tune_rule, without_weights
 
 if TYPE_CHECKING:
@@ -265,25 +267,21 @@ class MulticlassChoice(CandidateChoice):
 
     def errors(self, winner: Candidate) -> Array:
         """Draw bootstrap errors of the value of a candidate, see `csf.evaluate.choices.JudgedDecisions`."""
-        units, n_classes, seed = self.units, self.store.n_classes, self.random_state
-        codes = self._decided[self.candidates.index(winner)]
-        n_draws = n_draws_of(units.copies)
-        typical = self._typical_weights()
-        rng, values = np.random.default_rng([seed, 2]), []
-        for counts in (counts for block in bootstrap_counts(units.copies, n_draws, seed) for counts in block.T):
-            weight = units.weights_in(counts)
-            confusion = weight.sum() * self._confusion(codes, weight)
-            # What was not met yet can be met: a sample of each class, which may be taken for any.
-            confusion += rng.gamma(1.0 / n_classes, size=confusion.shape) * typical[:, None]
-            values.append(self.value(confusion))
-        return np.array(values) - np.mean(values)
-
-    def _typical_weights(self) -> Array:
-        """Compute the weight per class with which as many samples of equal weight vary as much."""
         units, n_classes = self.units, self.store.n_classes
-        of_unit = np.bincount(units.samples, weights=units.weight, minlength=units.copies.size)
-        sums, squares = (np.bincount(units.kinds, units.copies * of_unit**power, n_classes) for power in (1, 2))
-        return np.divide(squares, sums, out=np.zeros(n_classes), where=sums > 0.0)
+        place = units.truth.astype(int) * n_classes + self._decided[self.candidates.index(winner)]
+        weight = np.ones(place.size) if units.weight is None else units.weight
+        tables = csr_array((weight, (units.samples, place)), (units.copies.size, n_classes**2))
+        cells = tables.toarray().reshape(-1, n_classes, n_classes)
+        # What was not met yet can be met: a sample of each class, which may be taken for any.
+        outcomes, besides = eye_array(n_classes**2, format="csr"), np.full(n_classes**2, 1.0 / n_classes)
+
+        def value(sums: Array) -> Array:
+            confusion = sums.reshape(-1, n_classes, n_classes)
+            return np.asarray(self.metric.value(confusion / confusion.sum(axis=(1, 2), keepdims=True)))
+
+        n_draws = n_draws_within(n_draws_of(units.copies), n_classes**2)
+        drawn = DrawnSums.of_tables(value, tables, units.copies, cells, outcomes, besides)
+        return drawn.bootstrap(n_draws, self.random_state).errors
 
     @cached_property
     def value_range(self) -> tuple[float, float]:

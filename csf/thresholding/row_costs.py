@@ -17,7 +17,8 @@ from csf.data.responses import LARGEST_LOG_ODDS, log_odds
 from csf.evaluate import Assessment, Candidate, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import LEVEL, CandidateChoice, interval, n_draws_of
 from csf.evaluate.choices import Margins
-from csf.evaluate.draws import LARGE, Units, bootstrap_counts, grouped
+from csf.evaluate.draws import LARGE, Units, grouped
+from csf.evaluate.intervals import Drawn, DrawnSums
 from csf.metrics.constraints import Review
 from csf.metrics.row_costs import CostTable, RowCosts, paid
 from csf.thresholding.class_choice import dealt
@@ -406,10 +407,14 @@ class RowCostChoice(CandidateChoice):
 
     def errors(self, winner: Candidate) -> Array:
         """Draw bootstrap errors of the value of a candidate."""
-        store, paid = self.store, self.paid(winner)
-        draws = bootstrap_counts(store.copies, n_draws_of(store.copies), self.random_state)
-        values = np.concatenate([store.value(paid, counts) for counts in draws])
-        return values - np.nanmean(values)
+        return self._drawn(winner).errors
+
+    def _drawn(self, winner: Candidate) -> Drawn:
+        """Draw errors and the bias of the value of a candidate."""
+        store = self.store
+        columns = np.column_stack([self.paid(winner), *store.fixed])
+        drawn = DrawnSums(lambda sums: store.costs.value(*sums.T), columns, store.copies)
+        return drawn.bootstrap(n_draws_of(store.copies), self.random_state)
 
     @property
     def value_range(self) -> tuple[float, float]:
@@ -425,5 +430,7 @@ class RowCostChoice(CandidateChoice):
     def assess(self, winner: Candidate, *, trained: bool = True) -> Assessment:
         """Assess a winner, see `Choice.assess`; the interval holds the value on all held-out rows."""
         assessment = super().assess(winner, trained=trained)
-        gap = self.value_of(winner) - assessment.corrected_score
-        return replace(assessment, errors=reach(assessment.errors, gap))
+        # Savings are a ratio: where few dear rows are most of what is divided by, it is too small on average.
+        corrected = min(assessment.corrected_score - self._drawn(winner).bias, self.value_range[1])
+        gap = self.value_of(winner) - corrected
+        return replace(assessment, corrected_score=corrected, errors=reach(assessment.errors, gap))

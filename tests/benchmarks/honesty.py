@@ -14,6 +14,8 @@
   together;
 - ``corners``: how often ``csf.metric_interval`` and ``csf.metric_difference`` cover each metric where 1 to 5 of 50
   positives are found, or nearly all, without weights and with weights of .5, 1 and 1.5;
+- ``coverage``: how often intervals cover where few rows are dear, groups are of unequal size or weights vary, and the
+  bias of corrected values there;
 - ``gain``: how often equal costs are kept where no trial is better;
 - ``late``: alarms of monitors without a change where labels of one class come late, and delays after a change;
 - ``sequences``: how often intervals of monitors miss the value at any of 30 looks;
@@ -39,6 +41,7 @@ from csf.thresholding import sweep
 from csf.thresholding.certificates import ScoredSamples, certify
 from notebooks.experiments.choices import family
 from tests.benchmarks.bases import paper_search
+from tests.benchmarks.coverage import coverage
 from tests.benchmarks.data import all_sets, load_binary
 from tests.benchmarks.refits import refits
 from tests.benchmarks.tables import print_table
@@ -383,7 +386,22 @@ def _row_of_bound(metric, base, strategy, k, told):
     }
 
 
-_ALL = (score, refits, halves, cost, constraints, splits, intervals, corners, gain, late, sequences, bound, plain_bound)
+_ALL = (
+    score,
+    refits,
+    halves,
+    cost,
+    constraints,
+    splits,
+    intervals,
+    corners,
+    coverage,
+    gain,
+    late,
+    sequences,
+    bound,
+    plain_bound,
+)
 TOPICS = {topic.__name__: topic for topic in _ALL}
 
 

@@ -187,7 +187,7 @@ def test_the_interval_of_a_share_is_that_of_jeffreys():
         errors = Resampling(store, "recall", n_draws=4000).errors((0, 0))
         wide[n_missed] = np.subtract(*np.quantile(errors, [0.95, 0.05]))
         low, high = beta.ppf([0.05, 0.95], n_missed + 0.5, 200 - n_missed + 0.5)
-        assert wide[n_missed] == pytest.approx(high - low, rel=0.15)
+        assert wide[n_missed] == pytest.approx(high - low, rel=0.25)
     assert sorted(wide.values()) == list(wide.values())
 
 

@@ -1,0 +1,150 @@
+"""Studentised bootstrap of a value that sums over samples determine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.sparse import diags_array
+
+from csf._common.typing import Array, IntArray
+from csf.evaluate.draws import bootstrap_counts, draws_at_once
+
+# Relative step of the derivatives.
+_STEP = 1e-4
+# A draw has at least this part of the standard error of the samples: one that lacks the few samples that decide has
+# nearly none, and would be infinitely far off in standard errors.
+_LEAST_ERROR = 0.5
+# Intervals are wider as if no sample was more than this share of the variance.
+_LARGEST_SHARE = 1.0 / 3.0
+# Derivatives by so many sums take about as long as a thousand draws of ten sums; and the fewest draws.
+_WORK, _FEWEST = 10_000_000, 100
+# What derivatives by differences leave of terms that cancel.
+_ROUNDED = 1e-6
+# Sums that are evaluated at once.
+_BLOCK = 1 << 20
+
+
+class Drawn(NamedTuple):
+    """Errors of a value, of shape (n_draws,), whose percentiles, added to the value, are its interval; and its bias."""
+
+    errors: Array
+    bias: float
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnSums:
+    """Sums over samples that determine a value, and their bootstrap.
+
+    Parameters
+    ----------
+    value : callable
+        Value at sums of shape (n, n_sums), of shape (n,); the same for all multiples of the sums.
+    sums : ndarray or sparse array of shape (n_units, n_sums)
+        What a sample of each unit adds.
+    copies : ndarray of int, shape (n_units,)
+        How many samples of each unit there are.
+    outcomes : ndarray or sparse array of shape (n_outcomes, n_sums)
+        What a sample of each possible outcome adds.
+    besides : ndarray of shape (n_outcomes,)
+        How many samples of each outcome are taken to have been met besides, as in Jeffreys' prior: in a plain
+        bootstrap outcomes that were not met never occur.
+    met : ndarray of shape (n_outcomes,)
+        How many samples of each outcome there are, if all weighed as those in ``outcomes``.
+    """
+
+    value: Callable[[Array], Array]
+    sums: Any
+    copies: IntArray
+    outcomes: Any = field(default_factory=lambda: np.zeros((0, 0)))
+    besides: Array = field(default_factory=lambda: np.zeros(0))
+    met: Array = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def of_tables(
+        cls, value: Callable[[Array], Array], sums: Any, copies: IntArray, cells: Array, outcomes: Any, besides: Array
+    ) -> Self:
+        """Create sums of confusion matrices.
+
+        ``cells``, of shape (n_units, n_rows, n_outcomes), are weights by true class and outcome, and ``outcomes`` what
+        a sample of weight 1 of each of these adds.
+        """
+        weights = np.repeat(typical_weights(cells, copies), cells.shape[2])
+        totals = np.tensordot(copies, cells, 1).ravel()
+        met = np.divide(totals, weights, out=np.zeros(totals.size), where=weights > 0.0)
+        return cls(value, sums, copies, diags_array(weights) @ outcomes, besides, met)
+
+    def bootstrap(self, n_draws: int, random_state: int) -> Drawn:
+        """Draw errors and the bias of the value.
+
+        An error is the number of standard errors by which a draw misses the value of the samples, times the standard
+        error of the samples (bootstrap-t, B. Efron and R. Tibshirani, "An introduction to the bootstrap", chapter 12).
+        A draw that lacks a few dear samples is too low, and its standard error too small: in its own standard errors
+        it is far off, as the samples are where they lack dear ones. Standard errors are those of the delta method,
+        larger where few samples of unequal size determine them. Draws without a value are NaN.
+        """
+        outcomes = self.outcomes if self.besides.size else np.zeros((0, self.sums.shape[1]))
+        observed = (self.copies @ self.sums)[None]
+        totals = observed + self.besides @ outcomes
+        middle, slope = self.value(totals), gradients(self.value, totals)[0]
+        each = np.concatenate([self.sums @ slope, outcomes @ slope])
+        unit = float(np.abs(each).max(initial=0.0))
+        terms = np.concatenate([abs(self.sums) @ np.abs(slope), outcomes @ np.abs(slope)])
+        if not unit > _ROUNDED * terms.max(initial=0.0):
+            return Drawn(np.zeros(n_draws), 0.0)
+        numbers, squares = np.concatenate([self.copies, self.besides]), (each / unit) ** 2
+        variance = float(numbers @ squares)
+        # Few samples tell little of the standard error where they differ in size.
+        fourths = self.copies @ squares[: self.copies.size] ** 2 - self.met @ squares[self.copies.size :] ** 2
+        wider = np.sqrt(1.0 + min(max(float(fourths), 0.0) / variance**2, _LARGEST_SHARE))
+        draws, size = partial(bootstrap_counts, self.copies, n_draws, random_state), draws_at_once(self.copies.size)
+        unmet = np.random.default_rng([random_state, 2]).standard_gamma(self.besides, (n_draws, self.besides.size))
+        sums = np.concatenate([(self.sums.T @ counts).T for counts in draws()]) + unmet @ outcomes
+        values, slopes = self.value(sums), gradients(self.value, sums).T / unit
+        # The same draws once more: all of them at once would not fit the memory.
+        parts = np.split(slopes, range(size, n_draws, size), axis=1)
+        spread = [(counts * (self.sums @ part) ** 2).sum(axis=0) for counts, part in zip(draws(), parts)]
+        spread = np.concatenate(spread) + (unmet.T * (outcomes @ slopes) ** 2).sum(axis=0)
+        missed = (middle - values) / np.sqrt(np.maximum(spread, _LEAST_ERROR**2 * variance))
+        # What is linear in the sums has no bias.
+        bent = values - middle - (sums - totals) @ slope
+        shift = middle - self.value(observed)
+        return Drawn(shift + wider * np.sqrt(variance) * missed, float(np.nanmean(bent)))
+
+
+def n_draws_within(n_draws: int, n_sums: int) -> int:
+    """Reduce the number of draws where derivatives by many sums take their time."""
+    return min(n_draws, max(_WORK // n_sums**2, _FEWEST))
+
+
+def gradients(value: Callable[[Array], Array], sums: Array) -> Array:
+    """Compute the derivatives of a value by each of the sums, (n, n_sums), by central differences."""
+    (n, n_sums), steps = sums.shape, _STEP * np.maximum(sums, _STEP * sums.sum(axis=1, keepdims=True))
+    slopes, size = np.empty(sums.shape), max(_BLOCK // sums.size, 1)
+    for start in range(0, n_sums, size):
+        at = np.arange(start, min(start + size, n_sums))
+        moved = np.tile(sums, (2, at.size, 1, 1))
+        places = np.arange(at.size), slice(None), at
+        moved[0][places] += steps[:, at].T
+        moved[1][places] = np.maximum(moved[1][places] - steps[:, at].T, 0.0)
+        above, below = value(moved.reshape(-1, n_sums)).reshape(2, at.size, n)
+        slopes[:, at] = ((above - below) / (moved[0][places] - moved[1][places])).T
+    return slopes
+
+
+def typical_weights(cells: Array, copies: IntArray) -> Array:
+    """Compute a sample weight for each row of tables with which the variance of its outcomes is that of the samples.
+
+    ``cells``, of shape (n_units, n_rows, n_outcomes), are weights by outcome. A group's share of a row varies as a
+    whole only where all of it has the same outcome.
+    """
+    whole = cells.sum(axis=2)
+    sizes, squares, totals = copies @ whole, copies @ whole**2, np.tensordot(copies, cells, 1)
+    weights = np.divide(squares, sizes, out=np.zeros(sizes.size), where=sizes > 0.0)
+    part = np.divide(totals, sizes[:, None], out=np.zeros(totals.shape), where=sizes[:, None] > 0.0)
+    spread = copies @ ((cells - part * whole[:, :, None]) ** 2).sum(axis=2)
+    alone = (totals * (1.0 - part)).sum(axis=1)
+    return np.divide(spread, alone, out=weights, where=alone > 1e-12 * sizes)

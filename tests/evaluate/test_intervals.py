@@ -1,0 +1,80 @@
+"""The studentised bootstrap of sums: its laws, its literal value, and its intervals where few rows are dear."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csf.evaluate.draws import bootstrap_counts
+from csf.evaluate.intervals import DrawnSums, gradients, typical_weights
+
+
+def ratio(sums):
+    return sums[:, 0] / sums[:, 1]
+
+
+def dear(rng, n):
+    """Amounts and ones, with a few large amounts."""
+    return np.column_stack([np.exp(rng.normal(size=n)), np.ones(n)])
+
+
+def test_errors_are_those_of_draws_in_their_own_standard_errors():
+    rows, n_draws = dear(np.random.default_rng(0), 40), 50
+    drawn = DrawnSums(ratio, rows, np.ones(40, dtype=int)).bootstrap(n_draws, 0)
+    counts = np.concatenate(list(bootstrap_counts(np.ones(40, dtype=int), n_draws, 0)), axis=1)
+    amounts, mean = rows[:, 0], rows[:, 0].mean()
+    squares, expected = ((amounts - mean) ** 2).sum(), []
+    for count in counts.T:
+        of_draw = np.repeat(amounts, count)
+        variance = max(((of_draw - of_draw.mean()) ** 2).sum(), 0.25 * squares)
+        expected.append((mean - of_draw.mean()) * np.sqrt(squares / variance))
+    wider = np.sqrt(1.0 + ((amounts - mean) ** 4).sum() / squares**2)
+    np.testing.assert_allclose(drawn.errors, wider * np.array(expected), rtol=1e-5, atol=1e-8)
+
+
+@given(st.integers(0, 10**6), st.floats(1e-3, 1e3))
+@settings(max_examples=10, deadline=None)
+def test_units_of_the_sums_do_not_matter_and_whole_copies_are_rows(seed, unit):
+    rows, copies = dear(np.random.default_rng(seed), 20), np.random.default_rng(seed).integers(1, 4, 20)
+    once = DrawnSums(ratio, rows, copies).bootstrap(40, 0)
+    scaled = DrawnSums(ratio, rows * [unit, 1.0], copies).bootstrap(40, 0)
+    np.testing.assert_allclose(scaled.errors, unit * once.errors, rtol=1e-5, atol=1e-9 * unit)
+    many = DrawnSums(ratio, rows, 50 * copies).bootstrap(40, 0)
+    assert many.errors.std() == pytest.approx(once.errors.std() / np.sqrt(50.0), rel=0.6)
+
+
+def test_a_sum_has_no_bias_and_a_ratio_has_that_of_its_second_order():
+    rows = dear(np.random.default_rng(0), 50)
+    assert DrawnSums(ratio, rows, np.ones(50, dtype=int)).bootstrap(50, 0).bias == pytest.approx(0.0, abs=1e-9)
+    inverse = DrawnSums(lambda sums: sums[:, 1] / sums[:, 0], rows, np.ones(50, dtype=int)).bootstrap(2000, 0)
+    amounts = rows[:, 0]
+    assert inverse.bias == pytest.approx(amounts.var() / 50.0 / amounts.mean() ** 3, rel=0.3)
+
+
+def test_what_never_varies_has_no_errors():
+    drawn = DrawnSums(ratio, np.ones((5, 2)), np.ones(5, dtype=int)).bootstrap(10, 0)
+    assert (drawn.errors == 0.0).all()
+    assert drawn.bias == 0.0
+
+
+def test_gradients_are_derivatives():
+    sums = np.array([[2.0, 5.0], [1.0, 4.0]])
+    np.testing.assert_allclose(gradients(ratio, sums), [[0.2, -0.08], [0.25, -0.0625]], rtol=1e-6)
+
+
+def test_typical_weights_are_the_weight_where_all_are_equal():
+    cells = np.eye(2)[[0, 0, 1, 0]][:, None] * 3.0
+    assert typical_weights(cells, np.ones(4, dtype=int)) == pytest.approx([3.0])
+    # two groups of four equal outcomes are two samples of weight 4; mixed in equal parts they do not vary
+    assert typical_weights(np.array([[[4.0, 0.0]], [[0.0, 4.0]]]), np.ones(2, dtype=int)) == pytest.approx([4.0])
+    assert typical_weights(np.array([[[2.0, 2.0]], [[2.0, 2.0]]]), np.ones(2, dtype=int)) == pytest.approx([0.0])
+
+
+def test_means_of_few_dear_rows_are_covered():
+    rng, held = np.random.default_rng(0), 0
+    for _ in range(60):
+        rows = dear(rng, 30)
+        errors = DrawnSums(ratio, rows, np.ones(30, dtype=int)).bootstrap(100, 0).errors
+        low, high = rows[:, 0].mean() + np.quantile(errors, [0.05, 0.95])
+        held += low <= np.exp(0.5) <= high
+    assert 0.77 <= held / 60 <= 0.99
