@@ -16,8 +16,9 @@ from csf.evaluate.draws import bootstrap_counts, draws_at_once
 # Relative step of the derivatives.
 _STEP = 1e-4
 # A draw has at least this part of the standard error of the samples: one that lacks the few samples that decide has
-# nearly none, and would be infinitely far off in standard errors.
-_LEAST_ERROR = 0.5
+# nearly none, and would be infinitely far off in standard errors. Amounts vary more than counts of outcomes, so that
+# such draws say more: with 0.5 intervals of savings held in 83 % of draws (30 positives, lognormal 1.5), not in 86 %.
+_LEAST_ERROR, _LEAST_OF_AMOUNTS = 0.5, 0.05
 # Intervals are wider as if no sample was more than this share of the variance.
 _LARGEST_SHARE = 1.0 / 3.0
 # Derivatives by so many sums take about as long as a thousand draws of ten sums; and the fewest draws.
@@ -108,7 +109,8 @@ class DrawnSums:
         parts = np.split(slopes, range(size, n_draws, size), axis=1)
         spread = [(counts * (self.sums @ part) ** 2).sum(axis=0) for counts, part in zip(draws(), parts)]
         spread = np.concatenate(spread) + (unmet.T * (outcomes @ slopes) ** 2).sum(axis=0)
-        missed = (middle - values) / np.sqrt(np.maximum(spread, _LEAST_ERROR**2 * variance))
+        least = _LEAST_ERROR if self.besides.size else _LEAST_OF_AMOUNTS
+        missed = (middle - values) / np.sqrt(np.maximum(spread, least**2 * variance))
         # What is linear in the sums has no bias.
         bent = values - middle - (sums - totals) @ slope
         shift = middle - self.value(observed)

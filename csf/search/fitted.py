@@ -17,7 +17,7 @@ from csf.evaluate import AssessedMixin
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.registry import metric_of
 from csf.monitoring import Monitor
-from csf.search.kinds import LABELS
+from csf.search.kinds import LABELS, kind_of
 from csf.search.problems.base import in_order
 from csf.thresholding.capacity import LabelledScores
 from csf.thresholding.linear_rule import Sigmoid
@@ -151,10 +151,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     def without_scores(self) -> Self:
         """Copy the search without held-out scores but the winner's; keep what is computed from those of all trials."""
         lean = copy.copy(self)
-        if self.result_.kind == "multilabel" or hasattr(self, "held_out_"):
+        if kind_of(self) == "multilabel" or hasattr(self, "held_out_"):
             # What a mean over problems would need are decisions on all samples.
             lean._assessment = replace(self.assess(), judged=None)
-        if self.result_.kind == "multilabel":
+        if kind_of(self) == "multilabel":
             lean.searches_ = [each.without_scores() for each in self.searches_]
             lean.result_ = replace(self.result_, searches=lean.searches_)
         elif hasattr(self, "held_out_"):

@@ -382,7 +382,12 @@ def expected_within(ranked: RankedHeldOut, at_most: Array, assessment: Assessmen
     # No limit comes last, where it decides how many partitions there are, as for the corrected score.
     limits = np.append(at_most, 1.0)
     worth, captured = expected(ranked.take()[0], lambda part, _: part.within(limits), assessment, limits)
-    return worth[:-1], captured[:-1]
+    *within, unlimited = worth
+    if ranked.in_costs and unlimited.corrected_score > 0.0:
+        # The bias of a ratio of costs, which the corrected score is without, falls with what the decisions save.
+        factor = assessment.corrected_score / unlimited.corrected_score
+        within = [replace(each, corrected_score=factor * each.corrected_score) for each in within]
+    return within, captured[:-1]
 
 
 def capacity_of(ranked: RankedHeldOut, at_most: float, assessment: Assessment) -> Capacity:

@@ -325,7 +325,10 @@ class MeanResult:
 
     def study(self, setting: int | None = None) -> NoReturn:
         """Raise an error: each label has its own search."""
-        raise TypeError("each label has a search of its own; draw searches_[k] for one label k")
+        raise TypeError(
+            "each label has a search of its own; draw searches_[k] for one label k, such as that of its thresholds by "
+            "from_estimator(search.searches_[k], X, y[:, k])"
+        )
 
     def curve(self) -> NoReturn:
         """Raise an error: each label has its own threshold."""
