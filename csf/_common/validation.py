@@ -21,7 +21,7 @@ from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, Pa
 # Searches for data that stay where they are, by the package of these.
 _SEARCHES = {"dask": "csf.dask.DaskCostSearch", "pyspark": "csf.spark.SparkCostSearch"}
 
-Choice = TypeVar("Choice")
+Value = TypeVar("Value")
 Unmasked = TypeVar("Unmasked")
 Number = TypeVar("Number", bound=float)
 
@@ -355,7 +355,7 @@ def check_unmasked(values: Unmasked, name: str) -> Unmasked:
     return values
 
 
-def check_choice(value: Choice, name: str, accepted: Iterable[object]) -> Choice:
+def check_choice(value: Value, name: str, accepted: Iterable[object]) -> Value:
     """Check that ``value`` is one of the ``accepted`` values and return it."""
     if value not in tuple(accepted):
         hint = did_you_mean(value, accepted)

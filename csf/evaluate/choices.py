@@ -233,7 +233,7 @@ class Rivals:
 
 
 class Gain(NamedTuple):
-    """Places of the winner and of the best row, and the numbers that decided; see `csf.search.selection.Choice`."""
+    """Places of the winner and of the best row, and the numbers that decided; see `csf.search.selection.GainChoice`."""
 
     at: int
     best: int

@@ -29,7 +29,7 @@ _ROUNDED = 1e-6
 _BLOCK = 1 << 20
 
 
-class Drawn(NamedTuple):
+class DrawnErrors(NamedTuple):
     """Errors of a value, of shape (n_draws,), whose percentiles, added to the value, are its interval; and its bias."""
 
     errors: Array
@@ -78,7 +78,7 @@ class DrawnSums:
         met = np.divide(totals, weights, out=np.zeros(totals.size), where=weights > 0.0)
         return cls(value, sums, copies, diags_array(weights) @ outcomes, besides, met)
 
-    def bootstrap(self, n_draws: int, random_state: int) -> Drawn:
+    def bootstrap(self, n_draws: int, random_state: int) -> DrawnErrors:
         """Draw errors and the bias of the value.
 
         An error is the number of standard errors by which a draw misses the value of the samples, times the standard
@@ -95,7 +95,7 @@ class DrawnSums:
         unit = float(np.abs(each).max(initial=0.0))
         terms = np.concatenate([abs(self.sums) @ np.abs(slope), outcomes @ np.abs(slope)])
         if not unit > _ROUNDED * terms.max(initial=0.0):
-            return Drawn(np.zeros(n_draws), 0.0)
+            return DrawnErrors(np.zeros(n_draws), 0.0)
         numbers, squares = np.concatenate([self.copies, self.besides]), (each / unit) ** 2
         variance = float(numbers @ squares)
         # Few samples tell little of the standard error where they differ in size.
@@ -114,7 +114,7 @@ class DrawnSums:
         # What is linear in the sums has no bias.
         bent = values - middle - (sums - totals) @ slope
         shift = middle - self.value(observed)
-        return Drawn(shift + wider * np.sqrt(variance) * missed, float(np.nanmean(bent)))
+        return DrawnErrors(shift + wider * np.sqrt(variance) * missed, float(np.nanmean(bent)))
 
 
 def n_draws_within(n_draws: int, n_sums: int) -> int:

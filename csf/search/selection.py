@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------- the gain over equal costs
 
 
-class Choice(NamedTuple):
+class GainChoice(NamedTuple):
     """Winner of a `GainRule` and the numbers that decided.
 
     Parameters
@@ -104,7 +104,7 @@ class GainRule:
         check_count(self.n_draws, "n_draws", minimum=2)
         check_count(self.random_state, "random_state", minimum=0)
 
-    def choose(self, store: ScoreStore, metric: str | Metric) -> Choice:
+    def choose(self, store: ScoreStore, metric: str | Metric) -> GainChoice:
         """Choose the winner among the trials of a store.
 
         Parameters
@@ -117,7 +117,7 @@ class GainRule:
 
         Returns
         -------
-        Choice
+        GainChoice
             The winner and its gain.
 
         Raises
@@ -132,7 +132,7 @@ class GainRule:
             np.array([getattr(row, name) for row in sampled.rows]) for name in ("value", "violation", "equal_costs")
         )
         found = decide_gain(own, violation, equal_costs, lambda: sampled.retuned.value, self.min_gain)
-        return Choice(sampled.keys[found.at], sampled.keys[found.best], *found[2:])
+        return GainChoice(sampled.keys[found.at], sampled.keys[found.best], *found[2:])
 
 
 # ---------------------------------------------------------------- the stable winner and threshold
@@ -262,7 +262,7 @@ class ChosenTrial(NamedTuple):
     trial: Trial
     threshold: float | None
     score: float
-    gain: Choice | None = None
+    gain: GainChoice | None = None
 
 
 def choose(

@@ -18,7 +18,7 @@ from csf.evaluate import Assessment, Candidate, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import LEVEL, CandidateChoice, interval, n_draws_of
 from csf.evaluate.choices import Margins
 from csf.evaluate.draws import LARGE, Units, grouped
-from csf.evaluate.intervals import Drawn, DrawnSums
+from csf.evaluate.intervals import DrawnErrors, DrawnSums
 from csf.metrics.constraints import Review
 from csf.metrics.row_costs import CostTable, RowCosts, paid
 from csf.thresholding.class_choice import dealt
@@ -409,7 +409,7 @@ class RowCostChoice(CandidateChoice):
         """Draw bootstrap errors of the value of a candidate."""
         return self._drawn(winner).errors
 
-    def _drawn(self, winner: Candidate) -> Drawn:
+    def _drawn(self, winner: Candidate) -> DrawnErrors:
         """Draw errors and the bias of the value of a candidate."""
         store = self.store
         columns = np.column_stack([self.paid(winner), *store.fixed])

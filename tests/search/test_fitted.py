@@ -104,8 +104,7 @@ def through_pickle(search):
 @pytest.mark.parametrize(
     "stored",
     [
-        copy.copy,
-        *(pytest.param(each, marks=pytest.mark.slow) for each in (copy.deepcopy, through_skops)),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (copy.copy, copy.deepcopy, through_skops)),
         through_pickle,
     ],
 )

@@ -794,7 +794,7 @@ def linear_search(name, **options):
 def test_linear_models_resume_to_the_last_digit(tmp_path, name):
     whole, X, y = linear_search(name)
     whole.fit(X, y)
-    for n_trials in (1, 3, 6, 9):
+    for n_trials in (1, 6):
         path = tmp_path / f"{n_trials}.json"
         linear_search(name, checkpoint=path, callbacks=[stop_after(n_trials)])[0].fit(X, y)
         resumed = linear_search(name, checkpoint=path, n_jobs=2)[0].fit(X, y)

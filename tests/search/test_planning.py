@@ -42,8 +42,16 @@ def sorted_scores(search):
 # ---------------------------------------------------------------- laws
 
 
-@pytest.mark.parametrize("base", [LINEAR, FOREST, TREES, LinearSVC()], ids=lambda base: type(base).__name__)
-@pytest.mark.parametrize("options", [{"random_state": 0}, {"random_state": 1, "threshold": "tune"}], ids=str)
+@pytest.mark.parametrize(
+    ("base", "options"),
+    [
+        (LINEAR, {"random_state": 0}),
+        (FOREST, {"random_state": 1, "threshold": "tune"}),
+        (TREES, {"random_state": 0}),
+        (LinearSVC(), {"random_state": 1, "threshold": "tune"}),
+    ],
+    ids=lambda value: None if isinstance(value, dict) else type(value).__name__,
+)
 def test_a_list_of_one_is_the_search_of_one(base, options):
     base = base if isinstance(base, LinearSVC) else clone(base).set_params(**_seeds(base))
     one, listed, named = (CostSearch(each, **options).fit(X, Y) for each in (base, [base], {"it": base}))

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from linear_builders import LAYOUTS, unsorted_csr
 from scipy import sparse
@@ -28,6 +28,7 @@ def drawn(seed, *, dtype=np.float64, n=40, d=6):
 @layouts
 @pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.slow), np.float64])
 @pytest.mark.parametrize("constant", [0.0, 2.5])
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6), d=st.sampled_from([1, 6, 30]))
 def test_a_view_equals_a_slice(layout, dtype, constant, seed, d):
     X, at, rng = drawn(seed, dtype=dtype, d=d)

@@ -27,7 +27,11 @@ OPTIONS = {
 PAIRS = [dict(zip(OPTIONS, row, strict=True)) for row in allpairspy.AllPairs(list(OPTIONS.values()))]
 
 
-@pytest.mark.parametrize("each", PAIRS, ids=lambda each: "-".join(map(str, each.values())))
+@pytest.mark.parametrize(
+    "each",
+    [pytest.param(each, marks=[pytest.mark.simulation] * (at % 2)) for at, each in enumerate(PAIRS)],
+    ids=lambda each: "-".join(map(str, each.values())),
+)
 @pytest.mark.filterwarnings("ignore:no trial satisfies")
 @pytest.mark.filterwarnings("ignore:the folds hold .* rows, too many for their scores to be collected")
 def test_any_two_options_keep_the_laws(framed, data, each, monkeypatch, tmp_path):

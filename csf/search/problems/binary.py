@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from csf.metrics.trials import OutcomeFields
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
-    from csf.search.selection import Choice
+    from csf.search.selection import GainChoice
     from csf.strategies import Strategy
     from csf.thresholding.certificates import Guarantee
     from csf.trainers.base import Trainer, Training
@@ -337,7 +337,7 @@ class BinaryResult(SearchResult):
     threshold: float | None
     constraint_value: float | None = None
     bound_margin: float = np.nan
-    gain: Choice | None = None
+    gain: GainChoice | None = None
     guarantee: Guarantee | None = None
     # Decisions on the held-out samples that took the place of the winner's own.
     decided: BoolArray | None = None
