@@ -19,6 +19,7 @@
 - ``gain``: how often equal costs are kept where no trial is better;
 - ``late``: alarms of monitors without a change where labels of one class come late, and delays after a change;
 - ``sequences``: how often intervals of monitors miss the value at any of 30 looks;
+- ``promises``: ``late``, ``sequences``, ``coverage`` and the layouts of ``certificates``, a table each, with few draws;
 - ``bound``: how often ``upper_bound_`` covers the best value of a dense grid of levels, and by how much it is above;
 - ``plain_bound``: the same for the plain call.
 """
@@ -41,6 +42,7 @@ from csf.thresholding import sweep
 from csf.thresholding.certificates import ScoredSamples, certify
 from notebooks.experiments.choices import family
 from tests.benchmarks.bases import paper_search
+from tests.benchmarks.certificates import layouts
 from tests.benchmarks.coverage import coverage
 from tests.benchmarks.data import all_sets, load_binary
 from tests.benchmarks.refits import refits
@@ -403,16 +405,22 @@ _ALL = (
     plain_bound,
 )
 TOPICS = {topic.__name__: topic for topic in _ALL}
+# What the guide promises, with as many draws as some minutes allow.
+PROMISES = {late: 1000, sequences: 30, coverage: 10, layouts: 10}
 
 
 def main():
     """Print the table of a topic."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("topic", choices=TOPICS)
+    parser.add_argument("topic", choices=[*TOPICS, "promises"])
     parser.add_argument("--draws", type=int, default=100, help="simulations, splits or levels (100)")
     parser.add_argument("--results", help="file of the draws of refits, which goes on from it")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.topic == "promises":
+        for topic, n_draws in PROMISES.items():
+            print_table(topic(n_draws))
+        return
     more = {"path": options.results} if options.topic == "refits" else {}
     print_table(TOPICS[options.topic](options.draws, **more))
 
