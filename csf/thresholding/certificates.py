@@ -279,7 +279,9 @@ class Demand:
         gain no more than the factor ``exp(q n_units)``.
         """
         met = max(part.largest_loss(self.gains, lowest, highest) for part in (searched, calibrated))
-        return replace(self, loss=max(met, self.loss / (1.0 + searched.n_different / calibrated.n_units)))
+        unmet = self.loss / (1.0 + searched.n_different / calibrated.n_units)
+        # NaN, for a class whose weight nobody knows, stays NaN.
+        return replace(self, loss=float(np.maximum(met, unmet)))
 
 
 def demands_of(constraint: Constraint, known: ClassWeights | None = None) -> list[Demand]:

@@ -80,8 +80,18 @@ def test_missing_data_are_said(monkeypatch, tmp_path, capsys):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the resident memory from /proc")
-@pytest.mark.parametrize("base", engine.LINEAR)
-@pytest.mark.parametrize("kind", ["dense", "CSR"])
+@pytest.mark.parametrize(
+    ("kind", "base"),
+    [
+        ("dense", "logistic"),
+        *(
+            pytest.param(kind, base, marks=pytest.mark.simulation)
+            for kind in ("dense", "CSR")
+            for base in engine.LINEAR
+            if (kind, base) != ("dense", "logistic")
+        ),
+    ],
+)
 def test_memory_beside_the_data_grows_with_the_samples_not_with_the_data(kind, base):
     """Views of one matrix for all folds; with dual variables a copy of the rows inside the margin of one fold."""
     n, value = (60_000, 8) if kind == "dense" else (30_000, 12)

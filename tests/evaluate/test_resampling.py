@@ -272,8 +272,17 @@ def test_the_corrected_score_is_not_optimistic(n_trials):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_samples", "pos"), [(300, 0.2), (2000, 0.05), (2000, 0.4)])
-@pytest.mark.parametrize("n_trials", [1, 11])
+@pytest.mark.parametrize(
+    ("n_samples", "pos", "n_trials"),
+    [
+        (300, 0.2, 11),
+        (2000, 0.05, 1),
+        *(
+            pytest.param(*case, marks=pytest.mark.simulation)
+            for case in ((300, 0.2, 1), (2000, 0.05, 11), (2000, 0.4, 1), (2000, 0.4, 11))
+        ),
+    ],
+)
 def test_intervals_cover(n_samples, pos, n_trials):
     inside = []
     for seed in range(200):

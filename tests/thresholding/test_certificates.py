@@ -331,6 +331,16 @@ def test_a_class_whose_weight_nobody_knows_shows_nothing():
     assert violation_probability(get_constraint("recall >= 0.7"), yes, yes, weight) == pytest.approx(0.7**60)
 
 
+@pytest.mark.parametrize("weight", [None, np.ones(3)], ids=["plain", "weights of 1"])
+def test_three_right_answers_without_a_wrong_one_anywhere_sign_nothing(weight):
+    """What a wrong one would weigh is then unknown, and must not count as nothing."""
+    samples = ScoredSamples(np.ones(3, dtype=bool), np.arange(3.0), weight)
+    metric = Constrained(get_metric("recall"), get_constraint("precision >= 0.999"))
+    promise = certify(samples, metric, 0.9, samples)
+    assert not promise.holds
+    assert promise.error > 0.9
+
+
 @pytest.mark.parametrize("others", [1.0, 3.0])
 def test_a_sample_of_weight_0_is_none(others):
     """Beside samples of one weight, and beside samples of several."""
