@@ -1,6 +1,7 @@
 import json
 import pickle
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -280,6 +281,26 @@ def test_trainings_with_weights_take_them_out_again():
     )
     plain = LogisticRegression(C=1e3).fit(X, y).predict_proba(X)
     np.testing.assert_allclose(rule.predict_proba(X), plain, atol=0.05)
+
+
+class Recorder(LogisticRegression):
+    """Logistic regression that keeps the mean weight of each training."""
+
+    means: ClassVar[list[float]] = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.means.append(1.0 if sample_weight is None else float(np.mean(sample_weight)))
+        return super().fit(X, y, sample_weight)
+
+
+def test_weights_by_costs_leave_the_strength_of_regularisation_as_it_is():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), rng.uniform(size=300) < 0.3
+    Recorder.means.clear()
+    cost = RowCosts(fn=Column(0), fp=50.0)
+    CostSearch(Recorder(), cost, strategy=Ladder(3), param_grid=None, cv=3, refit=False).fit(np.exp(X), y)
+    assert len(Recorder.means) >= 9
+    np.testing.assert_allclose(Recorder.means, 1.0, atol=0.2)
 
 
 def test_models_with_scores_of_two_kinds():
