@@ -138,8 +138,10 @@ def test_values_of_costs_by_hand(monkeypatch):
     told = search.at_capacity(0.05)
     assert told.captured == pytest.approx(saved / np.maximum(store.answers[0] - store.answers[1], 0).sum())
     negative, positive = (each.sum() for each in store.answers)
-    value = 1 - (negative - saved) / min(negative, positive)
-    assert told.value == pytest.approx(value, abs=1e-9)
+    every = (store.answers[0] - store.answers[1])[gain >= 0.0].sum()
+    value, unlimited = (1 - (negative - each) / min(negative, positive) for each in (saved, every))
+    # Nothing is chosen, so that the corrected score is without the bias of the ratio alone.
+    assert told.value == pytest.approx(value * search.corrected_score_ / unlimited, abs=1e-9)
     assert told.threshold == pytest.approx(gain[best].min())
 
 
