@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,6 +87,8 @@ class Resampling(Choice[TrialKey]):
         self.n_draws, self.random_state = check_count(n_draws, "n_draws"), random_state
         self.rows = _contenders(store, self.metric, keep)
         self.keys = [row.key for row in self.rows]
+        # The errors and the assessment of a winner read the same decisions.
+        self._judged = cache(self._decisions)
 
     # ---------------------------------------------------------------- bootstrap
 
@@ -174,7 +176,7 @@ class Resampling(Choice[TrialKey]):
         fn, fp, share = shares(max(pos - tp, 0.0), min(fp, neg), pos, neg)
         return float(self.metric.value(fn, fp, pos=share))
 
-    def _judged(self, winner: TrialKey) -> JudgedDecisions:
+    def _decisions(self, winner: TrialKey) -> JudgedDecisions:
         return JudgedDecisions.of(self.store, self.store[winner], self.metric)
 
     def errors(self, winner: TrialKey) -> Array:

@@ -347,7 +347,9 @@ class RowCostChoice(CandidateChoice):
     """Candidates of a store, and the costs of their decisions."""
 
     def __init__(self, store: RowCostStore, *, random_state: int = 0) -> None:
-        self.store, self.random_state, self.paid = store, random_state, cache(self._paid)
+        self.store, self.random_state = store, random_state
+        # Errors and bias come from the same draws.
+        self.paid, self.drawn = cache(self._paid), cache(self._drawn)
         negative, positive, rows = store.fixed @ store.copies
         # As large as the savings there can be.
         self.unit = 1.0 if store.costs.measure == "savings" else float(min(negative, positive) / rows)
@@ -407,7 +409,7 @@ class RowCostChoice(CandidateChoice):
 
     def errors(self, winner: Candidate) -> Array:
         """Draw bootstrap errors of the value of a candidate."""
-        return self._drawn(winner).errors
+        return self.drawn(winner).errors
 
     def _drawn(self, winner: Candidate) -> DrawnErrors:
         """Draw errors and the bias of the value of a candidate."""
@@ -431,6 +433,6 @@ class RowCostChoice(CandidateChoice):
         """Assess a winner, see `Choice.assess`; the interval holds the value on all held-out rows."""
         assessment = super().assess(winner, trained=trained)
         # Savings are a ratio: where few dear rows are most of what is divided by, it is too small on average.
-        corrected = min(assessment.corrected_score - self._drawn(winner).bias, self.value_range[1])
+        corrected = min(assessment.corrected_score - self.drawn(winner).bias, self.value_range[1])
         gap = self.value_of(winner) - corrected
         return replace(assessment, corrected_score=corrected, errors=reach(assessment.errors, gap))
