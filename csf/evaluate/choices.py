@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
-from scipy.sparse import eye_array
+from scipy.sparse import csr_array, identity
 from scipy.special import expit, logit
 
 from csf._common.typing import Array, BoolArray, IntArray
@@ -165,7 +165,7 @@ class JudgedDecisions:
         cells, n_sums = tables.reshape(len(tables), -1, 2), tables.shape[1]
         besides = np.full(n_sums, _UNMET)
         drawn = DrawnSums.of_tables(
-            partial(_values, self.metrics), tables, copies, cells, eye_array(n_sums, format="csr"), besides
+            partial(_values, self.metrics), tables, copies, cells, csr_array(identity(n_sums)), besides
         )
         return drawn.bootstrap(n_draws, random_state).errors
 

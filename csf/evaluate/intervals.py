@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import diags_array
+from scipy.sparse import csr_array, diags
 
 from csf._common.typing import Array, IntArray
 from csf.evaluate.draws import bootstrap_counts, draws_at_once
@@ -76,7 +76,7 @@ class DrawnSums:
         weights = np.repeat(typical_weights(cells, copies), cells.shape[2])
         totals = np.tensordot(copies, cells, 1).ravel()
         met = np.divide(totals, weights, out=np.zeros(totals.size), where=weights > 0.0)
-        return cls(value, sums, copies, diags_array(weights) @ outcomes, besides, met)
+        return cls(value, sums, copies, csr_array(diags(weights)) @ outcomes, besides, met)
 
     def bootstrap(self, n_draws: int, random_state: int) -> DrawnErrors:
         """Draw errors and the bias of the value.

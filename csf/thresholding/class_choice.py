@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import csr_array, identity
 
 from csf._common.typing import Array, Costs, IntArray
 from csf.evaluate import MAX_BYTES, Candidate, EntryStore, TrialKey, TrialRow
@@ -273,7 +273,7 @@ class MulticlassChoice(CandidateChoice):
         tables = csr_array((weight, (units.samples, place)), (units.copies.size, n_classes**2))
         cells = tables.toarray().reshape(-1, n_classes, n_classes)
         # What was not met yet can be met: a sample of each class, which may be taken for any.
-        outcomes, besides = eye_array(n_classes**2, format="csr"), np.full(n_classes**2, 1.0 / n_classes)
+        outcomes, besides = csr_array(identity(n_classes**2)), np.full(n_classes**2, 1.0 / n_classes)
 
         def value(sums: Array) -> Array:
             confusion = sums.reshape(-1, n_classes, n_classes)
