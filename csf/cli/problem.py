@@ -351,7 +351,7 @@ class CommandProblem:
     @property
     def measured(self) -> list[str]:
         """Columns of a table of methods: the metric, and the constrained rate if there is one."""
-        return ["method", self.metric.name, *([] if self.constraint is None else [self.constraint.quantity.name])]
+        return ["method", self.metric.name, *([] if self.constraint is None else [self.constraint.name])]
 
     def part(self, rows: IntArray) -> DataPart:
         """Select rows of the data."""
@@ -371,7 +371,7 @@ class CommandProblem:
         rate = np.nan
         if self.constraint is not None:
             profile = ErrorProfile.from_masks(part.codes == 1, decided == 1, sample_weight=part.weight)
-            rate = self.constraint.quantity.of(profile)
+            rate = self.constraint.rate.of(profile)
         return float(predicted.value[0]), *predicted.interval(LEVEL), rate
 
     def setup(self, train: DataPart) -> Setup:

@@ -117,7 +117,7 @@ def _in_short(search, problem, summary, held, winner):
     name, low_high, verdict = problem.metric.name, spread(search.score_interval_), summary.verdict
     lines = [f"{name} {search.corrected_score_:.3f} to expect on new data, 90 % interval {low_high}"]
     if search.constraint is not None and search.constraint_value_ is not None:
-        lines[0] += f"; {problem.constraint.quantity.name} {search.constraint_value_:.3f}"
+        lines[0] += f"; {problem.constraint.name} {search.constraint_value_:.3f}"
     if held is not None:
         own = held.judged[0]
         rival = next((each for each in held.judged if each.name == problem.reference), None)
@@ -211,7 +211,7 @@ def _columns(search, problem):
 
 def _cost_columns(search, problem):
     """Return the columns of the trials' costs, and those of their values at the best threshold."""
-    rates = {} if problem.constraint is None else {problem.constraint.quantity.name: _number_of("rate")}
+    rates = {} if problem.constraint is None else {problem.constraint.name: _number_of("rate")}
     costs = {"level t": _number_of("t"), "c_fn": _number_of("c_fn", ".4g"), "c_fp": _number_of("c_fp", ".4g")}
     tuned = {f"tuned {problem.metric.name}": _number_of("score")}
     return costs, tuned | rates | {"threshold": _number_of("threshold", ".4g")}
@@ -253,7 +253,7 @@ def _winner_text(search, problem):
         rates = ", ".join(f"{name} {rate:.4f}" for name, rate in promise.rates.items())
         lines.append(f"  {promise}\n  on these samples: {rates}")
     elif problem.constraint is not None:
-        rate = problem.constraint.quantity.name
+        rate = problem.constraint.name
         verdict = "holds" if search.feasible_ else "does NOT hold; the bound is that of models where it does"
         lines.append(f"  out-of-fold {rate} {search.constraint_value_:.4f}: {problem.constraint} {verdict}")
     return "\n".join(lines)

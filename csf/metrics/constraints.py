@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import ClassVar
@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import beta
 
 from csf._common.messages import did_you_mean
-from csf._common.typing import Array, Values
+from csf._common.typing import Array, Label, Values
 from csf._common.validation import check_choice, check_fraction, check_number
 from csf.metrics.base import Coefficients, LinearFractional, Metric, float_or_array
 from csf.metrics.binary import FBeta, Jaccard, WeightedAccuracy, f_beta_of
@@ -190,30 +190,36 @@ QUANTITIES: dict[str, tuple[Callable[[], LinearFractional], str | None]] = {
     "fpr": (FalsePositiveRate, "<="),
     "fnr": (FalseNegativeRate, "<="),
     "predicted_positive_rate": (PredictedPositiveRate, None),
+    "predicted_rate": (PredictedPositiveRate, None),
     "f1": (FBeta, ">="),
     "jaccard": (Jaccard, ">="),
     "accuracy": (WeightedAccuracy, ">="),
 }
 
-_PATTERN = re.compile(r"\s*([^<>=≤≥]*?)\s*([<>=≤≥]+)\s*([^<>=≤≥]*?)\s*")
+_PATTERN = re.compile(r"\s*([^<>=≤≥\[\]]*?)\s*(?:\[(.*)\])?\s*([<>=≤≥]+)\s*([^<>=≤≥]*?)\s*")
+# Commas between demands, not those in the name of a class.
+_COMMA = re.compile(r",(?![^\[]*\])")
 _SIDES = {">=": ">=", "<=": "<=", "≥": ">=", "≤": "<="}
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """Requirement on one rate of the error profile.
+    """Requirement on one rate of the error profile, or of one class of several.
 
     Parameters
     ----------
-    quantity : LinearFractional
-        The rate.
+    quantity : LinearFractional or CostMatrix
+        The rate; or the mean cost by a matrix of several classes.
     side : {">=", "<="}
         Whether the rate must be at least or at most the level.
     level : float
         The level, in [0, 1]; of a mean cost up to the largest cost.
     others : tuple of Constraint, default=()
         Demands on other rates that have to hold besides.
+    of : label, default=None
+        Class, or label of several per sample, that counts as positive: a label or its text. ``None`` is the positive
+        class of two; of several labels a sample each of them.
 
     Examples
     --------
@@ -222,32 +228,69 @@ class Constraint:
     0.229
     >>> str(get_constraint("precision >= 0.8, fpr <= 0.1"))
     'precision >= 0.8, fpr <= 0.1'
+    >>> str(Constraint(Recall(), ">=", 0.9, of="urgent"))
+    'recall[urgent] >= 0.9'
     """
 
-    quantity: LinearFractional
+    quantity: LinearFractional | CostMatrix
     side: str
     level: float
     others: tuple[Constraint, ...] = ()
+    of: Label = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.quantity, LinearFractional):
+        if not isinstance(self.quantity, LinearFractional | CostMatrix):
             raise TypeError(f"quantity must be a rate such as csf.metrics.Precision(), got {self.quantity!r}")
         check_choice(self.side, "side", (">=", "<="))
         if isinstance(self.level, bool) or not isinstance(self.level, Real):
             raise TypeError(f"level must be a number in [0, 1], got {self.level!r}")
-        highest = max(self.quantity.fn, self.quantity.fp) if isinstance(self.quantity, MeanCost) else 1.0
-        if not 0.0 <= self.level <= highest:
+        if not 0.0 <= self.level <= (highest := self._highest):
             raise ValueError(f"level must be a number in [0, {highest:g}], got {self.level!r}")
         if not all(isinstance(other, Constraint) for other in self.others):
             raise TypeError(f"others must be csf.metrics.Constraint objects, got {self.others!r}")
 
+    @property
+    def _highest(self) -> float:
+        """Largest level that has a meaning."""
+        if isinstance(self.quantity, CostMatrix):
+            return float(np.max(self.quantity.costs))
+        return max(self.quantity.fn, self.quantity.fp) if isinstance(self.quantity, MeanCost) else 1.0
+
+    @property
+    def name(self) -> str:
+        """Name of the quantity, with its class: ``"recall"``, ``"recall[urgent]"``."""
+        return self.quantity.name if self.of is None else f"{self.quantity.name}[{self.of}]"
+
     def __str__(self) -> str:
-        return ", ".join(f"{one.quantity.name} {one.side} {one.level:g}" for one in self.parts)
+        return ", ".join(f"{one.name} {one.side} {one.level:g}" for one in self.parts)
 
     @property
     def parts(self) -> tuple[Constraint, ...]:
         """All requirements one by one, this one first."""
         return (replace(self, others=()), *(part for other in self.others for part in other.parts))
+
+    def place_in(self, names: Sequence[Label]) -> int | None:
+        """Return the place of the class, or label, that it is on; ``None`` where it names none.
+
+        Parameters
+        ----------
+        names : sequence of label
+            Classes or labels that there are.
+
+        Returns
+        -------
+        int or None
+            The place.
+
+        Raises
+        ------
+        ValueError
+            If there is no such name.
+        """
+        for known, name in ((list(names), self.of), ([*map(str, names)], str(self.of))):
+            if self.of is None or name in known:
+                return None if self.of is None else known.index(name)
+        raise ValueError(f"constraint {self}: there is no {self.of!r}; accepted: {list(names)}")
 
     def violation(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Compute by how much error profiles violate the constraint.
@@ -267,9 +310,32 @@ class Constraint:
         return float_or_array(np.maximum.reduce([part._missing(fn, fp, pos) for part in self.parts]))
 
     def _missing(self, fn: Values, fp: Values, pos: float) -> Values:
-        rate = self.quantity.value(fn, fp, pos=pos)
+        return self.missing(self.rate.value(fn, fp, pos=pos))
+
+    def missing(self, rate: Values) -> Values:
+        """Compute by how much a value of the rate misses the level, without ``others``; 0 where it keeps it.
+
+        Parameters
+        ----------
+        rate : float or ndarray
+            Values of the rate.
+
+        Returns
+        -------
+        float or ndarray
+            What is missing.
+        """
         missing = np.maximum(self.level - rate if self.side == ">=" else rate - self.level, 0.0)
         return np.where(missing <= _ROUNDING, 0.0, missing)
+
+    @property
+    def rate(self) -> LinearFractional:
+        """The quantity, as one of error profiles of two classes."""
+        if isinstance(self.quantity, CostMatrix):
+            raise ValueError(
+                f"constraint {self}: a cost matrix is one of several classes; of two give MeanCost(fn=..., fp=...)"
+            )
+        return self.quantity
 
     def half_plane(self, *, pos: float) -> tuple[tuple[float, float], float]:
         """Return the constraint, without ``others``, as ``normal·(fn, fp) <= rhs``.
@@ -287,8 +353,8 @@ class Constraint:
             Right-hand side.
         """
         sign = 1.0 if self.side == ">=" else -1.0
-        a_fn, a_fp = LinearFractional.cost_weights(self.quantity, self.level, pos=pos)
-        return (sign * a_fn, sign * a_fp), -sign * self.quantity.offset(self.level, pos=pos) + _ROUNDING
+        a_fn, a_fp = LinearFractional.cost_weights(self.rate, self.level, pos=pos)
+        return (sign * a_fn, sign * a_fp), -sign * self.rate.offset(self.level, pos=pos) + _ROUNDING
 
 
 def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None) -> Constraint | None:
@@ -299,7 +365,7 @@ def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None)
     constraint : str, tuple, Constraint or None
         ``"<rate> >= <level>"`` or ``"<rate> <= <level>"``, also with ``≥`` or ``≤`` and with a level such as
         ``"80%"``, or several of these, divided by commas; or the three parts as ``("precision", ">=", 0.8)``. Rates
-        include ``f1``, ``f<beta>`` and ``jaccard``.
+        include ``f1``, ``f<beta>`` and ``jaccard``; one of several classes is in brackets, ``"recall[urgent] >= 0.9"``.
 
     Returns
     -------
@@ -324,10 +390,8 @@ def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None)
     text = " ".join(map(str, constraint)) if isinstance(constraint, tuple) and len(constraint) == 3 else constraint
     if not isinstance(text, str):
         raise TypeError(f"constraint must be a text such as 'precision >= 0.8' or a Constraint, got {constraint!r}")
-    if "," in text:
-        first, *others = (_one_constraint(part) for part in text.split(","))
-        return replace(first, others=tuple(others))
-    return _one_constraint(text)
+    first, *others = (_one_constraint(part) for part in _COMMA.split(text))
+    return replace(first, others=tuple(others))
 
 
 def _one_constraint(text: str) -> Constraint:
@@ -340,10 +404,10 @@ def _one_constraint(text: str) -> Constraint:
             f"cannot read constraint {text!r}; accepted: '<rate> <side> <level>' with {known}, f<beta> >={hint}"
         )
     quantity, only = QUANTITIES[match[1]] if score is None else (lambda: score, ">=")
-    side = _read_side(text, match[2], only)
+    side = _read_side(text, match[3], only)
     if only is not None and side != only:
         raise ValueError(f"constraint {text!r}: {match[1]} can only be asked to be {only} a level")
-    return Constraint(quantity(), side, _read_level(text, match[3]))
+    return Constraint(quantity(), side, _read_level(text, match[4]), of=match[2])
 
 
 def _read_side(text: str, side: str, only: str | None) -> str:

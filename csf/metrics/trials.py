@@ -268,7 +268,7 @@ def outcome(
     rate, violation = None, 0.0
     constraint = metric.constraint
     if constraint is not None:
-        rate = constraint.quantity.of(chosen)
+        rate = constraint.rate.of(chosen)
         violation = constraint.violation(chosen.fn, chosen.fp, pos=chosen.pos)
         values = values[constraint.violation(known[:, 0], known[:, 1], pos=profile.pos) == 0]
     return {

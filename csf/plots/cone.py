@@ -696,7 +696,7 @@ def _missed(complete: Sequence[Trial], others: Sequence[Trial], metric: Metric, 
         "envelope": empty,
         "best_possible": np.nan,
         "diagonal": False,
-        "metric_name": metric.constraint.quantity.name,
+        "metric_name": metric.constraint.name,
         "demand": metric.constraint.level,
         "caption": _MISSED.format(metric.constraint),
     }

@@ -496,7 +496,7 @@ def _curve_data(
         "threshold": float(threshold),
         "value": metric.of(chosen),
         "metric_name": metric.name,
-        "demands": [(key, part.side, part.level, part.quantity.of(chosen)) for key, part in named],
+        "demands": [(key, part.side, part.level, part.rate.of(chosen)) for key, part in named],
     }
     if not len(fold_curves):
         return data

@@ -58,7 +58,7 @@ class Reported(ABC):
         constraint = get_constraint(search.constraint)
         if constraint is not None and search.constraint_value_ is not None:
             where = "on calibration data" if hasattr(search, "guarantee_") else "out-of-fold"
-            return f"{search.constraint_value_:.3f}", f"{constraint.quantity.name} {where}; asked for: {constraint}"
+            return f"{search.constraint_value_:.3f}", f"{constraint.name} {where}; asked for: {constraint}"
         return self.number_of_kind(search)
 
     @abstractmethod

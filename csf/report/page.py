@@ -268,7 +268,7 @@ def _shown_trials(search: CostSearch) -> Params:
     order = np.argsort(results["rank_test_score"], kind="stable").tolist()
     order = sorted(order[:MOST_ROWS], key=lambda at: at != search.best_index_)
     return {
-        "rate": None if constraint is None else constraint.quantity.name,
+        "rate": None if constraint is None else constraint.name,
         "parameters": list(parameter_names(key.removeprefix("param_") for key in varied).values()),
         "rows": [
             (at, search.trials_[at], results["std_test_score"][at], [_parameter(results[key][at]) for key in varied])

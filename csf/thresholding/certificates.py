@@ -312,7 +312,7 @@ def _terms(constraint: Constraint) -> dict[str, tuple[float, float]]:
     terms = terms_of(constraint.quantity)
     if terms is None:
         raise ValueError(
-            f"{constraint} cannot be certified, because {constraint.quantity.name} is not a ratio of sums over "
+            f"{constraint} cannot be certified, because {constraint.name} is not a ratio of sums over "
             f"samples. Constrain one of {', '.join(QUANTITIES)}, f<beta>, or a subclass of csf.metrics.Rate, or "
             "leave out confidence"
         )
@@ -553,7 +553,7 @@ def certify(
         holds=passed is not None,
         threshold=threshold,
         error=p,
-        rates={part.quantity.name: _rate(part, calibrated, threshold) for part in constraint.parts},
+        rates={part.name: _rate(part, calibrated, threshold) for part in constraint.parts},
         n_samples=int(calibrated.is_pos.size),
         n_positives=int(calibrated.is_pos.sum()),
         n_tested=tested,

@@ -194,8 +194,8 @@ ALL = BY_NAME | RATES | OTHERS
 counts = st.integers(1, 400)
 SHARES = {
     "f1", "jaccard", "tversky", "tversky(1, 1)", "gower_legendre", "accuracy", "precision", "recall", "specificity",
-    "tpr", "tnr", "fpr", "fnr", "predicted_positive_rate", "equal costs", "accuracy(3, 3)", "by hand", "f1_micro",
-    "under a constraint",
+    "tpr", "tnr", "fpr", "fnr", "predicted_positive_rate", "predicted_rate", "equal costs", "accuracy(3, 3)", "by hand",
+    "f1_micro", "under a constraint",
 }  # fmt: skip
 RATIOS = SHARES | {"f2", "f0.5", "f0.333", "mean cost", "accuracy(3, 1)"}
 
@@ -321,3 +321,42 @@ def test_small_test_sets_cover_what_resamples_do_not(f, n_pos, on_average, at_le
     assert coverage(f, n_pos, exact=False) == pytest.approx(on_average, abs=0.02)
     assert coverage(f, n_pos, exact=True) == pytest.approx(at_least, abs=0.02)
     assert coverage(f, n_pos, exact=True) >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "shown"),
+    [
+        ("recall[urgent]>=.9", "urgent", "recall[urgent] >= 0.9"),
+        (("f1[2]", ">=", 0.5), "2", "f1[2] >= 0.5"),
+        ("precision[spam, or so] >= 95%", "spam, or so", "precision[spam, or so] >= 0.95"),
+        ("predicted_rate[a b] ≤ 0.1", "a b", "predicted_positive_rate[a b] <= 0.1"),
+    ],
+)
+def test_classes_are_in_brackets(text, of, shown):
+    constraint = get_constraint(text)
+    assert (constraint.of, str(constraint), constraint.name) == (of, shown, shown[: shown.index("]") + 1])
+    assert get_constraint(shown).of == of
+
+
+def test_several_demands_with_classes():
+    both = get_constraint("precision[spam, or so] >= 0.9, recall[b] >= 0.5")
+    assert [(part.quantity.name, part.of) for part in both.parts] == [("precision", "spam, or so"), ("recall", "b")]
+
+
+def test_classes_are_found_by_value_and_by_text():
+    assert Constraint(Recall(), ">=", 0.5, of=2).place_in([0, 1, 2]) == 2
+    assert get_constraint("recall[2] >= 0.5").place_in([0, 1, 2]) == 2
+    assert get_constraint("recall >= 0.5").place_in([0, 1]) is None
+    # A text that is a class counts before one that only looks like it.
+    assert Constraint(Recall(), ">=", 0.5, of="1").place_in([1, "1"]) == 1
+    with pytest.raises(ValueError, match=r"there is no 'c'; accepted: \['a', 'b'\]"):
+        get_constraint("recall[c] >= 0.5").place_in(["a", "b"])
+
+
+def test_costs_of_a_matrix_are_no_rate_of_two_classes():
+    demand = Constraint(CostMatrix([[0, 1], [5, 0]]), "<=", 2.0)
+    assert str(demand) == "cost_matrix <= 2"
+    with pytest.raises(ValueError, match="MeanCost"):
+        demand.violation(0.1, 0.1, pos=0.5)
+    with pytest.raises(ValueError, match=r"\[0, 5\]"):
+        Constraint(CostMatrix([[0, 1], [5, 0]]), "<=", 6.0)

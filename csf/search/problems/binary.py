@@ -539,7 +539,7 @@ def moved_to(found: BinaryResult, pos: float) -> BinaryResult:
         threshold=own.threshold,
         score=own.value,
         feasible=own.feasible,
-        constraint_value=None if constraint is None else constraint.quantity.of(own.profile),
+        constraint_value=None if constraint is None else constraint.rate.of(own.profile),
         upper_bound=bound.value,
         gap=np.nan if distance is None else distance + bound.margin,
         bound_margin=bound.margin,
@@ -657,5 +657,5 @@ def _moved(found: BinaryResult, scores: Array) -> BinaryResult:
         threshold, profile = cut.threshold, cut.profile
     value, constraint = metric.of(profile), metric.constraint
     store.put(replace(row, threshold=threshold, value=value))
-    rate = None if constraint is None else constraint.quantity.of(profile)
+    rate = None if constraint is None else constraint.rate.of(profile)
     return replace(found, threshold=threshold, score=value, feasible=best.feasible, constraint_value=rate)
