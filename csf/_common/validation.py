@@ -355,6 +355,14 @@ def check_unmasked(values: Unmasked, name: str) -> Unmasked:
     return values
 
 
+def place_of(name: Label, names: Sequence[Label], what: str) -> int:
+    """Return the place of a name among others, as it is or as a text; raise a ValueError where it is none of them."""
+    for known, asked in ((list(names), name), ([*map(str, names)], str(name))):
+        if asked in known:
+            return known.index(asked)
+    raise ValueError(f"{what}: there is no {name!r}; accepted: {list(names)}{did_you_mean(name, names)}")
+
+
 def check_choice(value: Value, name: str, accepted: Iterable[object]) -> Value:
     """Check that ``value`` is one of the ``accepted`` values and return it."""
     if value not in tuple(accepted):

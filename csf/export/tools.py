@@ -356,10 +356,10 @@ def review_rule(search: CostSearch) -> Params:
     ends = {"lower": bands.lower, "upper": bands.upper}
     content: Params = {"rule": f'{_BY_SCORE}, else "review"', "reads": used.method}
     if isinstance(used, RowCostRule):
-        if used.power:
+        if used.power or any(used.decision.extra):
             raise TypeError(
-                "the training of this winner weighed rows by their costs; write the answers of "
-                "search.predict_with_review(X), or save the model (csf search --save)"
+                "the training of this winner weighed rows by their costs, or a constraint adds to them; write the "
+                "answers of search.predict_with_review(X), or save the model (csf search --save)"
             )
         costs = {"cost": bands.review.cost + bands.extra_cost, "error": bands.review.error, "offset": used.cut}
         calibration = zip(("slope", "intercept", "farthest"), _calibration(used))
@@ -391,6 +391,8 @@ class CostRule(SavedRule):
         ``slope * score + intercept`` are the log-odds.
     farthest : float, default=40.0
         Scores are clipped to the range from minus this to this.
+    extra_fn, extra_fp : float, default=0.0
+        What a false negative and a false positive cost besides in each row, for a constraint.
 
     Examples
     --------
@@ -407,6 +409,8 @@ class CostRule(SavedRule):
     slope: float = 1.0
     intercept: float = 0.0
     farthest: float = FARTHEST
+    extra_fn: float = 0.0
+    extra_fp: float = 0.0
 
     def predict(self, score: ArrayLike, *, fn: Any, fp: Any, tp: Any = 0.0, tn: Any = 0.0) -> Array:
         """Predict labels.
@@ -424,10 +428,11 @@ class CostRule(SavedRule):
             ``positive`` or ``negative``.
         """
         given = floats(score, "score", fn=fn, fp=fp, tp=tp, tn=tn)
-        shift = RowCosts(fn=None).table(given[:, None], fn_cost=fn, fp_cost=fp, tp_cost=tp, tn_cost=tn).shift
-        decision = CostDecision("sigmoid", self.threshold, self.slope, self.intercept, self.farthest)
-        odds = unweighted(log_odds(given, self.reads), shift, self.power)
-        return np.where(decision.decide(odds, shift), self.positive, self.negative)
+        table = RowCosts(fn=None).table(given[:, None], fn_cost=fn, fp_cost=fp, tp_cost=tp, tn_cost=tn)
+        extra = (self.extra_fn, self.extra_fp)
+        decision = CostDecision("sigmoid", self.threshold, self.slope, self.intercept, self.farthest, extra)
+        odds = unweighted(log_odds(given, self.reads), table.shift, self.power)
+        return np.where(decision.decide(odds, table), self.positive, self.negative)
 
     def to_dict(self) -> Params:
         """Return the rule as plain numbers and strings.
@@ -440,9 +445,10 @@ class CostRule(SavedRule):
         """
         score = "decision_function" if self.reads == "decision_function" else "log(p / (1 - p)) of predict_proba"
         return {
-            "rule": f"r = log((fn - tp) / (fp - tn)); s = {score}; z = s - power * r, at least -farthest and at most "
-            "farthest; positive where slope * z + intercept + r, rounded to 9 decimals, >= threshold, else negative. "
-            "Where fn <= tp and fp >= tn: negative; else where fp <= tn: positive",
+            "rule": f"s = {score}; z = s - power * log((fn - tp) / (fp - tn)), from -farthest to farthest; "
+            "gain = fn + extra_fn - tp; loss = fp + extra_fp - tn; positive where slope * z + intercept + log(gain / "
+            "loss), rounded to 9 decimals, >= threshold, else negative. Where gain <= 0 and loss >= 0: negative; else "
+            "where loss <= 0: positive",
             **vars(self),
             "threshold": finite(self.threshold),
         }
@@ -484,7 +490,8 @@ def cost_rule(search: CostSearch) -> CostRule:
     names = used.names.tolist()
     at = names.index(search.pos_label_)
     method = str(used.method)
-    return CostRule(method, names[1 - at], names[at], float(used.cut), used.power, *_calibration(used))
+    numbers = *_calibration(used), *used.decision.extra
+    return CostRule(method, names[1 - at], names[at], float(used.cut), used.power, *numbers)
 
 
 def _calibration(used: RowCostRule) -> tuple[float, float, float]:

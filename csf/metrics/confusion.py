@@ -63,6 +63,36 @@ class ConfusionMetric(ABC):
         """Short name for tables and plots."""
         return type(self).__name__
 
+    def missing(self, confusion: Array) -> Values:
+        """Compute by how much confusion matrices miss constraints; 0 for a metric without any.
+
+        Parameters
+        ----------
+        confusion : ndarray of shape (..., n_classes, n_classes)
+            Shares of all samples, rows true and columns predicted.
+
+        Returns
+        -------
+        float or ndarray of shape (...)
+            What is missing, in units of the constrained rate.
+        """
+        return float_or_array(np.zeros(np.shape(confusion)[:-2]))
+
+    def rate(self, confusion: Array) -> float | None:
+        """Compute the first constrained rate; ``None`` for a metric without constraints.
+
+        Parameters
+        ----------
+        confusion : ndarray of shape (n_classes, n_classes)
+            Shares of all samples, rows true and columns predicted.
+
+        Returns
+        -------
+        float or None
+            The rate.
+        """
+        return None
+
     @abstractmethod
     def value(self, confusion: Array) -> Values:
         """Compute the metric on confusion matrices.

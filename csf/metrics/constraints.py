@@ -13,7 +13,7 @@ from scipy.stats import beta
 
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, Label, Values
-from csf._common.validation import check_choice, check_fraction, check_number
+from csf._common.validation import check_choice, check_fraction, check_number, place_of
 from csf.metrics.base import Coefficients, LinearFractional, Metric, float_or_array
 from csf.metrics.binary import FBeta, Jaccard, WeightedAccuracy, f_beta_of
 from csf.metrics.confusion import ConfusionAccuracy, CostMatrix, MicroF, OfTwoClasses
@@ -180,6 +180,34 @@ class MeanCost(LinearFractional):
         return Coefficients(0.0, self.fn, self.fp, 1.0, 0.0, 0.0)
 
 
+@dataclass(frozen=True)
+class OfNegatives(LinearFractional):
+    """Metric with the negative class in place of the positive one.
+
+    Parameters
+    ----------
+    quantity : LinearFractional
+        The metric.
+
+    Examples
+    --------
+    >>> OfNegatives(Recall()).value(fn=0.05, fp=0.15, pos=0.25), Specificity().value(fn=0.05, fp=0.15, pos=0.25)
+    (0.8, 0.8)
+    """
+
+    quantity: LinearFractional
+
+    @property
+    def name(self) -> str:
+        """Name of the metric: ``"recall of negatives"``, …"""
+        return f"{self.quantity.name} of negatives"
+
+    def coefficients(self, pos: float) -> Coefficients:
+        """Return the six numbers of the metric, with both errors exchanged."""
+        n0, n_fn, n_fp, d0, d_fn, d_fp = self.quantity.coefficients(1.0 - pos)
+        return Coefficients(n0, n_fp, n_fn, d0, d_fp, d_fn)
+
+
 # name -> quantity and the only side on which a constraint makes sense (None: both)
 QUANTITIES: dict[str, tuple[Callable[[], LinearFractional], str | None]] = {
     "precision": (Precision, ">="),
@@ -269,6 +297,22 @@ class Constraint:
         """All requirements one by one, this one first."""
         return (replace(self, others=()), *(part for other in self.others for part in other.parts))
 
+    def tightened(self, share: float) -> Constraint:
+        """Move all levels towards the strictest ones of a rate.
+
+        Parameters
+        ----------
+        share : float
+            Share of the way, in [0, 1].
+
+        Returns
+        -------
+        Constraint
+            The stricter constraint.
+        """
+        level = self.level + share * (1.0 - self.level) if self.side == ">=" else self.level * (1.0 - share)
+        return replace(self, level=level, others=tuple(other.tightened(share) for other in self.others))
+
     def place_in(self, names: Sequence[Label]) -> int | None:
         """Return the place of the class, or label, that it is on; ``None`` where it names none.
 
@@ -287,10 +331,7 @@ class Constraint:
         ValueError
             If there is no such name.
         """
-        for known, name in ((list(names), self.of), ([*map(str, names)], str(self.of))):
-            if self.of is None or name in known:
-                return None if self.of is None else known.index(name)
-        raise ValueError(f"constraint {self}: there is no {self.of!r}; accepted: {list(names)}")
+        return None if self.of is None else place_of(self.of, names, f"constraint {self}")
 
     def violation(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Compute by how much error profiles violate the constraint.
@@ -613,6 +654,9 @@ def terms_of(metric: object) -> dict[str, tuple[float, float]] | None:
         return terms_of(metric.metric)
     if isinstance(metric, OfTwoClasses):
         return terms_of(metric.confusion)
+    if isinstance(metric, OfNegatives):
+        terms = terms_of(metric.quantity)
+        return None if terms is None else dict(zip(CELLS, (terms[cell] for cell in ("tn", "fp", "fn", "tp"))))
     if isinstance(metric, Rate):
         return {cell: (float(cell in metric.ones), float(cell in metric.ones + metric.zeros)) for cell in CELLS}
     if isinstance(metric, ConfusionAccuracy) or (isinstance(metric, MicroF) and metric.null is None):
@@ -659,7 +703,7 @@ class Review:
     """Cost of a review, and the number of rows that can be reviewed.
 
     With it as ``review`` of `csf.CostSearch`, `csf.CostSearch.predict_with_review` chooses the answer with the smallest
-    expected cost for each row: "negative", "review" or "positive" [1]_.
+    expected cost for each row: "negative", "review" or "positive" [1]_; of several classes one of these or "review".
 
     Parameters
     ----------
@@ -667,7 +711,8 @@ class Review:
         What a review costs, >= 0. With a `RowCosts` as metric in its units. With other metrics in units of a false
         positive: a false negative then costs ``c_fn / c_fp`` of these, by the class costs of the metric at the value
         that the search attained (for F1 = 0.6 they are 1.4 : 0.6), or with a constraint by those for which the
-        threshold in use is the best one.
+        threshold in use is the best one. Of several classes in units of the mean price of the errors that are made, by
+        the gradient of the metric at the value attained; with a cost matrix in its units.
     at_most : float, default=None
         Share of the rows that can be reviewed, in (0, 1). Rows for which a review saves least are then answered
         without one, so that the share is kept on the held-out rows. New rows keep it on average.
@@ -675,7 +720,8 @@ class Review:
         Share of the reviews that end in the wrong answer, in [0, 1).
     wrong : float or dict, default=None
         Largest share of wrong answers among the rows that are answered "negative", and among those answered
-        "positive", without a review; a dict such as ``{"negative": 0.01}`` limits one of them. More rows are reviewed
+        "positive", without a review; of several classes among those of each. A dict such as ``{"negative": 0.01}`` or
+        ``{"urgent": 0.01}`` limits one of them. More rows are reviewed
         for it, beyond ``at_most`` where need be. It holds on the held-out rows, and so on new ones about every second
         time; with ``confidence`` of the search it is certified, for each answer by itself, on the ``calibration``
         share. Where a limit cannot be shown, all rows are reviewed that would have been answered so. Alone, without
@@ -701,25 +747,39 @@ class Review:
         check_number(self.cost, "cost of a review")
         if self.at_most is not None:
             check_fraction(self.at_most, "at_most of a review")
-        elif self.only_limits and not self.limits:
+        elif self.only_limits and not self.wrong:
             raise ValueError(
                 "a review that costs nothing is the answer to all rows; give its cost=, at_most= or wrong="
             )
         if not check_number(self.error, "error of a review") < 1.0:
             raise ValueError(f"error of a review must be a share in [0, 1), got {self.error!r}")
-        for answer, limit in self.limits.items():
-            if answer not in ANSWERS[::2]:
-                raise ValueError(f"wrong limits the answers 'negative' and 'positive', got {answer!r}")
-            check_fraction(limit, f"wrong of {answer!r}")
+        limits = self.wrong if isinstance(self.wrong, Mapping) else {} if self.wrong is None else {"": self.wrong}
+        for answer, limit in limits.items():
+            check_fraction(limit, f"wrong of {answer!r}" if answer else "wrong")
 
     @property
     def only_limits(self) -> bool:
         """True where rows are reviewed only because of the limits on wrong answers."""
         return not self.cost and self.at_most is None
 
-    @property
-    def limits(self) -> dict[str, float]:
-        """Largest share of wrong answers, for each answer that has a limit."""
-        if self.wrong is None or isinstance(self.wrong, Mapping):
-            return dict(self.wrong or {})
-        return dict.fromkeys(ANSWERS[::2], self.wrong)
+    def limits_on(self, answers: Sequence[Label] = ANSWERS[::2]) -> dict[int, float]:
+        """Return the largest share of wrong answers by the place of each answer that has a limit.
+
+        Parameters
+        ----------
+        answers : sequence of label, default=("negative", "positive")
+            Answers without a review; of several classes these.
+
+        Returns
+        -------
+        dict of int to float
+            The limits.
+
+        Raises
+        ------
+        ValueError
+            If another answer has a limit.
+        """
+        if isinstance(self.wrong, Mapping):
+            return {place_of(answer, answers, "wrong of a review"): limit for answer, limit in self.wrong.items()}
+        return {} if self.wrong is None else dict.fromkeys(range(len(answers)), self.wrong)

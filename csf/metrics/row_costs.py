@@ -113,6 +113,10 @@ class CostTable:
         """Return the costs of the answers "negative" and "positive" in each row."""
         return np.where(is_pos, self.fn, self.tn), np.where(is_pos, self.tp, self.fp)
 
+    def plus(self, fn: float, fp: float) -> CostTable:
+        """Add what a false negative and a false positive cost besides in each row."""
+        return replace(self, fn=self.fn + fn, fp=self.fp + fp) if fn or fp else self
+
     def take(self, at: IntArray) -> CostTable:
         """Select rows of the table."""
         return CostTable(*(getattr(self, each.name)[at] for each in fields(self)))

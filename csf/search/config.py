@@ -559,7 +559,7 @@ class SearchConfig(SearchOptions):
     @property
     def limits_answers(self) -> bool:
         """True where wrong answers without a review have a limit."""
-        return self.review is not None and bool(self.review.limits)
+        return self.review is not None and bool(self.review.wrong)
 
     def refuse(self, options: Mapping[str, Unsupported], whom: str, way: str = "") -> None:
         """Raise a ValueError for options that have another value than is accepted, and say why."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import called_elsewhere, did_you_mean
 from csf._common.sklearn import (
@@ -17,7 +18,7 @@ from csf._common.sklearn import (
     with_callbacks,
     with_parameters,
 )
-from csf._common.typing import Array, Estimator, Samples
+from csf._common.typing import Array, Estimator, Label, Samples
 from csf._common.validation import check_samples, check_weights, warn_of_order
 from csf.data.folds import Task, read_groups
 from csf.data.labels import has_several_columns
@@ -31,24 +32,15 @@ from csf.search.loop import Deadline
 from csf.search.planning import calibration_split, run_search
 from csf.search.problems import read_problem
 from csf.search.problems.base import is_prefit
-from csf.search.problems.binary import certified
 from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch
-from csf.thresholding.capacity import (
-    Capacity,
-    LabelledScores,
-    RankedHeldOut,
-    ReviewBands,
-    Reviewed,
-    capacity_of,
-    predict_within,
-    reviewed,
-)
+from csf.thresholding.capacity import Capacity, RankedHeldOut
 from csf.thresholding.linear_rule import no_threshold
 from csf.thresholding.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
+    from csf.search.problems.base import Problem
     from csf.thresholding.curve import ThresholdCurve
 
 _base_has_scores = base_has("decision_function", "predict_proba")
@@ -301,7 +293,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             return self
         problem, codes = read_problem(config, X, y, given)
         labels = problem.labels
-        config = replace(config, metric=for_classes(config.metric, labels.by_code))
+        constraint = problem.read_constraint(config.constraint)
+        config = replace(config, metric=for_classes(config.metric, labels.by_code), constraint=constraint)
         groups = read_groups(fit_params.get("groups"), codes.shape[0])
         weight = problem.weights(sample_weight, codes)
         task = Task(X, codes, weight, fit_params | given, labels, groups)
@@ -311,22 +304,24 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             (found, rule), refit_time = problem.prefit(config, task), 0.0
         else:
             found, rule, refit_time = run_search(self, config, problem, task, prepared, deadline, max_bytes)
-        if calibration is not None and config.constraint is not None:
-            assert rule is not None, "confidence needs refit=True"
-            # A constraint is one on two classes.
-            found = certified(found, rule, calibration)  # pyright: ignore[reportArgumentType]
-            rule = replace(rule, threshold=found.threshold)
         heaviest = None if weight is None else float(weight.max())
         about = {"class_count_": labels.count(codes), "max_sample_weight_": heaviest}
         self._publish_fit(found, rule, refit_time, class_attributes(labels) | about)
-        if calibration is not None and config.limits_answers:
-            given = {name: each for name, each in calibration.fit_params.items() if name in COSTS}
-            known: Any = found
-            bands = known.bands(config.review)
-            rows = self._with_costs(given).leaning(calibration.X, bands.review, bands.extra_cost)
-            own = LabelledScores(rows, calibration.codes > 0, calibration.weight, calibration.groups)
-            self._bands = bands.limited(LabelledScores.of(known, bands), own, config.confidence)
+        if calibration is not None and config.confidence is not None:
+            self._certify(problem, calibration, config.confidence)
         return self
+
+    def _certify(self, problem: Problem, calibration: Task, confidence: float) -> None:
+        """Certify the constraint, and the limits of reviews, on samples that were held out for it."""
+        config = self.result_.config
+        try:
+            if config.constraint is not None:
+                self._publish(*problem.certify(self.result_, self._rule, calibration, confidence))
+            if config.limits_answers:
+                self._bands = self.result_.certified_reviews(config.review, self._rule, calibration, confidence)
+        except BaseException:
+            self._forget()
+            raise
 
     def _costs(self, given: Mapping[str, object]) -> RowCosts | None:
         """Read the costs of rows, if they are searched; raise a TypeError for other arguments or for another metric."""
@@ -351,19 +346,20 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """Estimator ``best_estimator_``, under its name in the classifiers of `csf.thresholding`."""
         return self.best_estimator_
 
-    def predict(self, X: Samples, at_most: float | None = None, **costs: ArrayLike) -> Array:
+    def predict(self, X: Samples, at_most: float | Mapping[Label, float] | None = None, **costs: ArrayLike) -> Array:
         """Predict labels by the winner and its threshold, or by the costs of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
-        at_most : int or float, default=None
+        at_most : int, float or dict, default=None
             Largest number of samples that are predicted positive, an int >= 0, or their share of these samples, a float
             in (0, 1), rounded down. Of those that are predicted positive without it the ones with the largest expected
             gain stay, where errors have costs in each row, else those with the largest scores. The order of the samples
             does not matter: equals at the border are taken in an order that follows from their features alone, and
-            prefers none of them.
+            prefers none of them. Of several classes or labels a dict of such limits, ``{"urgent": 50}``: of several
+            classes the rows stay that lose most by their next best class, which the others get.
         **costs : float or array-like of shape (n_samples,)
             ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost`` of these samples, where `fit` was given some. Without
             them one threshold on the probability decides, with a warning.
@@ -374,16 +370,18 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             Labels, as in ``classes_``; of several labels a sample 1 for those that are found, else 0.
         """
         rule = self._with_costs(costs, X=X)
-        return rule.predict(X) if at_most is None else predict_within(rule, X, at_most)
+        return rule.predict(X) if at_most is None else rule.predict_within(X, at_most)
 
-    def predict_with_review(self, X: Samples, at_most: float | None = None, **costs: ArrayLike) -> Array:
-        """Choose the answer with the smallest expected cost out of three, where the search was given a ``review``.
+    def predict_with_review(
+        self, X: Samples, at_most: float | Mapping[Label, float] | None = None, **costs: ArrayLike
+    ) -> Array:
+        """Choose the answer with the smallest expected cost, where the search was given a ``review``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
-        at_most : int or float, default=None
+        at_most : int, float or dict, default=None
             Largest number or share of the answers "positive", as for `predict`. Rows beyond it get the answer that is
             best for them without this one. The reviews stay within ``at_most`` of the `Review`, a share of these
             samples, or as many as they are without a limit on the positives where that is more; those stay that save
@@ -393,8 +391,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
 
         Returns
         -------
-        ndarray of str, shape (n_samples,)
-            ``"negative"``, ``"review"`` or ``"positive"``.
+        ndarray of str, shape (n_samples,) or (n_samples, n_labels)
+            ``"negative"``, ``"review"`` or ``"positive"``; of several classes objects, a class of ``classes_`` or
+            ``"review"``.
 
         Raises
         ------
@@ -413,49 +412,45 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         >>> print(f"{reviewed:.1f} of the samples")
         0.1 of the samples
         """
-        bands, rule = self.review_bands(), self._with_costs(costs, X=X)
-        if at_most is not None:
-            return bands.decide_within(rule, X, at_most)
-        return bands.decide(rule.leaning(X, bands.review, bands.extra_cost))
+        return self.review_bands().answers(self._with_costs(costs, X=X), X, at_most)
 
-    def review_bands(self) -> ReviewBands:
+    def review_bands(self) -> Any:
         """Return the bands of scores, or of costs by row, that get each of three answers.
 
         Returns
         -------
         csf.thresholding.capacity.ReviewBands
-            The bands.
+            The bands; of several classes or labels their rule.
 
         Raises
         ------
         ValueError
             If the search has no ``review``.
         """
-        self._of_one_search()
+        check_is_fitted(self, "trials_")
         if not hasattr(self, "_bands"):
             raise ValueError("this search was fitted without a third answer; give review=csf.metrics.Review(cost=...)")
         return self._bands
 
     @property
-    def review_(self) -> Reviewed:
-        """Value of the three answers on held-out scores, computed on first access."""
+    def review_(self) -> Any:
+        """Value of the answers with reviews on held-out scores, computed on first access; of several labels a list."""
         try:
             bands = self.review_bands()
         except ValueError as error:  # what lists attributes passes over those that are not there
             raise AttributeError(str(error)) from error
         if "_reviewed" not in vars(self):
-            found, ranked = self.result_, self.ranked_held_out(tuned_apart=True)
-            answers = bands.decide(found.leaning(bands.review, bands.extra_cost))
-            self._reviewed = reviewed(bands, answers, ranked, self.assess())
+            self._reviewed = self.result_.reviewed(bands, self.assess())
         return self._reviewed
 
-    def at_capacity(self, at_most: float) -> Capacity:
+    def at_capacity(self, at_most: float | Mapping[Label, float]) -> Capacity:
         """Estimate the value of `predict` with ``at_most`` on one large batch of new rows, from the held-out scores.
 
         Parameters
         ----------
-        at_most : float
-            Share of the rows that can be acted on, in (0, 1): 50 calls a day for 1000 customers are 0.05.
+        at_most : float or dict
+            Share of the rows that can be acted on, in (0, 1): 50 calls a day for 1000 customers are 0.05. Of several
+            classes or labels a dict of such shares, ``{"urgent": 0.05}``.
 
         Returns
         -------
@@ -466,7 +461,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         Raises
         ------
         ValueError
-            If there are several classes or labels, or the held-out scores have not been kept.
+            If there is a null class beside several others, labels share a threshold, or the held-out scores have not
+            been kept.
 
         Notes
         -----
@@ -481,7 +477,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         >>> search.at_capacity(0.05).captured < search.at_capacity(0.1).captured
         True
         """
-        return capacity_of(self.ranked_held_out(), at_most, self.assess())
+        check_is_fitted(self, "trials_")
+        names = getattr(self, "label_names_", self.classes_).tolist()
+        if self.pos_label_ is not None:
+            names = [self.null_class_, self.pos_label_]
+        return self.result_.capacity(at_most, names, self.assess())
 
     def ranked_held_out(self, **options: Any) -> RankedHeldOut:
         """Rank the held-out samples as `predict` with ``at_most`` ranks new ones.

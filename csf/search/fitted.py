@@ -19,7 +19,6 @@ from csf.metrics.registry import metric_of
 from csf.monitoring import Monitor
 from csf.search.kinds import LABELS, kind_of
 from csf.search.problems.base import in_order
-from csf.thresholding.capacity import LabelledScores
 from csf.thresholding.linear_rule import Sigmoid
 from csf.thresholding.prevalence import Prevalence, estimate_prevalence
 
@@ -100,8 +99,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             self.best_threshold_ = rule.threshold
         review = getattr(self, "review", None)
         if review is not None:
-            bands = found.bands(review)
-            self._bands = bands.limited(LabelledScores.of(found, bands))
+            self._bands = found.reviews(review)
 
     def _publish_fit(self, found: Any, rule: Any, seconds: float, about: Mapping[str, object]) -> None:
         """Store the results of a fit and the attributes ``about`` its classes, all at once at the end."""

@@ -234,10 +234,10 @@ def calibration_split(config: SearchConfig, task: Task) -> tuple[Task, Task]:
     share, counted = config.calibration, np.ones(task.n_samples, bool) if task.weight is None else task.weight > 0.0
     every = np.arange(task.n_samples) if task.groups is None else task.groups
     units, first = np.unique(every[counted], return_index=True)
-    strata = task.codes[counted][first]
+    strata = (task.codes if task.codes.ndim == 1 else task.strata)[counted][first]
     if task.groups is not None:
         # Groups with positives and without; one group without any is no stratum.
-        strata = np.isin(units, every[counted & (task.codes > 0)])
+        strata = np.isin(units, every[counted & (task.codes.reshape(task.n_samples, -1) > 0).any(axis=1)])
         strata = None if (~strata).sum() == 1 else strata
     try:
         seed = split_seed(config.random_state)
@@ -255,6 +255,6 @@ def _part(task: Task, at: IntArray) -> Task:
         codes=task.codes[at],
         weight=None if task.weight is None else task.weight[at],
         fit_params=slice_params(dict(task.fit_params), at, task.n_samples),
-        labels=task.user_labels,
+        labels=task.user_labels if task.codes.ndim == 1 else None,
         groups=None if task.groups is None else task.groups[at],
     )

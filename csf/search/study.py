@@ -651,7 +651,12 @@ def judged_fields(metric: ConfusionMetric, own: Array, tuned: Any = None, judged
     matrices = {"own": own, "tuned": tuned, "judged": judged}
     values = {name: float(metric.value(np.asarray(each))) for name, each in matrices.items() if each is not None}
     plain = {name: None if each is None else _plain(each) for name, each in matrices.items()}
-    return {**plain, "value": values["own"], "score": max(values["own"], values.get("judged", -np.inf))}
+    # A rule keeps constraints on the samples that it is tuned on, and is worth what it is on others.
+    plain_rank = (float(metric.missing(np.asarray(own))), -values["own"])
+    rule_rank = (float(metric.missing(np.asarray(tuned))), -values["judged"]) if "judged" in values else plain_rank
+    (violation, loss), chosen = min((plain_rank, "own"), (rule_rank, "tuned"))
+    rate = metric.rate(np.asarray(matrices[chosen]))
+    return {**plain, "value": values["own"], "score": -loss, "violation": violation, "rate": rate}
 
 
 def _plain(matrix: Array) -> Matrix:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from csf._common.typing import Array, BoolArray, Estimator, Samples
+    from csf._common.typing import Array, Estimator, Samples
     from csf.thresholding.curve import ThresholdCurve
 
 
@@ -50,10 +50,6 @@ class DecisionRule(ABC):
         """Smallest probability of a positive prediction; ``None`` where no single number exists."""
         return None
 
-    def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
-        """Return which samples are predicted positive, and their rank under limited capacity."""
-        raise ValueError(
-            "at_most= needs two classes. With several labels, call searches_[k].predict(X, at_most=...) for each. With "
-            "several classes, take the rows with the largest predict_proba(X)[:, k], or search one class against the "
-            "rest"
-        )
+    @abstractmethod
+    def predict_within(self, X: Samples, at_most: object) -> Array:
+        """Predict the user's labels, of some of them no more than the capacity allows."""

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from hashlib import blake2b
 from itertools import chain
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.special import expit, ndtri, stdtrit
 
 from csf._common.messages import warn
-from csf._common.sklearn import num_samples, safe_indexing
-from csf._common.typing import Array, BoolArray, Costs, IntArray, Samples
+from csf._common.typing import Array, BoolArray, Costs, IntArray, Label, Samples
 from csf._common.validation import check_fraction
 from csf.data.responses import TIE, midpoint
 from csf.evaluate import Assessment, Resampling
@@ -24,6 +20,7 @@ from csf.evaluate.assessment import LEVEL, SPREAD, n_draws_of
 from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
 from csf.metrics.registry import aim
+from csf.thresholding.batch import ROUNDING, best_rows, check_capacity, places_limited
 from csf.thresholding.certificates import Guarantee, ScoredSamples, certify
 from csf.thresholding.row_costs import RowCostChoice, RowCostRule, RowCostStore, leaning_of
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
@@ -32,55 +29,6 @@ if TYPE_CHECKING:
     from csf.evaluate import Chooser, ScoreStore, TrialKey
     from csf.metrics.base import Metric
     from csf.metrics.row_costs import CostTable
-
-# Rounding of a share times a number of rows that is whole.
-_ROUNDING = 1e-9
-
-
-# ---------------------------------------------------------------- which rows of a batch
-
-
-def check_capacity(at_most: object, n_rows: int) -> int:
-    """Return the number of rows that ``at_most`` allows to be acted on."""
-    if isinstance(at_most, (bool, np.bool_)) or not isinstance(at_most, Real):
-        raise TypeError(f"at_most must be a number of rows or a share of them in (0, 1), got {at_most!r}")
-    if isinstance(at_most, Integral):
-        if at_most < 0:
-            raise ValueError(f"at_most must be a number of rows >= 0 or a share of them in (0, 1), got {at_most!r}")
-        return min(int(at_most), n_rows)
-    if not 0.0 < float(at_most) < 1.0:
-        raise ValueError(
-            f"at_most must be a share of the rows in (0, 1) or a number of them, an int, got {at_most!r}; leave it "
-            "out where there is no limit"
-        )
-    return int(float(at_most) * n_rows + _ROUNDING)
-
-
-def predict_within(rule: Any, X: Samples, at_most: object) -> Array:
-    """Predict labels with no more positives than the capacity allows: the rows of highest rank."""
-    limit = check_capacity(at_most, num_samples(X))
-    decided, rank = rule.ranked(X)
-    return rule.labels(_best(decided, rank, limit, X))
-
-
-def _best(decided: BoolArray, rank: Array, limit: int, X: Samples) -> BoolArray:
-    """Select at most ``limit`` of the rows decided positive, whatever the order of the rows."""
-    if np.count_nonzero(decided) <= limit:
-        return decided
-    if not limit:
-        return np.zeros_like(decided)
-    border = np.partition(rank[decided], -limit)[-limit]
-    best, tied = decided & (rank > border), np.flatnonzero(decided & (rank == border))
-    n_free = limit - np.count_nonzero(best)
-    best[tied if tied.size == n_free else tied[_by_content(X, tied)[:n_free]]] = True
-    return best
-
-
-def _by_content(X: Samples, at: IntArray) -> IntArray:
-    """Order rows by a digest of their values, so that no value is preferred."""
-    rows: Any = safe_indexing(X, at)
-    rows = np.asarray(rows.toarray() if issparse(rows) else rows).tolist()
-    return np.argsort([blake2b(repr(row).encode(), digest_size=16).hexdigest() for row in rows], kind="stable")
 
 
 # ---------------------------------------------------------------- what acting on rows adds up to
@@ -149,7 +97,7 @@ class RankedHeldOut:
         """Return the shares of the rows acted on down to each rank, and the smallest ranks at some limits."""
         order, ends = self._order
         acted = np.append(0.0, np.cumsum(weight[order])[ends] / weight.sum())
-        places = np.searchsorted(acted[1:], at_most - _ROUNDING)
+        places = np.searchsorted(acted[1:], at_most - ROUNDING)
         return acted, np.append(self.rank[order[ends]], self.least)[places]
 
     def within(self, at_most: Array) -> Acting:
@@ -192,7 +140,7 @@ class RankedHeldOut:
         sizes = [np.bincount(store.samples, side) for side in sides]
         typical = np.array([each @ (each / store.copies) / each.sum() for each in sizes])
         means = np.stack([acting(np.append(adds, one, axis=0), self.weight, self.weight) for adds in self.adds])
-        means = means[:, :-1] / np.maximum(means[:, -1:], _ROUNDING)
+        means = means[:, :-1] / np.maximum(means[:, -1:], ROUNDING)
         totals = np.stack([each @ side / side.sum() for each, side in zip(self.totals, sides)])
         every, n_draws = np.append(self.gains, one, axis=0), n_draws_of(store.copies)
         for counts in chain.from_iterable(block.T for block in bootstrap_counts(store.copies, n_draws, seed)):
@@ -232,22 +180,32 @@ def rank_by_score(store: Any, score: Array, threshold: float, metric: Metric, **
     return RankedHeldOut(store=store, rank=score, least=threshold, adds=counted, totals=counted, value=value, **more)
 
 
-def rank_by_costs(store: RowCostStore, odds: Array, rank: Array | None = None, least: float = 0.0) -> RankedHeldOut:
-    """Rank rows by the expected gain of acting on them, or by another rank; the sums hold the costs saved."""
+def rank_by_costs(
+    store: RowCostStore,
+    odds: Array,
+    rank: Array | None = None,
+    least: float = 0.0,
+    *,
+    extra: Costs = (0.0, 0.0),
+) -> RankedHeldOut:
+    """Rank rows by the expected gain of acting on them, or by another rank; the sums hold the costs saved.
+
+    ``extra`` is what errors cost besides for a constraint: decisions read it, and sums do not.
+    """
 
     def value(sums: Array, totals: Array) -> Array:
         negative, positive, n_rows = totals
         return store.costs.value(negative - sums[0], negative, positive, n_rows)
 
     def answers(review: Review, weight: Array) -> Array:
-        bands = bands_of_costs(review, expit(odds), table, weight)
-        return bands.decide_on(LabelledScores(leaning_of(odds, table, review, bands.extra_cost), store.truth, weight))
+        bands = bands_of_costs(review, expit(odds), priced, weight)
+        return bands.decide_on(LabelledScores(leaning_of(odds, priced, review, bands.extra_cost), store.truth, weight))
 
-    table, ones = store.table, np.ones(odds.size)
+    table, priced, ones = store.table, store.table.plus(*extra), np.ones(odds.size)
     adds = np.stack([-table.loss, table.gain])[:, None]
     totals = np.array([[table.tn, table.fp, ones], [table.fn, table.tp, ones]])
-    rank = table.expected_gain(expit(odds)) if rank is None else rank
-    more: Any = {"in_costs": True, "answers": answers, "again": partial(choices_by_costs, store, odds)}
+    rank = priced.expected_gain(expit(odds)) if rank is None else rank
+    more: Any = {"in_costs": True, "answers": answers, "again": partial(choices_by_costs, store, odds, extra)}
     return RankedHeldOut(store=store, rank=rank, least=least, adds=adds, totals=totals, value=value, **more)
 
 
@@ -260,18 +218,19 @@ class Capacity:
 
     Parameters
     ----------
-    at_most : float
-        Share of the rows that can be acted on.
+    at_most : float or dict of label to float
+        Share of the rows that can be acted on; of several classes and labels dicts by these, here and below.
     value : float
         Value of the metric to expect on new data, at this share of one large batch.
     interval : tuple of float
         90 % interval of it.
-    threshold : float
+    threshold : float or dict of label to float
         Rows are acted on from this expected gain on, where errors have costs in each row: so much one more place would
-        be worth. Else from this score on.
-    acted_on : float
+        be worth. Else from this score on; of several classes, from this distance on between a row's score of the class
+        and that of its next best one.
+    acted_on : float or dict of label to float
         Share of the rows that are acted on: less than ``at_most`` where more do not pay.
-    captured : float
+    captured : float or dict of label to float
         Share of what a perfect choice of all rows would gain, to expect of one large batch too; where errors have no
         costs of their own, the share of the positives that are predicted positive.
 
@@ -285,12 +244,12 @@ class Capacity:
     0.54
     """
 
-    at_most: float
+    at_most: float | dict[Label, float]
     value: float
     interval: tuple[float, float]
-    threshold: float
-    acted_on: float
-    captured: float
+    threshold: float | dict[Label, float]
+    acted_on: float | dict[Label, float]
+    captured: float | dict[Label, float]
 
 
 # ``acting(values, weight, counted)`` decides about entries by their one weight, and sums values, a row each, by the
@@ -330,7 +289,7 @@ def choices_by_score(
     return ranked(place, cuts[0] if cuts.size else 0), on_parts
 
 
-def choices_by_costs(store: RowCostStore, odds: Array, seed: int) -> Again:
+def choices_by_costs(store: RowCostStore, odds: Array, extra: Costs, seed: int) -> Again:
     """Rank by the winner, and by trainings and decision rules chosen again on parts; see `RankedHeldOut`."""
     choice = RowCostChoice(store)
 
@@ -338,9 +297,9 @@ def choices_by_costs(store: RowCostStore, odds: Array, seed: int) -> Again:
         for held in counts.T.astype(np.int64):
             candidate = choice.choose(held)
             rule = choice.tuned(candidate, held)
-            yield rank_by_costs(store, rule.log_odds(choice.score(candidate.key)) - rule.threshold)
+            yield rank_by_costs(store, rule.log_odds(choice.score(candidate.key)) - rule.threshold, extra=rule.extra)
 
-    return rank_by_costs(store, odds), on_parts
+    return rank_by_costs(store, odds, extra=extra), on_parts
 
 
 def expected(
@@ -439,6 +398,12 @@ class ReviewBands:
         up, down = rows.up & (rows.score >= self.upper), rows.down & (rows.score < self.lower)
         return np.select([up, down], [ANSWERS[2], ANSWERS[0]], ANSWERS[1])
 
+    def answers(self, rule: ThresholdRule, X: Samples, at_most: object = None) -> Array:
+        """Answer samples, of which some number at most may be answered "positive"."""
+        if at_most is not None:
+            return self.decide_within(rule, X, rule.limit_of_positives(at_most))
+        return self.decide(rule.leaning(X, self.review, self.extra_cost))
+
     def decide_within(self, rule: ThresholdRule, X: Samples, at_most: object) -> Array:
         """Answer with no more positives than the capacity allows; other rows get their next best answer.
 
@@ -449,14 +414,14 @@ class ReviewBands:
         answers, n_rows = self.decide(rows), len(rows.score)
         gain, saved, pays = rows.score, rows.score, np.full(n_rows, self.lower < self.upper)
         if isinstance(rule, RowCostRule):
-            table, cost = rule.row_costs.table(X, **rule.given), self.review.cost + self.extra_cost
+            table, cost = rule.priced(rule.row_costs.table(X, **rule.given)), self.review.cost + self.extra_cost
             negative, looked_at, positive = table.expected_costs(expit(rows.score), cost, self.review.error)
             gain, saved, pays = np.minimum(negative, looked_at) - positive, negative - looked_at, looked_at < negative
-        acted = _best(answers == ANSWERS[2], gain, check_capacity(at_most, n_rows), X)
+        acted = best_rows(answers == ANSWERS[2], gain, check_capacity(at_most, n_rows), X)
         reviews, rest = answers == ANSWERS[1], (answers == ANSWERS[2]) & ~acted
         limit = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
-        chosen = _best(reviews | (rest & pays), saved, max(limit, int(reviews.sum())), X)
-        if "negative" in self.review.limits:
+        chosen = best_rows(reviews | (rest & pays), saved, max(limit, int(reviews.sum())), X)
+        if 0 in self.review.limits_on():
             chosen |= (reviews | rest) & (rows.score >= self.lower)
         return np.select([acted, chosen], [ANSWERS[2], ANSWERS[1]], ANSWERS[0])
 
@@ -466,22 +431,12 @@ class ReviewBands:
         """Narrow the bands to the limits on wrong answers: on held-out rows, or certified on calibration rows."""
         limits: dict[str, float] = {}
         guarantees: dict[str, Guarantee] = {}
-        for answer, limit in self.review.limits.items():
-            known = held_out.scored(self, answer)
-            if not known.score.size or not known.is_pos.any():
-                limits[answer] = np.inf
-                continue
-            metric = aim("recall", Constraint(Precision(), ">=", 1.0 - limit))
-            if calibration is None or confidence is None:
-                # A curve needs wrong answers too.
-                cut = None if known.is_pos.all() else known.curve().best(metric)
-                limits[answer] = -np.inf if cut is None else cut.threshold if cut.feasible else np.inf
-                continue
-            test = certify(known, metric, confidence, calibration.scored(self, answer))
-            guarantees[answer] = test = replace(test, constraint=f"wrong answers {answer!r} <= {limit:g}")
-            if not test.holds:
-                warn(f"{test}; all rows that would have been answered {answer!r} are reviewed")
-            limits[answer] = test.threshold if test.holds else np.inf
+        for at, limit in self.review.limits_on().items():
+            answer = ANSWERS[::2][at]
+            parts = [each.scored(self, answer) for each in (held_out, calibration) if each is not None]
+            limits[answer], test = least_score(*parts, limit=limit, answer=answer, confidence=confidence)
+            if test is not None:
+                guarantees[answer] = test
         # "negative" is below a score: the next number after the largest one.
         lower = np.nextafter(-limits.get("negative", -np.inf), np.inf)
         upper = max(self.upper, limits.get("positive", -np.inf))
@@ -490,6 +445,45 @@ class ReviewBands:
     def decide_on(self, known: LabelledScores) -> Array:
         """Answer rows by bands that keep the limits on wrong answers on these rows."""
         return self.limited(known).decide(known.rows)
+
+
+def least_score(
+    known: ScoredSamples,
+    calibration: ScoredSamples | None = None,
+    *,
+    limit: float,
+    answer: Label,
+    confidence: float | None,
+) -> tuple[float, Guarantee | None]:
+    """Find the smallest score with which an answer is wrong in no more than a share of the rows that get it.
+
+    Samples are the rows with the answer, positive where it is right. With calibration samples the limit is certified.
+    """
+    if not known.score.size or not known.is_pos.any():
+        return np.inf, None
+    metric = aim("recall", Constraint(Precision(), ">=", 1.0 - limit))
+    if calibration is None or confidence is None:
+        # A curve needs wrong answers too.
+        cut = None if known.is_pos.all() else known.curve().best(metric)
+        return (-np.inf if cut is None else cut.threshold if cut.feasible else np.inf), None
+    test = replace(certify(known, metric, confidence, calibration), constraint=f"wrong answers {answer!r} <= {limit:g}")
+    if not test.holds:
+        warn(f"{test}; all rows that would have been answered {answer!r} are reviewed")
+    return (test.threshold if test.holds else np.inf), test
+
+
+@dataclass(frozen=True)
+class LabelReviews:
+    """Three answers for each of several labels: bands of each label, or those that all labels share."""
+
+    bands: tuple[ReviewBands, ...]
+
+    def answers(self, rule: Any, X: Samples, at_most: object = None) -> Array:
+        """Answer samples, with a column for each label; limits are by label."""
+        limits = {} if at_most is None else places_limited(at_most, rule.label_names, "label")
+        bands = self.bands * (len(rule.rules) // len(self.bands))
+        columns = [one.answers(part, X, limits.get(at)) for at, (one, part) in enumerate(zip(bands, rule.rules))]
+        return np.column_stack(columns)
 
 
 class LabelledScores(NamedTuple):

@@ -15,9 +15,9 @@ sample here, because a repeated row is no new evidence; within a group it is the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
@@ -66,13 +66,14 @@ class Guarantee:
     holds : bool
         Whether a threshold passed.
     threshold : float
-        The threshold: the best one that passed, or where none did the one that was tested first.
+        The threshold: the best one that passed, or where none did the one that was tested first. NaN for rules of
+        several classes and of costs by row.
     error : float
         p-value of the constraint there: at most ``1 - confidence`` where it passed.
     rates : dict of str to float
         Constrained rates there, on the calibration samples.
     n_samples, n_positives : int
-        Calibration samples, and the positives among them.
+        Calibration samples, and the positives among them; of several constrained classes those of the rarest.
     n_tested : int
         Thresholds that were tested, in an order that was fixed before.
     needed : int or None
@@ -196,10 +197,10 @@ class ScoredSamples:
         repeats = 1.0 if self.groups is None else self.repeats
         return np.bincount(unit, amounts if self.weight is None else amounts * self.weight, n_units) / repeats
 
-    def largest_loss(self, gains: Array, lowest: float, highest: float) -> float:
-        """Compute what a unit loses at most, by gains of cells, if thresholds lie from the lowest to the highest."""
-        missed, found = (gains[_cells(self.is_pos, each)] for each in (self.found(highest), self.found(lowest)))
-        return float(self.totals(np.maximum(-np.minimum(missed, found), 0.0)).max(initial=0.0))
+    def largest_loss(self, gains: Array, decisions: Iterable[BoolArray]) -> float:
+        """Compute what a unit loses at most, by gains of cells, if each sample is decided in one of these ways."""
+        worst = np.minimum.reduce([gains[_cells(self.is_pos, predicted)] for predicted in decisions])
+        return float(self.totals(np.maximum(-worst, 0.0)).max(initial=0.0))
 
     def curve(self) -> ThresholdCurve:
         """Compute the curve of all thresholds."""
@@ -271,14 +272,22 @@ class Demand:
         unknown = np.isnan(_weighted(np.array([pos, pos, neg, neg]), known.extremes[1])).any()
         return cls(gains, level, np.nan if unknown else float((known.of_units @ [neg, pos]).max()))
 
-    def within(self, searched: ScoredSamples, calibrated: ScoredSamples, lowest: float, highest: float) -> Demand:
-        """Narrow the largest loss to what thresholds from the lowest to the highest one make of the units given.
+    def within(
+        self,
+        searched: ScoredSamples,
+        calibrated: ScoredSamples,
+        decisions: tuple[Iterable[BoolArray], Iterable[BoolArray]],
+    ) -> Demand:
+        """Narrow the largest loss to what the decisions that may be taken make of the units given.
+
+        ``decisions`` are those about the searched and about the calibration samples.
 
         A loss that is larger by the factor by which all units are more than the calibration units stays possible: one
         with a probability q is not met at all with probability ``exp(-q n_units)``, and bets that know nothing of it
         gain no more than the factor ``exp(q n_units)``.
         """
-        met = max(part.largest_loss(self.gains, lowest, highest) for part in (searched, calibrated))
+        parts = zip((searched, calibrated), decisions)
+        met = max(part.largest_loss(self.gains, taken) for part, taken in parts)
         unmet = self.loss / (1.0 + searched.n_different / calibrated.n_units)
         # NaN, for a class whose weight nobody knows, stays NaN.
         return replace(self, loss=float(np.maximum(met, unmet)))
@@ -372,8 +381,8 @@ def _violation(
     """Compute the largest p-value of the demands at a threshold."""
     cells, p = _cells(samples.is_pos, samples.found(threshold)), 0.0
     for demand, size in zip(demands, [None] * len(demands) if sizes is None else sizes.tolist()):
-        p = max(p, _one(demand, samples.totals(demand.gains[cells]), error, size))
-    return p
+        p = np.maximum(p, _one(demand, samples.totals(demand.gains[cells]), error, size))
+    return float(p)
 
 
 def _one(demand: Demand, gains: Array, error: float, size: float | None) -> float:
@@ -434,8 +443,14 @@ def ordered_tests(
     outside = np.ones(values.size, dtype=bool)
     outside[slice(None) if ends is None else slice(ends[0], ends[1] + 1)] = False
     values, expected = np.where(outside, -np.inf, values), np.where(outside, np.inf, expected)
+    rising = _path(values, expected, error)
+    return curve.thresholds[rising], np.column_stack([outlook.sizes[rising] for outlook in outlooks])
+
+
+def _path(values: Array, expected: Array, error: float) -> IntArray:
+    """Order decisions for their tests, by their values and the p-values that are expected of neighbours in a row."""
     start = int(np.argmin(expected))
-    # Cuts that should pass with room to spare need no place of their own before those that are better.
+    # Those that should pass with room to spare need no place of their own before those that are better.
     likely = np.flatnonzero(expected <= _SURE * error)
     if likely.size:
         start = int(likely[np.argmax(values[likely])])
@@ -445,7 +460,7 @@ def ordered_tests(
     rising = path[values[path] > np.maximum.accumulate(np.concatenate([[-np.inf], values[path][:-1]]))]
     if rising.size > _MOST:
         rising = rising[np.unique(np.linspace(0, rising.size - 1, _MOST).round().astype(int))]
-    return curve.thresholds[rising], np.column_stack([outlook.sizes[rising] for outlook in outlooks])
+    return rising
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,38 +474,50 @@ class _Outlook:
 
 def _outlooks(searched: ScoredSamples, curve: ThresholdCurve, demands: Sequence[Demand]) -> list[_Outlook]:
     """Predict the test of each demand, from the counts of the searched samples or from what bets on them would win."""
-    lowest = curve.lowest_score
-    return [(_of_bets if demand.level is None else _of_counts)(searched, lowest, demand) for demand in demands]
+    return [
+        _outlook(demand, partial(searched.sums, curve.lowest_score, demand.gains), searched.n_units)
+        for demand in demands
+    ]
 
 
-def _of_counts(searched: ScoredSamples, lowest: Array, demand: Demand) -> _Outlook:
+# Sums over units of functions of their totals of gains, of shape (n_functions, n_decisions).
+_Sums = Callable[[Callable[[Array], Array]], Array]
+
+
+def _outlook(demand: Demand, sums: _Sums, n_searched: int) -> _Outlook:
+    """Predict the tests of a demand for some decisions, by what they add up to on the searched samples."""
+    return (_of_bets if demand.level is None else _of_counts)(demand, sums, n_searched)
+
+
+def _of_counts(demand: Demand, sums: _Sums, n_searched: int) -> _Outlook:
     level, none = demand.level, _SAME * np.abs(demand.gains).max()
-    ones, zeros = searched.sums(lowest, demand.gains, lambda gains: np.stack([gains > none, gains < -none]) * 1.0)
+    ones, zeros = sums(lambda gains: np.stack([gains > none, gains < -none]) * 1.0)
 
     def p(n_units: float) -> Array:
         # Half a wrong one more than were seen: a share of 1 on few samples convinces nobody.
-        share_of_all = n_units / searched.n_units
+        share_of_all = n_units / n_searched
         total = share_of_all * (ones + zeros)
         n = np.floor(total)
         share = np.where(n > 0, share_of_all * ones / np.maximum(total + 1.0, 1.0), 0.0)
         return np.where(n > 0, binom.sf(np.floor(n * share) - 1, n, level), 1.0)
 
-    return _Outlook(p, np.full(lowest.size, np.nan))
+    return _Outlook(p, np.full(ones.size, np.nan))
 
 
-def _of_bets(searched: ScoredSamples, lowest: Array, demand: Demand) -> _Outlook:
+def _of_bets(demand: Demand, sums: _Sums, n_searched: int) -> _Outlook:
     loss = demand.loss
-    if not loss > 0.0:  # nothing takes away, or nobody knows how much
-        return _Outlook(lambda _: np.full(lowest.size, float(np.isnan(loss))), np.full(lowest.size, np.nan))
 
     def of(gains: Array) -> Array:
+        gains = gains / loss if loss > 0.0 else gains
         return np.stack([gains, gains**2, np.abs(gains) > _SAME])
 
-    gain, square, counts = searched.sums(lowest, demand.gains / loss, of)
+    gain, square, counts = sums(of)
+    if not loss > 0.0:  # nothing takes away, or nobody knows how much
+        return _Outlook(lambda _: np.full(gain.size, float(np.isnan(loss))), np.full(gain.size, np.nan))
 
     def p(n_units: float) -> Array:
         # Half a heavy loss more than were seen; no bet multiplies the capital by more than its stake on all gains.
-        share = n_units / searched.n_units
+        share = n_units / n_searched
         expected = share * gain - 0.5
         normal = ndtr(-expected / np.sqrt(share * square + 0.25))
         return np.maximum(normal, np.exp(-_LARGEST_STAKE * np.maximum(expected, 0.0)))
@@ -527,39 +554,134 @@ def certify(
     allowed = constraint.violation(curve.fn, curve.fp, pos=curve.pos) <= 0.0
     # Thresholds between two that keep the constraint on the held-out scores, all where none does.
     ends = np.flatnonzero(allowed if allowed.any() else ~allowed)[[0, -1]]
-    highest, lowest = curve.thresholds[ends].tolist()
+    taken = [[part.found(cut) for cut in curve.thresholds[ends].tolist()] for part in parts]
     demands = [
-        demand.within(*parts, lowest, highest)
+        demand.within(*parts, (taken[0], taken[1]))
         for demand in demands_of(constraint, None if plain else _weights_of(*parts))
     ]
     thresholds, sizes = ordered_tests(searched, metric, calibrated.n_units, error, demands, tuple(ends.tolist()))
-    passed, tested, first = None, 0, None
-    for threshold, size in zip(thresholds.tolist(), sizes):
-        p = _violation(demands, calibrated, threshold, error, size)
-        tested += 1
-        first = p if first is None else first
-        if p > error:
-            break
-        # Each one is better by the held-out scores than those before it.
-        passed = threshold, p
-    threshold, p = passed if passed is not None else (float(thresholds[0]), float(first or 1.0))
+    tests = [
+        partial(_violation, demands, calibrated, cut, error, size) for cut, size in zip(thresholds.tolist(), sizes)
+    ]
+    at, p, tested, holds = tested_in_order(tests, error)
+    threshold = float(thresholds[at])
     own = float(values[curve.cuts_at(threshold)])
-    best = np.nanmax(values[allowed]) if allowed.any() else own
-    lost = max(float(best) - own, 0.0) if passed is not None else 0.0
-    least = -np.inf if passed is None else own + 0.5 * lost
+    lost = max(float(np.nanmax(values[allowed])) - own, 0.0) if holds and allowed.any() else 0.0
+    outlooks = _outlooks(searched, curve, demands)
+    good = values >= (own + 0.5 * lost if holds else -np.inf)
+    n_positives = int(calibrated.is_pos.sum())
     return Guarantee(
         constraint=str(constraint),
         confidence=confidence,
-        holds=passed is not None,
+        holds=holds,
         threshold=threshold,
         error=p,
-        rates={part.name: _rate(part, calibrated, threshold) for part in constraint.parts},
+        rates={part.name: _rate(part, calibrated, calibrated.found(threshold)) for part in constraint.parts},
         n_samples=int(calibrated.is_pos.size),
-        n_positives=int(calibrated.is_pos.sum()),
+        n_positives=n_positives,
         n_tested=tested,
-        needed=_needed(searched, metric, calibrated, error, demands, least),
+        needed=_needed(outlooks, good, calibrated.n_units, n_positives, error),
         lost=lost,
     )
+
+
+def tested_in_order(tests: Sequence[Callable[[], float]], error: float) -> tuple[int, float, int, bool]:
+    """Run tests up to the first that fails; return the place of the last that passed, its p-value and their number.
+
+    Where none passed, the place is that of the first one. The last value says whether one did.
+    """
+    passed: tuple[int, float] | None = None
+    first = 1.0
+    for at, test in enumerate(tests):
+        p = test()
+        first = first if at else p
+        if p > error:
+            break
+        # Each one is better by the held-out scores than those before it.
+        passed = at, p
+    place, p = (0, first) if passed is None else passed
+    return place, p, at + 1, passed is not None
+
+
+# ---------------------------------------------------------------- rules without a threshold
+
+
+# Shares of the way from each level to the strictest one, to which rules are tuned before they are tested.
+STRICTER = np.append(np.geomspace(0.9, 0.01, 24), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """Decisions of several rules about samples, as one constraint reads them: positive or not; scores do not count."""
+
+    samples: ScoredSamples
+    predicted: Sequence[BoolArray]
+
+    def counted(self) -> Decisions:
+        """Leave out samples of weight 0."""
+        weight = self.samples.weight
+        if weight is None or weight.all():
+            return self
+        return Decisions(self.samples.counted(), [each[weight > 0.0] for each in self.predicted])
+
+    def totals(self, gains: Array, at: int) -> Array:
+        """Sum gains of cells by unit, by the decisions of one rule."""
+        return self.samples.totals(gains[_cells(self.samples.is_pos, self.predicted[at])])
+
+    def sums(self, gains: Array, of: Callable[[Array], Array]) -> Array:
+        """Sum functions of the units' totals of gains, a column for each rule; see `ScoredSamples.sums`."""
+        return np.column_stack([of(self.totals(gains, at)).sum(axis=1) for at in range(len(self.predicted))])
+
+
+def certify_decisions(
+    constraint: Constraint,
+    searched: Sequence[Decisions],
+    calibrated: Sequence[Decisions],
+    values: Array,
+    confidence: float,
+) -> tuple[Guarantee, int]:
+    """Find the best of several rules for which constraints hold on new data with the given confidence.
+
+    As `certify` does with thresholds: of each part of the constraint there are the decisions of the same rules, the
+    most cautious one first, about samples with held-out scores and about calibration samples. Return the place of the
+    rule too.
+    """
+    error, demands, outlooks = 1.0 - confidence, [], []
+    searched, calibrated = ([each.counted() for each in views] for views in (searched, calibrated))
+    for part, held_out, tested in zip(constraint.parts, searched, calibrated):
+        parts = held_out.samples, tested.samples
+        plain = all(each.weight is None and each.groups is None for each in parts)
+        demand = Demand.of(part, None if plain else _weights_of(*parts))
+        demands.append(demand.within(*parts, (held_out.predicted, tested.predicted)))
+        outlooks.append(_outlook(demands[-1], partial(held_out.sums, demands[-1].gains), parts[0].n_units))
+    n_units, n_positives = calibrated[0].samples.n_units, min(int(each.samples.is_pos.sum()) for each in calibrated)
+    path = _path(values, np.maximum.reduce([outlook.p(n_units) for outlook in outlooks]), error)
+
+    def violation(at: int) -> float:
+        known = zip(demands, calibrated, outlooks)
+        p = [_one(demand, each.totals(demand.gains, at), error, outlook.sizes[at]) for demand, each, outlook in known]
+        return float(np.max(p))
+
+    place, p, n_tested, holds = tested_in_order([partial(violation, at) for at in path.tolist()], error)
+    at = int(path[place])
+    lost = float(values.max() - values[at]) if holds else 0.0
+    good = values >= (values[at] + 0.5 * lost if holds else -np.inf)
+    guarantee = Guarantee(
+        constraint=str(constraint),
+        confidence=confidence,
+        holds=holds,
+        threshold=np.nan,
+        error=p,
+        rates={
+            part.name: _rate(part, each.samples, each.predicted[at]) for part, each in zip(constraint.parts, calibrated)
+        },
+        n_samples=int(calibrated[0].samples.is_pos.size),
+        n_positives=n_positives,
+        n_tested=n_tested,
+        needed=_needed(outlooks, good, n_units, n_positives, error),
+        lost=lost,
+    )
+    return guarantee, at
 
 
 def _weights_of(*parts: ScoredSamples) -> ClassWeights:
@@ -571,27 +693,18 @@ def _weights_of(*parts: ScoredSamples) -> ClassWeights:
     return ClassWeights(np.concatenate([one.of_units for one in each]), any(one.grouped for one in each))
 
 
-def _rate(constraint: Constraint, calibrated: ScoredSamples, threshold: float) -> float:
+def _rate(constraint: Constraint, calibrated: ScoredSamples, predicted: BoolArray) -> float:
     terms = _terms(constraint)
-    cells = _cells(calibrated.is_pos, calibrated.found(threshold))
+    cells = _cells(calibrated.is_pos, predicted)
     top, bottom = np.bincount(cells, calibrated.weight, minlength=4) @ np.array([terms[cell] for cell in CELLS])
     return float(top / bottom) if bottom > 0.0 else 0.0
 
 
-def _needed(
-    searched: ScoredSamples,
-    metric: Metric,
-    calibrated: ScoredSamples,
-    error: float,
-    demands: Sequence[Demand],
-    least: float,
-) -> int | None:
-    """Estimate how many positives a threshold with a value of ``least`` needs to pass by a clear margin."""
-    curve, factor = searched.curve(), 1.0
-    outlooks = _outlooks(searched, curve, demands)
-    good, n_units = metric.value(curve.fn, curve.fp, pos=curve.pos) >= least, calibrated.n_units
+def _needed(outlooks: Sequence[_Outlook], good: BoolArray, n_units: int, n_positives: int, error: float) -> int | None:
+    """Estimate how many positives one of the good decisions needs to pass by a clear margin."""
+    factor = 1.0
     while factor <= _FAR:
         if np.maximum.reduce([outlook.p(factor * n_units)[good] for outlook in outlooks]).min() <= 0.5 * error:
-            return int(np.ceil(factor * max(int(calibrated.is_pos.sum()), 1)))
+            return int(np.ceil(factor * max(n_positives, 1)))
         factor *= 1.25
     return None

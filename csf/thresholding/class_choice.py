@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array, identity
 
-from csf._common.typing import Array, Costs, IntArray
+from csf._common.typing import Array, BoolArray, Costs, IntArray
 from csf.evaluate import MAX_BYTES, Candidate, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import CandidateChoice, n_draws_of
 from csf.evaluate.choices import Margins
@@ -45,11 +45,14 @@ class ClassRow(TrialRow):
         Codes by rules that were tuned on other samples.
     costs : tuple of float
         Class weights of the training.
+    tuned : ndarray of shape (n_classes, n_classes), default=None
+        Confusion matrix of the rule that is tuned on all entries.
     """
 
     decided: IntArray
     judged: IntArray | None
     costs: Costs
+    tuned: Array | None = None
 
     @property
     def arrays(self) -> tuple[Array | None, ...]:
@@ -91,7 +94,9 @@ class MulticlassStore(EntryStore[ClassRow]):
                 decided=decided.astype(small, copy=False),
                 judged=None if judged is None else judged.astype(small, copy=False),
                 costs=trial.costs,
+                tuned=None if trial.tuned is None else np.array(trial.tuned),
                 value=trial.score,
+                violation=trial.violation,
                 equal_costs=len(set(trial.costs)) == 1,
             )
         )
@@ -139,6 +144,16 @@ class MulticlassStore(EntryStore[ClassRow]):
         """Units to draw and their entries; samples with equal predictions in all trials form one unit."""
         predicted = [self.content(row.score) if row.score is not None else row.decided for row in self]
         return grouped(self, [_mixed(predicted)])
+
+    def with_decisions(self, key: TrialKey, decided: IntArray) -> MulticlassStore:
+        """Return the same entries with one trial, decided otherwise."""
+        other = self.only(key)
+        other.put(replace(self[key], decided=decided.astype(self[key].decided.dtype), judged=None))
+        return other
+
+    def confusion(self, decided: IntArray) -> Array:
+        """Compute the confusion matrix of decisions about the entries."""
+        return confusion_of(self.truth, decided, self.n_classes, self.weight)
 
     def put(self, row: ClassRow) -> None:
         """Store a row as it is."""
@@ -217,28 +232,51 @@ class MulticlassChoice(CandidateChoice):
         weight = self.units.weights_in(counts)
         return self.metric.value(np.stack([self._confusion(codes, weight) for codes in self._decided]))
 
+    def _missing(self, counts: Array) -> Array:
+        """Compute by how much candidates miss the constraints; tuned rules do so on all samples that they are for."""
+        weight = self.units.weights_in(counts)
+        matrices = []
+        for (key, rule), codes in zip(self.candidates, self._decided):
+            tuned = self.store[key].tuned if rule == TUNED else None
+            matrices.append(self._confusion(codes, weight) if tuned is None else tuned)
+        return np.asarray(self.metric.missing(np.stack(matrices)))
+
     @cached_property
     def gain_errors(self) -> Array:
         """Standard deviation of the gain of each candidate over the default, over bootstrap draws of samples."""
         blocks = bootstrap_counts(self.units.copies, _DRAWS, 0)
         values = np.stack([self._values(counts) for block in blocks for counts in block.T])
-        return (values - values[:, [self._default(self._values(self.units.copies))]]).std(axis=0)
+        copies = self.units.copies
+        default = self._default(self._values(copies), self._allowed(copies))
+        return (values - values[:, [default]]).std(axis=0)
 
-    def _default(self, values: Array) -> int:
-        """Return the place of the best of the base's own decisions with equal class weights."""
-        plain = [rule == ARGMAX and self.store[key].equal_costs for key, rule in self.candidates]
+    def _allowed(self, counts: Array) -> BoolArray:
+        """Mark the candidates that keep the constraints on samples with these counts, or miss least."""
+        missing = self._missing(counts)
+        return missing <= missing.min()
+
+    @cached_property
+    def _equal(self) -> BoolArray:
+        """Mark the candidates that are trained with equal class weights."""
+        return np.array([self.store[key].equal_costs for key, _ in self.candidates])
+
+    def _default(self, values: Array, allowed: BoolArray) -> int:
+        """Return the place of the best of the base's own decisions with equal class weights, if one is allowed."""
+        plain = np.array([rule == ARGMAX for _, rule in self.candidates])
         # A search whose trainings with equal weights failed has others only.
-        return int(np.argmax(np.where(plain, values, -np.inf))) if any(plain) else int(np.argmax(values))
+        for among in (plain & self._equal & allowed, self._equal & allowed, allowed):
+            if among.any():
+                break
+        return int(np.argmax(np.where(among, values, -np.inf)))
 
     def choose(self, counts: Array) -> Candidate:
         """Choose the default on samples with these counts, unless another candidate gains enough over it."""
-        values = self._values(counts)
-        default = self._default(values)
-        weighted = np.array([not self.store[key].equal_costs for key, _ in self.candidates])
-        margin = np.where(weighted, Margins.CLASS_WEIGHTS, Margins.RULE)
+        values, allowed = self._values(counts), self._allowed(counts)
+        default = self._default(values, allowed)
+        margin = np.where(self._equal, Margins.RULE, Margins.CLASS_WEIGHTS)
         # What a part of the samples says has a larger error.
         error = np.sqrt(self.units.copies.sum() / counts.sum()) * self.gain_errors
-        passes = values - values[default] > margin * error
+        passes = allowed & (values - values[default] > margin * error)
         return self.candidates[int(np.argmax(np.where(passes, values, -np.inf))) if passes.any() else default]
 
     @property
@@ -257,29 +295,44 @@ class MulticlassChoice(CandidateChoice):
         return outside.sum() * self._confusion(decided, outside)
 
     def value(self, sums: Array) -> float:
-        """Compute the metric from a confusion matrix of weights."""
-        return float(self.metric.value(sums / sums.sum()))
+        """Compute the metric from sums of weights by true class and answer."""
+        confusion = self.final(sums)
+        return float(self.metric.value(confusion / confusion.sum()))
 
     def _probabilities(self, key: TrialKey) -> Array:
         row, (_, at) = self.store[key], self.store.drawn
         assert row.score is not None, "rules are tuned on scores"
         return self.store.probabilities(row.score, row.costs)[at]
 
+    @property
+    def n_answers(self) -> int:
+        """Number of answers: the classes."""
+        return self.store.n_classes
+
+    def final(self, sums: Array) -> Array:
+        """Convert sums by true class and answer to confusion matrices."""
+        return sums
+
+    def given(self, candidate: Candidate) -> IntArray:
+        """Return the answers of a candidate to all entries."""
+        return self._decided[self.candidates.index(candidate)]
+
     def errors(self, winner: Candidate) -> Array:
         """Draw bootstrap errors of the value of a candidate, see `csf.evaluate.choices.JudgedDecisions`."""
-        units, n_classes = self.units, self.store.n_classes
-        place = units.truth.astype(int) * n_classes + self._decided[self.candidates.index(winner)]
+        units, shape = self.units, (self.store.n_classes, self.n_answers)
+        n_cells = shape[0] * shape[1]
+        place = units.truth.astype(int) * self.n_answers + self.given(winner)
         weight = np.ones(place.size) if units.weight is None else units.weight
-        tables = csr_array((weight, (units.samples, place)), (units.copies.size, n_classes**2))
-        cells = tables.toarray().reshape(-1, n_classes, n_classes)
-        # What was not met yet can be met: a sample of each class, which may be taken for any.
-        outcomes, besides = csr_array(identity(n_classes**2)), np.full(n_classes**2, 1.0 / n_classes)
+        tables = csr_array((weight, (units.samples, place)), (units.copies.size, n_cells))
+        cells = tables.toarray().reshape(-1, *shape)
+        # What was not met yet can be met: a sample of each class, which may get any answer.
+        outcomes, besides = csr_array(identity(n_cells)), np.full(n_cells, 1.0 / self.n_answers)
 
         def value(sums: Array) -> Array:
-            confusion = sums.reshape(-1, n_classes, n_classes)
+            confusion = self.final(sums.reshape(-1, *shape))
             return np.asarray(self.metric.value(confusion / confusion.sum(axis=(1, 2), keepdims=True)))
 
-        n_draws = n_draws_within(n_draws_of(units.copies), n_classes**2)
+        n_draws = n_draws_within(n_draws_of(units.copies), n_cells)
         drawn = DrawnSums.of_tables(value, tables, units.copies, cells, outcomes, besides)
         return drawn.bootstrap(n_draws, self.random_state).errors
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, Protocol, Self
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +16,11 @@ from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
 from csf._common.validation import check_choice, check_weights
 from csf.data.labels import places_of
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
+from csf.metrics.demands import ClassDemand, ConstrainedClasses
 from csf.metrics.registry import get_confusion_metric
 from csf.thresholding._kernels import decide_affine, decide_matrix
 from csf.thresholding.base import DecisionRule
+from csf.thresholding.batch import batch_within
 
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
@@ -220,6 +223,33 @@ class ClassProbabilityRule:
             scores += proba[:, column : column + 1] * self.matrix[column]
         return scores
 
+    @property
+    def worth(self) -> Array:
+        """Worth of deciding for a class (columns) where another one is true (rows), as ``matrix`` has it."""
+        return np.diag(self.slopes) - self.offsets if self.matrix is None else self.matrix
+
+    def with_demands(self, multipliers: Array, demands: Sequence[ClassDemand]) -> ClassProbabilityRule:
+        """Add to what decisions are worth what they add to demands.
+
+        Parameters
+        ----------
+        multipliers : ndarray of shape (n_demands,)
+            Worth of a unit of each demand, >= 0.
+        demands : sequence of ClassDemand
+            The demands.
+
+        Returns
+        -------
+        ClassProbabilityRule
+            The rule, with slopes and offsets where the sum has such a form.
+        """
+        parts = [demand.affine for demand in demands]
+        if self.matrix is None and None not in parts:
+            slopes, offsets = (np.tensordot(multipliers, np.array(each), 1) for each in zip(*parts))
+            return replace(self, slopes=self.slopes + slopes, offsets=self.offsets + offsets)
+        matrix = self.worth + sum(each * demand.gains for each, demand in zip(multipliers, demands))
+        return ClassProbabilityRule(np.ones(len(matrix)), np.zeros(len(matrix)), matrix)
+
     def decide(self, proba: Array) -> IntArray:
         """Choose the class of each sample.
 
@@ -257,10 +287,20 @@ def tune_rule(
     """Tune a linear rule of probabilities to maximise a metric of the confusion matrix, as far as the search finds it.
 
     From the largest probability, and from the largest one in units of its class's share, the rule follows the gradient
-    of the metric at the confusion matrix of its own decisions, with damping; the best rule on the way is kept.
+    of the metric at the confusion matrix of its own decisions, with damping; the best rule on the way is kept. Where
+    that misses constraints of the metric, their multipliers are searched.
     """
-    n_classes = proba.shape[1]
     tally = Tally(proba, codes, weight)
+    rule = _unconstrained(tally, metric)
+    if not isinstance(metric, ConstrainedClasses):
+        return rule
+    tally.decide(rule)
+    return within_constraints(tally, metric, rule) if metric.missing(tally.confusion()) else rule
+
+
+def _unconstrained(tally: Tally, metric: ConfusionMetric) -> ClassProbabilityRule:
+    """Tune a rule without regard to constraints, see `tune_rule`."""
+    n_classes = tally.n_classes
     fixed = _fixed_gradient(metric, tally.shares)
     if fixed is not None:
         return fixed
@@ -301,6 +341,11 @@ class Tally:
         self.decided = np.zeros(codes.shape[0], dtype=np.int64)
 
     @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self._proba.shape[1]
+
+    @property
     def shares(self) -> Array:
         """Share of each class in the weight."""
         return self.confusion().sum(axis=1)
@@ -315,6 +360,77 @@ class Tally:
     def confusion(self) -> Array:
         """Compute the confusion matrix of the decisions."""
         return confusion_of(self._codes, self.decided, self._proba.shape[1], self._weight)
+
+
+# Rounds in which the rule follows the gradient under constraints, and those without progress after which it stops.
+_ROUNDS, _PATIENCE = 12, 3
+# Sweeps over the multipliers of several constraints, the largest multiplier in units of the rule, and the precision.
+_SWEEPS, _LARGEST, _PRECISION = 6, 1e6, 1e-6
+
+
+def within_constraints(tally: Tally, metric: ConstrainedClasses, rule: ClassProbabilityRule) -> ClassProbabilityRule:
+    """Tune a rule under constraints, from the best rule without them.
+
+    A constraint is a sum over samples that may not be negative, and linear in the confusion matrix: a multiplier times
+    what a decision adds to it is added to the gradient of the metric (Lagrange), and the smallest multipliers that keep
+    the constraints are taken. The rule that misses least is kept, and of these the one with the best value.
+    """
+    tally.decide(rule)
+    confusion = tally.confusion()
+    best, best_rank, since = rule, (float(metric.missing(confusion)), -float(metric.value(confusion))), 0
+    aim, multipliers = _gradient(metric, confusion), np.zeros(len(metric.demands))
+    for _ in range(_ROUNDS):
+        tried, multipliers = _with_least_multipliers(tally, metric.demands, aim, multipliers)
+        confusion = tally.confusion()
+        rank = (float(metric.missing(confusion)), -float(metric.value(confusion)))
+        best, best_rank, since = (tried, rank, 0) if rank < best_rank else (best, best_rank, since + 1)
+        if since == _PATIENCE:
+            break
+        aim = _between(aim, _gradient(metric, confusion))
+    return best
+
+
+def _with_least_multipliers(
+    tally: Tally, demands: Sequence[ClassDemand], aim: ClassProbabilityRule, start: Array
+) -> tuple[ClassProbabilityRule, Array]:
+    """Find the smallest multipliers with which a rule keeps the constraints, one after the other, and decide by it."""
+    size = np.ptp(aim.worth) or 1.0
+    units = [size / np.ptp(demand.gains) for demand in demands]
+    multipliers = np.zeros(len(demands)) if len(demands) == 1 else start.copy()
+
+    def decided(at: int, multiplier: float) -> ClassProbabilityRule:
+        multipliers[at] = multiplier
+        rule = aim.with_demands(multipliers, demands)
+        tally.decide(rule)
+        return rule
+
+    def keeps(at: int, multiplier: float) -> bool:
+        decided(at, multiplier)
+        return not demands[at].missing(tally.confusion())
+
+    for _ in range(1 if len(demands) == 1 else _SWEEPS):
+        before = multipliers.copy()
+        for at, unit in enumerate(units):
+            least = _least(partial(keeps, at), start[at] or unit, _LARGEST * unit)
+            rule = decided(at, least)
+        if np.array_equal(before, multipliers):
+            break
+    return rule, multipliers
+
+
+def _least(keeps: Callable[[float], bool], guess: float, largest: float) -> float:
+    """Find the smallest multiplier that keeps a constraint, 0 or up to the largest one, by bisection."""
+    if keeps(0.0):
+        return 0.0
+    low, high = 0.0, min(guess, largest)
+    while not keeps(high):
+        if high >= largest:
+            return largest
+        low, high = high, min(4.0 * high, largest)
+    while high - low > _PRECISION * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if keeps(middle) else (middle, high)
+    return high
 
 
 def _gradient(metric: ConfusionMetric, confusion: Array) -> ClassProbabilityRule:
@@ -366,6 +482,20 @@ def _spread(shares: Array, recalls: Array) -> Array:
     confusion = np.repeat((shares * (1.0 - recalls) / (shares.shape[0] - 1))[:, np.newaxis], shares.shape[0], axis=1)
     np.fill_diagonal(confusion, shares * recalls)
     return confusion
+
+
+class RuleRows(NamedTuple):
+    """Rows as a rule sees them: scores, of which the largest decides, probabilities, and the worth of decisions."""
+
+    scores: Array
+    proba: Array
+    # Worth of deciding for a class (columns) where another one is true; None where the base decides by itself.
+    worth: Array | None = None
+
+    @property
+    def codes(self) -> IntArray:
+        """Classes that the rule decides for."""
+        return self.scores.argmax(axis=1)
 
 
 # ---------------------------------------------------------------- a fitted classifier with a linear rule
@@ -432,6 +562,14 @@ class MulticlassRule(DecisionRule):
         if self.own and response_method(self.estimator) is None:
             return self.classes[self._columns[np.searchsorted(self.known, self.estimator.predict(X))]]
         return self.classes[self.decision_function(X).argmax(axis=1)]
+
+    def rows(self, X: Samples) -> RuleRows:
+        """Score samples, with their probabilities."""
+        return RuleRows(self.decision_function(X), self.predict_proba(X))
+
+    def predict_within(self, X: Samples, at_most: object) -> Array:
+        """Predict with limits by class; rows beyond them get the class with the next largest score."""
+        return self.classes[batch_within(self.decision_function(X), at_most, self.classes.tolist(), X)]
 
     def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> NoReturn:
         """Raise an error: no threshold decides."""

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, Samples, Values
+from csf._common.typing import Array, BoolArray, Costs, Samples, Values
 from csf.data.responses import LARGEST_LOG_ODDS, log_odds
 from csf.evaluate import Assessment, Candidate, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import LEVEL, CandidateChoice, interval, n_draws_of
 from csf.evaluate.choices import Margins
 from csf.evaluate.draws import LARGE, Units, grouped
 from csf.evaluate.intervals import DrawnErrors, DrawnSums
-from csf.metrics.constraints import Review
+from csf.metrics.constraints import Constraint, Review, gains_of, terms_of
+from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import CostTable, RowCosts, paid
 from csf.thresholding.class_choice import dealt
 from csf.thresholding.curve import ThresholdCurve, sweep
@@ -28,6 +29,8 @@ from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 # Log-odds beyond which sums of them are not taken; trees give probabilities of 0 and 1.
 FARTHEST = 40.0
+# Part of a sum that rounding may leave of 0, and by how much more than the last turn a multiplier is.
+_NOISE, _BEYOND, _TINY = 1e-9, 1e-6, 1e-300
 # Digits of sums that count: costs in another unit, or rows in another order, move the others.
 _DIGITS = 9
 
@@ -56,9 +59,12 @@ class CostDecision:
     threshold : float, default=0.0
         Threshold of the sum; 0 is least expected cost.
     slope, intercept : float, default=1.0 and 0.0
-        ``slope * score + intercept`` are the log-odds of the class.
+        ``slope * score + intercept`` are the log-odds of the class. Without a sigmoid the intercept is for another
+        share of positives than that of the training.
     farthest : float, default=40.0
         A sigmoid takes scores beyond it for it.
+    extra : tuple of float, default=(0.0, 0.0)
+        What a false negative and a false positive cost besides in each row, for a constraint.
     """
 
     kind: str = "plain"
@@ -66,11 +72,12 @@ class CostDecision:
     slope: float = 1.0
     intercept: float = 0.0
     farthest: float = FARTHEST
+    extra: Costs = (0.0, 0.0)
 
     def log_odds(self, score: Array) -> Array:
         """Compute the log-odds of the positive class."""
         if self.kind != "sigmoid":
-            return score
+            return score + self.intercept
         return self.slope * np.clip(score, -self.farthest, self.farthest) + self.intercept
 
     def scores(self, score: Array, shift: Array) -> Array:
@@ -79,9 +86,83 @@ class CostDecision:
         total = np.clip(self.log_odds(score) + np.where(finite, shift, 0.0), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
         return np.where(finite, np.round(total, _DIGITS), shift)
 
-    def decide(self, score: Array, shift: Array) -> BoolArray:
+    def decide(self, score: Array, table: CostTable) -> BoolArray:
         """Mark the rows that are answered "positive"."""
-        return self.scores(score, shift) >= self.threshold
+        return self.scores(score, table.plus(*self.extra).shift) >= self.threshold
+
+    def within(
+        self, constraint: Constraint, score: Array, is_pos: BoolArray, table: CostTable, weight: Array
+    ) -> CostDecision:
+        """Add the smallest extra costs with which a constraint holds on these rows."""
+        used = weight > 0.0
+        score, is_pos, table, weight = score[used], is_pos[used], table.take(np.flatnonzero(used)), weight[used]
+        predicted = self.decide(score, table)
+        if not missing_of(constraint, is_pos, predicted, weight):
+            return self
+        odds = np.clip(self.log_odds(score) - self.threshold, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+        return replace(self, extra=extra_costs(constraint, expit(odds), is_pos, predicted, table, weight))
+
+
+# Sweeps over the multipliers of several constraints.
+_SWEEPS = 8
+
+
+def missing_of(constraint: Constraint, is_pos: BoolArray, predicted: Array, weight: Array) -> float:
+    """Compute by how much decisions miss a constraint."""
+    errors = ErrorProfile.from_masks(is_pos, predicted, sample_weight=weight)
+    return float(constraint.violation(errors.fn, errors.fp, pos=errors.pos))
+
+
+def extra_costs(
+    constraint: Constraint, proba: Array, is_pos: BoolArray, predicted: BoolArray, table: CostTable, weight: Array
+) -> Costs:
+    """Find what a false negative and a false positive have to cost besides, at least, for a constraint to hold.
+
+    A constraint is a sum over rows that may not be negative. A multiplier times what a decision adds to it, on average
+    by the row's probability, is added to what the decision saves; each row changes its answer at one multiplier, so
+    that the smallest one which keeps the constraint follows from a sweep. Several constraints take turns.
+    """
+    gains = [gains_of(terms_of(part.rate) or {}, part.side, part.level) for part in constraint.parts]
+    # What "positive" adds instead of "negative", in a positive and in a negative row.
+    changes = np.array([(tp - fn, fp - tn) for tp, fn, fp, tn in gains])
+    multipliers = np.zeros(len(gains))
+    for sweep_number in range(_SWEEPS if len(gains) > 1 else 1):
+        before = multipliers.copy()
+        for at, gain in enumerate(gains):
+            multipliers[at] = 0.0
+            fn, fp = multipliers @ changes
+            saved = proba * (table.gain + fn) - (1.0 - proba) * (table.loss - fp)
+            acts = saved >= 0.0 if multipliers.any() or sweep_number else predicted
+            added = np.where(acts == is_pos, gain[np.where(is_pos, 0, 3)], gain[np.where(is_pos, 1, 2)])
+            change = weight * np.where(is_pos, *changes[at][:, None])
+            slope = proba * changes[at][0] + (1.0 - proba) * changes[at][1]
+            multipliers[at] = _least_multiplier(float(weight @ added), saved, acts, slope, change)
+        if np.array_equal(before, multipliers):
+            break
+    fn, fp = multipliers @ changes
+    return float(fn), float(-fp)
+
+
+def _least_multiplier(total: float, saved: Array, acts: BoolArray, slope: Array, change: Array) -> float:
+    """Find the smallest multiplier with which a sum over rows is not negative; else that of the largest sum.
+
+    Acting on a row saves ``saved`` plus the multiplier times ``slope``, and adds ``change`` to the sum.
+    """
+    if total >= 0.0:
+        return 0.0
+    turns = np.flatnonzero(np.where(acts, slope < 0.0, slope > 0.0))
+    at = np.maximum(-saved[turns] / slope[turns], 0.0)
+    order = np.argsort(at, kind="stable")
+    at, sums = at[order], total + np.cumsum(np.where(acts[turns], -change[turns], change[turns])[order])
+    # Rows that turn at the same multiplier turn together.
+    last = np.append(np.diff(at) > 0.0, True)[: at.size]
+    at, sums = at[last], sums[last]
+    if not at.size:
+        return 0.0
+    keeps = np.flatnonzero(sums >= -_NOISE * np.abs(total))
+    place = int(keeps[0]) if keeps.size else int(np.argmax(sums))
+    # Between two turns, so that rounding changes no answer.
+    return float(0.5 * (at[place] + at[place + 1]) if place + 1 < at.size else at[place] * (1.0 + _BEYOND) + _TINY)
 
 
 # Thresholds that are not tuned: no sum reaches the second one, and each one the last.
@@ -89,14 +170,24 @@ CONSTANT = {"plain": 0.0, "negative": 2.0 * LARGEST_LOG_ODDS, "positive": -2.0 *
 
 
 def tune(
-    kind: str, score: Array, is_pos: BoolArray, table: CostTable, weight: Array, farthest: float = FARTHEST
+    kind: str,
+    score: Array,
+    is_pos: BoolArray,
+    table: CostTable,
+    weight: Array,
+    farthest: float = FARTHEST,
+    prior: float = 0.0,
 ) -> CostDecision:
-    """Tune the rule on rows that the model has not been trained on; rows of weight 0 do not count."""
+    """Tune the rule on rows that the model has not been trained on; rows of weight 0 do not count.
+
+    ``prior`` is by what log-odds are larger than where the model was trained.
+    """
     if kind in CONSTANT:
-        return CostDecision(kind, CONSTANT[kind])
+        return CostDecision(kind, CONSTANT[kind], intercept=prior)
     if kind == "swept":
-        cut = best_cut(CostDecision().scores(score, table.shift), is_pos, table, weight)
-        return CostDecision(kind, float(np.clip(cut, CONSTANT["positive"], CONSTANT["negative"])))
+        plain = CostDecision(intercept=prior)
+        cut = best_cut(plain.scores(score, table.shift), is_pos, table, weight)
+        return replace(plain, kind=kind, threshold=float(np.clip(cut, CONSTANT["positive"], CONSTANT["negative"])))
     used = weight > 0.0
     found = Sigmoid().fit(np.clip(score[used], -farthest, farthest), is_pos[used], weight[used])
     return CostDecision(kind, 0.0, found.slope_, found.intercept_, farthest)
@@ -110,6 +201,19 @@ def cost_curve(score: Array, is_pos: BoolArray, table: CostTable, weight: Array 
     """
     stakes = table.stakes(is_pos)
     return sweep(stakes < 0.0, score, np.abs(stakes) * (1.0 if weight is None else weight))
+
+
+def cut_within(
+    constraint: Constraint | None, score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None
+) -> float:
+    """Find the threshold of a score with the least cost among those that keep a constraint, or miss least."""
+    if constraint is None:
+        return best_cut(score, is_pos, table, weight)
+    curve, stakes = sweep(is_pos, score, weight), table.stakes(is_pos) * (1.0 if weight is None else weight)
+    order = np.argsort(-score, kind="stable")
+    saved = np.append(0.0, -np.cumsum(stakes[order]))[np.searchsorted(-score[order], -curve.lowest_score, side="right")]
+    missing = np.asarray(constraint.violation(curve.fn, curve.fp, pos=curve.pos))
+    return float(curve.thresholds[np.argmax(np.where(missing <= missing.min(), saved, -np.inf))])
 
 
 def best_cut(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None = None) -> float:
@@ -166,20 +270,28 @@ class RowCostRule(ThresholdRule):
             return found, log_odds(score, self.method) - self.alone + self.cut
         table = self.row_costs.table(X, **self.given)
         found, z = self._log_odds(X, table)
-        return found, CostDecision().scores(z, table.shift)
+        return found, CostDecision().scores(z, self.priced(table).shift)
+
+    def acts(self, X: Samples) -> BoolArray:
+        """Mark the rows that are answered "positive"."""
+        return self.scored(X)[1] >= self.cut
 
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
         """Return which rows are answered "positive", and the expected saving of that answer in each of them."""
         if self._lacks_costs:
             return super().ranked(X)
         table = self.row_costs.table(X, **self.given)
-        z = self._log_odds(X, table)[1]
-        return CostDecision().scores(z, table.shift) >= self.cut, table.expected_gain(expit(z - self.cut))
+        z, priced = self._log_odds(X, table)[1], self.priced(table)
+        return CostDecision().scores(z, priced.shift) >= self.cut, priced.expected_gain(expit(z - self.cut))
 
     def leaning(self, X: Samples, review: Review, extra_cost: float) -> AllowedAnswers:
         """Return which answers cost least on average, and the log-odds."""
         table = self.row_costs.table(X, **self.given)
-        return leaning_of(self._log_odds(X, table)[1] - self.cut, table, review, extra_cost)
+        return leaning_of(self._log_odds(X, table)[1] - self.cut, self.priced(table), review, extra_cost)
+
+    def priced(self, table: CostTable) -> CostTable:
+        """Return costs with those that the constraint adds."""
+        return table.plus(*self.decision.extra)
 
     @property
     def threshold_proba(self) -> None:
@@ -231,14 +343,24 @@ class RowScores(TrialRow):
 class RowCostStore(EntryStore[RowScores]):
     """Pooled held-out log-odds, or margins, of the trials of one search, and the costs of the entries.
 
-    ``likely`` is True for log-odds of the class; see `csf.evaluate.EntryStore` for the ``options``.
+    ``likely`` is True for log-odds of the class, and ``prior`` is what is added to them for another share of positives;
+    see `csf.evaluate.EntryStore` for the ``options``.
     """
 
     def __init__(
-        self, truth: BoolArray, weight: Array | None, costs: RowCosts, table: CostTable, *, likely: bool, **options: Any
+        self,
+        truth: BoolArray,
+        weight: Array | None,
+        costs: RowCosts,
+        table: CostTable,
+        *,
+        likely: bool,
+        constraint: Constraint | None = None,
+        prior: float = 0.0,
+        **options: Any,
     ) -> None:
         super().__init__(truth, weight, **options)
-        self.costs, self.table, self.likely = costs, table, likely
+        self.costs, self.table, self.likely, self.constraint, self.prior = costs, table, likely, constraint, prior
         self.answers, self.shift = table.answers(truth), table.shift
 
     def condensed(self) -> RowCostStore:
@@ -249,10 +371,28 @@ class RowCostStore(EntryStore[RowScores]):
         units, at = grouped(self, [*(row.score for row in self), *self._said_of_costs])
         weight = units.copies[units.samples] * (1.0 if units.weight is None else units.weight)
         options: Any = {"samples": units.samples, "copies": units.copies, "max_bytes": self.max_bytes}
-        store = RowCostStore(units.truth, weight, self.costs, self.table.take(at), likely=self.likely, **options)
-        store.has_groups, store.n_dropped = self.has_groups, self.n_dropped
+        store = self._like(units.truth, weight, self.table.take(at), **options)
         for row in self:
             store.put(replace(row, score=row.score[at]))
+        return store
+
+    def _like(self, truth: BoolArray, weight: Array | None, table: CostTable, **options: Any) -> RowCostStore:
+        """Create a store without trials whose decisions are made as here."""
+        options = {"likely": self.likely, "constraint": self.constraint, "prior": self.prior} | options
+        store = RowCostStore(truth, weight, self.costs, table, **options)
+        store.has_groups, store.n_dropped, store.repeats = self.has_groups, self.n_dropped, self.repeats
+        return store
+
+    def moved(self, pos: float) -> RowCostStore:
+        """Return the same entries with another share of positives, by their weights and their log-odds."""
+        weight = self.weights_in(self.copies)
+        share = float(np.average(self.truth, weights=weight))
+        weight = weight * np.where(self.truth, pos / share, (1.0 - pos) / (1.0 - share))
+        prior = self.prior + float(logit(pos) - logit(share))
+        options: Any = {"samples": self.samples, "copies": self.copies, "max_bytes": self.max_bytes}
+        store = self._like(self.truth, weight, self.table, prior=prior, **options)
+        for row in self:
+            store.put(row)
         return store
 
     @property
@@ -281,22 +421,32 @@ class RowCostStore(EntryStore[RowScores]):
     def tuned(self, score: Array, kind: str, counts: Array) -> CostDecision:
         """Tune a decision rule on the entries of samples with these counts."""
         # Rows tell nothing of odds beyond their number; those of trees, 0 or infinite, would flatten the sigmoid.
-        farthest = float(np.log(counts.sum())) if self.likely else FARTHEST
-        return tune(kind, score, self.truth, self.table, self.weights_in(counts), farthest)
+        farthest, weight = float(np.log(counts.sum())) if self.likely else FARTHEST, self.weights_in(counts)
+        decision = tune(kind, score, self.truth, self.table, weight, farthest, self.prior)
+        if self.constraint is None:
+            return decision
+        return decision.within(self.constraint, score, self.truth, self.table, weight)
+
+    def missing(self, decision: CostDecision, score: Array) -> float:
+        """Compute by how much a decision rule misses the constraint on all entries."""
+        if self.constraint is None:
+            return 0.0
+        return missing_of(self.constraint, self.truth, decision.decide(score, self.table), self.weights_in(self.copies))
 
     def decisions(self, score: Array, kind: str) -> Array:
         """Compute the share of the copies of each entry that is decided positive, see `_cross_tuned`."""
         cross_tuned = self._cross_tuned(score, kind)
-        return np.sum([share * CostDecision().decide(beyond, self.shift) for beyond, share in cross_tuned], axis=0)
+        return np.sum([share * beyond.decide(odds, self.table) for odds, beyond, share in cross_tuned], axis=0)
 
     def beyond(self, score: Array, kind: str) -> Array:
         """Compute the mean log-odds beyond the threshold over the copies of each entry, see `_cross_tuned`."""
-        return np.sum([share * beyond for beyond, share in self._cross_tuned(score, kind)], axis=0)
+        return np.sum([share * odds for odds, _, share in self._cross_tuned(score, kind)], axis=0)
 
-    def _cross_tuned(self, score: Array, kind: str) -> Iterator[tuple[Array, Array]]:
-        """Yield log-odds beyond the threshold tuned outside each part, and the shares of copies inside it."""
-        if kind in CONSTANT:
-            yield np.clip(score - CONSTANT[kind], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS), np.ones(score.size)
+    def _cross_tuned(self, score: Array, kind: str) -> Iterator[tuple[Array, CostDecision, Array]]:
+        """Yield log-odds beyond a threshold tuned outside each part, what decides, and the shares of copies inside."""
+        if kind in CONSTANT and self.constraint is None:
+            odds = np.clip(score + self.prior - CONSTANT[kind], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+            yield odds, CostDecision(), np.ones(score.size)
             return
         said = [self.truth, np.clip(score, -FARTHEST, FARTHEST), *self._said_of_costs]
         held = dealt([np.bincount(self.samples, each) for each in said], self.copies)
@@ -306,7 +456,7 @@ class RowCostStore(EntryStore[RowScores]):
             rule = self.tuned(score, kind, self.copies - inside)
             beyond = np.clip(rule.log_odds(score), -FARTHEST, FARTHEST) - rule.threshold
             share = (inside / np.maximum(self.copies, 1))[self.samples]
-            yield np.clip(beyond, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS), share
+            yield np.clip(beyond, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS), CostDecision(extra=rule.extra), share
 
     def _of_samples(self, values: Array) -> Array:
         """Sum over the entries of one copy of each sample."""
@@ -339,15 +489,11 @@ def reach(errors: Array, gap: float) -> Array:
     return np.where(errors >= high, np.fmax(errors, gap), np.where(errors <= low, np.fmin(errors, gap), errors))
 
 
-# Part of what is paid that rounding may have saved.
-_NOISE = 1e-9
-
-
 class RowCostChoice(CandidateChoice):
-    """Candidates of a store, and the costs of their decisions."""
+    """Candidates of a store, and the costs of their decisions; ``fixed`` ones are those of the only candidate."""
 
-    def __init__(self, store: RowCostStore, *, random_state: int = 0) -> None:
-        self.store, self.random_state = store, random_state
+    def __init__(self, store: RowCostStore, *, fixed: BoolArray | None = None, random_state: int = 0) -> None:
+        self.store, self.fixed, self.random_state = store, fixed, random_state
         # Errors and bias come from the same draws.
         self.paid, self.drawn = cache(self._paid), cache(self._drawn)
         negative, positive, rows = store.fixed @ store.copies
@@ -366,7 +512,19 @@ class RowCostChoice(CandidateChoice):
 
     def _paid(self, candidate: Candidate) -> Array:
         """Compute the costs of a candidate's decisions in each sample."""
+        if self.fixed is not None:
+            return self.store.paid(self.fixed)
         return self.store.paid(self.store.decisions(self.score(candidate.key), candidate.rule))
+
+    @cached_property
+    def allowed(self) -> list[Candidate]:
+        """Candidates that keep the constraint on all samples, or miss least."""
+        keys = sorted(row.key for row in self.store)
+        candidates = [Candidate(key, rule) for rule in self.store.kinds for key in keys]
+        if self.store.constraint is None or self.fixed is not None:
+            return candidates
+        missing = [self.store.missing(self.tuned(each, self.store.copies), self.score(each.key)) for each in candidates]
+        return [each for each, amount in zip(candidates, missing) if amount <= min(missing)]
 
     def _saved(self, over: Candidate, candidate: Candidate, counts: Array, margin: float) -> float:
         """Compute what a candidate saves over another one; 0 unless that is more than the margin.
@@ -379,13 +537,13 @@ class RowCostChoice(CandidateChoice):
 
     def choose(self, counts: Array) -> Candidate:
         """Choose the training, and then its decision rule, on samples with these counts."""
-        rule, *others = self.store.kinds
         # The base's own setting, trained as it is, comes first, and is the first of equal ones.
-        trials = [Candidate(key, rule) for key in sorted(row.key for row in self.store)]
+        trials = [each for each in self.allowed if each.rule == self.allowed[0].rule]
         saved = np.array([self._saved(trials[0], trial, counts, Margins.ROW_COSTS) for trial in trials])
         winner = trials[int(np.argmax(saved >= (1.0 - _NOISE) * saved.max()))]
-        for other in (Candidate(winner.key, rule) for rule in others):
-            if self._saved(winner, other, counts, Margins.ROW_RULES[other.rule]):
+        for other in self.allowed:
+            same = other.key == winner.key and other.rule in Margins.ROW_RULES
+            if same and self._saved(winner, other, counts, Margins.ROW_RULES[other.rule]):
                 winner = other
         return winner
 
@@ -395,8 +553,9 @@ class RowCostChoice(CandidateChoice):
 
     def outside(self, candidate: Candidate, counts: Array) -> Array:
         """Sum the costs paid, the costs of both answers and the rows outside samples with these counts."""
-        store, rest = self.store, self.store.copies - counts
-        decided = self.tuned(candidate, counts).decide(self.score(candidate.key), store.shift)
+        store, rest, decided = self.store, self.store.copies - counts, self.fixed
+        if decided is None:
+            decided = self.tuned(candidate, counts).decide(self.score(candidate.key), store.table)
         return np.array([store.paid(decided) @ rest, *(store.fixed @ rest)])
 
     def value(self, sums: Array) -> float:

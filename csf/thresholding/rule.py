@@ -35,6 +35,7 @@ from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import metric_of
 from csf.thresholding.base import DecisionRule
+from csf.thresholding.batch import batch_within, best_rows, check_capacity, places_limited
 from csf.thresholding.curve import sweep_several
 
 if TYPE_CHECKING:
@@ -255,10 +256,30 @@ class ThresholdRule(DecisionRule):
             found, decided = self._named(answer.found), answer.decided
         return np.where(decided, found, self.null).astype(self.names.dtype, copy=False)
 
+    def predict_within(self, X: Samples, at_most: object) -> Array:
+        """Predict with no more positives than the capacity allows: the rows of highest rank.
+
+        Beside a null class limits by class give rows beyond them their next best class.
+        """
+        names, several = np.sort(self.names), self.names.size > 2
+        decided, rank = self.ranked(X)
+        if several and isinstance(at_most, Mapping):
+            return names[batch_within(self.decision_function(X), at_most, names.tolist(), X)]
+        kept = best_rows(decided, rank, check_capacity(self.limit_of_positives(at_most), rank.size), X)
+        return np.where(kept, self.scored(X)[0], self.null).astype(names.dtype) if several else self.labels(kept)
+
+    def limit_of_positives(self, at_most: object) -> object:
+        """Return a limit that may be a dict with the positive one of two classes."""
+        if not isinstance(at_most, Mapping):
+            return at_most
+        names = np.sort(self.names).tolist()
+        limits = {names[place]: limit for place, limit in places_limited(at_most, names).items()}
+        if len(names) != 2 or len(limits) != 1 or self.null in limits:
+            raise ValueError(f"at_most limits the positive class alone, and {self.null!r} is not, got {at_most!r}")
+        return next(iter(limits.values()))
+
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
-        """Return which samples of two classes are predicted positive, and their rank under limited capacity."""
-        if self.names.size != 2:
-            return super().ranked(X)
+        """Return which samples are predicted positive, and their rank under limited capacity."""
         if self.method is None:
             raise ValueError(
                 f"at_most= takes the rows with the largest scores, but {type(self.estimator).__name__} gives no "

@@ -77,7 +77,6 @@ def test_errors(error_of, loans):
     flags = ("search", loans, "--target", "target", "--fp-cost", 5)
     assert "fn_cost must be given" in error_of(*flags)
     assert "fn='amuont' of the metric is no column of X" in error_of(*flags, "--fn-cost", "amuont")
-    assert "--constraint " in error_of(*flags, "--fn-cost", "amount", "--constraint", "precision >= 0.8")
 
 
 def test_payments_are_compared_with_the_best_single_threshold(ok, tmp_path):

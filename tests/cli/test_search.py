@@ -618,7 +618,7 @@ def test_compare_takes_the_strategies_that_several_classes_have(ok, flowers):
     ("options", "words"),
     [
         (("--metric", "f1"), "search all classes by a metric such as --metric f1_macro"),
-        (("--metric", "f1_macro", "--constraint", "recall >= 0.5"), "is not for several classes: rates of errors"),
+        (("--metric", "f1_macro", "--constraint", "recall >= 0.5"), "write recall[setosa] >= 0.5 for one of"),
         (
             ("--metric", "f1_macro", "--strategy", "cone"),
             "several classes, and costs of rows, are searched by 'ladder' or 'grid'",

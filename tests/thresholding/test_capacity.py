@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 from csf.metrics import Review, RowCosts
 from csf.metrics.row_costs import CostTable
 from csf.search.threshold import GivenProbabilities, GivenScores
-from csf.thresholding.capacity import LabelledScores, ReviewBands, bands_of_costs, bands_of_score, predict_within
+from csf.thresholding.capacity import LabelledScores, ReviewBands, bands_of_costs, bands_of_score
 from csf.thresholding.row_costs import CostDecision, RowCostRule, leaning_of
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
@@ -49,7 +49,7 @@ def rule_of_scores(threshold):
 def test_no_other_choice_of_so_many_rows_gains_more(rows, k):
     p, fn, fp = np.array(rows).T
     rule = rule_of_costs(fn_cost=fn, fp_cost=fp)
-    found = predict_within(rule, np.column_stack([1 - p, p]), k)
+    found = rule.predict_within(np.column_stack([1 - p, p]), k)
     gains = [each * miss - (1 - each) * alarm for each, miss, alarm in rows]
     best = max(sum(chosen) for size in range(min(k, len(rows)) + 1) for chosen in combinations(gains, size))
     assert sum(gain for gain, acted in zip(gains, found) if acted) == pytest.approx(best, abs=1e-12)
@@ -65,8 +65,8 @@ def test_the_largest_scores_in_any_order(rows, threshold, k, random):
         # The second column is a feature that scores know nothing of.
         X = np.array([rows[at] for at in order], dtype=float)
         rule = rule_of_scores(threshold)
-        found = predict_within(rule, X, k)
-        same = predict_within(rule, sparse.csr_array(X), k)
+        found = rule.predict_within(X, k)
+        same = rule.predict_within(sparse.csr_array(X), k)
         np.testing.assert_array_equal(found, same)
         return sorted(map(tuple, X[found == 1].tolist()))
 
@@ -80,24 +80,24 @@ def test_the_largest_scores_in_any_order(rows, threshold, k, random):
 
 def test_numbers_and_shares_of_equal_rows():
     rule, X = rule_of_scores(0.0), np.zeros((6, 1))
-    assert predict_within(rule, X, 2).sum() == 2
-    assert predict_within(rule, X, 0.5).sum() == 3
-    assert predict_within(rule, X, 0.34).sum() == 2
-    assert predict_within(rule, X, np.int64(4)).sum() == 4
+    assert rule.predict_within(X, 2).sum() == 2
+    assert rule.predict_within(X, 0.5).sum() == 3
+    assert rule.predict_within(X, 0.34).sum() == 2
+    assert rule.predict_within(X, np.int64(4)).sum() == 4
     # 0.29 * 100 is a little less than 29 in binary.
-    assert predict_within(rule, np.zeros((100, 1)), 0.29).sum() == 29
+    assert rule.predict_within(np.zeros((100, 1)), 0.29).sum() == 29
 
 
 @pytest.mark.parametrize("at_most", [True, "3", None, [1]])
 def test_what_is_no_number(at_most):
     with pytest.raises(TypeError, match="at_most must be a number of rows or a share of them in"):
-        predict_within(rule_of_scores(0.0), np.zeros((3, 1)), at_most)
+        rule_of_scores(0.0).predict_within(np.zeros((3, 1)), at_most)
 
 
 @pytest.mark.parametrize("at_most", [-1, 0.0, 1.0, 1.5, -0.5, np.nan, np.inf])
 def test_what_is_no_capacity(at_most):
     with pytest.raises(ValueError, match="at_most must be"):
-        predict_within(rule_of_scores(0.0), np.zeros((3, 1)), at_most)
+        rule_of_scores(0.0).predict_within(np.zeros((3, 1)), at_most)
 
 
 @settings(max_examples=60)

@@ -209,11 +209,15 @@ def test_a_loss_that_was_not_met_stays_possible_where_it_matters():
     parts = [ScoredSamples(is_pos[at], score[at], weight[at]) for at in (slice(30, 100), slice(30))]
     (demand,) = demands_of(get_constraint("precision >= 0.5"), ClassWeights.of(is_pos, weight))
     assert demand.loss == 20.0
-    assert demand.within(*parts, 50.0, np.inf).loss == pytest.approx(20.0 * 0.3)
-    assert demand.within(*parts, 0.0, np.inf).loss == 20.0
+
+    def taken(*thresholds):
+        return tuple([part.found(threshold) for threshold in thresholds] for part in parts)
+
+    assert demand.within(*parts, taken(50.0, np.inf)).loss == pytest.approx(20.0 * 0.3)
+    assert demand.within(*parts, taken(0.0, np.inf)).loss == 20.0
     weight[1] = 1.0
     (demand,) = demands_of(get_constraint("precision >= 0.5"), ClassWeights.of(is_pos, weight))
-    assert demand.within(*parts, 50.0, np.inf).loss == 1.5
+    assert demand.within(*parts, taken(50.0, np.inf)).loss == 1.5
 
 
 def grouped_samples(rng, n_groups, pos=0.3):

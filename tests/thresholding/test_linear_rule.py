@@ -1,5 +1,6 @@
 """Linear rules: the damped fixed point of a metric's gradient, its laws, calibrations, and what predicts with them."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -19,7 +20,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix
 from sklearn.svm import LinearSVC
 
-from csf.metrics import ConfusionFunction, CostMatrix, MicroF, get_confusion_metric
+from csf.metrics import ConfusionFunction, Constraint, CostMatrix, MicroF, get_confusion_metric, get_constraint
+from csf.metrics.demands import ConstrainedClasses, demands_on
 from csf.thresholding import ClassProbabilityRule
 from csf.thresholding import _kernels as kernels
 from csf.thresholding.linear_rule import (
@@ -206,6 +208,73 @@ def test_a_class_without_rows_is_left_alone():
 
 
 # ---------------------------------------------------------------- cross-fitting, counting, kernels
+
+
+COSTS = CostMatrix([[0, 1, 2], [5, 0, 1], [9, 3, 0]])
+DEMANDS = [
+    get_constraint("recall[2] >= 0.6"),
+    get_constraint("precision[1] >= 0.5"),
+    get_constraint("predicted_rate[0] <= 0.2"),
+    get_constraint("f1[2] >= 0.4"),
+    get_constraint("accuracy >= 0.5"),
+    Constraint(CostMatrix([[0, 3, 1], [1, 0, 4], [2, 1, 0]]), "<=", 1.0),
+]
+
+
+def expected(seed, n_rows):
+    """Rows that each have every class, with its probability as weight: sums are expected ones."""
+    proba = np.random.default_rng(seed).dirichlet(np.ones(3), n_rows)
+    return np.repeat(proba, 3, axis=0), np.tile(np.arange(3), n_rows), proba.ravel() / n_rows, proba
+
+
+@pytest.mark.parametrize("constraint", DEMANDS, ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_no_decisions_are_better_than_the_multipliers_allow(constraint, seed):
+    """Brute force over all 3^7 decisions: the best that keeps the demand is within what one row's change is worth."""
+    entries, codes, weight, proba = expected(seed, 7)
+    demands = demands_on(constraint, [0, 1, 2])
+    rule = tune_rule(entries, codes, ConstrainedClasses(COSTS, demands), weight=weight)
+    every = np.array(list(itertools.product(range(3), repeat=7)))
+    sums = np.zeros((len(every), 3, 3))
+    for row, p in enumerate(proba):
+        for k in range(3):
+            sums[:, k] += (every[:, row, None] == np.arange(3)) * p[k] / 7
+    keeps = demands[0].missing(sums) <= 1e-9
+    confusion = confusion_of(codes, rule.decide(entries), 3, weight)
+    assert keeps.any() == (demands[0].missing(confusion) <= 1e-9)
+    if not keeps.any():
+        return
+    best, own = COSTS.value(sums[keeps]).max(), COSTS.value(confusion)
+    # Lagrange: no decisions at all have a larger sum of the rule's own gains, and those that keep the demand lose none.
+    bound = (rule.worth * confusion).sum() if rule.matrix is not None else own
+    assert own <= best + 1e-9 <= bound + 2e-9
+    slack = (demands[0].gains * confusion).sum()
+    assert slack <= np.ptp(demands[0].gains) / 7 + 1e-9 or bound - own < 1e-9
+
+
+@pytest.mark.parametrize("metric", ["f1_macro", "mcc", "quadratic_kappa"])
+@pytest.mark.parametrize(
+    "text", ["recall[2] >= 0.8", "precision[2] >= 0.6, recall[0] >= 0.5", "predicted_rate[3] <= 0.1"]
+)
+def test_demands_are_kept_and_one_that_holds_anyway_changes_nothing(metric, text):
+    proba, codes = problem()
+    metric = get_confusion_metric(metric)
+    free = tune_rule(proba, codes, metric)
+    constrained = ConstrainedClasses(metric, demands_on(get_constraint(text), range(4)))
+    confusion = confusion_of(codes, tune_rule(proba, codes, constrained).decide(proba), 4)
+    assert constrained.missing(confusion) == 0.0
+    assert metric.value(confusion) <= value_of(free, proba, codes, metric) + 1e-9
+    easy = ConstrainedClasses(metric, demands_on(get_constraint("recall[0] >= 0.001, accuracy >= 0.01"), range(4)))
+    same(tune_rule(proba, codes, easy), free)
+
+
+def test_of_demands_that_nothing_keeps_the_closest_is_taken():
+    proba, codes = problem()
+    metric = get_confusion_metric("f1_macro")
+    hard = ConstrainedClasses(metric, demands_on(get_constraint("accuracy >= 0.999"), range(4)))
+    confusion = confusion_of(codes, tune_rule(proba, codes, hard).decide(proba), 4)
+    # No rule is right more often than the largest probability, but by chance of these labels.
+    assert np.trace(confusion) >= np.mean(proba.argmax(axis=1) == codes) - 1e-9
 
 
 @pytest.mark.parametrize("metric", ["f1_macro", "quadratic_kappa"])

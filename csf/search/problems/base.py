@@ -20,11 +20,13 @@ from csf._common.typing import Array, Estimator, IntArray, Label, Params
 from csf._common.validation import floats
 from csf.data.folds import Fold
 from csf.evaluate import MAX_BYTES, TrialKey, seed_of
-from csf.metrics import get_metric
+from csf.metrics import get_constraint, get_metric
 from csf.metrics.base import rank
 from csf.metrics.trials import Trial
 from csf.search.config import MODEL, cv_of
 from csf.search.training import FoldResult
+from csf.thresholding.batch import places_limited
+from csf.thresholding.capacity import LabelledScores, capacity_of, reviewed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -34,12 +36,16 @@ if TYPE_CHECKING:
     from csf.data.labels import Labels
     from csf.evaluate import Assessment, Candidate
     from csf.evaluate.stores import Store
+    from csf.metrics import Constraint, Review
     from csf.search.config import Model, SearchConfig, SearchEffort, Unsupported
     from csf.search.plan import Plan
     from csf.search.selection import Race
     from csf.search.study import History, MulticlassStudy, Study
     from csf.search.training import Evaluator
     from csf.thresholding.base import DecisionRule
+    from csf.thresholding.capacity import Capacity, RankedHeldOut, ReviewBands
+    from csf.thresholding.certificates import Guarantee
+    from csf.thresholding.rule import AllowedAnswers
     from csf.trainers.base import Trainer, Training
 
 
@@ -69,6 +75,10 @@ class Problem(ABC):
     @abstractmethod
     def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Params) -> tuple[Problem, IntArray]:
         """Read samples, target and costs of rows; raise a ValueError for options that this kind does not support."""
+
+    def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
+        """Read a constraint as this kind of problem does."""
+        return get_constraint(constraint)
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -117,6 +127,12 @@ class Problem(ABC):
 
     def mean_of_folds(self, plan: Plan, found: SearchResult) -> tuple[SearchResult, DecisionRule]:
         """Return result and rule of the mean of the models of all folds, where ``refit="folds"`` is supported."""
+        raise NotImplementedError
+
+    def certify(
+        self, found: SearchResult, rule: DecisionRule, calibration: Task, confidence: float
+    ) -> tuple[SearchResult, DecisionRule]:
+        """Replace result and rule by the best ones whose constraint is certified on calibration samples."""
         raise NotImplementedError
 
     @abstractmethod
@@ -356,6 +372,47 @@ class SearchResult:
         """True where `moved` can adapt the threshold to another share of positives."""
         return self.store is not None and self.store[self.key].score is not None
 
+    def reviews(self, review: Review) -> Any:
+        """Tune the rule of three answers on the held-out entries."""
+        bands = self.bands(review)
+        return bands.limited(LabelledScores.of(self, bands))
+
+    def certified_reviews(self, review: Review, rule: Any, calibration: Task, confidence: float) -> Any:
+        """Tune the rule of three answers, and certify its limits on wrong ones on calibration samples."""
+        bands = self.bands(review)
+        rows = rule.leaning(calibration.X, bands.review, bands.extra_cost)
+        tested = LabelledScores(rows, calibration.codes > 0, calibration.weight, calibration.groups)
+        return bands.limited(LabelledScores.of(self, bands), tested, confidence)
+
+    def bands(self, review: Review) -> ReviewBands:
+        """Compute the bands of three answers, before limits on wrong ones."""
+        raise NotImplementedError
+
+    def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
+        """Describe the held-out entries for three answers."""
+        raise NotImplementedError
+
+    def ranked(self, *, tuned_apart: bool = False) -> RankedHeldOut:
+        """Rank the held-out entries as limited capacity does."""
+        raise NotImplementedError
+
+    def reviewed(self, bands: Any, assessment: Assessment) -> Any:
+        """Assess three answers."""
+        answers = bands.decide(self.leaning(bands.review, bands.extra_cost))
+        return reviewed(bands, answers, self.ranked(tuned_apart=True), assessment)
+
+    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> Capacity:
+        """Assess acting on no more than a share of the rows; of two classes ``names`` has the positive one last."""
+        if len(names) != 2:
+            raise ValueError(
+                f"capacities beside a null class are not estimated, of {names}; predict(X, at_most=...) keeps them"
+            )
+        if isinstance(at_most, Mapping):
+            if list(places_limited(at_most, names)) != [1]:
+                raise ValueError(f"at_most limits the positive class {names[1]!r} alone, got {at_most!r}")
+            (at_most,) = at_most.values()
+        return capacity_of(self.ranked(), at_most, assessment)
+
     def assess(self) -> Assessment | None:
         """Assess the winner; return ``None`` without held-out scores."""
         return None if self.store is None else self._assessed(seed_of(self.config.random_state))
@@ -370,6 +427,12 @@ class CandidateResult(SearchResult):
     """Result of a search whose candidates are pairs of a trial and a decision rule."""
 
     candidate: Candidate
+    guarantee: Guarantee | None = None
+
+    def published(self) -> Params:
+        """Return the attributes of the fitted search."""
+        attributes = super().published()
+        return attributes if self.guarantee is None else attributes | {"guarantee_": self.guarantee}
 
     @property
     def key(self) -> TrialKey:
@@ -395,6 +458,14 @@ def warn_of_open_gap(winner: Trial) -> None:
             "lower C, or raise max_iter of the base",
             ConvergenceWarning,
         )
+
+
+def warn_of_violation(constraint: object, rate: float | None) -> None:
+    """Warn where no trial keeps the constraint."""
+    warn(
+        f"no trial satisfies {constraint} on held-out data; the closest one has {rate:.4g}. Loosen the constraint, or "
+        "add trials or features"
+    )
 
 
 def in_order(shares: Mapping[Label, float], names: Sequence[Label]) -> Array:

@@ -15,14 +15,16 @@ from sklearn.utils import Bunch
 from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Params
+from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Label, Params
 from csf._common.validation import check_class_weights, check_fraction
 from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out
 from csf.data.labels import read_labels
 from csf.data.responses import respond
 from csf.evaluate import Chooser, ScoreRow, ScoreStore, TrialKey, assess
 from csf.evaluate.choices import BEST, decisions
+from csf.metrics import get_constraint
 from csf.metrics.base import rank
+from csf.metrics.constraints import OfNegatives
 from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.trials import Trial, gap, known_hull, outcome
 from csf.search.config import (
@@ -45,6 +47,7 @@ from csf.search.problems.base import (
     judge_fitted,
     trial_table,
     warn_of_open_gap,
+    warn_of_violation,
 )
 from csf.search.selection import Race, choose, races, stable_choice
 from csf.search.study import Study
@@ -68,7 +71,7 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment
     from csf.evaluate.stores import Store
     from csf.metrics.base import Metric
-    from csf.metrics.constraints import Review
+    from csf.metrics.constraints import Constraint, Review
     from csf.metrics.trials import OutcomeFields
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
@@ -127,7 +130,9 @@ class BinaryProblem(Problem):
         """Read a target and its codes."""
         labels, codes = read_labels(y, pos_label=config.pos_label, null_class=config.null_class)
         if labels.classes.size > 2:
-            config.refuse(NO_MEAN_OF_FOLDS | NO_REVIEW, "several classes")
+            config.refuse(NO_MEAN_OF_FOLDS | NO_REVIEW, "several classes beside a null class")
+        elif config.review is not None:
+            config.review.limits_on()
         return BinaryProblem(labels), codes
 
     def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
@@ -191,6 +196,36 @@ class BinaryProblem(Problem):
         answer = trainer.predict(training, "train", tune=found.config.tunes)
         warn_of_one_side(found.metric, replace(found.winner, threshold=found.threshold, score=found.score), answer)
         return self._rule(found, estimator, *self.names_in(estimator))
+
+    def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
+        """Read a constraint; one on either of two classes becomes one on the positive class."""
+        known = get_constraint(constraint)
+        if known is None or all(part.of is None for part in known.parts):
+            return known
+        names = self.labels.classes.tolist()
+        if len(names) > 2:
+            raise ValueError(
+                f"constraint {known}: beside null_class={self.labels.null!r} constraints are on all other classes "
+                "together; leave the brackets out, or leave null_class out to constrain single classes"
+            )
+        first, *others = (self._of_positive(part, names) for part in known.parts)
+        return replace(first, others=tuple(others))
+
+    def _of_positive(self, part: Constraint, names: list[Label]) -> Constraint:
+        place = part.place_in(names)
+        if place is None or names[place] == self.labels.positive:
+            return replace(part, of=None)
+        return replace(part, quantity=OfNegatives(part.rate), of=None)
+
+    def certify(
+        self, found: BinaryResult, rule: ThresholdRule, calibration: Task, confidence: float
+    ) -> tuple[BinaryResult, ThresholdRule]:
+        """Replace the threshold by the best one whose constraint is certified."""
+        (named, score), is_pos = rule.scored(calibration.X), calibration.codes > 0
+        wrong = is_pos & (calibration.user_labels.decode(calibration.codes) != named)
+        calibrated = ScoredSamples(is_pos, score, calibration.weight, wrong, calibration.groups)
+        found = certified(found, calibrated, confidence)
+        return found, replace(rule, threshold=found.threshold)
 
     def mean_of_folds(self, plan: Plan, found: BinaryResult) -> tuple[BinaryResult, ThresholdRule]:
         """Return the result with the threshold of the mean of the models of all folds, and the rule of that mean."""
@@ -506,10 +541,7 @@ def _warn_of(winner: Trial, metric: Metric) -> None:
     """Warn where the winner has a problem."""
     warn_of_open_gap(winner)
     if not winner.feasible:
-        warn(
-            f"no trial satisfies {metric.constraint} on held-out data; the closest one has {winner.rate:.4g}. Loosen "
-            "the constraint, or add trials or features",
-        )
+        warn_of_violation(metric.constraint, winner.rate)
 
 
 def curve_of(store: ScoreStore, row: ScoreRow) -> ThresholdCurve:
@@ -580,20 +612,20 @@ def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> T
     return replace(trial, t=level_of_costs(metric, c_fn, c_fp, pos=pos), costs=(c_fn, c_fp), **fields_there)
 
 
-def certified(found: BinaryResult, rule: ThresholdRule, task: Task) -> BinaryResult:
-    """Replace the threshold by the best one that is certified on samples which were not used for training."""
-    assert found.config.confidence is not None, "asked for where there is one"
+def certified(found: BinaryResult, calibrated: ScoredSamples, confidence: float, n_together: int = 1) -> BinaryResult:
+    """Replace the threshold by the best one that is certified on samples which were not used for training.
+
+    ``n_together`` is the number of entries that each sample is.
+    """
     assert found.store is not None, "searches in memory keep their scores"
     row, metric = found.row, found.metric
     curve, store = curve_of(found.store, row), found.store
     assert row.score is not None, "a curve was made of it"
-    (named, score), is_pos = rule.scored(task.X), task.codes > 0
-    wrong = is_pos & (task.user_labels.decode(task.codes) != named)
-    weight = store.weight if task.weight is not None else None
-    groups = store.samples if store.has_groups else None
-    searched = ScoredSamples(store.is_pos, row.score, weight, row.lost, groups, store.repeats)
-    calibrated = ScoredSamples(is_pos, score, task.weight, wrong, task.groups)
-    test = certify(searched, metric, found.config.confidence, calibrated)
+    weight = None if calibrated.weight is None else store.weight
+    groups = store.samples if calibrated.groups is not None else None
+    repeats = store.repeats / n_together
+    searched = ScoredSamples(store.is_pos, row.score, weight, row.lost, groups, repeats)
+    test = certify(searched, metric, confidence, calibrated)
     if not test.holds:
         warn(str(test))
     return replace(

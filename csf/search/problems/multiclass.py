@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.messages import warn
 from csf._common.sklearn import named_models
-from csf._common.typing import Array, Estimator, IntArray, Params
-from csf._common.validation import check_labels, check_weights, floats
+from csf._common.typing import Array, Estimator, IntArray, Label, Params
+from csf._common.validation import check_fraction, check_labels, check_weights, floats
 from csf.data.folds import Fold
 from csf.data.labels import places_of, read_classes
 from csf.data.responses import PROBABILITIES_FIRST, response_method
 from csf.evaluate import Candidate
-from csf.metrics import get_confusion_metric
+from csf.metrics import get_confusion_metric, get_constraint
+from csf.metrics.demands import ClassDemand, ConstrainedClasses, demands_on
 from csf.metrics.registry import for_classes
 from csf.metrics.trials import Trial, nothing_worked
 from csf.search.config import (
     CLASS_MULTIPLES,
     FAST,
     NO_MEAN_OF_FOLDS,
-    NO_REVIEW,
     Model,
     Unsupported,
     class_splits,
@@ -39,13 +40,26 @@ from csf.search.problems.base import (
     judge_fitted,
     trial_table,
     warn_of_open_gap,
+    warn_of_violation,
 )
 from csf.search.study import MulticlassStudy, judged_fields
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
+from csf.thresholding.batch import places_limited
+from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples, certify_decisions
+from csf.thresholding.class_answers import (
+    AnsweredChoice,
+    CapacityAnswers,
+    ClassReviews,
+    LabelledRows,
+    ReviewAnswers,
+    class_capacity,
+    class_reviewed,
+)
 from csf.thresholding.class_choice import ARGMAX, TUNED, MulticlassChoice, MulticlassStore
 from csf.thresholding.linear_rule import (
     ClassProbabilityRule,
     MulticlassRule,
+    RuleRows,
     aligned_scores,
     confusion_of,
     cross_fitted,
@@ -62,10 +76,14 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment
     from csf.evaluate.stores import Store
     from csf.metrics.confusion import ConfusionMetric
+    from csf.metrics.constraints import Review
     from csf.metrics.trials import Trial
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
     from csf.search.training import Evaluator
+    from csf.thresholding.capacity import Capacity, Reviewed
+    from csf.thresholding.certificates import Guarantee
+    from csf.thresholding.class_answers import ClassAnswers
     from csf.thresholding.class_choice import MulticlassStore
     from csf.trainers.base import Trainer, Training
 
@@ -75,18 +93,12 @@ class MulticlassProblem(Problem):
     """Problem of three or more classes without a null class: the largest score decides, shifted by a rule or not."""
 
     metric: ConfusionMetric
-    unsupported: ClassVar[Mapping[str, Unsupported]] = (
-        {
-            "constraint": (None, "rates of errors are those of two classes"),
-            "confidence": (None, "it is about constraints"),
-            "min_gain": (None, "the base's own decision with equal weights is kept unless others gain enough over it"),
-            "tol": (None, "there is no upper bound for several classes"),
-            "weighting": ("class", "costs of each problem are c_fn and c_fp beside a null class"),
-            "bound_on": ("validation", "there is no upper bound for several classes"),
-        }
-        | NO_MEAN_OF_FOLDS
-        | NO_REVIEW
-    )
+    unsupported: ClassVar[Mapping[str, Unsupported]] = {
+        "min_gain": (None, "the base's own decision with equal weights is kept unless others gain enough over it"),
+        "tol": (None, "there is no upper bound for several classes"),
+        "weighting": ("class", "costs of each problem are c_fn and c_fp beside a null class"),
+        "bound_on": ("validation", "there is no upper bound for several classes"),
+    } | NO_MEAN_OF_FOLDS
 
     @classmethod
     def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:
@@ -105,6 +117,10 @@ class MulticlassProblem(Problem):
                 f"{labels.classes.size} classes: {error}"
             ) from None
         config.refuse(cls.unsupported, "several classes", ", or say with null_class= which class means nothing to find")
+        if config.review is not None:
+            config.review.limits_on(labels.classes.tolist())
+        if (constraint := get_constraint(config.constraint)) is not None:
+            metric = ConstrainedClasses(metric, demands_on(constraint, labels.classes.tolist()))
         return cls(labels, metric), codes
 
     @property
@@ -172,16 +188,61 @@ class MulticlassProblem(Problem):
         study.ask_batch()
         result = FoldResult(decided=scores.argmax(axis=1), score=scores)
         stopped = "the base was fitted before: only its decision was tuned"
-        found = conclude_classes(judge_fitted(config, task, self.judge(config), [study], [result], stopped))
+        searched = judge_fitted(config, task, self.judge(config), [study], [result], stopped)
+        found = conclude_classes(searched, self.labels)
         return found, found.rule_with(base, self.labels)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> MulticlassResult:
         """Build the outcome of a finished search."""
-        return conclude_classes(SearchResult.of_plan(plan, config, store, stopped))
+        return conclude_classes(SearchResult.of_plan(plan, config, store, stopped), self.labels)
 
     def rule(self, found: MulticlassResult, trainer: Trainer, training: Training) -> MulticlassRule:
         """Build the rule of the winner, trained on all samples."""
         return found.rule_with(trainer.estimator(training), self.labels)
+
+    def certify(
+        self, found: MulticlassResult, rule: MulticlassRule, calibration: Task, confidence: float
+    ) -> tuple[MulticlassResult, MulticlassRule]:
+        """Replace the rule by the best one whose constraint is certified.
+
+        Rules are tuned to stricter and stricter levels on the held-out samples, and tested from the strictest on.
+        """
+        assert isinstance(found.metric, ConstrainedClasses), "there is a constraint"
+        constraint = get_constraint(found.config.constraint)
+        assert constraint is not None, "there is a constraint"
+        rules, decided = found.stricter_rules(STRICTER)
+        proba = rule.predict_proba(calibration.X)
+        own = np.searchsorted(self.labels.classes, rule.predict(calibration.X))
+        on_calibration = [each.decide(proba) for each in rules] + ([own] if rule.own else [])
+        store, demands = found.store, found.metric.demands
+        weight = None if calibration.weight is None else store.weight
+        groups = store.samples if store.has_groups else None
+        searched = _decisions(demands, store.truth, decided, weight, groups, store.repeats)
+        calibrated = _decisions(demands, calibration.codes, on_calibration, calibration.weight, calibration.groups)
+        values = np.array([found.metric.value(store.confusion(codes)) for codes in decided])
+        guarantee, at = certify_decisions(constraint, searched, calibrated, values, confidence)
+        if not guarantee.holds:
+            warn(str(guarantee))
+        kept = rules[at] if at < len(rules) else found.rule
+        found = found.certified(guarantee, kept, decided[at])
+        return found, replace(rule, rule=kept, own=rule.own and at == len(rules))
+
+
+def _decisions(
+    demands: Sequence[ClassDemand],
+    truth: IntArray,
+    decided: Sequence[IntArray],
+    weight: Array | None,
+    groups: IntArray | None,
+    repeats: float = 1.0,
+) -> list[Decisions]:
+    """Read decisions of several rules as each demand does."""
+    views = []
+    for demand in demands:
+        marks = [demand.cells(truth, codes) for codes in decided]
+        samples = ScoredSamples(marks[0][0], np.zeros(truth.size), weight, None, groups, repeats)
+        views.append(Decisions(samples, [predicted for _, predicted in marks]))
+    return views
 
 
 def class_metric(metric: Any) -> ConfusionMetric | None:
@@ -240,12 +301,19 @@ class MulticlassResult(CandidateResult):
     store: MulticlassStore
     rule: ClassProbabilityRule = field(default_factory=lambda: ClassProbabilityRule.argmax(0))
     confusion: Array = field(default_factory=lambda: np.empty((0, 0)))
+    names: Sequence[Label] = ()
     # The candidate, where there was no choice among several.
     only: Candidate | None = None
+    # Decisions on the held-out samples that took the place of the winner's.
+    decided: IntArray | None = None
 
     def _assessed(self, seed: int) -> Assessment:
-        choice = MulticlassChoice(self.store, self.metric, only=self.only, random_state=seed)
-        return choice.assess(self.candidate, trained=self.n_splits > 0)
+        store, candidate, only = self.store, self.candidate, self.only
+        if self.decided is not None:
+            store, candidate = store.with_decisions(candidate.key, self.decided), Candidate(candidate.key, ARGMAX)
+            only = candidate
+        choice = MulticlassChoice(store, self.metric, only=only, random_state=seed)
+        return choice.assess(candidate, trained=self.n_splits > 0)
 
     def published(self) -> Params:
         """Return the attributes of the fitted search."""
@@ -253,7 +321,79 @@ class MulticlassResult(CandidateResult):
             "class_costs_": np.array(self.winner.costs),
             "rule_": self.rule,
             "confusion_": self.confusion,
+            "constraint_value_": self.metric.rate(self.confusion),
         }
+
+    def reviews(self, review: Review) -> ClassReviews:
+        """Tune the rule of the classes and a review on the held-out entries."""
+        known = self._held_out_rows()
+        return ClassReviews.tuned(review, self.metric, self.names, known).limited(known)
+
+    def certified_reviews(
+        self, review: Review, rule: MulticlassRule, calibration: Task, confidence: float
+    ) -> ClassReviews:
+        """Tune the rule of the classes and a review, and certify its limits on wrong answers."""
+        known, weight = self._held_out_rows(), calibration.weight
+        weight = np.ones(calibration.n_samples) if weight is None else weight
+        tested = LabelledRows(rule.rows(calibration.X), calibration.codes, weight, calibration.groups)
+        return ClassReviews.tuned(review, self.metric, self.names, known).limited(known, tested, confidence)
+
+    def _held_out_rows(self) -> LabelledRows:
+        """Collect the held-out entries as the winner's rule sees them."""
+        store, row = self.store, self.store[self.candidate.key]
+        assert row.score is not None, "asked for where scores are tuned"
+        proba = store.probabilities(row.score, row.costs)
+        rows = RuleRows(row.score.astype(np.float64), proba)
+        if self.rule.kind != "argmax":
+            rows = RuleRows(self.rule.scores(proba), proba, self.rule.worth)
+        groups = store.samples if store.has_groups else None
+        return LabelledRows(rows, store.truth, store.weights_in(store.copies), groups, store.repeats)
+
+    def reviewed(self, bands: ClassReviews, assessment: Assessment) -> Reviewed:
+        """Assess the rule of the classes and a review."""
+        return class_reviewed(
+            self._answered(ReviewAnswers(bands.review, self.metric, self.names), assessment), bands, self.candidate
+        )
+
+    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> Capacity:
+        """Assess limits on the shares of rows that get some classes."""
+        shares = places_limited(at_most, names)
+        for name, share in at_most.items():
+            check_fraction(share, f"at_most of {name!r}")
+        if len(shares) == len(names) and sum(shares.values()) < 1.0:
+            raise ValueError(f"at_most={at_most!r} limits all classes to less than all rows; leave one without a limit")
+        choice = self._answered(CapacityAnswers(shares), assessment)
+        return class_capacity(choice, at_most, self.candidate, trained=self.n_splits > 0)
+
+    def _answered(self, answers: ClassAnswers, assessment: Assessment) -> AnsweredChoice:
+        return AnsweredChoice(self.store, self.metric, answers, only=self.only, random_state=assessment.random_state)
+
+    def stricter_rules(self, shares: Array) -> tuple[list[ClassProbabilityRule], list[IntArray]]:
+        """Tune the winner's rule to stricter levels; return the rules with their decisions on the held-out entries.
+
+        The last decisions are those of the winner itself, where it is the base's own decision and no rule.
+        """
+        store, row = self.store, self.store[self.candidate.key]
+        assert row.score is not None, "rules are tuned on scores"
+        proba = store.probabilities(row.score, row.costs)
+        levels = [self.metric.tightened(share) for share in shares]  # pyright: ignore[reportAttributeAccessIssue] (asked for where there is a constraint)
+        rules = [tune_rule(proba, store.truth, level, weight=store.weight) for level in levels]
+        decided = [rule.decide(proba) for rule in rules]
+        return rules, decided + ([row.decided.astype(np.int64)] if self.candidate.rule == ARGMAX else [])
+
+    def certified(self, guarantee: Guarantee, rule: ClassProbabilityRule, decided: IntArray) -> MulticlassResult:
+        """Take the rule of a test, and its decisions on the held-out entries."""
+        confusion = self.store.confusion(decided)
+        return replace(
+            self,
+            guarantee=guarantee,
+            rule=rule,
+            confusion=confusion,
+            score=float(self.metric.value(confusion)),
+            feasible=guarantee.holds,
+            # The corrected score is that of the rule which was taken, not of the best one.
+            decided=decided,
+        )
 
     @property
     def table(self) -> dict[str, Array]:
@@ -306,19 +446,25 @@ class MulticlassResult(CandidateResult):
         return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)
 
 
-def conclude_classes(searched: SearchResult) -> MulticlassResult:
+def conclude_classes(searched: SearchResult, labels: Labels) -> MulticlassResult:
     """Conclude a search of several classes; raise a TypeError or ValueError where no trial worked."""
     if not len(searched.store):
         raise nothing_worked(searched.trials)
-    found = MulticlassResult(**searched.shared, candidate=MulticlassChoice(searched.store, searched.metric).winner)
+    winner = MulticlassChoice(searched.store, searched.metric).winner
+    found = MulticlassResult(**searched.shared, candidate=winner, names=tuple(labels.classes.tolist()))
     warn_of_open_gap(found.winner)
-    return ruled(found)
+    found = ruled(found)
+    if not found.feasible:
+        warn_of_violation(searched.config.constraint, found.metric.rate(found.confusion))
+    return found
 
 
 def ruled(found: MulticlassResult) -> MulticlassResult:
     """Add the rule of the candidate to an outcome, and the rule's decisions about all held-out entries."""
-    rule, confusion = tuned_decision(found.store, found.metric, found.candidate)
-    return replace(found, rule=rule, confusion=confusion, score=float(found.metric.value(confusion)))
+    metric = found.metric
+    rule, confusion = tuned_decision(found.store, metric, found.candidate)
+    value, feasible = float(metric.value(confusion)), not metric.missing(confusion)
+    return replace(found, rule=rule, confusion=confusion, score=value, feasible=feasible, guarantee=None, decided=None)
 
 
 def tuned_decision(

@@ -14,20 +14,20 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.utils import check_random_state
 
 from csf._common.sklearn import clone, last_step
-from csf._common.typing import Params
+from csf._common.typing import Label, Params
 from csf._common.validation import check_weights, floats
 from csf.data.costs import assembled
-from csf.data.folds import Task, resolve_splits
-from csf.data.labels import LabelMatrix, label_strata, read_codes
+from csf.data.folds import Task, read_groups, resolve_splits
+from csf.data.labels import LabelMatrix, Labels, label_strata, read_codes
 from csf.evaluate import MAX_BYTES, mean_assessment
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import decisions
 from csf.evaluate.label_means import LabelledSamples, SampleDraws
+from csf.metrics import get_constraint
 from csf.metrics.registry import LabelMetric, get_label_metric
 from csf.metrics.trials import nothing_worked
 from csf.search.config import (
     NO_MEAN_OF_FOLDS,
-    NO_REVIEW,
     Unsupported,
     chooser_of,
     cv_of,
@@ -36,12 +36,15 @@ from csf.search.config import (
     split_seed,
 )
 from csf.search.plan import Plan
-from csf.search.planning import run_search
+from csf.search.planning import calibration_split, run_search
 from csf.search.problems.base import SearchResult, is_prefit
-from csf.search.problems.binary import BinaryProblem, BinaryResult, conclude
+from csf.search.problems.binary import BinaryProblem, BinaryResult, certified, conclude
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.strategies import Ladder
 from csf.thresholding.base import DecisionRule
+from csf.thresholding.batch import places_limited
+from csf.thresholding.capacity import Capacity, LabelReviews
+from csf.thresholding.certificates import ScoredSamples
 from csf.thresholding.curve import sweep
 from csf.thresholding.rule import ThresholdRule
 from csf.trainers import Prepared
@@ -50,8 +53,10 @@ if TYPE_CHECKING:
     from csf._common.typing import Array, Estimator, IntArray, Samples
     from csf.evaluate import Assessment, ScoreRow, ScoreStore
     from csf.evaluate.stores import Store
+    from csf.metrics import Constraint, Review
     from csf.search.config import SearchConfig
     from csf.search.loop import Deadline
+    from csf.thresholding.capacity import Reviewed
     from csf.thresholding.curve import ThresholdCurve
     from csf.trainers.base import Trainer, Training
 
@@ -64,12 +69,18 @@ class MultilabelRule(DecisionRule):
 
     rules: tuple[ThresholdRule, ...]
     threshold: Any
+    names: Sequence[Label] = ()
 
     @classmethod
     def of(cls, estimators: list[Estimator], *, threshold: float | None, **options: Any) -> Self:
         """Create the rule of estimators that share a threshold; see `ThresholdRule.of`."""
         rules = tuple(ThresholdRule.of(each, threshold=threshold, **options) for each in estimators)
         return cls(rules, rules[0].threshold)
+
+    @property
+    def label_names(self) -> Sequence[Label]:
+        """Names of the labels, or their places."""
+        return self.names or range(len(self.rules))
 
     @property
     def estimator(self) -> OneVsRestClassifier:
@@ -85,6 +96,15 @@ class MultilabelRule(DecisionRule):
     def predict(self, X: Samples) -> Array:
         """Predict 1 where a sample has a label, else 0."""
         return np.column_stack([rule.predict(X) for rule in self._each]).astype(np.int64, copy=False)
+
+    def predict_within(self, X: Samples, at_most: object) -> Array:
+        """Predict with limits by label."""
+        limits = places_limited(at_most, self.label_names, "label")
+        columns = [
+            rule.predict_within(X, limits[at]) if at in limits else rule.predict(X)
+            for at, rule in enumerate(self._each)
+        ]
+        return np.column_stack(columns).astype(np.int64, copy=False)
 
     def value(self, metric: Any, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         """Compute a metric of predicted labels."""
@@ -125,6 +145,21 @@ class LabelsResult(BinaryResult):
     def read_metric(metric: Any) -> LabelMetric:
         """Read a metric of several labels."""
         return get_label_metric(metric)
+
+    def reviews(self, review: Review) -> LabelReviews:
+        """Tune the bands that all labels share."""
+        return LabelReviews((super().reviews(review),))
+
+    def reviewed(self, bands: LabelReviews, assessment: Assessment) -> Reviewed:
+        """Assess three answers to pairs of a sample and a label."""
+        return super().reviewed(bands.bands[0], assessment)
+
+    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> NoReturn:
+        """Raise an error: capacities are those of single labels."""
+        raise ValueError(
+            "all labels share one threshold, and the capacity of a label is estimated with one of its own: use a mean "
+            "over labels, such as metric='f1_macro'; predict(X, at_most={label: n}) keeps limits"
+        )
 
     def moved(self, pos: Any, rule: Any) -> NoReturn:
         """Raise an error: each label has its own share of positives."""
@@ -226,45 +261,74 @@ class LabelSearch:
     ) -> None:
         self.search, self.aim = search, get_label_metric(config.metric)
         _check(config, self.aim)
-        self.X, self.labels = X, LabelMatrix.read(y, weight)
-        self.weight = check_weights(weight, self.labels.codes.shape[0])
+        self.labels = LabelMatrix.read(y, weight)
+        self.demands = _demands_of(config, self.labels.names.tolist(), self.aim)
+        task = Task(X, self.labels.codes, check_weights(weight, len(self.labels.codes)), given)
+        task, self.calibration = self._calibrated(config, task)
         _check_folds(config.cv, self.labels)
         base, grid = _of_each_label(config)
-        config = replace(config, base=base, param_grid=grid, metric=self.aim.of_one)
+        config = replace(config, base=base, param_grid=grid, metric=self.aim.of_one, confidence=None)
         codes = self.labels.ordered
-        splits, seed, self.fit_params = common_splits(config, X, label_strata(codes), given)
+        splits, seed, fit_params = common_splits(config, task.X, label_strata(codes), task.fit_params)
         _check_splits(splits, self.labels)
+        self.task = replace(task, codes=codes, fit_params=fit_params)
         self.config = replace(config, cv=splits, random_state=seed)
         # Steps of a pipeline before its last one are fitted to all labels, where they can be.
-        self.codes, self.prepared = codes, Prepared(labels=codes)
+        self.prepared = Prepared(labels=codes)
+
+    def _calibrated(self, config: SearchConfig, task: Task) -> tuple[Task, Task | None]:
+        """Hold out calibration samples, where a confidence is asked for."""
+        if config.confidence is None:
+            return task, None
+        groups = read_groups(task.fit_params.get("groups"), task.n_samples)
+        task, calibration = calibration_split(config, replace(task, groups=groups))
+        self.labels = replace(self.labels, codes=task.codes)
+        return replace(task, groups=None), calibration
+
+    @property
+    def _confidence(self) -> float:
+        """Confidence for each label with which all labels together have that of the user."""
+        confidence = self.search.confidence
+        return 1.0 - (1.0 - confidence) / sum(each is not None for each in self.demands)
 
     def fit(self, deadline: Deadline | None) -> tuple[MeanResult | BinaryResult, MultilabelRule | None, float, Params]:
         """Search; return outcome, rule, seconds of the last trainings, and the attributes of the labels."""
         labels = self.labels
         found, rule, seconds = self._one_by_one() if self.aim.average == "macro" else self._together(deadline)
         about = {"classes_": np.arange(labels.n_labels), "label_names_": labels.names}
-        about |= {"pos_label_": None, "null_class_": None}
-        return found, rule, seconds, about | {"class_count_": labels.codes.sum(axis=0, dtype=np.int64)}
+        about |= {"pos_label_": None, "null_class_": None, "class_count_": labels.codes.sum(axis=0, dtype=np.int64)}
+        rule = None if rule is None else replace(rule, names=tuple(labels.names.tolist()))
+        return found, rule, seconds, about
 
     def _one_by_one(self) -> tuple[MeanResult, MultilabelRule | None, float]:
         search, config, labels = self.search, self.config, self.labels
-        names = ("base", "param_grid", "metric", "cv", "random_state")
+        names = ("base", "param_grid", "metric", "cv", "random_state", "confidence")
         each = clone(search).set_params(**{name: getattr(config, name) for name in names})
         end = None if config.time_limit is None else time.monotonic() + config.time_limit
-        searches = []
-        for left, codes in zip(range(labels.n_labels, 0, -1), self.codes.T):
+        task, searches, share = self.task, [], MAX_BYTES // labels.n_labels
+        for number, at in enumerate(labels.order.tolist()):
             if end is not None:
-                each.set_params(time_limit=max((end - time.monotonic()) / left, _NO_TIME))
-            share = MAX_BYTES // labels.n_labels
-            one = codes.astype(np.int64)
-            searches.append(clone(each)._fit(self.X, one, self.weight, self.fit_params, self.prepared, share))
+                each.set_params(time_limit=max((end - time.monotonic()) / (labels.n_labels - number), _NO_TIME))
+            each.set_params(constraint=self.demands[at])
+            one = task.codes[:, number].astype(np.int64)
+            searches.append(clone(each)._fit(task.X, one, task.weight, dict(task.fit_params), self.prepared, share))
+            self._certify(searches[-1], at)
         found = MeanResult(labels.given(searches))
-        return found, found.rule, sum(each.refit_time_ for each in searches if search.refit)
+        seconds = sum(each.refit_time_ for each in searches if search.refit is True)
+        return found, found.rule, seconds
+
+    def _certify(self, search: Estimator, at: int) -> None:
+        """Certify the demand on one label, and the limits of its reviews."""
+        if self.calibration is None:
+            return
+        codes = self.calibration.codes[:, at].astype(np.int64)
+        calibration = replace(self.calibration, codes=codes, labels=Labels(np.arange(2), 0))
+        search._certify(BinaryProblem(calibration.user_labels), calibration, self._confidence)
 
     def _together(self, deadline: Deadline | None) -> tuple[BinaryResult, MultilabelRule | None, float]:
         search, labels, config = self.search, self.labels, self.config
-        task = Task(self.X, self.codes, self.weight, self.fit_params)
-        problem = AllLabels(task.user_labels)
+        task, problem = self.task, AllLabels(self.task.user_labels)
+        config = replace(config, constraint=self.demands[0])
         if self.aim.average == "samples":
             # A mean over rows has no costs that aim at a level of it: those of all trainings are equal.
             config, problem = (
@@ -274,6 +338,8 @@ class LabelSearch:
         found, rule, seconds = run_search(search, config, problem, task, self.prepared, deadline)
         if rule is not None:
             rule = replace(rule, rules=tuple(labels.given(list(rule.rules))))
+            if self.calibration is not None:
+                found, rule = problem.certify(found, rule, self.calibration, search.confidence)
         return found, rule, seconds
 
 
@@ -286,6 +352,19 @@ class AllLabels(BinaryProblem):
         return conclude(
             SearchResult.of_plan(plan, config, store, stopped), chooser_of(config, plan.models), made=LabelsResult
         )
+
+    def certify(
+        self, found: BinaryResult, rule: Any, calibration: Task, confidence: float
+    ) -> tuple[BinaryResult, MultilabelRule]:
+        """Replace the threshold by the best one whose constraint is certified; pairs of a row belong together."""
+        n_labels = calibration.codes.shape[1]
+        rows = np.arange(calibration.n_samples) if calibration.groups is None else calibration.groups
+        groups, weight = np.repeat(rows, n_labels), calibration.weight
+        weight = None if weight is None else np.repeat(weight, n_labels)
+        scores = rule.score_samples(calibration.X).ravel()
+        calibrated = ScoredSamples(calibration.codes.ravel() > 0, scores, weight, None, groups)
+        found = certified(found, calibrated, confidence, n_labels)
+        return found, replace(rule, threshold=found.threshold)
 
     def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> MultilabelRule:
         """Build the rule of the winner, trained on all samples."""
@@ -352,6 +431,8 @@ class MeanResult:
         return {
             "searches_": self.searches,
             "best_scores_": scores,
+            "feasible_": all(each.feasible_ for each in self.searches),
+            "constraint_value_": [each.constraint_value_ for each in self.searches],
             "best_score_": float(scores.mean()),
             "upper_bound_": float(np.mean([each.upper_bound_ for each in self.searches])),
             "gap_": float(np.mean([each.gap_ for each in self.searches])),
@@ -362,7 +443,38 @@ class MeanResult:
             "best_t_": np.array([np.nan if each.best_t_ is None else each.best_t_ for each in self.searches]),
             "best_cost_weights_": [each.best_cost_weights_ for each in self.searches],
             "best_threshold_": self._thresholds,
+        } | self._guarantees
+
+    @property
+    def _guarantees(self) -> Params:
+        """Tests of the constraints on all labels, where there are some."""
+        tests = [getattr(each, "guarantee_", None) for each in self.searches]
+        return {} if all(test is None for test in tests) else {"guarantee_": tests}
+
+    def reviews(self, review: Review) -> LabelReviews:
+        """Collect the bands of all labels."""
+        return LabelReviews(tuple(each.review_bands() for each in self.searches))
+
+    def reviewed(self, bands: LabelReviews, assessment: Assessment) -> list[Reviewed]:
+        """Assess three answers to each label."""
+        return [each.review_ for each in self.searches]
+
+    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> Capacity:
+        """Assess limits on the shares of rows with some labels; the interval takes all errors to go together."""
+        limits = places_limited(at_most, names, "label")
+        limited = {at: self.searches[at].at_capacity(share) for at, share in limits.items()}
+        values = [
+            limited[at].value if at in limited else each.corrected_score_ for at, each in enumerate(self.searches)
+        ]
+        ends = [
+            limited[at].interval if at in limited else each.score_interval_ for at, each in enumerate(self.searches)
+        ]
+        low, high = np.mean(ends, axis=0).tolist()
+        parts = {
+            name: {names[at]: getattr(each, name) for at, each in limited.items()}
+            for name in ("at_most", "threshold", "acted_on", "captured")
         }
+        return Capacity(value=float(np.mean(values)), interval=(low, high), **parts)
 
     def assess(self) -> Assessment:
         """Assess the mean over labels."""
@@ -380,17 +492,11 @@ class MeanResult:
         return found, found.rule
 
 
-_UNSUPPORTED: Mapping[str, Unsupported] = (
-    {
-        "constraint": (None, "rates of errors are those of one label a sample"),
-        "confidence": (None, "it is about constraints"),
-        "pos_label": (None, "each label is there or not"),
-        "null_class": (None, "each label is there or not"),
-        "weighting": ("class", "it is about classes of one label a sample"),
-    }
-    | NO_MEAN_OF_FOLDS
-    | NO_REVIEW
-)
+_UNSUPPORTED: Mapping[str, Unsupported] = {
+    "pos_label": (None, "each label is there or not"),
+    "null_class": (None, "each label is there or not"),
+    "weighting": ("class", "it is about classes of one label a sample"),
+} | NO_MEAN_OF_FOLDS
 
 
 def _check(config: SearchConfig, aim: LabelMetric) -> None:
@@ -407,11 +513,39 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
             "y has several labels, and csf trains the base once for each, but the base is already fitted. Give an "
             "unfitted base, or tune the threshold of each column with cv='prefit' and a model fitted to that column"
         )
+    if aim.average == "samples":
+        means = "it is about pairs of a sample and a label, and the metric about samples; use 'f1_micro' or 'f1_macro'"
+        options: Any = dict.fromkeys(("constraint", "confidence", "review"), (None, means))
+        config.refuse(options, f"metric={aim.name!r}")
+    if aim.average != "macro" and config.confidence is not None and config.limits_answers:
+        raise ValueError(
+            f"confidence={config.confidence!r} cannot certify wrong= of a review where labels share a threshold; use a "
+            "mean over labels, such as metric='f1_macro'"
+        )
     if aim.average == "macro" and config.checkpoint is not None:
         raise ValueError(
             f"a checkpoint file holds one search, but metric={aim.name!r} runs one for each column of y; got "
             f"checkpoint={config.checkpoint!r}. Leave it out, or search the columns one by one"
         )
+
+
+def _demands_of(config: SearchConfig, names: Sequence[Label], aim: LabelMetric) -> list[Constraint | None]:
+    """Return the constraint on each label; a part without a label is one on all of them."""
+    constraint = get_constraint(config.constraint)
+    if constraint is None:
+        return [None] * len(names)
+    if aim.average != "macro" and any(part.of is not None for part in constraint.parts):
+        raise ValueError(
+            f"constraint {constraint}: with metric={aim.name!r} all labels share a threshold, and constraints are on "
+            "all pairs of a sample and a label together. Leave the brackets out, or search for a mean over labels, "
+            "such as 'f1_macro'"
+        )
+    places = [(part.place_in(names), replace(part, of=None)) for part in constraint.parts]
+    demands: list[Constraint | None] = []
+    for at in range(len(names)):
+        parts = [part for place, part in places if place in (None, at)]
+        demands.append(replace(parts[0], others=tuple(parts[1:])) if parts else None)
+    return demands
 
 
 def _of_each_label(config: SearchConfig) -> tuple[Estimator, object]:

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 from scipy.special import expit
 
-from csf._common.typing import Array, Estimator, IntArray, Params
+from csf._common.messages import warn
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Params
+from csf._common.validation import check_fraction
 from csf.data.folds import Fold
 from csf.data.labels import read_labels
 from csf.data.responses import PROBABILITIES_FIRST, gives_log_odds, log_odds, respond, response_method
-from csf.metrics.constraints import Review
+from csf.metrics.constraints import Constraint, Review
+from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts
 from csf.metrics.row_costs import row_costs as get_row_costs
 from csf.metrics.trials import nothing_worked
@@ -26,18 +29,20 @@ from csf.search.problems.base import (
     judge_fitted,
     trial_table,
     warn_of_open_gap,
+    warn_of_violation,
 )
 from csf.search.problems.binary import BinaryProblem
 from csf.search.study import MulticlassStudy, powers_of
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.thresholding.capacity import RankedHeldOut, ReviewBands, bands_of_costs, rank_by_costs
+from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples, certify_decisions, check_rates
 from csf.thresholding.row_costs import (
     CostDecision,
     RowCostChoice,
     RowCostRule,
     RowCostStore,
-    best_cut,
     cost_curve,
+    cut_within,
     leaning_of,
     unweighted,
 )
@@ -85,9 +90,8 @@ class RowCostEvaluator(Evaluator):
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> RowCostStore:
         """Create the store of held-out scores."""
         costs, table = self.problem.costs, self.problem.table.take(samples)
-        self._store = RowCostStore(
-            truth > 0, weight, costs, table, likely=self.likely, samples=samples, max_bytes=max_bytes
-        )
+        options: Any = {"constraint": self.problem.constraint, "samples": samples, "max_bytes": max_bytes}
+        self._store = RowCostStore(truth > 0, weight, costs, table, likely=self.likely, **options)
         return self._store
 
     def _judged(self, folds: list[Fold], results: list[FoldResult], trial: Trial) -> tuple[Params, HeldOutPredictions]:
@@ -106,9 +110,8 @@ class RowCostProblem(BinaryProblem):
 
     costs: RowCosts
     table: CostTable
+    constraint: Constraint | None = None
     unsupported: ClassVar[Mapping[str, Unsupported]] = {
-        "constraint": (None, "rates of errors are those of one threshold, and each row has its own"),
-        "confidence": (None, "it is about constraints"),
         "null_class": (None, "costs are those of two classes"),
         "min_gain": (None, "the base as it is stays unless others save more than a standard deviation over it"),
         "tol": (None, "there is no upper bound"),
@@ -128,10 +131,13 @@ class RowCostProblem(BinaryProblem):
         """Read samples, their costs and a target; a ValueError for what has no meaning with costs of rows."""
         costs = get_row_costs(config.metric)
         assert costs is not None, "it matches"
-        certified = ("confidence",) if config.limits_answers else ()
-        config.refuse({name: how for name, how in cls.unsupported.items() if name not in certified}, "costs of rows")
+        config.refuse(cls.unsupported, "costs of rows")
         labels, codes = read_labels(y, pos_label=config.pos_label)
-        return cls(labels, costs.remembering(given), costs.table(X, **given)), codes
+        problem = cls(labels, costs.remembering(given), costs.table(X, **given))
+        constraint = problem.read_constraint(config.constraint)
+        if constraint is not None:
+            check_rates(constraint)
+        return replace(problem, constraint=constraint), codes
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -230,7 +236,43 @@ class RowCostProblem(BinaryProblem):
         estimator = trainer.estimator(training)
         return self._rule(found, estimator, response_method(estimator), *self.names_in(estimator))
 
-    def _rule(self, found: Any, estimator: Estimator, method: str | None, known: Array, names: Array) -> RowCostRule:
+    def certify(
+        self, found: RowCostResult, rule: RowCostRule, calibration: Task, confidence: float
+    ) -> tuple[RowCostResult, RowCostRule]:
+        """Replace the decision by the best one whose constraint is certified.
+
+        Decisions are tuned to stricter and stricter levels on the held-out rows, and tested from the strictest on.
+        """
+        store, score, constraint = found.store, RowCostChoice(found.store).score(found.key), found.store.constraint
+        assert constraint is not None, "asked for where there is one"
+        weights = store.weights_in(store.copies)
+        tuned = [
+            replace(found.tuned, extra=(0.0, 0.0)).within(
+                constraint.tightened(share), score, store.truth, store.table, weights
+            )
+            for share in STRICTER
+        ]
+        decided = [decision.decide(score, store.table) for decision in tuned]
+        given = {name: each for name, each in calibration.fit_params.items() if name in COSTS}
+        on_calibration = [replace(rule, decision=each, given=given).acts(calibration.X) for each in tuned]
+        groups = store.samples if store.has_groups else None
+        weight = None if calibration.weight is None else store.weight
+        searched = Decisions(ScoredSamples(store.truth, score, weight, None, groups, store.repeats), decided)
+        is_pos = calibration.codes > 0
+        tested = ScoredSamples(is_pos, np.zeros(is_pos.size), calibration.weight, None, calibration.groups)
+        n_parts = len(constraint.parts)
+        values = np.array([store.value(store.paid(each), store.copies) for each in decided])
+        views = [searched] * n_parts, [Decisions(tested, on_calibration)] * n_parts
+        guarantee, at = certify_decisions(constraint, *views, values, confidence)
+        if not guarantee.holds:
+            warn(str(guarantee))
+        found = replace(found, tuned=tuned[at], guarantee=guarantee, decided=decided[at], score=float(values[at]))
+        found = replace(_judged(found, decided[at]), feasible=guarantee.holds)
+        return found, found.in_rule(rule)
+
+    def _rule(
+        self, found: RowCostResult, estimator: Estimator, method: str | None, known: Array, names: Array
+    ) -> RowCostRule:
         return RowCostRule(
             estimator=estimator,
             known=known,
@@ -255,6 +297,9 @@ class RowCostResult(CandidateResult):
     tuned: CostDecision = field(default_factory=CostDecision)
     alone: float = 0.0
     dearest_share: float = np.nan
+    constraint_value: float | None = None
+    # Decisions on the held-out samples that took the place of the winner's.
+    decided: BoolArray | None = None
 
     @staticmethod
     def read_metric(metric: Any) -> RowCosts | None:
@@ -279,7 +324,7 @@ class RowCostResult(CandidateResult):
             "best_t_": self.winner.t,
             "best_threshold_": self.tuned.threshold,
             "bound_margin_": np.nan,
-            "constraint_value_": None,
+            "constraint_value_": self.constraint_value,
             "best_cost_weights_": self.winner.costs,
             "row_costs_": self.metric,
             "row_rule_": self.tuned.kind,
@@ -289,11 +334,11 @@ class RowCostResult(CandidateResult):
 
     @property
     def moves(self) -> bool:
-        """Always False: costs of rows within the classes may change with the shares of the classes."""
-        return False
+        """True: rows of a class are taken to look and to cost as before."""
+        return True
 
     def _assessed(self, seed: int) -> Assessment:
-        choice = RowCostChoice(self.store, random_state=seed)
+        choice = RowCostChoice(self.store, fixed=self.decided, random_state=seed)
         return choice.assess(self.candidate, trained=self.n_splits > 0)
 
     @property
@@ -304,7 +349,12 @@ class RowCostResult(CandidateResult):
     @property
     def held_out_scores(self) -> Array:
         """Scores of the held-out entries by the winner, to which the threshold applies."""
-        return self.tuned.scores(RowCostChoice(self.store).score(self.key), self.store.shift)
+        return self.tuned.scores(RowCostChoice(self.store).score(self.key), self._priced.shift)
+
+    @property
+    def _priced(self) -> CostTable:
+        """Costs of the held-out entries with those that the constraint adds."""
+        return self.store.table.plus(*self.tuned.extra)
 
     def curve(self) -> ThresholdCurve:
         """Return all thresholds on the winner's held-out scores, with rows weighted by the cost of the wrong answer."""
@@ -322,11 +372,12 @@ class RowCostResult(CandidateResult):
         if not by_gain:
             return rank_by_costs(self.store, self.held_out_odds, self.held_out_odds, self.alone)
         odds = self.tuned.log_odds(RowCostChoice(self.store).score(self.key)) - self.tuned.threshold
-        return rank_by_costs(self.store, self._log_odds if tuned_apart else odds)
+        odds = self._log_odds if tuned_apart else odds
+        return rank_by_costs(self.store, odds, extra=self.tuned.extra)
 
     def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Compute which of three answers to the held-out entries has the smallest expected cost."""
-        return leaning_of(self._log_odds, self.store.table, review, extra_cost)
+        return leaning_of(self._log_odds, self._priced, review, extra_cost)
 
     @cached_property
     def _log_odds(self) -> Array:
@@ -336,14 +387,21 @@ class RowCostResult(CandidateResult):
     def bands(self, review: Review) -> ReviewBands:
         """Compute the bands of the three answers."""
         store = self.store
-        return bands_of_costs(review, expit(self._log_odds), store.table, store.weights_in(store.copies))
+        return bands_of_costs(review, expit(self._log_odds), self._priced, store.weights_in(store.copies))
 
-    def moved(self, shares: object, rule: object) -> NoReturn:
-        """Raise an error, see ``moves``."""
-        raise ValueError(
-            "at_prevalence moves one threshold, but this search decides each row by its own costs. Recalibrate the "
-            "probabilities of the base for the new share, and search it with cv='prefit'"
-        )
+    def certified_reviews(self, review: Review, rule: RowCostRule, calibration: Task, confidence: float) -> ReviewBands:
+        """Tune the rule of three answers and certify its limits; calibration samples bring their costs along."""
+        given = {name: each for name, each in calibration.fit_params.items() if name in COSTS}
+        return super().certified_reviews(review, replace(rule, given=given), calibration, confidence)
+
+    def moved(self, pos: float, rule: RowCostRule | None) -> tuple[RowCostResult, RowCostRule | None]:
+        """Adapt the result and the rule to another share of positives: the log-odds move by that of the shares."""
+        found = decided_on(replace(self, guarantee=None), self.store.moved(check_fraction(pos, "pos")))
+        return found, None if rule is None else found.in_rule(rule)
+
+    def in_rule(self, rule: RowCostRule) -> RowCostRule:
+        """Put the decision of this result into a rule."""
+        return replace(rule, threshold=self.tuned.threshold, decision=self.tuned, alone=self.alone)
 
 
 def conclude(searched: SearchResult) -> RowCostResult:
@@ -351,18 +409,31 @@ def conclude(searched: SearchResult) -> RowCostResult:
     if not len(searched.store):
         raise nothing_worked(searched.trials)
     store = searched.store.condensed()
-    choice = RowCostChoice(store)
-    candidate = choice.choose(store.copies)
-    found = RowCostResult(
-        **searched.shared | {"store": store},
-        candidate=candidate,
-        tuned=choice.tuned(candidate, store.copies),
-        alone=best_cut(store[candidate.key].score, store.truth, store.table, store.weight),
-        score=choice.value_of(candidate),
-        dearest_share=_dearest_share(store),
-    )
+    candidate = RowCostChoice(store).choose(store.copies)
+    found = RowCostResult(**searched.shared, candidate=candidate, dearest_share=_dearest_share(store))
+    found = decided_on(found, store)
     warn_of_open_gap(found.winner)
+    if not found.feasible:
+        warn_of_violation(store.constraint, found.constraint_value)
     return found
+
+
+def decided_on(found: RowCostResult, store: RowCostStore) -> RowCostResult:
+    """Tune the decision of a result's candidate on held-out entries."""
+    choice, candidate, constraint = RowCostChoice(store), found.candidate, store.constraint
+    tuned = choice.tuned(candidate, store.copies)
+    alone = cut_within(constraint, store[candidate.key].score, store.truth, store.table, store.weight)
+    found = replace(found, store=store, tuned=tuned, alone=alone, score=choice.value_of(candidate), decided=None)
+    return found if constraint is None else _judged(found, tuned.decide(choice.score(candidate.key), store.table))
+
+
+def _judged(found: RowCostResult, decided: BoolArray) -> RowCostResult:
+    """Add what decisions about the held-out entries say of the constraint."""
+    store, constraint = found.store, found.store.constraint
+    assert constraint is not None, "asked for where there is one"
+    errors = ErrorProfile.from_masks(store.truth, decided, sample_weight=store.weights_in(store.copies))
+    feasible = not constraint.violation(errors.fn, errors.fp, pos=errors.pos)
+    return replace(found, feasible=feasible, constraint_value=float(constraint.rate.of(errors)))
 
 
 def _dearest_share(store: RowCostStore) -> float:

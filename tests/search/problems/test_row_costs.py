@@ -202,8 +202,8 @@ def test_costs_are_routed():
 @pytest.mark.parametrize(
     ("options", "given", "message"),
     [
-        ({"constraint": "precision >= 0.8"}, {}, "constraint=.* is not for costs of rows: rates"),
-        ({"constraint": "precision >= 0.8", "confidence": 0.9}, {}, "constraint=.* is not for costs of rows: rates"),
+        ({"constraint": "recall[2] >= 0.8"}, {}, r"there is no '2'; accepted: \[0, 1\]"),
+        ({"confidence": 0.9}, {}, "confidence=0.9 needs a constraint"),
         ({"confidence": 0.9}, {}, r"confidence=0.9 needs a constraint, .* or review=Review\(wrong=0.05\)"),
         ({"min_gain": 1.5}, {}, "min_gain=1.5 is not for costs of rows"),
         ({"threshold": None}, {}, "threshold=None is not for costs of rows.*'stable'"),
@@ -235,8 +235,8 @@ def test_no_other_arguments():
     search = CostSearch(LogisticRegression(), metric=COST, cv=2).fit(X, y)
     with pytest.raises(TypeError, match=r"fn cannot be given .*accepted: fn_cost, fp_cost"):
         search.predict(X, fn=1.0)
-    with pytest.raises(ValueError, match="at_prevalence moves one threshold"):
-        search.at_prevalence(0.1)
+    with pytest.raises(ValueError, match="pos"):
+        search.at_prevalence(1.1)
 
 
 @pytest.mark.parametrize(

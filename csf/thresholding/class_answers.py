@@ -1,0 +1,310 @@
+"""Limited capacity and reviews of several classes: which rows get which answer, and what that is worth."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
+from csf.data.responses import TIE
+from csf.metrics.confusion import ConfusionMetric, CostMatrix
+from csf.metrics.demands import ConstrainedClasses
+from csf.thresholding.batch import ROUNDING, answers_within, best_rows, check_capacity, places_limited
+from csf.thresholding.capacity import Capacity, Reviewed, least_score
+from csf.thresholding.certificates import Guarantee, ScoredSamples
+from csf.thresholding.class_choice import TUNED, MulticlassChoice
+from csf.thresholding.linear_rule import RuleRows, counts_of, tune_rule
+
+if TYPE_CHECKING:
+    from csf.evaluate import Candidate
+    from csf.metrics.constraints import Review
+    from csf.thresholding.class_choice import MulticlassStore
+    from csf.thresholding.linear_rule import MulticlassRule
+
+REVIEW = "review"
+
+
+class LabelledRows(NamedTuple):
+    """Rows of a rule with their true classes, weights and groups."""
+
+    rows: RuleRows
+    truth: IntArray
+    weight: Array
+    groups: IntArray | None = None
+    repeats: float = 1.0
+
+    def answered(self, answers: IntArray, code: int) -> ScoredSamples:
+        """Select the rows with an answer, the right ones as positives, with its probabilities as scores."""
+        at = (answers == code) & (self.weight > 0.0)
+        groups = None if self.groups is None else self.groups[at]
+        return ScoredSamples(
+            self.truth[at] == code, self.rows.proba[at, code], self.weight[at], None, groups, self.repeats
+        )
+
+
+# ---------------------------------------------------------------- a rule with reviews
+
+
+def prices_of(metric: ConfusionMetric, known: LabelledRows) -> Array:
+    """Compute what errors cost, (n_classes, n_classes), in units of the mean price of the errors that are made.
+
+    Rows are true classes and columns answers. Prices are what a rule's decisions are worth, or the gradient of the
+    metric at the value attained. Those of a cost matrix stay as they are.
+    """
+    rows, n_classes = known.rows, known.rows.proba.shape[1]
+    counts = counts_of(known.truth, rows.codes, n_classes, known.weight)
+    worth = metric.gradient(counts / counts.sum()) if rows.worth is None else rows.worth
+    prices = np.diagonal(worth)[:, None] - worth
+    base = metric.metric if isinstance(metric, ConstrainedClasses) else metric
+    if isinstance(base, CostMatrix) and rows.worth is None:
+        return prices
+    made = counts * ~np.eye(n_classes, dtype=bool)
+    made = made if made.any() else ~np.eye(n_classes, dtype=bool) * 1.0
+    mean = float((made * prices).sum() / made.sum())
+    return prices / mean if mean > 0.0 else prices
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassReviews:
+    """Rule of several classes and a review: a row is reviewed where that costs less on average than the rule's class.
+
+    Parameters
+    ----------
+    review : Review
+        What a review costs.
+    names : sequence of label
+        The classes.
+    prices : ndarray of shape (n_classes, n_classes)
+        What it costs to answer a class (columns) where another one is true (rows), see `prices_of`.
+    least : ndarray of shape (n_classes,)
+        Smallest probability with which each class is answered.
+    extra_cost : float, default=0.0
+        What a place among the reviewed rows costs besides, where reviews are limited.
+    guarantees : dict of str to Guarantee
+        What was shown of the limits on wrong answers.
+    """
+
+    review: Review
+    names: Sequence[Label]
+    prices: Array
+    least: Array
+    extra_cost: float = 0.0
+    guarantees: dict[str, Guarantee] = field(default_factory=dict)
+
+    @classmethod
+    def tuned(cls, review: Review, metric: ConfusionMetric, names: Sequence[Label], known: LabelledRows) -> Self:
+        """Find the prices of errors, and what a place costs where reviews are limited, on held-out rows."""
+        prices = prices_of(metric, known)
+        reviews = cls(review=review, names=names, prices=prices, least=np.zeros(len(prices)))
+        if review.at_most is None:
+            return replace(reviews, extra_cost=np.inf) if review.only_limits else reviews
+        own, looked_at = reviews.costs(known.rows, known.rows.codes)
+        saved = own - looked_at
+        order = np.argsort(-saved, kind="stable")
+        over = np.flatnonzero(np.cumsum(known.weight[order]) > review.at_most * known.weight.sum())
+        if not over.size or saved[order[over[0]]] <= 0.0:
+            return reviews
+        first = order[over[0]]
+        return replace(reviews, extra_cost=float(saved[first] + TIE * own[first]))
+
+    def limited(
+        self, known: LabelledRows, calibration: LabelledRows | None = None, confidence: float | None = None
+    ) -> ClassReviews:
+        """Review more rows for the limits on wrong answers: on held-out rows, or certified on calibration rows."""
+        least, guarantees = self.least.copy(), {}
+        for at, limit in self.review.limits_on(self.names).items():
+            parts = [each.answered(self.decide(each.rows), at) for each in (known, calibration) if each is not None]
+            score, test = least_score(*parts, limit=limit, answer=self.names[at], confidence=confidence)
+            least[at] = max(least[at], score)
+            if test is not None:
+                guarantees[str(self.names[at])] = test
+        return replace(self, least=least, guarantees=guarantees)
+
+    def costs(self, rows: RuleRows, codes: IntArray) -> tuple[Array, Array]:
+        """Compute the expected costs of classes for rows, and of their reviews."""
+        n_classes, review = len(self.prices), self.review
+        own = np.take_along_axis(rows.proba @ self.prices, codes[:, None], axis=1)[:, 0]
+        wrong = rows.proba @ (self.prices.sum(axis=1) / (n_classes - 1))
+        return own, review.cost + self.extra_cost + review.error * wrong
+
+    def _forced(self, rows: RuleRows, codes: IntArray) -> BoolArray:
+        """Mark the rows that the limits on wrong answers send to a review."""
+        return np.take_along_axis(rows.proba, codes[:, None], axis=1)[:, 0] < self.least[codes]
+
+    def decide(self, rows: RuleRows) -> IntArray:
+        """Return the codes of the answers; the number of classes stands for a review."""
+        codes = rows.codes
+        own, looked_at = self.costs(rows, codes)
+        return np.where((looked_at < own) | self._forced(rows, codes), len(self.prices), codes)
+
+    def answers(self, rule: MulticlassRule, X: Samples, at_most: object = None) -> Array:
+        """Answer samples with a class or ``"review"``."""
+        rows = rule.rows(X)
+        codes = self.decide(rows) if at_most is None else self._within(rows, at_most, X)
+        names = np.empty(len(self.names) + 1, dtype=object)
+        names[:] = [*self.names, REVIEW]
+        return names[codes]
+
+    def _within(self, rows: RuleRows, at_most: object, X: Samples) -> IntArray:
+        """Limit the numbers of rows of some classes; rows beyond get their next best class, or a review.
+
+        The reviews stay within their limit, or as many as they are without one on classes.
+        """
+        codes, n_rows, n_classes = self.decide(rows), len(rows.proba), len(self.prices)
+        limits = {at: check_capacity(limit, n_rows) for at, limit in places_limited(at_most, self.names).items()}
+        reviewed = codes == n_classes
+
+        def keep(at: int, decided: BoolArray, margin: Array) -> BoolArray:
+            # Rows that are reviewed take no place.
+            return reviewed | best_rows(decided & ~reviewed, margin, limits[at], X)
+
+        within = answers_within(rows.scores, list(limits), keep)
+        own, looked_at = self.costs(rows, within)
+        moved = ~reviewed & (within != codes) & (looked_at < own)
+        most = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
+        chosen = best_rows(reviewed | moved, own - looked_at, max(most, int(reviewed.sum())), X)
+        return np.where(chosen | self._forced(rows, within), n_classes, within)
+
+
+# ---------------------------------------------------------------- what answers are worth
+
+
+class ClassAnswers(ABC):
+    """Answers to rows of several classes that are tuned again on parts."""
+
+    @abstractmethod
+    def given(self, known: LabelledRows, outside: Array) -> IntArray:
+        """Answer rows, tuned on those with a weight, with limits for those of weight ``outside``."""
+
+    def final(self, sums: Array) -> Array:
+        """Convert sums by true class and answer to confusion matrices of the final answers."""
+        return sums
+
+
+@dataclass(frozen=True, eq=False)
+class CapacityAnswers(ClassAnswers):
+    """Answers of which some may go to no more than a share of the rows."""
+
+    shares: Mapping[int, float]
+
+    def given(self, known: LabelledRows, outside: Array) -> IntArray:
+        """Give rows beyond a limit their next best class."""
+        return answers_within(known.rows.scores, list(self.shares), partial(self._kept, outside))
+
+    def _kept(self, weight: Array, at: int, decided: BoolArray, margin: Array) -> BoolArray:
+        order = np.flatnonzero(decided)[np.argsort(-margin[decided], kind="stable")]
+        kept = np.zeros(decided.size, dtype=bool)
+        kept[order[np.cumsum(weight[order]) <= (self.shares[at] + ROUNDING) * weight.sum()]] = True
+        return kept
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewAnswers(ClassAnswers):
+    """Answers of a rule with reviews."""
+
+    review: Review
+    metric: ConfusionMetric
+    names: Sequence[Label]
+
+    def given(self, known: LabelledRows, outside: Array) -> IntArray:
+        """Answer rows by prices and limits that are tuned again."""
+        return ClassReviews.tuned(self.review, self.metric, self.names, known).limited(known).decide(known.rows)
+
+    def final(self, sums: Array) -> Array:
+        """Give reviewed rows their right class, but for the share of reviews that end in a wrong one."""
+        n_classes, error = sums.shape[-1] - 1, self.review.error
+        spread = np.full((n_classes, n_classes), error / (n_classes - 1))
+        np.fill_diagonal(spread, 1.0 - error)
+        return sums[..., :n_classes] + sums[..., n_classes:] * spread
+
+
+class AnsweredChoice(MulticlassChoice):
+    """Choice whose decisions are answers."""
+
+    def __init__(self, store: MulticlassStore, metric: ConfusionMetric, answers: ClassAnswers, **options: Any) -> None:
+        super().__init__(store, metric, **options)
+        self.answers = answers
+
+    @property
+    def n_answers(self) -> int:
+        """Number of answers: the classes, and a review where there is one."""
+        return self.store.n_classes + isinstance(self.answers, ReviewAnswers)
+
+    def final(self, sums: Array) -> Array:
+        """Convert sums by true class and answer to confusion matrices."""
+        return self.answers.final(sums)
+
+    def rows(self, candidate: Candidate, weight: Array) -> LabelledRows:
+        """Tune a candidate's rule on entries of these weights, and apply it to all of them."""
+        proba, score = self._proba(candidate.key), self.store[candidate.key].score
+        assert score is not None, "probabilities are made of it"
+        rows = RuleRows(score[self.store.drawn[1]].astype(np.float64), proba)
+        if candidate.rule == TUNED:
+            rule = tune_rule(proba, self.units.truth, self.metric, weight=weight)
+            rows = RuleRows(rule.scores(proba), proba, rule.worth)
+        return LabelledRows(rows, self.units.truth, weight)
+
+    def given(self, candidate: Candidate) -> IntArray:
+        """Answer all entries after what is tuned on all of them."""
+        weight = self.units.weights_in(self.units.copies)
+        return self.answers.given(self.rows(candidate, weight), weight)
+
+    def outside(self, candidate: Candidate, counts: Array) -> Array:
+        """Tune rule and answers on samples with these counts; sum true classes by answers of all others."""
+        units = self.units
+        outside = units.weights_in(units.copies - counts)
+        codes = self.answers.given(self.rows(candidate, units.weights_in(counts)), outside)
+        return self._table(codes, outside)
+
+    def _table(self, codes: IntArray, weight: Array) -> Array:
+        place = self.units.truth.astype(int) * self.n_answers + codes
+        sums = np.bincount(place, weight, self.store.n_classes * self.n_answers)
+        return sums.reshape(self.store.n_classes, self.n_answers)
+
+
+def class_capacity(
+    choice: AnsweredChoice, at_most: Mapping[Label, float], winner: Candidate, trained: bool
+) -> Capacity:
+    """Assess limits on the shares of rows that get some classes; ``at_most`` are those of the answers, by name."""
+    assert isinstance(choice.answers, CapacityAnswers), "made for one"
+    worth = choice.assess(winner, trained=trained)
+    confusion = choice.left_out.sums.sum(axis=(0, 1))
+    acted, right = confusion.sum(axis=0) / confusion.sum(), np.diagonal(confusion) / confusion.sum(axis=1)
+    scores = choice.rows(winner, choice.units.weights_in(choice.units.copies)).rows.scores
+    codes, ordered = choice.given(winner), np.sort(scores, axis=1)
+    own = np.take_along_axis(scores, codes[:, None], axis=1)[:, 0]
+    margin = own - np.where(own == ordered[:, -1], ordered[:, -2], ordered[:, -1])
+    places = dict(zip(at_most, choice.answers.shares))
+    return Capacity(
+        at_most=dict(at_most),
+        value=worth.corrected_score,
+        interval=worth.score_interval,
+        threshold={name: float(margin[codes == at].min(initial=np.inf)) for name, at in places.items()},
+        acted_on={name: float(acted[at]) for name, at in places.items()},
+        captured={name: float(right[at]) for name, at in places.items()},
+    )
+
+
+def class_reviewed(choice: AnsweredChoice, reviews: ClassReviews, winner: Candidate) -> Reviewed:
+    """Assess a rule with reviews."""
+    # Reviews are chosen on these samples, also where the model was fitted to others.
+    worth, names = choice.assess(winner), [*map(str, reviews.names), REVIEW]
+    weight = choice.units.weights_in(choice.units.copies)
+    answers = reviews.decide(choice.rows(winner, weight).rows)
+    right = np.append(np.diagonal(choice._table(answers, weight)), 0.0)
+    total = np.bincount(answers, weight, len(names))
+    wrong = np.divide(total - right, total, out=np.full(len(names), np.nan), where=total > 0.0)
+    wrong[-1] = reviews.review.error if total[-1] else np.nan
+    return Reviewed(
+        value=worth.corrected_score,
+        interval=worth.score_interval,
+        shares=dict(zip(names, (total / total.sum()).tolist())),
+        wrong=dict(zip(names, wrong.tolist())),
+        extra_cost=reviews.extra_cost,
+        guarantees=reviews.guarantees,
+    )
