@@ -20,7 +20,7 @@ from csf.monitoring import Monitor
 from csf.search.kinds import LABELS, kind_of
 from csf.search.problems.base import in_order
 from csf.thresholding.linear_rule import Sigmoid
-from csf.thresholding.prevalence import Prevalence, estimate_prevalence
+from csf.thresholding.prevalence import Prevalence, estimate_class_shares, estimate_prevalence
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -311,7 +311,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
     def prevalence(
         self, X: Samples, known: tuple[ArrayLike, ArrayLike] | None = None, *, confidence: float = 0.9
-    ) -> Prevalence:
+    ) -> Prevalence | dict[Label, Prevalence]:
         """Estimate the share of positives in samples without labels; `at_prevalence` adapts the threshold to it.
 
         Parameters
@@ -326,13 +326,14 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
         Returns
         -------
-        csf.thresholding.Prevalence
-            The share, a float with an ``interval``.
+        csf.thresholding.Prevalence or dict of label to Prevalence
+            The share, a float with an ``interval``; of several classes or labels a dict with that of each, which
+            `at_prevalence` takes.
 
         Raises
         ------
         ValueError
-            If the base has no probabilities, or y had several classes.
+            If the base has no probabilities, there is a null class beside several others, or labels share a threshold.
 
         Warns
         -----
@@ -346,6 +347,21 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         and one warning in five was wrong. There, give ``known``.
         """
         check_is_fitted(self, "best_score_")
+        if hasattr(self, "searches_"):
+            names = self.label_names_.tolist()
+            return {name: each.prevalence(X, confidence=confidence) for name, each in zip(names, self.searches_)}  # pyright: ignore[reportReturnType] (each has two classes)
+        if self.result_.probable is not None:
+            shares, *held_out = self.result_.probable
+            parts = estimate_class_shares(self.predict_proba(X), shares, held_out, confidence)  # pyright: ignore[reportAttributeAccessIssue]
+            by_class = dict(zip(self.classes_.tolist(), parts))
+            if any(not part.interval[0] <= share <= part.interval[1] for part, share in zip(parts, shares)):
+                shown = ", ".join(
+                    f"{name}: {share:.3g} -> {part:.3g}" for (name, part), share in zip(by_class.items(), shares)
+                )
+                warn(
+                    f"the shares of the classes have moved ({shown}), and at_prevalence(shares) tunes the rule to them"
+                )
+            return by_class
         if not self.estimates_prevalence:
             raise ValueError(
                 "the share of positives is estimated from probabilities of two classes; search a base with "
@@ -380,6 +396,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     @property
     def estimates_prevalence(self) -> bool:
         """True where `prevalence` has the data that it needs."""
+        if hasattr(self, "searches_") or self.result_.probable is not None:
+            return True
         return self.pos_label_ is not None and (self.result_.scored is not None or hasattr(self, "predict_proba"))
 
     def trials_frame(self) -> DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from csf.thresholding.curve import ThresholdCurve, check_probabilities
 
 # Closest distance of an estimate to 0 and 1.
 _EDGE = 1e-12
+# Steps towards the likeliest shares of classes, the change that ends them, and the condition of means of classes beyond
+# which these are not told apart.
+_MOST_STEPS, _STEP, _INSEPARABLE = 10_000, 1e-8, 1e4
 # Probabilities that calibrated ones would be this rarely are not calibrated.
 _ODD = 0.01
 
@@ -173,6 +177,76 @@ def estimate_prevalence(
     new, ones, zeros = (_posterior(each, pos, share) for each in (proba, own[is_pos], own[~is_pos]))
     value, interval = _between(new, ones, zeros, weight, z)
     return Prevalence(value, interval, confidence)
+
+
+def estimate_class_shares(
+    y_proba: Array, shares: Array, known: Sequence[Array], confidence: float = 0.9
+) -> list[Prevalence]:
+    """Estimate the shares of several classes in samples without labels, with an interval for each.
+
+    Parameters
+    ----------
+    y_proba : ndarray of shape (n_samples, n_classes)
+        Probabilities of the new samples.
+    shares : ndarray of shape (n_classes,)
+        Shares of the classes in the data that the probabilities are for.
+    known : pair of ndarray
+        Codes and out-of-fold probabilities of samples that have labels.
+    confidence : float, default=0.9
+        How often each interval shall hold its share.
+
+    Returns
+    -------
+    list of Prevalence
+        The shares, which sum to 1, in the order of the classes.
+
+    Notes
+    -----
+    As `estimate_prevalence` with ``known``: probabilities are moved to the likeliest shares, and their mean over the
+    new samples is a mixture of their means over the known samples of each class, with the shares as weights. Intervals
+    follow from the errors of all these means (delta method).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> def draw(n, shares):
+    ...     codes = rng.choice(3, n, p=shares)
+    ...     odds = np.exp(rng.normal(size=(n, 3)) + 2.0 * np.eye(3)[codes])
+    ...     return codes, odds / odds.sum(axis=1, keepdims=True)
+    >>> known, (_, new) = draw(3000, [0.6, 0.3, 0.1]), draw(3000, [0.3, 0.3, 0.4])
+    >>> estimate_class_shares(new, np.array([0.6, 0.3, 0.1]), known)[2].interval
+    (0.380, 0.427)
+    """
+    z = float(norm.ppf(0.5 + 0.5 * check_fraction(confidence, "confidence")))
+    codes, own = known
+    n_classes, likely = shares.size, shares.copy()
+    for _ in range(_MOST_STEPS):
+        last, likely = likely, np.maximum(_moved(y_proba, likely / shares).mean(axis=0), _EDGE)
+        if np.abs(likely - last).max() < _STEP:
+            break
+    posterior = _moved(own, likely / shares)
+    by_class = [posterior[codes == code] for code in range(n_classes)]
+    means = np.stack([each.mean(axis=0) for each in by_class], axis=1)
+    new = _moved(y_proba, likely / shares).mean(axis=0)
+    if np.linalg.cond(means) > _INSEPARABLE:  # the classifier does not tell the classes apart for sure
+        return [Prevalence(float(share), (0.0, 1.0), confidence) for share in likely]
+    value = np.linalg.solve(means, new)
+    weights = np.clip(value, 0.0, 1.0)
+    # The variance of new samples is that of the mixture of the known ones.
+    squares = sum(weight * each.T @ each / len(each) for weight, each in zip(weights, by_class))
+    spread = (squares - np.outer(new, new)) / len(y_proba)
+    spread += sum(weight**2 * np.cov(each.T) / len(each) for weight, each in zip(weights, by_class))
+    inverse = np.linalg.inv(means)
+    error = z * np.sqrt(np.maximum(np.diagonal(inverse @ spread @ inverse.T), 0.0))
+    ends = np.clip(np.stack([value - error, value + error], axis=1), 0.0, 1.0)
+    weights /= weights.sum()
+    return [Prevalence(float(share), (low, high), confidence) for share, (low, high) in zip(weights, ends.tolist())]
+
+
+def _moved(proba: Array, factors: Array) -> Array:
+    """Multiply the odds of classes and scale the probabilities to sum 1."""
+    moved = proba * factors
+    return moved / np.maximum(moved.sum(axis=1, keepdims=True), _EDGE)
 
 
 def fold_probabilities(

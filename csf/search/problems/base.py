@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
+from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils import Bunch
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
-from csf._common.typing import Array, Estimator, IntArray, Label, Params
+from csf._common.typing import Array, Costs, Estimator, IntArray, Label, Params
 from csf._common.validation import floats
-from csf.data.folds import Fold
+from csf.data.folds import Fold, pool_held_out
+from csf.data.responses import respond
 from csf.evaluate import MAX_BYTES, TrialKey, seed_of
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.base import rank
@@ -27,6 +32,7 @@ from csf.search.config import MODEL, cv_of
 from csf.search.training import FoldResult
 from csf.thresholding.batch import places_limited
 from csf.thresholding.capacity import LabelledScores, capacity_of, reviewed
+from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -194,6 +200,63 @@ def judge_fitted(
     return SearchResult(
         config=config, studies=list(studies), settings=settings, n_splits=0, store=store, stop_reason=stopped
     )
+
+
+# ---------------------------------------------------------------- the mean of the models of all folds
+
+
+def fold_models(
+    plan: Plan, found: SearchResult, respond: Callable[[Any, Any], Array]
+) -> tuple[list[Any], Array, IntArray]:
+    """Train the winner on all folds; return the models, the mean score of each entry, and the samples of the entries.
+
+    ``respond(model, fold)`` has the scores of what a fold holds out. A held-out sample is scored by the models that
+    were not trained on it, one for each repeat of the folds: these scores are averaged.
+    """
+    winner = found.trials[found.index]
+    # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
+    trainers = replace(plan.setup, prepared=Prepared()).trainers(plan.bases[winner.setting], plan.folds)
+    threads = all(trainer.releases_gil for trainer in trainers)
+    trained: Any = Parallel(n_jobs=found.config.n_jobs, prefer="threads" if threads else None)(
+        delayed(_trained)(trainer, fold, winner.costs, respond) for trainer, fold in zip(trainers, plan.folds)
+    )
+    models, scores = zip(*trained)
+    score, samples = np.concatenate(scores), pool_held_out(plan.folds)[2]
+    # Of several labels a sample has as many entries, and one row of scores.
+    samples = samples[:: samples.size // len(score)]
+    sums, times = np.zeros((samples.max() + 1, *score.shape[1:])), np.bincount(samples)
+    np.add.at(sums, samples, score)
+    mean = sums[samples] / times[samples].reshape(-1, *[1] * (score.ndim - 1))
+    return list(models), mean, samples
+
+
+def _trained(trainer: Trainer, fold: Fold, costs: Costs, respond: Callable[[Any, Fold], Array]) -> tuple[Any, Array]:
+    model = trainer.estimator(trainer.fit(costs))
+    return model, respond(model, fold)
+
+
+def score_by_probability(model: Estimator, fold: Fold) -> Array:
+    """Compute the probabilities of the positive class in what a fold holds out."""
+    null = fold.labels.learnt_by(model).null
+    score = respond(model, fold.X_test, null, tune=True, methods=("predict_proba",)).score
+    assert score is not None, "it was asked for"
+    return score
+
+
+def mean_model(models: list[Estimator]) -> VotingClassifier:
+    """Combine models in a fitted classifier of scikit-learn, which predicts with only the models' libraries."""
+    known = [np.asarray(model.classes_).tolist() for model in models]
+    if any(each != known[0] for each in known):
+        raise ValueError(
+            f"refit='folds' averages models of the same classes, but these know {known[0]} and others; use fewer folds "
+            "or refit=True"
+        )
+    mean = VotingClassifier([(f"fold{at}", model) for at, model in enumerate(models)], voting="soft")
+    mean.estimators_, mean.le_ = models, LabelEncoder().fit(models[0].classes_)
+    mean.classes_, mean.named_estimators_ = mean.le_.classes_, Bunch(**dict(mean.estimators))
+    if hasattr(models[0], "feature_names_in_"):
+        mean.feature_names_in_ = models[0].feature_names_in_
+    return mean
 
 
 def trial_table(
@@ -365,6 +428,11 @@ class SearchResult:
     @property
     def scored(self) -> tuple[BoolArray, Array] | None:
         """True class and score of held-out samples of two classes, each once; ``None`` where there are none."""
+        return None
+
+    @property
+    def probable(self) -> tuple[Array, IntArray, Array] | None:
+        """Shares of several classes, and true class and probabilities of held-out samples; ``None`` for others."""
         return None
 
     @property

@@ -9,13 +9,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.ensemble import VotingClassifier
-from sklearn.preprocessing import LabelEncoder
-from sklearn.utils import Bunch
-from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Label, Params
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Params
 from csf._common.validation import check_class_weights, check_fraction
 from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out
 from csf.data.labels import read_labels
@@ -44,7 +40,10 @@ from csf.search.problems.base import (
     Problem,
     SearchResult,
     _column,
+    fold_models,
     judge_fitted,
+    mean_model,
+    score_by_probability,
     trial_table,
     warn_of_open_gap,
     warn_of_violation,
@@ -60,7 +59,6 @@ from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
 from csf.thresholding.linear_rule import fit_calibrator
 from csf.thresholding.prevalence import curve_at_prevalence
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
-from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -229,8 +227,9 @@ class BinaryProblem(Problem):
 
     def mean_of_folds(self, plan: Plan, found: BinaryResult) -> tuple[BinaryResult, ThresholdRule]:
         """Return the result with the threshold of the mean of the models of all folds, and the rule of that mean."""
-        found, mean = fold_mean(found, plan)
-        return found, self._rule(found, mean, *self.names_in(mean))
+        models, mean, _ = fold_models(plan, found, score_by_probability)
+        found, model = with_mean_scores(found, mean), mean_model(models)
+        return found, self._rule(found, model, *self.names_in(model))
 
     def names_in(self, estimator: Estimator) -> tuple[Array, Array]:
         """Return the classes that a trained base knows, and the user's names of them."""
@@ -640,47 +639,13 @@ def certified(found: BinaryResult, calibrated: ScoredSamples, confidence: float,
     )
 
 
-def fold_mean(found: BinaryResult, plan: Plan) -> tuple[BinaryResult, VotingClassifier]:
-    """Average the winner's models of all folds; return the outcome with the threshold of the mean, and the mean.
+def with_mean_scores(found: BinaryResult, mean: Array) -> BinaryResult:
+    """Replace the winner's scores by mean scores.
 
-    A held-out sample is scored by the models that were not trained on it, one for each repeat of the folds. The mean of
-    these scores replaces the winner's scores, so that threshold, value and everything computed from them belong to the
-    mean.
+    Threshold, value and everything computed from them then belong to the mean of the models.
     """
-    # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
-    trainers = replace(plan.setup, prepared=Prepared()).trainers(plan.bases[found.winner.setting], plan.folds)
-    threads = all(trainer.releases_gil for trainer in trainers)
-    trained: Any = Parallel(n_jobs=found.config.n_jobs, prefer="threads" if threads else None)(
-        delayed(_trained)(trainer, fold, found.winner.costs) for trainer, fold in zip(trainers, plan.folds)
-    )
-    models, scores = zip(*trained)
-    return _moved(found, np.concatenate(scores)), _mean_of(list(models))
-
-
-def _trained(trainer: Trainer, fold: Fold, costs: Costs) -> tuple[Estimator, Array]:
-    model = trainer.estimator(trainer.fit(costs))
-    null = fold.labels.learnt_by(model).null
-    score = respond(model, fold.X_test, null, tune=True, methods=("predict_proba",)).score
-    assert score is not None, "it was asked for"
-    return model, score
-
-
-def _mean_of(models: list[Estimator]) -> VotingClassifier:
-    """Combine models in a fitted classifier of scikit-learn, which predicts with only the models' libraries."""
-    mean = VotingClassifier([(f"fold{at}", model) for at, model in enumerate(models)], voting="soft")
-    mean.estimators_, mean.le_ = models, LabelEncoder().fit(models[0].classes_)
-    mean.classes_, mean.named_estimators_ = mean.le_.classes_, Bunch(**dict(mean.estimators))
-    if hasattr(models[0], "feature_names_in_"):
-        mean.feature_names_in_ = models[0].feature_names_in_
-    return mean
-
-
-def _moved(found: BinaryResult, scores: Array) -> BinaryResult:
-    """Replace the winner's scores by the mean score of each sample."""
     store, metric = found.store, found.metric
     assert store is not None, "a search in memory has one"
-    times = np.bincount(store.samples)
-    mean = (np.bincount(store.samples, scores) / np.maximum(times, 1))[store.samples]
     row = replace(found.row, score=mean)
     best = curve_of(store, row).best(metric, metric.constraint)
     store.put(replace(row, threshold=best.threshold, value=best.value))

@@ -25,7 +25,6 @@ from csf.metrics.trials import Trial, nothing_worked
 from csf.search.config import (
     CLASS_MULTIPLES,
     FAST,
-    NO_MEAN_OF_FOLDS,
     Model,
     Unsupported,
     class_splits,
@@ -37,7 +36,9 @@ from csf.search.problems.base import (
     SearchResult,
     Studies,
     _column,
+    fold_models,
     judge_fitted,
+    mean_model,
     trial_table,
     warn_of_open_gap,
     warn_of_violation,
@@ -98,7 +99,7 @@ class MulticlassProblem(Problem):
         "tol": (None, "there is no upper bound for several classes"),
         "weighting": ("class", "costs of each problem are c_fn and c_fp beside a null class"),
         "bound_on": ("validation", "there is no upper bound for several classes"),
-    } | NO_MEAN_OF_FOLDS
+    }
 
     @classmethod
     def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:
@@ -199,6 +200,23 @@ class MulticlassProblem(Problem):
     def rule(self, found: MulticlassResult, trainer: Trainer, training: Training) -> MulticlassRule:
         """Build the rule of the winner, trained on all samples."""
         return found.rule_with(trainer.estimator(training), self.labels)
+
+    def mean_of_folds(self, plan: Plan, found: MulticlassResult) -> tuple[MulticlassResult, MulticlassRule]:
+        """Return the result with the rule of the mean of the models of all folds, and the rule of that mean."""
+        models, mean, _ = fold_models(plan, found, self._probabilities_of)
+        store, metric = found.store, found.metric
+        row, score = store[found.key], np.ascontiguousarray(mean, dtype=np.float32)
+        proba = store.probabilities(score, row.costs)
+        judged = cross_fitted(proba, store.truth, metric, store.parts(score), weight=store.weight)
+        small = row.decided.dtype
+        decided = score.argmax(axis=1).astype(small)
+        store.put(replace(row, score=score, decided=decided, judged=judged.astype(small)))
+        found = ruled(found)
+        return found, found.rule_with(mean_model(models), self.labels)
+
+    def _probabilities_of(self, model: Estimator, fold: Fold) -> Array:
+        columns = places_of(np.asarray(model.classes_), self.labels.classes)
+        return aligned_scores(model, fold.X_test, columns, self._n_classes, ("predict_proba",))
 
     def certify(
         self, found: MulticlassResult, rule: MulticlassRule, calibration: Task, confidence: float
@@ -323,6 +341,17 @@ class MulticlassResult(CandidateResult):
             "confusion_": self.confusion,
             "constraint_value_": self.metric.rate(self.confusion),
         }
+
+    @property
+    def probable(self) -> tuple[Array, IntArray, Array] | None:
+        """Shares of classes, and true class and probabilities of held-out samples; ``None`` without scores."""
+        store, row = self.store, self.store[self.candidate.key]
+        if row.score is None:
+            return None
+        # Repeated folds say the same sample again. Members of a group are samples of their own.
+        at = slice(None) if store.has_groups else np.unique(store.samples, return_index=True)[1]
+        shares = np.bincount(store.truth, store.weights_in(store.copies), store.n_classes)
+        return shares / shares.sum(), store.truth[at], store.probabilities(row.score, row.costs)[at]
 
     def reviews(self, review: Review) -> ClassReviews:
         """Tune the rule of the classes and a review on the held-out entries."""

@@ -37,8 +37,8 @@ from csf.search.config import (
 )
 from csf.search.plan import Plan
 from csf.search.planning import calibration_split, run_search
-from csf.search.problems.base import SearchResult, is_prefit
-from csf.search.problems.binary import BinaryProblem, BinaryResult, certified, conclude
+from csf.search.problems.base import SearchResult, fold_models, is_prefit, mean_model, score_by_probability
+from csf.search.problems.binary import BinaryProblem, BinaryResult, certified, conclude, with_mean_scores
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.strategies import Ladder
 from csf.thresholding.base import DecisionRule
@@ -51,6 +51,7 @@ from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, Estimator, IntArray, Samples
+    from csf.data.folds import LabelFold
     from csf.evaluate import Assessment, ScoreRow, ScoreStore
     from csf.evaluate.stores import Store
     from csf.metrics import Constraint, Review
@@ -353,6 +354,14 @@ class AllLabels(BinaryProblem):
             SearchResult.of_plan(plan, config, store, stopped), chooser_of(config, plan.models), made=LabelsResult
         )
 
+    def mean_of_folds(self, plan: Plan, found: BinaryResult) -> tuple[BinaryResult, Any]:
+        """Return the result with the threshold of the means of the models of all folds, and the rule of these means."""
+        models, mean, _ = fold_models(plan, found, _label_probabilities)
+        found = with_mean_scores(found, mean.ravel())
+        options = {"known": np.arange(2), "names": np.arange(2), "null": 0, "costs": found.winner.costs}
+        means = [mean_model(list(of_label)) for of_label in zip(*models)]
+        return found, MultilabelRule.of(means, threshold=found.threshold, tuned=True, **options)
+
     def certify(
         self, found: BinaryResult, rule: Any, calibration: Task, confidence: float
     ) -> tuple[BinaryResult, MultilabelRule]:
@@ -372,6 +381,12 @@ class AllLabels(BinaryProblem):
         return MultilabelRule.of(
             trainer.estimator(training), threshold=found.threshold, tuned=found.config.tunes, **options
         )
+
+
+def _label_probabilities(models: list[Estimator], fold: LabelFold) -> Array:
+    """Compute the probabilities of all labels in what a fold holds out, a column for each."""
+    columns = zip(models, fold.columns)
+    return np.column_stack([score_by_probability(model, column) for model, column in columns])
 
 
 @dataclass(frozen=True, eq=False)
@@ -496,7 +511,7 @@ _UNSUPPORTED: Mapping[str, Unsupported] = {
     "pos_label": (None, "each label is there or not"),
     "null_class": (None, "each label is there or not"),
     "weighting": ("class", "it is about classes of one label a sample"),
-} | NO_MEAN_OF_FOLDS
+}
 
 
 def _check(config: SearchConfig, aim: LabelMetric) -> None:
@@ -516,7 +531,7 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
     if aim.average == "samples":
         means = "it is about pairs of a sample and a label, and the metric about samples; use 'f1_micro' or 'f1_macro'"
         options: Any = dict.fromkeys(("constraint", "confidence", "review"), (None, means))
-        config.refuse(options, f"metric={aim.name!r}")
+        config.refuse(options | NO_MEAN_OF_FOLDS, f"metric={aim.name!r}")
     if aim.average != "macro" and config.confidence is not None and config.limits_answers:
         raise ValueError(
             f"confidence={config.confidence!r} cannot certify wrong= of a review where labels share a threshold; use a "

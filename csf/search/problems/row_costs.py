@@ -13,7 +13,7 @@ from scipy.special import expit
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Params
 from csf._common.validation import check_fraction
-from csf.data.folds import Fold
+from csf.data.folds import Fold, pool_held_out
 from csf.data.labels import read_labels
 from csf.data.responses import PROBABILITIES_FIRST, gives_log_odds, log_odds, respond, response_method
 from csf.metrics.constraints import Constraint, Review
@@ -21,12 +21,15 @@ from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts
 from csf.metrics.row_costs import row_costs as get_row_costs
 from csf.metrics.trials import nothing_worked
-from csf.search.config import FAST, MANY, NO_MEAN_OF_FOLDS, Unsupported, settings_of
+from csf.search.config import FAST, MANY, Unsupported, settings_of
 from csf.search.problems.base import (
     CandidateResult,
     FittedBase,
     SearchResult,
+    fold_models,
     judge_fitted,
+    mean_model,
+    score_by_probability,
     trial_table,
     warn_of_open_gap,
     warn_of_violation,
@@ -118,7 +121,7 @@ class RowCostProblem(BinaryProblem):
         "threshold": ("stable", "the costs of a row decide"),
         "weighting": ("class", "rows have weights of their own"),
         "bound_on": ("validation", "there is no upper bound"),
-    } | NO_MEAN_OF_FOLDS
+    }
     reads_training = False
 
     @classmethod
@@ -269,6 +272,18 @@ class RowCostProblem(BinaryProblem):
         found = replace(found, tuned=tuned[at], guarantee=guarantee, decided=decided[at], score=float(values[at]))
         found = replace(_judged(found, decided[at]), feasible=guarantee.holds)
         return found, found.in_rule(rule)
+
+    def mean_of_folds(self, plan: Plan, found: RowCostResult) -> tuple[RowCostResult, RowCostRule]:
+        """Return the result with the decision of the mean of the models of all folds, and the rule of that mean."""
+        models, mean, samples = fold_models(plan, found, score_by_probability)
+        truth, weight, _ = pool_held_out(plan.folds)
+        # The result's own store has the samples in another order.
+        store = self.judge(found.config).store(truth, weight, samples=samples, max_bytes=found.store.max_bytes)
+        groups = plan.task.groups
+        store.draw_together(None if groups is None else groups[samples])
+        store.put(replace(found.store[found.key], score=log_odds(mean, "predict_proba")))
+        found, model = decided_on(found, store.condensed()), mean_model(models)
+        return found, self._rule(found, model, "predict_proba", *self.names_in(model))
 
     def _rule(
         self, found: RowCostResult, estimator: Estimator, method: str | None, known: Array, names: Array
