@@ -20,6 +20,8 @@ from csf.thresholding.curve import ThresholdCurve, check_probabilities
 
 # Closest distance of an estimate to 0 and 1.
 _EDGE = 1e-12
+# Smallest share of a class to which probabilities are moved, in parts of the learnt one.
+_LEAST_SHARE = 0.01
 # Steps towards the likeliest shares of classes, the change that ends them, and the condition of means of classes beyond
 # which these are not told apart.
 _MOST_STEPS, _STEP, _INSEPARABLE = 10_000, 1e-8, 1e4
@@ -211,17 +213,18 @@ def estimate_class_shares(
     >>> rng = np.random.default_rng(0)
     >>> def draw(n, shares):
     ...     codes = rng.choice(3, n, p=shares)
-    ...     odds = np.exp(rng.normal(size=(n, 3)) + 2.0 * np.eye(3)[codes])
+    ...     odds = np.exp(2.0 * rng.normal(size=(n, 3)) + 4.0 * np.eye(3)[codes]) * [0.6, 0.3, 0.1]
     ...     return codes, odds / odds.sum(axis=1, keepdims=True)
     >>> known, (_, new) = draw(3000, [0.6, 0.3, 0.1]), draw(3000, [0.3, 0.3, 0.4])
     >>> estimate_class_shares(new, np.array([0.6, 0.3, 0.1]), known)[2].interval
-    (0.380, 0.427)
+    (0.396, 0.441)
     """
     z = float(norm.ppf(0.5 + 0.5 * check_fraction(confidence, "confidence")))
     codes, own = known
     n_classes, likely = shares.size, shares.copy()
     for _ in range(_MOST_STEPS):
-        last, likely = likely, np.maximum(_moved(y_proba, likely / shares).mean(axis=0), _EDGE)
+        # Whatever they are moved to, means of the known samples say how much; nothing is told of a class without any.
+        last, likely = likely, np.maximum(_moved(y_proba, likely / shares).mean(axis=0), _LEAST_SHARE * shares)
         if np.abs(likely - last).max() < _STEP:
             break
     posterior = _moved(own, likely / shares)
