@@ -366,6 +366,11 @@ class Tally:
 _ROUNDS, _PATIENCE = 12, 3
 # Sweeps over the multipliers of several constraints, the largest multiplier in units of the rule, and the precision.
 _SWEEPS, _LARGEST, _PRECISION = 6, 1e6, 1e-6
+# By how much a multiplier is larger than the least one: single precision moves the rows that it has just moved.
+_BEYOND = 1e-5
+# Shares of the way to the strictest levels, for which multipliers are worth something where those of the levels
+# themselves miss them: probabilities that are too sure reach no precision of 0.8 by answers of which they promise so.
+STRICTER_AIMS = (0.0, 0.5, 0.9, 1.0)
 
 
 def within_constraints(tally: Tally, metric: ConstrainedClasses, rule: ClassProbabilityRule) -> ClassProbabilityRule:
@@ -377,24 +382,31 @@ def within_constraints(tally: Tally, metric: ConstrainedClasses, rule: ClassProb
     """
     tally.decide(rule)
     confusion = tally.confusion()
-    best, best_rank, since = rule, (float(metric.missing(confusion)), -float(metric.value(confusion))), 0
-    aim, multipliers = _gradient(metric, confusion), np.zeros(len(metric.demands))
-    for _ in range(_ROUNDS):
-        tried, multipliers = _with_least_multipliers(tally, metric.demands, aim, multipliers)
-        confusion = tally.confusion()
-        rank = (float(metric.missing(confusion)), -float(metric.value(confusion)))
-        best, best_rank, since = (tried, rank, 0) if rank < best_rank else (best, best_rank, since + 1)
-        if since == _PATIENCE:
+    start = _gradient(metric, confusion)
+    best, best_rank = rule, (float(metric.missing(confusion)), -float(metric.value(confusion)))
+    for share in STRICTER_AIMS:
+        aim, multipliers, since = start, np.zeros(len(metric.demands)), 0
+        for _ in range(_ROUNDS):
+            tried, multipliers = _with_least_multipliers(tally, metric, share, aim, multipliers)
+            confusion = tally.confusion()
+            rank = (float(metric.missing(confusion)), -float(metric.value(confusion)))
+            best, best_rank, since = (tried, rank, 0) if rank < best_rank else (best, best_rank, since + 1)
+            if since == _PATIENCE:
+                break
+            aim = _between(aim, _gradient(metric, confusion))
+        if not best_rank[0]:
             break
-        aim = _between(aim, _gradient(metric, confusion))
     return best
 
 
 def _with_least_multipliers(
-    tally: Tally, demands: Sequence[ClassDemand], aim: ClassProbabilityRule, start: Array
+    tally: Tally, metric: ConstrainedClasses, share: float, aim: ClassProbabilityRule, start: Array
 ) -> tuple[ClassProbabilityRule, Array]:
-    """Find the smallest multipliers with which a rule keeps the constraints, one after the other, and decide by it."""
-    size = np.ptp(aim.worth) or 1.0
+    """Find the smallest multipliers with which a rule keeps the constraints, one after the other, and decide by it.
+
+    Multipliers are those of levels that are stricter by a share of the way.
+    """
+    size, kept, demands = np.ptp(aim.worth) or 1.0, metric.demands, metric.tightened(share).demands
     units = [size / np.ptp(demand.gains) for demand in demands]
     multipliers = np.zeros(len(demands)) if len(demands) == 1 else start.copy()
 
@@ -406,7 +418,7 @@ def _with_least_multipliers(
 
     def keeps(at: int, multiplier: float) -> bool:
         decided(at, multiplier)
-        return not demands[at].missing(tally.confusion())
+        return not kept[at].missing(tally.confusion())
 
     for _ in range(1 if len(demands) == 1 else _SWEEPS):
         before = multipliers.copy()
@@ -426,11 +438,12 @@ def _least(keeps: Callable[[float], bool], guess: float, largest: float) -> floa
     while not keeps(high):
         if high >= largest:
             return largest
-        low, high = high, min(4.0 * high, largest)
+        low, high = high, min(2.0 * high, largest)
     while high - low > _PRECISION * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if keeps(middle) else (middle, high)
-    return high
+    beyond = (1.0 + _BEYOND) * high
+    return beyond if keeps(beyond) else high
 
 
 def _gradient(metric: ConfusionMetric, confusion: Array) -> ClassProbabilityRule:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import CostTable, RowCosts, paid
 from csf.thresholding.class_choice import dealt
 from csf.thresholding.curve import ThresholdCurve, sweep
-from csf.thresholding.linear_rule import Sigmoid
+from csf.thresholding.linear_rule import STRICTER_AIMS, Sigmoid
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 # Log-odds beyond which sums of them are not taken; trees give probabilities of 0 and 1.
@@ -100,7 +101,14 @@ class CostDecision:
         if not missing_of(constraint, is_pos, predicted, weight):
             return self
         odds = np.clip(self.log_odds(score) - self.threshold, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
-        return replace(self, extra=extra_costs(constraint, expit(odds), is_pos, predicted, table, weight))
+        tried = []
+        for share in STRICTER_AIMS:
+            extra = extra_costs(constraint, expit(odds), is_pos, predicted, table, weight, share)
+            decision = replace(self, extra=extra)
+            tried.append((missing_of(constraint, is_pos, decision.decide(score, table), weight), decision))
+            if not tried[-1][0]:
+                break
+        return min(tried, key=itemgetter(0))[1]
 
 
 # Sweeps over the multipliers of several constraints.
@@ -114,17 +122,27 @@ def missing_of(constraint: Constraint, is_pos: BoolArray, predicted: Array, weig
 
 
 def extra_costs(
-    constraint: Constraint, proba: Array, is_pos: BoolArray, predicted: BoolArray, table: CostTable, weight: Array
+    constraint: Constraint,
+    proba: Array,
+    is_pos: BoolArray,
+    predicted: BoolArray,
+    table: CostTable,
+    weight: Array,
+    share: float = 0.0,
 ) -> Costs:
     """Find what a false negative and a false positive have to cost besides, at least, for a constraint to hold.
 
     A constraint is a sum over rows that may not be negative. A multiplier times what a decision adds to it, on average
     by the row's probability, is added to what the decision saves; each row changes its answer at one multiplier, so
-    that the smallest one which keeps the constraint follows from a sweep. Several constraints take turns.
+    that the smallest one which keeps the constraint follows from a sweep. Several constraints take turns. Multipliers
+    are those of levels that are stricter by a share of the way.
     """
-    gains = [gains_of(terms_of(part.rate) or {}, part.side, part.level) for part in constraint.parts]
-    # What "positive" adds instead of "negative", in a positive and in a negative row.
-    changes = np.array([(tp - fn, fp - tn) for tp, fn, fp, tn in gains])
+    gains, aims = (
+        [gains_of(terms_of(part.rate) or {}, part.side, part.level) for part in each.parts]
+        for each in (constraint, constraint.tightened(share))
+    )
+    # What "positive" adds instead of "negative", in a positive and in a negative row: to multiply, and to sum.
+    changes, moves = (np.array([(tp - fn, fp - tn) for tp, fn, fp, tn in each]) for each in (aims, gains))
     multipliers = np.zeros(len(gains))
     for sweep_number in range(_SWEEPS if len(gains) > 1 else 1):
         before = multipliers.copy()
@@ -134,7 +152,7 @@ def extra_costs(
             saved = proba * (table.gain + fn) - (1.0 - proba) * (table.loss - fp)
             acts = saved >= 0.0 if multipliers.any() or sweep_number else predicted
             added = np.where(acts == is_pos, gain[np.where(is_pos, 0, 3)], gain[np.where(is_pos, 1, 2)])
-            change = weight * np.where(is_pos, *changes[at][:, None])
+            change = weight * np.where(is_pos, *moves[at][:, None])
             slope = proba * changes[at][0] + (1.0 - proba) * changes[at][1]
             multipliers[at] = _least_multiplier(float(weight @ added), saved, acts, slope, change)
         if np.array_equal(before, multipliers):
