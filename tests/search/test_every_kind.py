@@ -180,8 +180,8 @@ def test_certificates_of_classes_are_exact_tests_of_the_calibration_samples():
     assert test.n_samples == round(0.3 * len(Y))
     assert search.constraint_value_ >= 0.6
     assert list(test.rates) == ["recall[soon]"]
-    with pytest.warns(UserWarning, match=r"no threshold certifies recall\[soon\] >= 0.9"):
-        search = of_classes(constraint="recall[soon] >= 0.9, precision[soon] >= 0.5", confidence=0.999)
+    with pytest.warns(UserWarning, match=r"no threshold certifies recall\[soon\] >= 0.8"):
+        search = of_classes(constraint="recall[soon] >= 0.8, precision[soon] >= 0.5", confidence=0.9999)
     assert not search.guarantee_.holds
     assert not search.feasible_
 
