@@ -290,10 +290,6 @@ class RowCostRule(ThresholdRule):
         found, z = self._log_odds(X, table)
         return found, CostDecision().scores(z, self.priced(table).shift)
 
-    def acts(self, X: Samples) -> BoolArray:
-        """Mark the rows that are answered "positive"."""
-        return self.scored(X)[1] >= self.cut
-
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
         """Return which rows are answered "positive", and the expected saving of that answer in each of them."""
         if self._lacks_costs:
@@ -319,6 +315,11 @@ class RowCostRule(ThresholdRule):
     def _lacks_costs(self) -> bool:
         """True where rows come without the costs that `fit` was given."""
         return bool(self.row_costs.needs(self.given)) and all(each is None for each in self.given.values())
+
+    def rows(self, X: Samples) -> tuple[Array, CostTable]:
+        """Return what decisions read of samples: log-odds of the base without training weights, and costs."""
+        table = self.row_costs.table(X, **self.given)
+        return unweighted(log_odds(super().scored(X)[1], self.method), table.shift, self.power), table
 
     def _log_odds(self, X: Samples, table: CostTable | None) -> tuple[Array, Array]:
         """Return the positive class, and its log-odds with the training weights undone."""

@@ -32,6 +32,7 @@ from csf.search.config import MODEL, cv_of
 from csf.search.training import FoldResult
 from csf.thresholding.batch import places_limited
 from csf.thresholding.capacity import LabelledScores, capacity_of, reviewed
+from csf.thresholding.certificates import ScoredSamples, certify_decisions
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
@@ -138,8 +139,24 @@ class Problem(ABC):
     def certify(
         self, found: SearchResult, rule: DecisionRule, calibration: Task, confidence: float
     ) -> tuple[SearchResult, DecisionRule]:
-        """Replace result and rule by the best ones whose constraint is certified on calibration samples."""
-        raise NotImplementedError
+        """Replace result and rule by the best ones whose constraint is certified on calibration samples.
+
+        Decisions are tuned to stricter and stricter levels on the held-out samples, and tested from the strictest on.
+        """
+        found_: Any = found
+        store, steps, rows = found_.store, found_.stricter(), found_.rows_of(rule, calibration)
+        groups = store.samples if store.has_groups else None
+        weight = None if calibration.weight is None else store.weight
+        known = ScoredSamples(store.truth, store.truth, weight, None, groups, store.repeats)
+        tested = ScoredSamples(calibration.codes, calibration.codes, calibration.weight, None, calibration.groups)
+        searched = found_.views(store.truth, [step.decided for step in steps], known)
+        calibrated = found_.views(calibration.codes, [step.decide(rows) for step in steps], tested)
+        values = np.array([step.score for step in steps])
+        guarantee, at = certify_decisions(found_.config.constraint, searched, calibrated, values, confidence)
+        if not guarantee.holds:
+            warn(str(guarantee))
+        won = replace(steps[at], guarantee=guarantee, feasible=guarantee.holds)
+        return won, won.in_rule(rule)
 
     @abstractmethod
     def rule(self, found: SearchResult, trainer: Trainer, training: Training) -> DecisionRule:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.messages import warn
 from csf._common.sklearn import named_models
 from csf._common.typing import Array, Estimator, IntArray, Label, Params
 from csf._common.validation import check_fraction, check_labels, check_weights, floats
@@ -19,7 +18,7 @@ from csf.data.labels import places_of, read_classes
 from csf.data.responses import PROBABILITIES_FIRST, response_method
 from csf.evaluate import Candidate
 from csf.metrics import get_confusion_metric, get_constraint
-from csf.metrics.demands import ClassDemand, ConstrainedClasses, demands_on
+from csf.metrics.demands import ConstrainedClasses, demands_on
 from csf.metrics.registry import for_classes
 from csf.metrics.trials import Trial, nothing_worked
 from csf.search.config import (
@@ -46,7 +45,7 @@ from csf.search.problems.base import (
 from csf.search.study import MulticlassStudy, judged_fields
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.thresholding.batch import places_limited
-from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples, certify_decisions
+from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples
 from csf.thresholding.class_answers import (
     AnsweredChoice,
     CapacityAnswers,
@@ -83,7 +82,6 @@ if TYPE_CHECKING:
     from csf.search.plan import Plan
     from csf.search.training import Evaluator
     from csf.thresholding.capacity import Capacity, Reviewed
-    from csf.thresholding.certificates import Guarantee
     from csf.thresholding.class_answers import ClassAnswers
     from csf.thresholding.class_choice import MulticlassStore
     from csf.trainers.base import Trainer, Training
@@ -217,50 +215,6 @@ class MulticlassProblem(Problem):
     def _probabilities_of(self, model: Estimator, fold: Fold) -> Array:
         columns = places_of(np.asarray(model.classes_), self.labels.classes)
         return aligned_scores(model, fold.X_test, columns, self._n_classes, ("predict_proba",))
-
-    def certify(
-        self, found: MulticlassResult, rule: MulticlassRule, calibration: Task, confidence: float
-    ) -> tuple[MulticlassResult, MulticlassRule]:
-        """Replace the rule by the best one whose constraint is certified.
-
-        Rules are tuned to stricter and stricter levels on the held-out samples, and tested from the strictest on.
-        """
-        assert isinstance(found.metric, ConstrainedClasses), "there is a constraint"
-        constraint = get_constraint(found.config.constraint)
-        assert constraint is not None, "there is a constraint"
-        rules, decided = found.stricter_rules(STRICTER)
-        proba = rule.predict_proba(calibration.X)
-        own = np.searchsorted(self.labels.classes, rule.predict(calibration.X))
-        on_calibration = [each.decide(proba) for each in rules] + ([own] if rule.own else [])
-        store, demands = found.store, found.metric.demands
-        weight = None if calibration.weight is None else store.weight
-        groups = store.samples if store.has_groups else None
-        searched = _decisions(demands, store.truth, decided, weight, groups, store.repeats)
-        calibrated = _decisions(demands, calibration.codes, on_calibration, calibration.weight, calibration.groups)
-        values = np.array([found.metric.value(store.confusion(codes)) for codes in decided])
-        guarantee, at = certify_decisions(constraint, searched, calibrated, values, confidence)
-        if not guarantee.holds:
-            warn(str(guarantee))
-        kept = rules[at] if at < len(rules) else found.rule
-        found = found.certified(guarantee, kept, decided[at])
-        return found, replace(rule, rule=kept, own=rule.own and at == len(rules))
-
-
-def _decisions(
-    demands: Sequence[ClassDemand],
-    truth: IntArray,
-    decided: Sequence[IntArray],
-    weight: Array | None,
-    groups: IntArray | None,
-    repeats: float = 1.0,
-) -> list[Decisions]:
-    """Read decisions of several rules as each demand does."""
-    views = []
-    for demand in demands:
-        marks = [demand.cells(truth, codes) for codes in decided]
-        samples = ScoredSamples(marks[0][0], np.zeros(truth.size), weight, None, groups, repeats)
-        views.append(Decisions(samples, [predicted for _, predicted in marks]))
-    return views
 
 
 def class_metric(metric: Any) -> ConfusionMetric | None:
@@ -397,32 +351,44 @@ class MulticlassResult(CandidateResult):
     def _answered(self, answers: ClassAnswers, assessment: Assessment) -> AnsweredChoice:
         return AnsweredChoice(self.store, self.metric, answers, only=self.only, random_state=assessment.random_state)
 
-    def stricter_rules(self, shares: Array) -> tuple[list[ClassProbabilityRule], list[IntArray]]:
-        """Tune the winner's rule to stricter levels; return the rules with their decisions on the held-out entries.
-
-        The last decisions are those of the winner itself, where it is the base's own decision and no rule.
-        """
+    def stricter(self) -> list[MulticlassResult]:
+        """Tune the rule to stricter and stricter levels; the strictest one comes first, and the winner's own last."""
+        assert isinstance(self.metric, ConstrainedClasses), "asked for where there is a constraint"
         store, row = self.store, self.store[self.candidate.key]
         assert row.score is not None, "rules are tuned on scores"
         proba = store.probabilities(row.score, row.costs)
-        levels = [self.metric.tightened(share) for share in shares]  # pyright: ignore[reportAttributeAccessIssue] (asked for where there is a constraint)
+        levels = [self.metric.tightened(share) for share in STRICTER]
         rules = [tune_rule(proba, store.truth, level, weight=store.weight) for level in levels]
-        decided = [rule.decide(proba) for rule in rules]
-        return rules, decided + ([row.decided.astype(np.int64)] if self.candidate.rule == ARGMAX else [])
+        results = [self._decided_by(rule, rule.decide(proba)) for rule in rules]
+        own = self.rule.kind == "argmax"
+        return results + ([self._decided_by(self.rule, row.decided.astype(np.int64))] if own else [])
 
-    def certified(self, guarantee: Guarantee, rule: ClassProbabilityRule, decided: IntArray) -> MulticlassResult:
-        """Take the rule of a test, and its decisions on the held-out entries."""
+    def _decided_by(self, rule: ClassProbabilityRule, decided: IntArray) -> MulticlassResult:
+        """Take a rule, and its decisions about the held-out entries."""
         confusion = self.store.confusion(decided)
-        return replace(
-            self,
-            guarantee=guarantee,
-            rule=rule,
-            confusion=confusion,
-            score=float(self.metric.value(confusion)),
-            feasible=guarantee.holds,
-            # The corrected score is that of the rule which was taken, not of the best one.
-            decided=decided,
-        )
+        # The corrected score is that of the rule which is taken, not of the best one.
+        return replace(self, rule=rule, confusion=confusion, score=float(self.metric.value(confusion)), decided=decided)
+
+    def rows_of(self, rule: MulticlassRule, task: Task) -> RuleRows:
+        """Score samples."""
+        return rule.rows(task.X)
+
+    def decide(self, rows: RuleRows) -> IntArray:
+        """Decide scored rows, whose scores are those of the winner's own decision."""
+        return rows.codes if self.rule.kind == "argmax" else self.rule.decide(rows.proba)
+
+    def views(self, truth: IntArray, decided: Sequence[IntArray], samples: ScoredSamples) -> list[Decisions]:
+        """Read decisions as each part of the constraint does."""
+        assert isinstance(self.metric, ConstrainedClasses), "asked for where there is a constraint"
+        views = []
+        for demand in self.metric.demands:
+            marks = [demand.cells(truth, codes) for codes in decided]
+            views.append(Decisions(replace(samples, is_pos=marks[0][0]), [predicted for _, predicted in marks]))
+        return views
+
+    def in_rule(self, rule: MulticlassRule) -> MulticlassRule:
+        """Put the rule of this result into one that predicts."""
+        return replace(rule, rule=self.rule, own=self.rule.kind == "argmax")
 
     @property
     def table(self) -> dict[str, Array]:

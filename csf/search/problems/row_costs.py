@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 from scipy.special import expit
 
-from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Params
 from csf._common.validation import check_fraction
 from csf.data.folds import Fold, pool_held_out
@@ -25,6 +24,7 @@ from csf.search.config import FAST, MANY, Unsupported, settings_of
 from csf.search.problems.base import (
     CandidateResult,
     FittedBase,
+    Problem,
     SearchResult,
     fold_models,
     judge_fitted,
@@ -38,7 +38,7 @@ from csf.search.problems.binary import BinaryProblem
 from csf.search.study import MulticlassStudy, powers_of
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.thresholding.capacity import RankedHeldOut, ReviewBands, bands_of_costs, rank_by_costs
-from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples, certify_decisions, check_rates
+from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples, check_rates
 from csf.thresholding.row_costs import (
     CostDecision,
     RowCostChoice,
@@ -239,39 +239,8 @@ class RowCostProblem(BinaryProblem):
         estimator = trainer.estimator(training)
         return self._rule(found, estimator, response_method(estimator), *self.names_in(estimator))
 
-    def certify(
-        self, found: RowCostResult, rule: RowCostRule, calibration: Task, confidence: float
-    ) -> tuple[RowCostResult, RowCostRule]:
-        """Replace the decision by the best one whose constraint is certified.
-
-        Decisions are tuned to stricter and stricter levels on the held-out rows, and tested from the strictest on.
-        """
-        store, score, constraint = found.store, RowCostChoice(found.store).score(found.key), found.store.constraint
-        assert constraint is not None, "asked for where there is one"
-        weights = store.weights_in(store.copies)
-        tuned = [
-            replace(found.tuned, extra=(0.0, 0.0)).within(
-                constraint.tightened(share), score, store.truth, store.table, weights
-            )
-            for share in STRICTER
-        ]
-        decided = [decision.decide(score, store.table) for decision in tuned]
-        given = {name: each for name, each in calibration.fit_params.items() if name in COSTS}
-        on_calibration = [replace(rule, decision=each, given=given).acts(calibration.X) for each in tuned]
-        groups = store.samples if store.has_groups else None
-        weight = None if calibration.weight is None else store.weight
-        searched = Decisions(ScoredSamples(store.truth, score, weight, None, groups, store.repeats), decided)
-        is_pos = calibration.codes > 0
-        tested = ScoredSamples(is_pos, np.zeros(is_pos.size), calibration.weight, None, calibration.groups)
-        n_parts = len(constraint.parts)
-        values = np.array([store.value(store.paid(each), store.copies) for each in decided])
-        views = [searched] * n_parts, [Decisions(tested, on_calibration)] * n_parts
-        guarantee, at = certify_decisions(constraint, *views, values, confidence)
-        if not guarantee.holds:
-            warn(str(guarantee))
-        found = replace(found, tuned=tuned[at], guarantee=guarantee, decided=decided[at], score=float(values[at]))
-        found = replace(_judged(found, decided[at]), feasible=guarantee.holds)
-        return found, found.in_rule(rule)
+    # Each row has a threshold of its own, so that decisions are tested.
+    certify = Problem.certify
 
     def mean_of_folds(self, plan: Plan, found: RowCostResult) -> tuple[RowCostResult, RowCostRule]:
         """Return the result with the decision of the mean of the models of all folds, and the rule of that mean."""
@@ -417,6 +386,38 @@ class RowCostResult(CandidateResult):
     def in_rule(self, rule: RowCostRule) -> RowCostRule:
         """Put the decision of this result into a rule."""
         return replace(rule, threshold=self.tuned.threshold, decision=self.tuned, alone=self.alone)
+
+    def stricter(self) -> list[RowCostResult]:
+        """Tune the decision to stricter and stricter levels; the strictest one comes first."""
+        store, score = self.store, RowCostChoice(self.store).score(self.key)
+        constraint, weight, free = (
+            store.constraint,
+            store.weights_in(store.copies),
+            replace(self.tuned, extra=(0.0, 0.0)),
+        )
+        assert constraint is not None, "asked for where there is one"
+        results = []
+        for share in STRICTER:
+            tuned = free.within(constraint.tightened(share), score, store.truth, store.table, weight)
+            decided = tuned.decide(score, store.table)
+            value = float(store.value(store.paid(decided), store.copies))
+            results.append(_judged(replace(self, tuned=tuned, decided=decided, score=value), decided))
+        return results
+
+    def rows_of(self, rule: RowCostRule, task: Task) -> tuple[Array, CostTable]:
+        """Score samples that bring their costs along."""
+        given = {name: each for name, each in task.fit_params.items() if name in COSTS}
+        return replace(rule, given=given).rows(task.X)
+
+    def decide(self, rows: tuple[Array, CostTable]) -> BoolArray:
+        """Decide scored rows."""
+        return self.tuned.decide(*rows)
+
+    def views(self, truth: Array, decided: Sequence[Array], samples: ScoredSamples) -> list[Decisions]:
+        """Read decisions as each part of the constraint does: all of them alike."""
+        assert self.store.constraint is not None, "asked for where there is one"
+        view = Decisions(replace(samples, is_pos=truth > 0), decided)
+        return [view] * len(self.store.constraint.parts)
 
 
 def conclude(searched: SearchResult) -> RowCostResult:
