@@ -607,7 +607,7 @@ def tested_in_order(tests: Sequence[Callable[[], float]], error: float) -> tuple
 
 
 # Shares of the way from each level to the strictest one, to which rules are tuned before they are tested.
-STRICTER = np.append(np.geomspace(0.9, 0.01, 24), 0.0)
+STRICTER = np.append(np.geomspace(0.99, 0.01, 24), 0.0)
 
 
 @dataclass(frozen=True, eq=False)

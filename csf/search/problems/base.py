@@ -143,16 +143,18 @@ class Problem(ABC):
 
         Decisions are tuned to stricter and stricter levels on the held-out samples, and tested from the strictest on.
         """
-        found_: Any = found
-        store, steps, rows = found_.store, found_.stricter(), found_.rows_of(rule, calibration)
+        best: Any = found
+        store, steps, rows = best.store, best.stricter(), best.rows_of(rule, calibration)
         groups = store.samples if store.has_groups else None
         weight = None if calibration.weight is None else store.weight
-        known = ScoredSamples(store.truth, store.truth, weight, None, groups, store.repeats)
-        tested = ScoredSamples(calibration.codes, calibration.codes, calibration.weight, None, calibration.groups)
-        searched = found_.views(store.truth, [step.decided for step in steps], known)
-        calibrated = found_.views(calibration.codes, [step.decide(rows) for step in steps], tested)
+        # Decisions are tested and no scores.
+        none, other = (np.zeros(each.shape[0], dtype=bool) for each in (store.truth, calibration.codes))
+        known = ScoredSamples(none, none, weight, None, groups, store.repeats)
+        tested = ScoredSamples(other, other, calibration.weight, None, calibration.groups)
+        searched = best.views(store.truth, [step.decided for step in steps], known)
+        calibrated = best.views(calibration.codes, [step.decide(rows) for step in steps], tested)
         values = np.array([step.score for step in steps])
-        guarantee, at = certify_decisions(found_.config.constraint, searched, calibrated, values, confidence)
+        guarantee, at = certify_decisions(best.config.constraint, searched, calibrated, values, confidence)
         if not guarantee.holds:
             warn(str(guarantee))
         won = replace(steps[at], guarantee=guarantee, feasible=guarantee.holds)

@@ -239,8 +239,9 @@ class RowCostProblem(BinaryProblem):
         estimator = trainer.estimator(training)
         return self._rule(found, estimator, response_method(estimator), *self.names_in(estimator))
 
-    # Each row has a threshold of its own, so that decisions are tested.
-    certify = Problem.certify
+    def certify(self, found: Any, rule: Any, calibration: Task, confidence: float) -> tuple[Any, Any]:
+        """Replace the decision by the best one whose constraint is certified: each row has a threshold of its own."""
+        return Problem.certify(self, found, rule, calibration, confidence)
 
     def mean_of_folds(self, plan: Plan, found: RowCostResult) -> tuple[RowCostResult, RowCostRule]:
         """Return the result with the decision of the mean of the models of all folds, and the rule of that mean."""
