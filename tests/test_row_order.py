@@ -114,8 +114,8 @@ def reported(write, rival=None, **rows):
         write(f"{folder}/report.html", rivals=None if rival is None else {"it": rival}, **rows)
 
 
-def expected(**rows):
-    search().monitor("f1 >= 0.1", max_weight=3.0).expect(**rows)
+def expected(metric="f1 >= 0.1", **rows):
+    search().monitor(metric, max_weight=3.0).expect(**rows)
 
 
 def told(**rows):
@@ -127,6 +127,7 @@ def watched(metric="f1 >= 0.1", **rows):
     search().monitor(metric).update(**rows)
 
 
+BOTH = "precision >= 0.1, recall >= 0.1"
 LABELS = {"y_true": Y, "y_pred": PRED, "sample_weight": ONES}
 SCORES = {"y_true": Y, "y_score": SCORE, "sample_weight": ONES}
 DATA, WEIGHTED = {"X": X, "y": Y}, {"X": X, "y": Y, "sample_weight": ONES}
@@ -176,7 +177,10 @@ CALLS = {
     "csf.monitoring.Monitor.update": [
         (watched, {"y": Y, "y_pred": PRED}),
         (partial(watched, Constraint(MeanCost(5.0), "<=", 1.5)), {"y": Y, "y_pred": PRED, "cost": COST}),
+        (lambda **rows: costly().monitor(max_cost=1e3).update(**rows), {"y": Y, "y_pred": PRED, "X": X} | COSTS),
     ],
+    "csf.monitoring.MonitorGroup.expect": [(partial(expected, BOTH), {"y_pred": PRED, "rows": np.arange(N)})],
+    "csf.monitoring.MonitorGroup.update": [(partial(watched, BOTH), {"y": Y, "y_pred": PRED})],
     "csf.monitoring.Monitor.retune": [(lambda **rows: search().monitor("f1 >= 0.1").retune(**rows), WEIGHTED)],
     "csf.export.CostRule.predict": [
         (lambda **rows: export.cost_rule(costly()).predict(**rows), {"score": PROBA, "fn": COST, "fp": COST})

@@ -279,11 +279,15 @@ def _add_monitor(commands):
     command.add_argument("--weight", "--sample-weight", metavar="COL", help="column of sample weights")
     text = "the largest weight that a row may ever have (twice the largest one in training)"
     command.add_argument("--max-weight", type=_tolerance, metavar="W", help=text)
-    command.add_argument(
-        "--constraint",
-        metavar="TEXT",
-        help='what is watched, such as "f1 >= 0.6" (what the search promised, else the lower end of its interval)',
+    text = (
+        "of a model with costs of rows: the largest cost that a row may ever have (twice the largest one in training)"
     )
+    command.add_argument("--max-cost", type=_tolerance, metavar="C", help=text)
+    text = (
+        'what is watched, such as "f1 >= 0.6", or of several classes "recall[urgent] >= 0.8" (what the search '
+        "promised, else the lower end of its interval)"
+    )
+    command.add_argument("--constraint", metavar="TEXT", help=text)
     command.add_argument(
         "--alpha",
         type=_probability,

@@ -28,6 +28,8 @@ from csf._common.typing import Array, PathLike
 from csf.cli.data import FeatureColumns, read_ids, read_labels, read_samples, read_weights
 from csf.cli.problem import check_figure, check_output
 from csf.cli.tables import CliError, TableFormat, require
+from csf.metrics import RowCosts
+from csf.monitoring import MonitorGroup
 from csf.monitoring.monitor import retuned
 from csf.search import CostSearch
 
@@ -373,21 +375,26 @@ def run_monitor(options: Namespace, say: Callable[..., Any]) -> int:
         return _retune(options, search, features, read_samples(options.data, features, form), y, weight, say)
     if options.state is None:
         raise CliError("--state names the file of the state, which is made where it is missing; give one")
-    watched = {name: getattr(options, name) for name in ("alpha", "audit", "max_weight", "mature_after", "unlabelled")}
+    names = ("alpha", "audit", "max_weight", "max_cost", "mature_after", "unlabelled")
+    watched = {name: getattr(options, name) for name in names}
     monitor = search.monitor(options.constraint, path=options.state, **watched)
     if options.id is not None and y is not None:
         _take_labels(options, monitor, y, weight, form, say)
     else:
         # The same rows under the same name are counted once.
         batch = {"name": os.path.basename(options.data) if options.name is None else options.name}
-        predicted = search.predict(read_samples(options.data, features, form))
+        X = read_samples(options.data, features, form)
+        batch |= {"sample_weight": weight} | (
+            {"X": X} if isinstance(getattr(monitor, "metric", None), RowCosts) else {}
+        )
         if options.id is None:
-            monitor.update(y, predicted, sample_weight=weight, **batch)
+            monitor.update(y, search.predict(X), **batch)
         else:
-            monitor.expect(predicted, rows=read_ids(options.data, options.id, form), sample_weight=weight, **batch)
+            monitor.expect(search.predict(X), rows=read_ids(options.data, options.id, form), **batch)
     say(monitor.report())
     if options.plot:
-        write_figure(options.plot, monitor.plot().figure_)
+        displays = monitor.plot().values() if isinstance(monitor, MonitorGroup) else [monitor.plot()]
+        write_figure(options.plot, next(iter(displays)).figure_)
         say(f"plot: {options.plot}")
     return ALARM if monitor.alarm else 0
 

@@ -64,7 +64,7 @@ class ClassDemand:
                 f"{constraint.level:g} for one of {list(classes)}, or constrain the accuracy"
             )
         top, bottom = np.array([terms[cell] for cell in CELLS]).T
-        cells = _cells(code, n_classes)
+        cells = class_cells(n_classes, code)
         return cls(constraint, code, top[cells], bottom[cells])
 
     @property
@@ -108,13 +108,16 @@ class ClassDemand:
         return replace(self, constraint=self.constraint.tightened(share))
 
 
-def _cells(code: int | None, n_classes: int) -> IntArray:
-    """Return the cell of a class against the rest that each cell of a confusion matrix is in; of all, right or not."""
-    if code is None:
-        return np.where(np.eye(n_classes, dtype=bool), _TP, _FN)
-    cells = np.full((n_classes, n_classes), _TN)
-    cells[code], cells[:, code], cells[code, code] = _FN, _FP, _TP
-    return cells
+def class_cells(n_classes: int, code: int | None, negative: int | None = None) -> IntArray:
+    """Return the cell of two classes, as in `CELLS`, that each cell of a confusion matrix is in.
+
+    Of a class they are those against the rest, beside a ``negative`` class those of all others; else right ones are
+    true positives, and wrong ones false negatives.
+    """
+    codes = np.arange(n_classes)
+    group = codes if code is None else (codes == code).astype(int)
+    is_pos, right = group != (negative if code is None else 0), group[:, None] == group
+    return np.where(is_pos[:, None], np.where(right, _TP, _FN), np.where(right, _TN, _FP))
 
 
 def demands_on(constraint: Constraint, classes: Sequence[Label]) -> tuple[ClassDemand, ...]:

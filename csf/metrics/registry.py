@@ -248,8 +248,7 @@ def get_quantity(metric: MetricLike) -> Metric:
     if row_costs(metric) is not None:
         raise ValueError(
             f"metric={metric!r} has costs for each row: csf.CostSearch decides each row by its own costs, in memory. "
-            "Use a metric with one cost for each kind of error here, such as csf.metrics.WeightedAccuracy. A monitor "
-            "watches the mean cost, Constraint(MeanCost(fn=5.0), '<=', 0.3), by update(y, y_pred, cost=...)"
+            "Use a metric with one cost for each kind of error here, such as csf.metrics.WeightedAccuracy"
         )
     if _is_function(metric):
         return _once(_two_classes_of, metric)

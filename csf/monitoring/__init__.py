@@ -11,8 +11,10 @@ References
    Statistical Science 38, 2023.
 """
 
+from csf.monitoring.group import MonitorGroup
 from csf.monitoring.monitor import Monitor
 
 __all__ = [
     "Monitor",
+    "MonitorGroup",
 ]

@@ -18,6 +18,8 @@ _COSTS = np.append(0.5 ** (0.5 * np.arange(24)), 0.0)
 _LARGEST = 1.0 - 1e-9
 # Relative precision of a stake, of which any one is valid, and of an end.
 _NEAR: Any = 1e-5
+# Powers of 2 below the ratio so far at which an end is searched where there is no lowest one.
+_FARTHEST = 40
 # Counted samples at which an asymptotic interval is narrowest.
 _NARROWEST = 500.0
 # As many costs of one size must have been met, in effect, before they say how much costs vary.
@@ -27,15 +29,16 @@ ENOUGH = 100.0
 class TermHistogram:
     """Counts of what samples add to the numerator and the denominator of a metric, at fixed places.
 
-    A sample between two places counts at both in parts, so that sums stay what they are. The logarithm is concave:
-    samples in parts win a little less in each bet than the samples themselves. So what they win is evidence.
+    A sample between places counts at several of them in parts, so that sums stay what they are. The logarithm is
+    concave: samples in parts win a little less in each bet than the samples themselves. So what they win is evidence.
 
     Parameters
     ----------
-    terms : ndarray of shape (n_kinds, 2)
-        What samples of each kind add if their weight is 1; zeros for kinds that do not occur.
+    fixed, per_cost : ndarray of shape (n_kinds, 2)
+        What samples of each kind add if their weight is 1: a fixed amount, and one for each unit of their cost.
     max_weight, max_cost : float or None
-        The largest weight, and the largest cost, which takes the place of the numerator. ``None`` where there are none.
+        The largest weight, and the largest cost. ``None`` where there are no costs, and for weights up to 1, which are
+        parts of a sample.
 
     Attributes
     ----------
@@ -43,26 +46,40 @@ class TermHistogram:
         Numerator and denominator.
     """
 
-    def __init__(self, terms: Array, max_weight: float | None, max_cost: float | None) -> None:
-        self._weights = np.ones(1) if max_weight is None else max_weight * _WEIGHTS
-        self._costs = None if max_cost is None else max_cost * _COSTS
-        if self._costs is not None:
-            bottom = np.repeat(terms[:, 1], self._costs.size)
-            terms = np.column_stack([bottom * np.tile(self._costs, len(terms)), bottom])
-        self.places = (self._weights[:, None, None] * terms).reshape(-1, 2)
+    def __init__(self, fixed: Array, per_cost: Array, max_weight: float | None, max_cost: float | None) -> None:
+        self._weights = np.array([1.0, 0.0]) if max_weight is None else max_weight * _WEIGHTS
+        self._costs = np.zeros(1) if max_cost is None else max_cost * _COSTS
+        # Weight 0 adds nothing: it has no place.
+        self._is_kept = slice(0, 1) if max_weight is None else slice(None)
+        terms = fixed[:, None] + self._costs[:, None] * per_cost[:, None]
+        self.places = (self._weights[self._is_kept, None, None, None] * terms).reshape(-1, 2)
 
-    def count(self, kinds: IntArray, weight: Array, cost: Array) -> Array:
-        """Count samples of these kinds, weights and costs at the places."""
-        counts = np.zeros(len(self.places))
-        per_weight = len(self.places) // self._weights.size
+    def count(self, kinds: IntArray, parts: Array, weight: Array, cost: Array) -> Array:
+        """Count samples of these weights and costs at the places; they are of ``kinds`` (n, m), in parts that add to 1.
+
+        Parameters
+        ----------
+        kinds : ndarray of int, shape (n_samples, n_parts)
+            Kinds of a sample.
+        parts : ndarray of shape (n_samples, n_parts)
+            How much of it is of each, which adds up to 1.
+        weight, cost : ndarray of shape (n_samples,)
+            Its weight and its cost.
+
+        Returns
+        -------
+        ndarray of shape (n_places,)
+            The counts.
+        """
+        n_kinds = len(self.places) // (self._costs.size * self._weights[self._is_kept].size)
+        counts = np.zeros((self._weights.size, n_kinds * self._costs.size))
         for heavy, part in _split(weight, self._weights):
-            if self._costs is None:
-                counts += np.bincount(heavy * per_weight + kinds, part, len(counts))
-                continue
             for dear, share in _split(cost, self._costs):
-                at = heavy * per_weight + kinds * self._costs.size + dear
-                counts += np.bincount(at, part * share, len(counts))
-        return counts
+                at = (heavy[:, None] * n_kinds + kinds) * self._costs.size + dear[:, None]
+                counts += np.bincount(at.ravel(), ((part * share)[:, None] * parts).ravel(), counts.size).reshape(
+                    counts.shape
+                )
+        return counts[self._is_kept].ravel()
 
 
 def _split(values: Array, places: Array) -> Iterator[tuple[IntArray, Array]]:
@@ -129,15 +146,24 @@ def of_terms(places: Array, counts: Array, n: float, alpha: float) -> tuple[floa
     """Find the ratios of sums against which no bet on bounded terms has won ``1 / alpha``, whenever one looks."""
     some = places[:, 1] > 0.0
     ratios = places[some, 0] / places[some, 1]
-    edges, (top, bottom) = (float(ratios.min()), float(ratios.max())), counts @ places
+    # A numerator below 0 beside a denominator of 0 leaves the ratio no lower end.
+    unbounded = bool((places[~some, 0] < 0.0).any())
+    low, high = -np.inf if unbounded else float(ratios.min()), float(ratios.max())
+    top, bottom = counts @ places
     if not bottom > 0.0:
-        return edges
-    middle, limit = float(np.clip(top / bottom, *edges)), log_limit(n, alpha)
+        return low, high
+    middle, limit = float(np.clip(top / bottom, low, high)), log_limit(n, alpha)
 
     def excess(value: float) -> float:
         return log_capital(value, places, counts) - limit
 
-    ends: list[Any] = [brentq(excess, edge, middle, rtol=_NEAR) if excess(edge) > 0.0 else edge for edge in edges]
+    if unbounded:
+        below = middle - 2.0 ** np.arange(_FARTHEST)
+        low = next((value for value in below.tolist() if excess(value) > 0.0), low)
+    ends: list[Any] = [
+        brentq(excess, edge, middle, rtol=_NEAR) if np.isfinite(edge) and excess(edge) > 0.0 else edge
+        for edge in (low, high)
+    ]
     return float(ends[0]), float(ends[1])
 
 

@@ -23,7 +23,10 @@ RowId = int | str
 
 @dataclass
 class Cohort:
-    """Decisions of one batch, and what is known of their labels; classes are positions among those of the search."""
+    """Decisions of one batch, and what is known of their labels; classes are positions among those of the search.
+
+    Predictions and labels have the shape (n_rows, n_labels), costs (n_rows, n_costs).
+    """
 
     name: str
     rows: list[RowId]
@@ -33,33 +36,36 @@ class Cohort:
     # NaN where none is known.
     cost: Array
 
-    @classmethod
-    def of(cls, name: str, rows: list[RowId], y_pred: IntArray, weight: Array | None) -> Self:
-        """Make a cohort without labels."""
-        return cls(name, rows, y_pred, np.full(len(rows), NO_LABEL), weight, np.full(len(rows), np.nan))
-
     @property
     def labelled(self) -> BoolArray:
-        """Mark the rows whose label is known."""
-        return self.y != NO_LABEL
+        """Mark the rows whose labels are known."""
+        return (self.y != NO_LABEL).all(axis=1)
 
     def plain(self) -> dict[str, Any]:
         """Return the cohort as JSON can hold it."""
         weight = None if self.weight is None else self.weight.tolist()
-        cost = [None if np.isnan(each) else each for each in self.cost]
-        arrays = {"y_pred": self.y_pred.tolist(), "y": self.y.tolist(), "weight": weight, "cost": cost}
-        return {"name": self.name, "rows": self.rows, **arrays}
+        cost = [None if np.isnan(each) else each for each in self.cost.ravel().tolist()]
+        codes = {name: getattr(self, name).ravel().tolist() for name in ("y_pred", "y")}
+        return {"name": self.name, "rows": self.rows, **codes, "weight": weight, "cost": cost}
 
     @classmethod
-    def read(cls, content: Any, n_classes: int) -> Self | None:
+    def read(cls, content: Any, n_classes: int, n_labels: int, n_costs: int) -> Self | None:
         """Read what `plain` returns; return ``None`` where it is something else."""
         names = ("name", "rows", "y_pred", "y", "weight", "cost")
         if not isinstance(content, dict) or set(content) != set(names):
             return None
         name, rows, y_pred, y, weight, cost = (content[each] for each in names)
-        parts = [rows, y_pred, y, cost, *([] if weight is None else [weight])]
+        parts = [
+            (rows, 1),
+            (y_pred, n_labels),
+            (y, n_labels),
+            (cost, n_costs),
+            *([] if weight is None else [(weight, 1)]),
+        ]
         if not (
-            isinstance(name, str) and name and all(type(each) is list and len(each) == len(rows) for each in parts)
+            isinstance(name, str)
+            and name
+            and all(type(each) is list and len(each) == width * len(rows) for each, width in parts)
         ):
             return None
         sound = (
@@ -68,12 +74,14 @@ class Cohort:
             and all(type(code) is int and NO_LABEL <= code < n_classes for code in y)
             and all(_is_amount(each) for each in weight or [])
             and all(each is None or _is_amount(each) for each in cost)
+            # Of costs of rows all are known from the start.
+            and (n_costs == 1 or None not in cost)
         )
         if not sound:
             return None
         given = None if weight is None else np.array(weight, dtype=float)
-        codes, labels = (np.array(each, dtype=np.int64) for each in (y_pred, y))
-        return cls(name, rows, codes, labels, given, np.array(cost, dtype=float))
+        codes, labels = (np.reshape(np.array(each, dtype=np.int64), (-1, n_labels)) for each in (y_pred, y))
+        return cls(name, rows, codes, labels, given, np.reshape(np.array(cost, dtype=float), (-1, n_costs)))
 
 
 def _is_amount(value: Any) -> bool:
@@ -121,7 +129,9 @@ def refuse_repeated(rows: Sequence[RowId], cohorts: Sequence[Cohort]) -> None:
         )
 
 
-def take_labels(cohorts: Sequence[Cohort], rows: Sequence[RowId], y: IntArray, cost: Array, classes: Array) -> None:
+def take_labels(
+    cohorts: Sequence[Cohort], rows: Sequence[RowId], y: IntArray, cost: Array | None, classes: Array
+) -> None:
     """Write labels and costs beside the decisions of these rows; labels that are there already may be repeated.
 
     Raises
@@ -130,26 +140,27 @@ def take_labels(cohorts: Sequence[Cohort], rows: Sequence[RowId], y: IntArray, c
         If a row is not expected, or has another label or cost already.
     """
     places = {row: (cohort, at) for cohort in cohorts for at, row in enumerate(cohort.rows)}
-    unknown, names = [row for row in rows if row not in places], classes.tolist()
+    unknown = [row for row in rows if row not in places]
     if unknown:
         raise ValueError(
             f"{_some(unknown)} not expected: expect() has not had the decisions, or their batch has counted "
             "already. Leave these rows out (monitor.awaited lists those that wait); nothing was counted"
         )
-    for row, label, amount in zip(rows, y.tolist(), cost.tolist()):
-        if label == NO_LABEL:
-            continue
+    for k in np.flatnonzero((y != NO_LABEL).all(axis=1)).tolist():
+        row, label = rows[k], y[k]
         cohort, at = places[row]
-        if cohort.y[at] == NO_LABEL:
+        before, amount = cohort.y[at].copy(), cohort.cost[at] if cost is None else cost[k]
+        if NO_LABEL in before:
             cohort.y[at], cohort.cost[at] = label, amount
-        elif cohort.y[at] != label:
+        elif (before != label).any():
+            first, second = (classes[each].tolist()[0 if each.size == 1 else slice(None)] for each in (before, label))
             raise ValueError(
-                f"row {row!r} has the label {names[cohort.y[at]]!r} already, and now {names[label]!r}; the first "
+                f"row {row!r} has the label {first!r} already, and now {second!r}; the first "
                 "one stays, and nothing was counted. Give labels once they are final"
             )
         elif not np.array_equal(cohort.cost[at], amount, equal_nan=True):
             raise ValueError(
-                f"row {row!r} has the cost {cohort.cost[at]:g} already, and now {amount:g}; nothing was counted"
+                f"row {row!r} has the cost {cohort.cost[at, 0]:g} already, and now {amount[0]:g}; nothing was counted"
             )
 
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -16,7 +12,6 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from csf._common.files import locked, read_record, write_record
 from csf._common.typing import Array, PathLike, Samples
 from csf._common.validation import (
     check_choice,
@@ -25,19 +20,23 @@ from csf._common.validation import (
     check_path,
     warn_of_order,
 )
-from csf.metrics.constraints import CELLS, share_of
+from csf.metrics.confusion import CostMatrix
+from csf.metrics.constraints import share_of
 from csf.monitoring.bets import ENOUGH, asymptotic, effective, of_share, of_terms
 from csf.monitoring.cohorts import HUGE, Cohort, refuse_repeated, row_ids, take_labels
+from csf.monitoring.records import Recorded
 from csf.monitoring.samples import Added, SampleTerms, check_audit
 
 __all__ = [
     "Monitor",
 ]
 
-KIND, VERSION = "csf-monitor", 3
+KIND, VERSION = "csf-monitor", 4
 # Shares of the capital that are put at risk by one sample at most. Those of metrics that are no share, or are known by
 # an audit, vary more and ask for smaller ones too.
 _STAKES, _MORE_STAKES = 0.6 * 0.5 ** np.arange(5), 0.6 * 0.5 ** np.arange(9)
+# Costs of rows are far below the largest one, which alone would lose such a stake.
+_COST_STAKES = 0.95 * 0.5 ** np.arange(9)
 # Counted samples after which half of the weight of all starts is spent.
 _UNIT = 100.0
 # Logarithm of a capital of nothing, which JSON can hold.
@@ -48,19 +47,21 @@ _REMEMBERED = 64
 _RECOGNISED = 256
 # Characters of a name.
 _LONGEST = 32
-# What is summed: counts of the cells, then numerators, denominators, and their products. Then counts of a histogram.
-_N_SUMS = 9
+# What is summed: counts of samples, then numerators, denominators, and their products. Then counts of a histogram.
+_N_COUNTS, _N_SUMS = 3, 8
 # What becomes of samples without a label in a batch that counts by its age.
 UNLABELLED = ("negative", "drop")
 
 
-class Monitor:
+class Monitor(Recorded):
     """Sequential test of whether a metric of a fitted search still keeps a level; made by ``CostSearch.monitor``.
 
     Attributes
     ----------
     alarm : False or str
         ``False``, or the name of the batch since which the metric is probably below its level. An alarm stays.
+    name : str
+        What is watched, such as ``"f1"`` and ``"recall[urgent]"``.
     value : float
         The metric on all samples that are counted; after an alarm on those since then. NaN without any.
     interval : tuple of float
@@ -100,11 +101,15 @@ class Monitor:
     What ``unlabelled`` says of samples without a label has to be true: positives that are labelled after
     ``mature_after`` batches are counted as negative, or missing.
 
-    Intervals are exact for shares of which all samples are labelled. With audits, weights, F-beta, mean costs and costs
-    of rows up to ``max_cost`` they are the values against which no bet on bounded terms has won. Those at 95 % missed
-    the value at any time in 0 to 3 % of simulated streams. Asymptotic ones, of costs of rows without ``max_cost``, did
-    so in 1.5 to 3 %, after they had waited for as much as 100 equal costs; tails heavier than lognormal ones of sigma
-    1.5 ask for ``max_cost``. Alarms do not depend on intervals.
+    Savings are one minus what is paid over what one answer to all rows costs: the one that was cheaper in ``fit``. With
+    the cheaper one so far they would be no ratio of sums. Metrics of all labels of a row bet on sums over its labels,
+    because these depend on each other.
+
+    Intervals are exact for shares of which all samples are labelled. With audits, weights, F-beta, several labels a
+    row, mean costs and costs of rows up to ``max_cost`` they are the values against which no bet on bounded terms has
+    won. Those at 95 % missed the value at any time in 0 to 3 % of simulated streams. Asymptotic ones, of ``cost=``
+    without ``max_cost``, did so in 1.5 to 3 %, after they had waited for as much as 100 equal costs; tails heavier than
+    lognormal ones of sigma 1.5 ask for ``max_cost``. Alarms do not depend on intervals.
 
     Examples
     --------
@@ -133,6 +138,8 @@ class Monitor:
         metric: Any,
         side: str,
         level: float,
+        name: str | None = None,
+        of: int | None = None,
         *,
         alpha: float,
         audit: float,
@@ -142,15 +149,19 @@ class Monitor:
         mature_after: int | None = None,
         unlabelled: Literal["negative", "drop"] | None = None,
     ) -> None:
+        self._record = (KIND, VERSION)
         self.search, self.metric, self.side, self.level = search, metric, side, float(level)
         self.alpha, self.audit, self.path = check_fraction(alpha, "alpha"), check_audit(audit), path
         check_path(path, "path")
-        self._samples = SampleTerms(search, metric, side, level, audit=audit, max_weight=max_weight, max_cost=max_cost)
-        self.max_weight, self.max_cost = self._samples.max_weight, self._samples.max_cost
+        limits: Any = (self.audit, max_weight, max_cost)
+        self._samples = SampleTerms(search, metric, side, level, name, of, *limits)
+        self.name, self.max_weight = self._samples.name, self._samples.max_weight
+        self.max_cost = self._samples.max_cost
         self.mature_after, self.unlabelled = mature_after, unlabelled
         self._check_maturity()
-        self._share = share_of(metric) if self.audit == 1.0 and self.max_weight is None else None
-        self._stakes = _STAKES if self._share is not None else _MORE_STAKES
+        is_exact = self.audit == 1.0 and self.max_weight is None and self._samples.n_labels == 1
+        self._share = share_of(metric) if is_exact and not isinstance(metric, CostMatrix) else None
+        self._stakes = _STAKES if self._share else _COST_STAKES if self._samples.by_row else _MORE_STAKES
         self.alarm: Literal[False] | str = False
         self.n_batches = self._n_counted = 0
         # Whether samples had costs of their own.
@@ -177,7 +188,7 @@ class Monitor:
     @property
     def n_samples(self) -> int:
         """Number of labelled samples so far."""
-        return int(self._whole[:4].sum())
+        return int(self._whole[0])
 
     @property
     def capital(self) -> float:
@@ -187,19 +198,20 @@ class Monitor:
     @property
     def value(self) -> float:
         """The metric on the samples that count, see the class."""
-        return _ratio(*self._sums()[4:6])
+        return _ratio(*self._sums()[_N_COUNTS : _N_COUNTS + 2])
 
     @property
     def interval(self) -> tuple[float, float]:
         """Confidence sequence of the value."""
         sums = self._sums()
-        counted = float(sum(n for n, cell in zip(sums[:4], CELLS) if any(self._samples.terms[cell])))
+        n, _, counted, top, bottom = sums[: _N_COUNTS + 2].tolist()
         if self._is_asymptotic:
-            return asymptotic(sums[4:_N_SUMS], self.alpha, counted)
-        if self._share is None or self.max_cost is not None:
+            return asymptotic(sums[_N_COUNTS:_N_SUMS], self.alpha, counted)
+        # Weights below 1 count in parts, of which there is no binomial share.
+        if self._share is None or self.max_cost is not None or sums[_N_SUMS:].sum() != n:
             return of_terms(self._samples.histogram.places, sums[_N_SUMS:], counted, self.alpha)
-        ones, trials = self._share.counts(**dict(zip(CELLS, sums[:4])))
-        low, high = of_share(ones, trials, self.alpha)
+        ones = round(self._share.share(top / bottom) * counted) if bottom > 0.0 else 0
+        low, high = of_share(ones, counted, self.alpha)
         return float(self._share.value(low)), float(self._share.value(high))
 
     @property
@@ -237,10 +249,12 @@ class Monitor:
         since = f" since {self.alarm}" if self.alarm else ""
         lines = [
             f"{self.demand}: {'ALARM, lost' + since if self.alarm else 'no evidence against it'}",
-            f"{self.metric.name}{since}: {self.value:.4f}, {self._interval_in_words()}",
+            f"{self.name}{since}: {self.value:.4f}, {self._interval_in_words()}",
             f"{self.n_samples} labelled samples in {self.n_batches} batches; evidence {self.capital:.3g} of "
             f"{1.0 / self.alpha:.3g}",
         ]
+        if self._samples.note:
+            lines.append(self._samples.note)
         if self._cohorts:
             labelled, rows = (
                 sum(map(size, self._cohorts)) for size in (lambda c: c.labelled.sum(), lambda c: len(c.rows))
@@ -255,9 +269,10 @@ class Monitor:
         """Describe the interval, or what it lacks."""
         low, high = self.interval
         if np.isnan(low):
+            n_equal = effective(self._sums()[_N_COUNTS:_N_SUMS])
             return (
-                f"no interval yet: its costs vary as {effective(self._sums()[4:_N_SUMS]):.0f} equal ones do, and it "
-                f"takes {ENOUGH:.0f}; with max_cost= there is one from the start"
+                f"no interval yet: its costs vary as {n_equal:.0f} equal ones do, and it takes {ENOUGH:.0f}; with "
+                "max_cost= there is one from the start"
             )
         kind = "asymptotic interval" if self._is_asymptotic else "interval"
         return f"{1.0 - self.alpha:.0%} {kind} [{low:.4f}, {high:.4f}]"
@@ -270,7 +285,7 @@ class Monitor:
                 "search.prevalence(X) shows whether the share of positives has moved, and search.at_prevalence(share) "
                 "moves the threshold to it (csf predict --prevalence estimate)"
             )
-        if search.result_.config.tunes:
+        if not self._samples.by_label and search.result_.config.tunes:
             ways.append("monitor.retune(X, y) finds another threshold by the samples since then (csf monitor --retune)")
         return "; ".join([*ways, "else train again" if ways else "train again on newer samples"])
 
@@ -300,6 +315,8 @@ class Monitor:
         rows: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         name: str | None = None,
+        X: Samples | None = None,
+        **costs: ArrayLike | None,
     ) -> None:
         """Remember a batch of decisions whose labels come later, by `update` with ``rows=``.
 
@@ -314,21 +331,27 @@ class Monitor:
             As for `update`.
         name : str, default=None
             Name of the batch, as for `update`.
+        X : array-like of shape (n_samples, n_features), default=None
+            Samples, as for `update`: costs of rows are known with the decisions.
+        **costs : float or array-like of shape (n_samples,)
+            ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost``, as for `update`.
 
         Raises
         ------
         ValueError
             If an id is expected twice, the batch was expected before, or the metric needs no labels.
         """
-        warn_of_order(y_pred=y_pred, rows=rows, sample_weight=sample_weight)
-        ids, codes, weight = self._samples.decided(row_ids(rows, y_pred, "y_pred"), y_pred, sample_weight)
+        given = {"X": X, **costs}
+        warn_of_order(y_pred=y_pred, rows=rows, sample_weight=sample_weight, **given)
+        cohort = self._samples.decided(row_ids(rows, y_pred, "y_pred"), y_pred, sample_weight, given)
         with self._saved():
-            refuse_repeated(ids, self._cohorts)
-            if name is not None and ids:
-                self._recognise(name, "of these rows was expected", repr(ids).encode(), codes.tobytes())
-            self._cohorts = [*self._cohorts, Cohort.of(self._name(name), ids, codes, weight)]
+            refuse_repeated(cohort.rows, self._cohorts)
+            if name is not None and cohort.rows:
+                content = repr(cohort.rows).encode(), cohort.y_pred.tobytes()
+                self._recognise(name, "of these rows was expected", *content)
+            self._cohorts = [*self._cohorts, replace(cohort, name=self._name(name))]
             waiting = np.concatenate([cohort.y_pred for cohort in self._cohorts])
-            self._samples.check_both_sides(waiting, self._whole[:4])
+            self._samples.check_both_sides(waiting, self._whole)
 
     def update(
         self,
@@ -339,6 +362,8 @@ class Monitor:
         cost: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         name: str | None = None,
+        X: Samples | None = None,
+        **costs: ArrayLike | None,
     ) -> Literal[False] | str:
         """Take labels: of a batch of any size that is counted at once, or of rows that were given to `expect`.
 
@@ -353,10 +378,10 @@ class Monitor:
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,), or (n_samples, n_labels) for a metric of all labels of a row
             Labels; ``None`` or NaN where one is not known (yet): such samples are left out. ``None`` where the metric
             counts predictions alone.
-        y_pred : array-like of shape (n_samples,), default=None
+        y_pred : array-like of the shape of ``y``, default=None
             What the search predicted. ``None`` for rows that were given to `expect`.
         rows : array-like of int or str, shape (n_samples,), default=None
             Ids of rows that are expected. ``None`` without ``y_pred`` takes the pandas index of ``y``.
@@ -364,13 +389,18 @@ class Monitor:
             Costs >= 0 of these decisions, where a mean cost is watched, at most ``max_cost`` of the monitor; ``None``
             takes those of its errors. Expected rows that never get a label or a cost have those of the metric.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights from 0 to ``max_weight`` of the monitor, known before the labels are: for how many samples each one
-            stands. The level is then one of the weighted metric. ``None`` counts each sample once. Weights of expected
-            rows belong to `expect`.
+            Weights from 0 to ``max_weight`` of the monitor (1 without one), known before the labels are: for how many
+            samples each one stands. The level is then one of the weighted metric. ``None`` counts each sample once.
+            Weights of expected rows belong to `expect`.
         name : str, default=None
             Name of the batch, such as its date; ``None`` counts the batches. A batch of the same name with the same
             labels, predictions, costs and weights as one of the last 256 with a name is refused. Names of expected
             batches belong to `expect`.
+        X : array-like of shape (n_samples, n_features), default=None
+            Samples, where savings or other values of `csf.metrics.RowCosts` are watched whose costs are columns or
+            functions of them. Those of expected rows belong to `expect`.
+        **costs : float or array-like of shape (n_samples,)
+            ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost`` of each row, as for ``predict`` and ``score``.
 
         Returns
         -------
@@ -389,30 +419,28 @@ class Monitor:
         UserWarning
             If the search was fitted with weights, and the samples have none.
         """
-        warn_of_order(y=y, y_pred=y_pred, rows=rows, cost=cost, sample_weight=sample_weight)
+        given = {"X": X, **costs}
+        warn_of_order(y=y, y_pred=y_pred, rows=rows, cost=cost, sample_weight=sample_weight, **given)
         with self._saved():
             if y_pred is None:
-                if sample_weight is not None or name is not None:
-                    raise ValueError("sample_weight= and name= belong to the decisions: give them to expect()")
+                early = {"sample_weight": sample_weight, "name": name, **given}
+                if odd := [key for key, each in early.items() if each is not None]:
+                    raise ValueError(f"give {'= and '.join(odd)}= to expect(), with the decisions")
                 self._take(y, rows, cost)
                 self._count_whole()
             else:
-                self._count_at_once(y, y_pred, rows, cost, sample_weight, name)
+                if rows is not None or self._cohorts:
+                    raise ValueError(
+                        "with y_pred a batch is counted at once, whatever waits. Expected rows, and all others while "
+                        f"batches wait ({self.n_waiting} do), take update(y, rows=ids), without y_pred"
+                    )
+                added = self._samples.added(y, y_pred, cost, sample_weight, given)
+                if name is not None and added.top.size:
+                    parts = (each.tobytes() for each in (added.top, added.bottom, added.truth, added.y_pred))
+                    self._recognise(name, "with these labels and predictions was counted", *parts)
+                self._count(added, self._name(name))
+                self._has_costs |= cost is not None
         return self.alarm
-
-    @contextmanager
-    def _saved(self) -> Iterator[None]:
-        """Start from the state of the file, and write it after the block; where one fails, nothing changes."""
-        before = copy.deepcopy({name: getattr(self, name) for name in _STATE})
-        with nullcontext() if self.path is None else locked(self.path):
-            try:
-                self._resume()
-                yield
-                if self.path is not None:
-                    self.save(self.path)
-            except BaseException:
-                vars(self).update(before)
-                raise
 
     # ---------------------------------------------------------------- expected rows
 
@@ -421,8 +449,8 @@ class Monitor:
         if y is None:
             raise ValueError("give y and y_pred, or y with the ids of expected rows: update(y, rows=ids)")
         ids, (codes, costs) = row_ids(rows, y, "y"), self._samples.labelled(y, cost)
-        self._has_costs |= bool(np.isfinite(costs).any())
-        take_labels(self._cohorts, ids, codes, costs, self.search.classes_)
+        self._has_costs |= costs is not None and bool(np.isfinite(costs).any())
+        take_labels(self._cohorts, ids, codes, costs, self._samples.classes)
 
     def _count_whole(self) -> None:
         """Count the batches whose turn has come."""
@@ -433,8 +461,7 @@ class Monitor:
             if not is_ripe and not cohort.labelled.all():
                 return
             self._cohorts = self._cohorts[1:]
-            y, pred, cost = self._samples.completed(cohort, self.unlabelled == "negative")
-            self._count(self._samples.added(y, pred, cost, cohort.weight), cohort.name)
+            self._count(self._samples.completed(cohort, self.unlabelled == "negative"), cohort.name)
 
     def _check_maturity(self) -> None:
         """Check the options of batches that wait."""
@@ -448,46 +475,22 @@ class Monitor:
             )
         check_count(self.mature_after, "mature_after")
         check_choice(self.unlabelled, "unlabelled", UNLABELLED)
-        if self.unlabelled == "negative" and self.search.null_class_ is None:
+        if self.unlabelled == "negative" and not self._samples.has_negative:
             raise ValueError(
-                f"unlabelled='negative' needs a class that is negative, and the {len(self.search.classes_)} classes of "
-                "this search are alike. Give unlabelled='drop', or null_class= to the search"
+                f"unlabelled='negative' needs a class that is negative, and the {self._samples.classes.size} classes "
+                "of this search are alike. Give unlabelled='drop', or null_class= to the search"
             )
 
     # ---------------------------------------------------------------- counting
-
-    def _count_at_once(
-        self,
-        y: ArrayLike | None,
-        y_pred: ArrayLike,
-        rows: ArrayLike | None,
-        cost: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        name: str | None,
-    ) -> None:
-        if rows is not None or self._cohorts:
-            raise ValueError(
-                "with y_pred a batch is counted at once, whatever waits. Expected rows, and all others while batches "
-                f"wait ({self.n_waiting} do), take update(y, rows=ids), without y_pred"
-            )
-        added = self._samples.added(y, y_pred, cost, sample_weight)
-        if name is not None and added.cells.size:
-            parts = (part.tobytes() for part in (added.top, added.bottom, added.cells))
-            self._recognise(name, "with these labels and predictions was counted", *parts)
-        self._count(added, self._name(name))
-        self._has_costs |= cost is not None
 
     def _name(self, name: str | None) -> str:
         # An alarm is known by its name: an empty one is none.
         return ("" if name is None else str(name)[:_LONGEST]) or str(self.n_batches + self.n_waiting + 1)
 
     def _count(self, added: Added, name: str) -> None:
-        top, bottom = added.top, added.bottom
-        self._samples.check_both_sides(added.y_pred, self._whole[:4])
-        products = [top.sum(), bottom.sum(), top @ top, top @ bottom, bottom @ bottom]
-        sums = np.concatenate([np.bincount(added.cells, minlength=4), products, added.histogram])
-        sign = 1.0 if self.side == ">=" else -1.0
-        self._bet(sign * (top - self.level * bottom), sums, name)
+        self._samples.check_both_sides(added.y_pred, self._whole)
+        sums = added.sums
+        self._bet(self._samples.sign * (added.top - self.level * added.bottom), sums, name)
         self.n_batches += 1
         self._whole = self._whole + sums
         self._remember(name, sums)
@@ -529,7 +532,7 @@ class Monitor:
 
     def _remember(self, name: str, sums: Array) -> None:
         self._names = [*self._names, name]
-        self._values = np.vstack([self._values, np.array([*sums[4:6], self._log_capital()])])
+        self._values = np.vstack([self._values, np.array([*sums[_N_COUNTS : _N_COUNTS + 2], self._log_capital()])])
         if len(self._names) > _REMEMBERED:  # an odd number, the last of which stays by itself
             self._names = [*self._names[1::2], name]
             self._values[1::2, :2] += self._values[:-1:2, :2]
@@ -560,16 +563,9 @@ class Monitor:
 
     # ---------------------------------------------------------------- files
 
-    def save(self, path: PathLike) -> None:
-        """Save the state to a JSON file of some kilobytes, in one step.
-
-        Parameters
-        ----------
-        path : path-like
-            File to write; ``search.monitor(..., path=path)`` reads it.
-        """
-        state = {name: _plain(getattr(self, name)) for name in _STATE}
-        write_record(path, KIND, VERSION, self._identity() | state)
+    def _content(self) -> dict[str, Any]:
+        """Return what identifies this monitor, and its state, as JSON can hold it."""
+        return self._identity() | {name: _plain(getattr(self, name)) for name in _STATE}
 
     def _identity(self) -> dict[str, Any]:
         """Return what identifies this monitor: the model, the constraint and the settings."""
@@ -578,26 +574,26 @@ class Monitor:
         model = hashlib.sha256(repr(parts).encode()).hexdigest()
         options = ("side", "level", "alpha", "audit", "max_weight", "max_cost", "mature_after", "unlabelled")
         settings = {name: getattr(self, name) for name in options}
-        return {"model": model, "metric": self.metric.name, **settings}
+        return {"model": model, "metric": self.name, **settings}
 
-    def _resume(self) -> None:
-        """Restore the state of the file, where there is one."""
-        if self.path is None or not os.path.exists(self.path):
-            return
-        content = read_record(self.path, KIND, VERSION)
+    def _restore(self, content: Any, path: object) -> None:
+        """Set the state that `_content` returned; raise a ValueError where it is something else."""
+        content = content if isinstance(content, dict) else {}
         for name, own in self._identity().items():
             if content.get(name) != own:
                 fault = "is of another model" if name == "model" else f"has {name}={content.get(name)!r}, not {own!r}"
                 raise ValueError(
-                    f"{self.path} {fault}; it was left as it is. Give the model and the options that it was written "
+                    f"{path} {fault}; it was left as it is. Give the model and the options that it was written "
                     "with, or another path to start again"
                 )
         state = {name: _read(name, content.get(name), getattr(self, name)) for name in _STATE if name != "_cohorts"}
-        state["_cohorts"] = _read_cohorts(content.get("_cohorts"), len(self.search.classes_))
+        samples = self._samples
+        widths = samples.classes.size, samples.n_labels, samples.n_costs
+        state["_cohorts"] = _read_cohorts(content.get("_cohorts"), *widths)
         wrong = [name for name, value in state.items() if value is None]
         if wrong or [len(state[name]) for name in ("_starts", "_values")] != [self._stakes.size, len(state["_names"])]:
             raise ValueError(
-                f"{self.path} is not a state that this csf writes (see {', '.join(wrong) or 'lengths'} in it); it was "
+                f"{path} is not a state that this csf writes (see {', '.join(wrong) or 'lengths'} in it); it was "
                 "left as it is. Give another path to start again"
             )
         vars(self).update(state)
@@ -619,7 +615,7 @@ def retuned(fitted: Any, X: Samples, y: ArrayLike, **fit_params: Any) -> Any:
 
 _STATE = ("alarm", "n_batches", "_n_counted", "_mixed", "_best", "_starts", "_since", "_whole", "_names", "_values")
 _STATE += ("_seen", "_has_costs", "_cohorts")
-# Of these the first ones are counts of cells.
+# Of these the first ones are counts.
 _SUMS = ("_since", "_whole")
 
 
@@ -627,7 +623,7 @@ def _read(name: str, value: Any, own: Any) -> Any:
     """Read a part of a state, in place of the present one; return ``None`` where it does not fit."""
     if isinstance(own, np.ndarray):
         numbers = _numbers(value, (-1 if name == "_values" else own.shape[0], *own.shape[1:]))
-        return numbers if numbers is None or name not in _SUMS or (numbers[..., :4] >= 0.0).all() else None
+        return numbers if numbers is None or name not in _SUMS or (numbers[..., :_N_COUNTS] >= 0.0).all() else None
     if isinstance(own, list):
         fits = isinstance(value, list) and all(isinstance(each, str) for each in value)
     elif name == "alarm":
@@ -637,9 +633,9 @@ def _read(name: str, value: Any, own: Any) -> Any:
     return value if fits else None
 
 
-def _read_cohorts(value: Any, n_classes: int) -> list[Cohort] | None:
+def _read_cohorts(value: Any, *widths: int) -> list[Cohort] | None:
     """Read batches that wait; return ``None`` where they are none, or share a row."""
-    cohorts = [Cohort.read(each, n_classes) for each in value] if isinstance(value, list) else [None]
+    cohorts = [Cohort.read(each, *widths) for each in value] if isinstance(value, list) else [None]
     whole = [cohort for cohort in cohorts if cohort is not None]
     rows = [row for cohort in whole for row in cohort.rows]
     return whole if len(whole) == len(cohorts) and len(set(rows)) == len(rows) else None

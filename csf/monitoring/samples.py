@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
-from csf._common.messages import warn
+from csf._common.messages import did_you_mean, warn
 from csf._common.typing import Array, BoolArray, IntArray
 from csf._common.validation import check_number, check_share, check_unmasked, floats
-from csf.metrics.constraints import CELLS, MeanCost, gains_of, terms_of
+from csf.metrics.constraints import MeanCost
+from csf.metrics.registry import LabelMetric
+from csf.metrics.row_costs import COSTS, OUTCOMES, CostTable, RowCosts
 from csf.monitoring.bets import TermHistogram
 from csf.monitoring.cohorts import NO_LABEL, Cohort, RowId
+from csf.monitoring.terms import AmountTerms, PairTerms, Parts, pair_terms
 
-# Where nothing else is said, later weights may be so many times as large as those of `fit`.
+Rows: TypeAlias = ArrayLike | None
+# Samples and costs of rows, as `Monitor.update` takes them.
+Given: TypeAlias = Mapping[str, Any]
+# Where nothing else is said, later weights and costs may be so many times as large as those of `fit`.
 _HEAVIER = 2.0
 # So many samples without a negative prediction are no chance.
 _ONE_SIDED = 200
@@ -23,13 +31,22 @@ _ONE_SIDED = 200
 
 @dataclass
 class Added:
-    """Labelled samples: what each one adds to numerator and denominator, its cell and its prediction as a position."""
+    """Labelled samples: what each one adds to numerator and denominator, and positions of their classes."""
 
     top: Array
     bottom: Array
-    cells: IntArray
+    truth: IntArray
     y_pred: IntArray
+    is_alert: BoolArray
     histogram: Array
+
+    @property
+    def sums(self) -> Array:
+        """Numbers of samples, of those not predicted positive and of those that count; then sums, and the histogram."""
+        top, bottom = self.top, self.bottom
+        counts = [top.size, (~self.is_alert).sum(), ((top != 0.0) | (bottom != 0.0)).sum()]
+        products = [top.sum(), bottom.sum(), top @ top, top @ bottom, bottom @ bottom]
+        return np.concatenate([counts, products, self.histogram])
 
 
 class SampleTerms:
@@ -41,90 +58,198 @@ class SampleTerms:
         metric: Any,
         side: str,
         level: float,
-        *,
+        name: str | None,
+        of: int | None,
         audit: float,
         max_weight: float | None,
         max_cost: float | None,
     ) -> None:
         self.search, self.metric, self.side, self.level, self.audit = search, metric, side, level, audit
-        self.terms = _terms(metric, search)
+        self.name = metric.name if name is None else name
+        # Of several labels a row has each one, or not. Without a positive class all labels of a row count.
+        self.by_label = search.result_.kind == "shared_threshold"
+        self.classes = np.arange(2) if self.by_label else search.classes_
+        self.n_labels = len(search.label_names_) if self.by_label and of is None else 1
+        null, codes = 0 if self.by_label else search.null_class_, np.arange(self.classes.size)
+        self._negative = None if null is None else self.classes.tolist().index(null)
+        self._is_positive = codes != self._negative if of is None else codes == of
+        # No row with several labels is predicted positive, or not.
+        self._is_alert = self._is_positive | (self.n_labels > 1)
         if max_weight is None and search.max_sample_weight_ is not None:
             max_weight = _HEAVIER * search.max_sample_weight_
         # A bet on weighted samples is one on bounded terms if their bound is fixed before they are seen.
         self.max_weight = None if max_weight is None else check_number(max_weight, "max_weight", positive=True)
         self.max_cost = None if max_cost is None else check_number(max_cost, "max_cost", positive=True)
-        if max_cost is not None and not isinstance(metric, MeanCost):
-            raise ValueError(
-                "max_cost= is for a monitor of csf.metrics.MeanCost, but this monitor watches "
-                f"{self.demand}. Leave it out"
-            )
-        self.largest = self._largest_gain() * (self.max_weight or 1.0)
+        self._check_options()
+        self.by_row = isinstance(metric, RowCosts)
+        # Terms by true and predicted class, where they are such.
+        self._pairs: Array | None = None
+        self._terms = self._make_terms(of)
         self.histogram = self._make_histogram()
+        self.largest = self._largest_gain()
 
     @property
     def demand(self) -> str:
         """Constraint that is monitored, such as ``"f1 >= 0.6"``."""
-        return f"{self.metric.name} {self.side} {self.level:.4g}"
+        return f"{self.name} {self.side} {self.level:.4g}"
+
+    # ---------------------------------------------------------------- terms
+
+    def _check_options(self) -> None:
+        """Raise a ValueError for options that do not fit the metric."""
+        if self.max_cost is not None and not isinstance(self.metric, MeanCost | RowCosts):
+            raise ValueError(
+                "max_cost= is for a monitor of csf.metrics.MeanCost or of costs of rows, but this monitor watches "
+                f"{self.demand}. Leave it out"
+            )
+        if self.n_labels > 1 and self.audit != 1.0:
+            raise ValueError(
+                f"audit={self.audit:g} is for predictions of one label, and {self.name} is of all labels of a row. "
+                "Label whole rows, or watch each label, such as monitor('f1 >= 0.5', audit=0.1)"
+            )
+
+    def _make_terms(self, of: int | None) -> PairTerms | AmountTerms:
+        """Make the terms of kinds of samples; keep those by pairs of classes."""
+        metric = self.metric
+        if isinstance(metric, RowCosts):
+            store = self.search.result_.store
+            if self.max_cost is None:
+                self.max_cost = _HEAVIER * float(np.max(store.answers))
+            negative, positive = (store.fixed @ store.copies)[:2]
+            # With the cheaper answer of what is met, savings would be no ratio of sums.
+            self._reference = int(positive < negative and metric.measure == "savings")
+            return AmountTerms(per_gain=metric.measure == "savings", gains=metric.measure != "cost")
+        if isinstance(metric, LabelMetric) and metric.average == "samples":
+            return AmountTerms(per_gain=True, loses=False)
+        one = metric.of_one if isinstance(metric, LabelMetric) else metric
+        self._pairs = pairs = pair_terms(one, self.classes, self._negative, of)
+        if self.max_cost is not None:
+            return AmountTerms(per_gain=False, loses=False)
+        return PairTerms(pairs * np.where(self._is_alert, 1.0, self._unseen)[:, None], self.n_labels)
+
+    def _split(self, truth: IntArray, pred: IntArray, costs: Array) -> Parts:
+        """Split samples into kinds."""
+        if isinstance(self._terms, PairTerms):
+            return self._terms.split(truth, pred)
+        if isinstance(self.metric, LabelMetric):
+            score = self.metric.of_samples(truth > 0, pred > 0)
+            return self._terms.split(np.ones_like(score), 1.0 - score)
+        if self._pairs is not None:
+            paid = np.where(np.isnan(costs), self._pairs[truth, pred, 0], costs)[:, 0]
+            return self._terms.split(paid, np.zeros_like(paid))
+        answers = CostTable(*costs.T).answers(self._is_positive[truth[:, 0]])
+        paid = np.where(self._is_positive[pred[:, 0]], answers[1], answers[0])
+        return self._terms.split(answers[self._reference] * (self.metric.measure != "cost"), paid)
+
+    @property
+    def note(self) -> str | None:
+        """What there is to know of the metric beside its name."""
+        if not self.by_row or self.metric.measure != "savings":
+            return None
+        answer = self.classes[self._is_positive == bool(self._reference)].tolist()[0]
+        return f"savings are those against the answer {answer!r} to all rows, the cheaper one in fit"
+
+    @property
+    def _unseen(self) -> float:
+        """Return for how many samples each one stands that is labelled and not predicted positive."""
+        return 1.0 / self.audit if self.audit else 0.0
+
+    def _make_histogram(self) -> TermHistogram:
+        """Make a histogram with a place for each kind, or cost, that samples can have."""
+        terms, largest = self._terms, self.max_cost
+        if isinstance(terms, AmountTerms) and largest is None:  # a mean of values up to 1
+            largest = 1.0
+        # Where terms are by pairs, the predicted class says for how many samples one stands.
+        self._n_kinds = 0 if isinstance(terms, PairTerms) or self.audit == 1.0 else len(terms.fixed)
+        copies = [1.0, self._unseen] if self._n_kinds else [1.0]
+        fixed, per_cost = (np.vstack([times * each for times in copies]) for each in (terms.fixed, terms.per_cost))
+        self._fixed, self._per_cost = fixed, per_cost
+        return TermHistogram(fixed, per_cost, self.max_weight, largest)
+
+    def _largest_gain(self) -> float:
+        """Return the largest amount that a sample can add where the level is kept."""
+        if not self.audit and self._counts_negatives:
+            raise ValueError(
+                f"with audit=0 only alerts have labels, but {self.name} also depends on the other samples. "
+                "Watch precision, or label a random share q of the other samples and pass audit=q"
+            )
+        gains = self.sign * (self.histogram.places @ (1.0, -self.level))
+        if not gains.min() < 0.0 < gains.max():
+            raise ValueError(
+                f"{self.demand} cannot be watched: the metric is above this level for all predictions, or below it "
+                "for all"
+            )
+        return float(gains.max())
+
+    @property
+    def sign(self) -> float:
+        """1 where the metric has to be at least at the level, and -1 where it has to be at most there."""
+        return 1.0 if self.side == ">=" else -1.0
+
+    @property
+    def has_negative(self) -> bool:
+        """True where some class is the negative one."""
+        return not self._is_positive.all()
+
+    @property
+    def _counts_negatives(self) -> bool:
+        """True where samples that are not predicted positive count."""
+        return self._pairs is None or bool(self._pairs[:, ~self._is_alert].any())
+
+    @property
+    def _needs_no_labels(self) -> bool:
+        """True where predictions alone count."""
+        return self._pairs is not None and bool((self._pairs == self._pairs[:1]).all())
 
     # ---------------------------------------------------------------- samples with a label
 
-    def added(
-        self, y: ArrayLike | None, y_pred: ArrayLike, cost: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> Added:
+    def added(self, y: Rows, y_pred: ArrayLike, cost: Rows, sample_weight: Rows, given: Given) -> Added:
         """Compute what samples add; those without a label or of weight 0 are left out."""
         if y is None and not self._needs_no_labels:
-            raise ValueError(f"y=None is for metrics of predictions alone, and {self.metric.name} needs labels: give y")
-        pred = np.asarray(check_unmasked(y_pred, "y_pred"))
-        truth = pred if y is None else np.asarray(y)
-        if truth.ndim != 1 or truth.shape != pred.shape:
+            raise ValueError(f"y=None is for metrics of predictions alone, and {self.name} needs labels: give y")
+        pred = self._labels(check_unmasked(y_pred, "y_pred"))
+        truth = pred if y is None else self._labels(y)
+        if truth.shape != pred.shape:
             raise ValueError(f"y and y_pred must be of one length, got shapes {truth.shape} and {pred.shape}")
         # What is below a mask is not known.
-        known = _known(truth) & ~np.ma.getmask(pred if y is None else y)
+        known = _known(truth if y is None else y, truth)
+        costs = self._row_costs(given, known.size)
         weight, known = self._weights(sample_weight, known)
-        truth, pred = truth[known], pred[known]
-        self._positions(truth, "y")
-        codes = self._positions(pred, "y_pred")
-        cells, alert = self._cells(truth, pred)
-        top, bottom = self._table[cells].T
         if cost is not None:
-            top, bottom = self._costs(cost, known), np.ones(cells.size)
-        kinds = cells + 4 * ~alert
-        if self.max_cost is not None:
-            kinds, top = (~alert).astype(int), self._up_to_largest(top)
-        histogram = self.histogram.count(kinds, weight, top)
-        weight = weight * (np.where(alert, 1.0, 1.0 / self.audit) if self.audit else alert)
-        return Added(weight * top, weight * bottom, cells, codes, histogram)
+            costs = np.full((known.size, 1), np.nan)
+            costs[known, 0] = self._costs(cost, known)
+        truth, pred = self._positions(truth[known], "y"), self._positions(pred[known], "y_pred")
+        return self.terms_of(truth, pred, costs[known], weight)
 
-    @property
-    def _table(self) -> Array:
-        """Numerators and denominators of the cells."""
-        return np.array([self.terms[cell] for cell in CELLS])
+    def terms_of(self, truth: IntArray, pred: IntArray, costs: Array, weight: Array) -> Added:
+        """Compute what samples add whose classes, (n, n_labels), costs, (n, n_costs), and weights are known."""
+        alert = self._is_alert[pred[:, 0]]
+        kinds, parts, cost = self._split(truth, pred, costs)
+        kinds = kinds + self._n_kinds * ~alert[:, None]
+        if self.max_cost is not None:
+            self._up_to_largest(cost)
+        terms = self._fixed[kinds] + cost[:, None, None] * self._per_cost[kinds]
+        top, bottom = weight * np.einsum("nm,nmk->kn", parts, terms)
+        if not self.by_row and self.max_cost is None:
+            top = np.where(np.isnan(costs[:, 0]), top, costs[:, 0] * bottom)
+        return Added(top, bottom, truth, pred, alert, self.histogram.count(kinds, parts, weight, cost))
+
+    def _labels(self, values: Any) -> Array:
+        """Return labels of rows, (n, n_labels); one label a row may be one-dimensional."""
+        labels = values.toarray() if issparse(values) else np.asarray(values)
+        labels = labels[:, None] if labels.ndim == 1 and self.n_labels == 1 else labels
+        if labels.ndim != 2 or labels.shape[1] != self.n_labels:
+            wanted = "be one-dimensional" if self.n_labels == 1 else f"have a column for each of {self.n_labels} labels"
+            raise ValueError(f"labels and predictions must {wanted}, got shape {labels.shape}")
+        return labels
 
     def _positions(self, labels: Array, what: str) -> IntArray:
-        """Return the positions of labels among the classes of the search."""
-        classes = self.search.classes_
-        if not np.isin(labels, classes).all():
-            odd = np.setdiff1d(labels, classes)[:5].tolist()
+        """Return the positions of labels among the classes."""
+        if not np.isin(labels, self.classes).all():
+            odd = np.setdiff1d(labels, self.classes)[:5].tolist()
             way = "; give what search.predict(X) returns" if what == "y_pred" else ""
-            raise ValueError(f"{what} holds the labels {odd}, the search knows {classes.tolist()}{way}")
-        return (labels[:, None] == classes).argmax(axis=1)
-
-    def _cells(self, truth: Array, pred: Array) -> tuple[IntArray, BoolArray]:
-        """Return the cells of samples, and whether each one is predicted positive."""
-        # Of several classes that are all alike the right ones are "tp", see `csf.metrics.constraints.Share`.
-        null, right = self.search.null_class_, truth == pred
-        is_pos, alert = (labels != null if null is not None else np.ones_like(right) for labels in (truth, pred))
-        return np.where(is_pos, np.where(right, 0, 1), np.where(right, 3, 2)), alert
-
-    def _make_histogram(self) -> TermHistogram:
-        """Make a histogram with a place for each cell, or cost, that samples can have if they are alerts, or not."""
-        unseen = 1.0 / self.audit if self.audit else 0.0
-        if self.max_cost is not None:
-            return TermHistogram(np.array([[0.0, 1.0], [0.0, unseen]]), self.max_weight, self.max_cost)
-        classes, terms = self.search.classes_, np.zeros((8, 2))
-        cells, alert = self._cells(*(each.ravel() for each in np.meshgrid(classes, classes)))
-        terms[cells + 4 * ~alert] = np.where(alert, 1.0, unseen)[:, None] * self._table[cells]
-        return TermHistogram(terms, self.max_weight, None)
+            raise ValueError(f"{what} holds the labels {odd}, the search knows {self.classes.tolist()}{way}")
+        return (labels[..., None] == self.classes).argmax(axis=-1)
 
     def _weights(self, sample_weight: ArrayLike | None, known: BoolArray) -> tuple[Array, BoolArray]:
         """Return the weights of the samples that count, and which ones do: a weight of 0 leaves one out."""
@@ -134,19 +259,32 @@ class SampleTerms:
                 "these samples have none: each one counts once. Give sample_weight= (csf monitor --weight COLUMN), of "
                 "ones where all count alike"
             )
-        if sample_weight is not None and self.max_weight is None:
-            raise ValueError(
-                "this monitor takes no sample_weight, because its bets have to know beforehand how large a weight can "
-                "be: make it with max_weight= (csf monitor --max-weight), the largest one that any sample can have"
-            )
         weight = np.ones(known.size) if sample_weight is None else _amounts(sample_weight, "sample_weight", known)
-        known = known & (weight > 0.0)
-        if self.max_weight is not None and known.any() and weight[known].max() > self.max_weight:
+        known, most = known & (weight > 0.0), 1.0 if self.max_weight is None else self.max_weight
+        if known.any() and weight[known].max() > most:
             raise ValueError(
                 f"a sample has the weight {weight[known].max():g}, but this monitor bets on weights of at most "
-                f"{self.max_weight:g}: start another one with a larger max_weight= (csf monitor --max-weight)"
+                f"{most:g}: start another one with a larger max_weight= (csf monitor --max-weight)"
             )
         return weight[known], known
+
+    def _row_costs(self, given: Given, n_rows: int) -> Array:
+        """Return the costs of the four outcomes in each row, (n, 4); NaN of the shape (n, 1) for other metrics."""
+        if self.by_row:
+            table = self.metric.table(n_rows=n_rows, **given)
+            return np.column_stack([getattr(table, name) for name in OUTCOMES])
+        odd, known = next((name for name, each in given.items() if each is not None), None), ("X", *COSTS)
+        if odd is not None:
+            error, hint = (
+                (ValueError, ". Leave it out")
+                if odd in known
+                else (TypeError, did_you_mean(odd, ("sample_weight", "cost", *known)))
+            )
+            raise error(
+                f"{odd}= cannot be given: {', '.join(known)} are for costs of rows, csf.metrics.RowCosts, and this "
+                f"monitor watches {self.demand}{hint}"
+            )
+        return np.full((n_rows, 1), np.nan)
 
     def _costs(self, cost: ArrayLike, known: BoolArray) -> Array:
         if not isinstance(self.metric, MeanCost):
@@ -165,114 +303,75 @@ class SampleTerms:
         if self.max_cost is not None and costs.max(initial=0.0) > self.max_cost:
             raise ValueError(
                 f"a sample costs {costs.max():g}, but this monitor takes costs of at most {self.max_cost:g}: start "
-                "another one with a larger max_cost="
+                "another one with a larger max_cost= (csf monitor --max-cost)"
             )
         return costs
 
     # ---------------------------------------------------------------- samples that wait for one
 
-    def decided(
-        self, rows: list[RowId], y_pred: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[list[RowId], IntArray, Array | None]:
-        """Check decisions; return the rows whose labels will come, their predictions and their weights."""
+    @property
+    def n_costs(self) -> int:
+        """Number of costs of a sample."""
+        return len(OUTCOMES) if self.by_row else 1
+
+    def decided(self, rows: list[RowId], y_pred: ArrayLike, sample_weight: ArrayLike | None, given: Given) -> Cohort:
+        """Check decisions; return a cohort, still without a name, of the rows whose labels will come."""
         if self._needs_no_labels:
             raise ValueError(
-                f"{self.metric.name} needs no labels to wait for: give update(None, y_pred) (csf monitor without --id)"
+                f"{self.name} needs no labels to wait for: give update(None, y_pred) (csf monitor without --id)"
             )
-        codes, weight = self._positions(_flat(check_unmasked(y_pred, "y_pred")), "y_pred"), None
+        codes, weight = self._positions(self._labels(check_unmasked(y_pred, "y_pred")), "y_pred"), None
+        costs = self._row_costs(given, len(codes))
         if sample_weight is not None or self.search.max_sample_weight_ is not None:
-            self._weights(sample_weight, np.ones(codes.size, dtype=bool))
-            weight = np.ones(codes.size) if sample_weight is None else floats(sample_weight, "sample_weight")
+            self._weights(sample_weight, np.ones(len(codes), dtype=bool))
+            weight = np.ones(len(codes)) if sample_weight is None else floats(sample_weight, "sample_weight")
         if self.audit == 0.0:  # only alerts get a label
-            kept = self.search.classes_[codes] != self.search.null_class_
-            rows, codes = [row for row, alert in zip(rows, kept) if alert], codes[kept]
+            kept = self._is_alert[codes[:, 0]]
+            rows, codes, costs = [row for row, alert in zip(rows, kept) if alert], codes[kept], costs[kept]
             weight = None if weight is None else weight[kept]
-        return rows, codes, weight
+        return Cohort("", rows, codes, np.full(codes.shape, NO_LABEL), weight, costs)
 
-    def labelled(self, y: ArrayLike, cost: ArrayLike | None) -> tuple[IntArray, Array]:
-        """Check labels of samples that wait; return their positions and costs, where there are some."""
-        truth = _flat(y)
-        known = _known(truth) & ~np.ma.getmask(y)
-        codes, costs = np.full(known.size, NO_LABEL), np.full(known.size, np.nan)
+    def labelled(self, y: ArrayLike, cost: ArrayLike | None) -> tuple[IntArray, Array | None]:
+        """Check labels of samples that wait; return their positions and costs, which costs of rows had before."""
+        truth = self._labels(y)
+        known = _known(y, truth)
+        codes, costs = np.full(truth.shape, NO_LABEL), np.full((known.size, 1), np.nan)
         codes[known] = self._positions(truth[known], "y")
         if cost is not None:
-            costs[known] = self._costs(cost, known)
-        return codes, costs
+            costs[known, 0] = self._costs(cost, known)
+        return codes, None if self.by_row else costs
 
-    def completed(self, cohort: Cohort, negative: bool) -> tuple[Array, Array, Array | None]:
-        """Return labels, predictions and costs of a batch that counts, without a label for what is left out.
+    def completed(self, cohort: Cohort, negative: bool) -> Added:
+        """Compute what a batch that waited adds.
 
-        Samples without a label are negative, or left out. Those without a cost have the one of their cell if others of
-        the batch have one.
+        Samples without a label are negative, or left out. Those without a cost have the one of their cell.
         """
-        classes, pred = self.search.classes_, self.search.classes_[cohort.y_pred]
-        y = np.empty(pred.size, dtype=object)
-        y[:] = [
-            classes[code] if code != NO_LABEL else self.search.null_class_ if negative else None for code in cohort.y
-        ]
-        if np.isnan(cohort.cost).all():
-            return y, pred, None
-        cells, _ = self._cells(np.where(_known(y), y, pred), pred)
-        return y, pred, np.where(np.isnan(cohort.cost), self._table[cells, 0], cohort.cost)
+        others = np.flatnonzero(~self._is_positive)
+        y = np.where(cohort.y == NO_LABEL, others[0] if negative else NO_LABEL, cohort.y)
+        weight = np.ones(len(y)) if cohort.weight is None else cohort.weight
+        kept = (y != NO_LABEL).all(axis=1) & (weight > 0.0)
+        return self.terms_of(y[kept], cohort.y_pred[kept], cohort.cost[kept], weight[kept])
 
     # ---------------------------------------------------------------- what can be watched
 
-    @property
-    def _needs_no_labels(self) -> bool:
-        """True where predictions alone count."""
-        terms = self.terms
-        return terms["tp"] == terms["fp"] and terms["fn"] == terms["tn"]
-
-    def check_both_sides(self, y_pred: IntArray, counts: Array) -> None:
-        """Raise a ValueError where labels are probably those of alerts alone; ``counts`` are those of the cells."""
-        null, n = self.search.null_class_, counts.sum() + y_pred.size
-        if null is None or self.audit == 0.0 or self._needs_no_labels or n < _ONE_SIDED:
+    def check_both_sides(self, y_pred: IntArray, counted: Array) -> None:
+        """Raise a ValueError where labels are probably those of alerts alone; ``counted`` are all and not alerts."""
+        n, alert = counted[0] + len(y_pred), self._is_alert
+        # Where costs of rows decide, all of them may be positive.
+        of_pairs = self._pairs is not None and self._counts_negatives and not self._needs_no_labels
+        if alert.all() or self.audit == 0.0 or n < _ONE_SIDED or not of_pairs:
             return
-        if counts[1] + counts[3] == 0.0 and (self.search.classes_[y_pred] != null).all() and self._table[[1, 3]].any():
+        if not counted[1] and alert[y_pred[:, 0]].all():
             raise ValueError(
-                f"all {n:.0f} labelled samples were predicted positive, but {self.metric.name} also "
+                f"all {n:.0f} labelled samples were predicted positive, but {self.name} also "
                 "depends on the others. If you label alerts only, monitor('precision >= ...', audit=0) watches "
                 "their precision. Otherwise label a random share q of the other samples too, and pass audit=q"
             )
-
-    def _largest_gain(self) -> float:
-        """Return the largest amount that a sample can add where the level is kept."""
-        gains = gains_of(self.terms, self.side, self.level)
-        unseen = 1.0 / self.audit if self.audit else 0.0
-        if not self.audit and gains[[1, 3]].any():
-            raise ValueError(
-                f"with audit=0 only alerts have labels, but {self.metric.name} also depends on the other samples. "
-                "Watch precision, or label a random share q of the other samples and pass audit=q"
-            )
-        gains = gains * np.array([1.0, unseen, 1.0, unseen])
-        if not gains.min() < 0.0 < gains.max():
-            raise ValueError(
-                f"{self.demand} cannot be watched: the metric is above this level for all predictions, or below it "
-                "for all"
-            )
-        return float(gains.max())
 
 
 def check_audit(audit: Any) -> float:
     """Check the share of samples that are not predicted positive and have labels."""
     return 0.0 if not isinstance(audit, bool) and audit == 0 else check_share(audit, "audit")
-
-
-def _terms(metric: Any, search: Any) -> dict[str, tuple[float, float]]:
-    """Return what samples of each cell add to a metric that can be monitored on predictions of a search."""
-    terms, several = terms_of(metric), search.null_class_ is None
-    if terms is None:
-        raise ValueError(
-            f"a monitor cannot watch {metric.name}, because it is not a ratio of sums over samples. It can watch "
-            "F-beta, Jaccard, precision, recall, accuracy and mean costs; give one of them with its level, such as "
-            "monitor('f1 >= 0.5')"
-        )
-    if several and (terms["tp"], terms["fn"]) != (terms["tn"], terms["fp"]):
-        raise ValueError(
-            f"{metric.name} needs two classes, and this search has {len(search.classes_)}. Watch the accuracy "
-            "instead, such as monitor('accuracy >= 0.8')"
-        )
-    return terms
 
 
 def _amounts(values: ArrayLike, name: str, known: BoolArray) -> Array:
@@ -283,19 +382,13 @@ def _amounts(values: ArrayLike, name: str, known: BoolArray) -> Array:
     return amounts
 
 
-def _known(labels: Array) -> BoolArray:
-    """Mark the labels that are present."""
+def _known(given: Any, labels: Array) -> BoolArray:
+    """Mark the rows whose labels are all present; what is below a mask is not."""
     if labels.dtype == object:
         # NaN is not equal to itself, and whether pandas.NA is, is missing as well.
-        same = [label is not None and label == label for label in labels]
-        return np.array([isinstance(each, bool | np.bool_) and bool(each) for each in same], dtype=bool)
-    return labels == labels
-
-
-def _flat(labels: ArrayLike) -> Array:
-    """Return labels as an array; a column is one of rows."""
-    values = np.asarray(labels)
-    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
-    if values.ndim != 1:
-        raise ValueError(f"labels and predictions must be one-dimensional, got shape {values.shape}")
-    return values
+        same = [label is not None and label == label for label in labels.ravel()]
+        known = np.array([isinstance(each, bool | np.bool_) and bool(each) for each in same], dtype=bool)
+    else:
+        known = np.asarray(labels == labels).ravel()
+    mask = np.ma.getmask(given)
+    return (known.reshape(labels.shape) & ~(mask.reshape(labels.shape) if mask.ndim else mask)).all(axis=1)

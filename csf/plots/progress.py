@@ -531,7 +531,7 @@ class MonitorDisplay(Display):
             values=np.array(values),
             evidence=np.array(capital) * monitor.alpha,
             level=monitor.level,
-            metric_name=monitor.metric.name,
+            metric_name=monitor.name,
             alarm=monitor.alarm or None,
             n_waiting=monitor.n_waiting,
         )

@@ -14,9 +14,10 @@ from csf._common.messages import warn
 from csf._common.sklearn import SummaryMixin, pass_on_features
 from csf._common.typing import Array, Costs, Label, Params, PathLike, Samples
 from csf.evaluate import AssessedMixin
-from csf.metrics import get_confusion_metric, get_constraint, get_metric
+from csf.metrics import get_constraint
+from csf.metrics.confusion import CostMatrix
 from csf.metrics.registry import metric_of
-from csf.monitoring import Monitor
+from csf.monitoring import Monitor, MonitorGroup
 from csf.search.kinds import LABELS, kind_of
 from csf.search.problems.base import in_order
 from csf.thresholding.linear_rule import Sigmoid
@@ -234,30 +235,34 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         max_cost: float | None = None,
         mature_after: int | None = None,
         unlabelled: Literal["negative", "drop"] | None = None,
-    ) -> Monitor:
+    ) -> Monitor | MonitorGroup:
         """Create a monitor that checks whether a metric keeps its level on new data, with labels that arrive over time.
 
         Parameters
         ----------
         constraint : str or Constraint, default=None
-            What is watched and its level, such as ``"f1 >= 0.6"``: F-beta, Jaccard, a rate, accuracy or a mean cost.
-            ``None`` takes the constraint that ``guarantee_`` holds for; else the metric of the search, and as its level
-            the lower end of ``score_interval_``.
+            What is watched and its level, such as ``"f1 >= 0.6"``: F-beta, Jaccard, a rate, accuracy or a mean cost;
+            of several classes one against all others, ``"recall[urgent] >= 0.8"``; of several labels a sample one of
+            them, or without brackets each. ``None`` takes the constraint that ``guarantee_`` holds for; else the metric
+            of the search, and as its level the pessimistic end of ``score_interval_``: savings with costs of rows, the
+            mean cost with a cost matrix, each label's own metric with a mean over labels.
         alpha : float, default=0.05
             Probability of an alarm at any time while the level is kept, however often one looks: at most so large,
             where whether a label is there does not depend on the class, or whole batches count (see
             `csf.monitoring.Monitor`).
         audit : float, default=1
-            Share of the samples not predicted positive that have labels, drawn at random: 1 for all, 0 for none, where
-            precision alone can be watched. Those that are predicted positive all have labels.
+            Share of the samples not predicted positive (as the class in brackets) that have labels, drawn at random:
+            1 for all, 0 for none, where precision alone can be watched. Those that are predicted positive all have
+            labels.
         path : path-like, default=None
             File of the state, read where it is there and written by each update. Several monitors may share it.
         max_weight : float, default=None
             The largest sample weight that later samples can have, > 0, fixed beforehand: bets are made relative to it.
-            ``None`` takes twice the largest weight that `fit` was given; without such weights each sample counts once.
+            ``None`` takes twice the largest weight that `fit` was given; without such weights it is 1.
         max_cost : float, default=None
             The largest cost that ``update(..., cost=)`` can ever have, > 0, where a mean cost is watched: it makes the
-            interval one that holds for any number of samples and any costs.
+            interval one that holds for any number of samples and any costs. With costs of rows, the largest cost that
+            either answer to a row can ever have; ``None`` takes twice the largest one in `fit`.
         mature_after : int, default=None
             For labels that come late: after so many later batches, >= 1, a batch of decisions counts although labels
             are missing. ``None`` waits until all of them are there.
@@ -267,15 +272,16 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
         Returns
         -------
-        csf.monitoring.Monitor
+        csf.monitoring.Monitor or csf.monitoring.MonitorGroup
             Takes labels in batches of any size: ``update(y, y_pred)``. Where labels of one class come later than those
-            of the other: ``expect(y_pred, rows=ids)`` at the time of the decisions, and ``update(y, rows=ids)``.
+            of the other: ``expect(y_pred, rows=ids)`` at the time of the decisions, and ``update(y, rows=ids)``. It is
+            a group of monitors under one ``alpha`` where several constraints, or labels, are watched.
 
         Raises
         ------
         ValueError
-            If the metric is no ratio of sums over samples, there is more than one constraint, options do not fit
-            together, or the file is of another model or has other options.
+            If the metric is no ratio of sums over samples, a class is unknown, options do not fit together, or the file
+            is of another model or has other options.
 
         Examples
         --------
@@ -293,21 +299,41 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         check_is_fitted(self, "best_score_")
         options: Any = {"alpha": alpha, "audit": audit, "path": path, "max_weight": max_weight, "max_cost": max_cost}
         options |= {"mature_after": mature_after, "unlabelled": unlabelled}
-        promise, demand = getattr(self, "guarantee_", None), get_constraint(constraint)
-        if self.result_.kind in LABELS:
-            raise ValueError("several labels a sample are watched one by one: use searches_[k].monitor for label k")
-        if demand is None and promise is not None and promise.holds:
+        watched = self._watched(get_constraint(constraint))
+        column, what = watched[0]
+        if column is None and len(watched) == 1:
+            return Monitor(*what, **options)
+        return MonitorGroup(watched, len(getattr(self, "label_names_", ())), **options)
+
+    def _watched(self, demand: Constraint | None) -> list[tuple[int | None, tuple[Any, ...]]]:
+        """List the first arguments of monitors, with the column of the label that each one is for."""
+        kind, promise = self.result_.kind, getattr(self, "guarantee_", None)
+        # Of labels each one that the constraint is on has its own.
+        tests = [each for each in (promise if isinstance(promise, list) else [promise]) if each is not None]
+        if demand is None and tests and all(test.holds for test in tests):
             demand = get_constraint(self.constraint)
-        if demand is None:
-            read = get_metric if self.result_.has_threshold else get_confusion_metric
-            metric: Any = read(metric_of(self))
-            return Monitor(self, metric, ">=", self.score_interval_[0], **options)
-        if demand.others:
-            raise ValueError(
-                f"{demand} are {len(demand.parts)} constraints: make a monitor of each, with alpha={alpha:g} / "
-                f"{len(demand.parts)} for both together"
-            )
-        return Monitor(self, demand.quantity, demand.side, demand.level, **options)
+            if demand is not None and kind == "shared_threshold":  # it is on all pairs of a sample and a label
+                return [(None, (*self._demand(part), f"{part.name}_micro")) for part in demand.parts]
+        parts: Any = [None] if demand is None else demand.parts
+        names = getattr(self, "label_names_", self.classes_).tolist()
+        places = [(part, None if part is None else part.place_in(names)) for part in parts]
+        if kind not in LABELS or (kind == "shared_threshold" and demand is None):
+            return [(None, (*self._demand(part), None if part is None else part.name, at)) for part, at in places]
+        searches, watched = getattr(self, "searches_", [self] * len(names)), []
+        for part, at in places:
+            for k in range(len(names)) if at is None else [at]:
+                what = searches[k]._demand(part)
+                watched.append((k, (*what, f"{what[1].name}[{names[k]}]", 1)))
+        return watched
+
+    def _demand(self, demand: Constraint | None) -> tuple[Any, Any, str, float]:
+        """Return search, metric, side and level of a demand, or of what the search found."""
+        if demand is not None:
+            return self, demand.quantity, demand.side, demand.level
+        metric: Any = getattr(self, "row_costs_", None) or self.result_.read_metric(metric_of(self))
+        low, costs = self.score_interval_[0], getattr(metric, "confusion", metric)
+        # The value of a cost matrix is minus the mean cost.
+        return (self, costs, "<=", -low) if isinstance(costs, CostMatrix) else (self, metric, ">=", low)
 
     def prevalence(
         self, X: Samples, known: tuple[ArrayLike, ArrayLike] | None = None, *, confidence: float = 0.9

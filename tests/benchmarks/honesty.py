@@ -19,7 +19,8 @@
 - ``gain``: how often equal costs are kept where no trial is better;
 - ``late``: alarms of monitors without a change where labels of one class come late, and delays after a change;
 - ``sequences``: how often intervals of monitors miss the value at any of 30 looks;
-- ``promises``: ``late``, ``sequences``, ``coverage`` and the layouts of ``certificates``, a table each, with few draws;
+- ``kinds``: alarms of monitors of classes, costs of rows and labels, without a change and after one;
+- ``promises``: ``late``, ``sequences``, ``kinds``, ``coverage`` and the layouts of ``certificates``, few draws each;
 - ``bound``: how often ``upper_bound_`` covers the best value of a dense grid of levels, and by how much it is above;
 - ``plain_bound``: the same for the plain call.
 """
@@ -48,6 +49,7 @@ from tests.benchmarks.data import all_sets, load_binary
 from tests.benchmarks.refits import refits
 from tests.benchmarks.tables import print_table
 from tests.benchmarks.watching import late, sequences
+from tests.benchmarks.watching_kinds import kinds
 
 __all__ = ["TOPICS"]
 
@@ -401,12 +403,13 @@ _ALL = (
     gain,
     late,
     sequences,
+    kinds,
     bound,
     plain_bound,
 )
 TOPICS = {topic.__name__: topic for topic in _ALL}
 # What the guide promises, with as many draws as some minutes allow.
-PROMISES = {late: 1000, sequences: 30, coverage: 10, layouts: 10}
+PROMISES = {late: 1000, sequences: 30, kinds: 100, coverage: 10, layouts: 10}
 
 
 def main():

@@ -1,8 +1,9 @@
 """The simulations behind monitors run and give rows."""
 
 import numpy as np
+import pytest
 
-from tests.benchmarks import monitor, watching
+from tests.benchmarks import monitor, watching, watching_kinds
 
 
 def test_streams_give_rows():
@@ -31,3 +32,19 @@ def test_batches_that_are_whole_first_are_those_without_positives():
 def test_sequences_give_rows():
     row = next(watching.sequences(2))
     assert row["ever missed"] == "0.0%"
+
+
+@pytest.mark.slow
+@pytest.mark.simulation
+def test_classes_costs_of_rows_and_labels_alarm_rarely_and_soon():
+    rows = list(watching_kinds.kinds(60))
+    assert len(rows) == 8
+    for row in rows:
+        assert float(row["alarms without a change"].rstrip("%")) <= 100 * (0.05 + 2.0 * np.sqrt(0.05 * 0.95 / 60))
+        found, weeks = row["50% mixed up"].split(",")
+        assert float(found.rstrip("%")) >= 95
+        assert float(weeks.split()[0]) <= 10
+
+
+def test_kinds_give_rows():
+    assert next(watching_kinds.kinds(2))["alarms without a change"] in ("0.0%", "50.0%")

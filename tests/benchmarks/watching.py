@@ -173,7 +173,5 @@ def _misses(monitor, truth):
     if monitor._is_asymptotic or (monitor._share is not None and monitor.max_cost is None):
         low, high = monitor.interval
         return bool(truth < low or truth > high)
-    sums = monitor._whole
-    counted = sum(n for n, cell in zip(sums[:4], ("tp", "fn", "fp", "tn")) if any(monitor._samples.terms[cell]))
-    won = log_capital(truth, monitor._samples.histogram.places, sums[-len(monitor._samples.histogram.places) :])
-    return won > log_limit(counted, monitor.alpha)
+    sums, places = monitor._whole, monitor._samples.histogram.places
+    return log_capital(truth, places, sums[-len(places) :]) > log_limit(sums[2], monitor.alpha)

@@ -405,7 +405,10 @@ def test_alerts_need_no_labels(ok, model, table, tmp_path):
         (("--target", "outcom"), "has no column 'outcom'"),
         (("--target", "city"), "and the model knows the labels 'churn', 'stay'"),
         (("--target", "outcome", "--weight", "weigh"), "has no column 'weigh'"),
-        (("--target", "outcome", "--weight", "weight"), "takes no --sample-weight, because its bets have to know"),
+        (
+            ("--target", "outcome", "--weight", "weight"),
+            "bets on weights of at most 1: start another one with a larger",
+        ),
         (("--retune", "m.skops"), "--retune finds a threshold by labels; name their column with --target"),
         (("--target", "outcome", "--alpha", "3"), "must be a probability in (0, 1)"),
         (("--target", "outcome", "--constraint", "gmean >= 0.5"), "cannot read constraint"),

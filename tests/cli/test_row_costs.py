@@ -7,6 +7,7 @@ import pytest
 from sklearn.model_selection import cross_val_predict, train_test_split
 
 from csf.cli.data import BUILTIN, ReadOptions, read_dataset
+from csf.cli.predict import load_model
 from csf.cli.problem import make_base
 from tests.search.problems.test_row_costs import frame
 
@@ -112,3 +113,27 @@ def test_payments_are_compared_with_the_best_single_threshold(ok, tmp_path):
     flagged = base.fit(frame.iloc[train], y[train]).decision_function(frame.iloc[test]) >= cut
     best = min(paid(test, np.zeros(test.size)), paid(test, np.ones(test.size)))
     assert values["best single threshold"] == pytest.approx(1.0 - paid(test, flagged) / best, abs=0.08)
+
+
+def test_savings_are_watched(ok, error_of, loans, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    model, later = tmp_path / "model.skops", tmp_path / "later.csv"
+    ok("search", loans, "--target", "target", *QUICK, "--save", model, "-q")
+    search, _ = load_model(model)
+    rows = pandas.read_csv(loans)
+    rows["id"] = np.arange(500)
+    rows.to_csv(later, index=False)
+    text = ok("monitor", model, loans, "--target", "target", "--state", tmp_path / "s.json", "--name", "June")
+    X = rows[list(search.feature_names_in_)]
+    assert f"{search.row_costs_.score(rows['target'], search.predict(X), X):.4f}" in text
+    late = ("monitor", model, later, "--id", "id", "--state", tmp_path / "late.json")
+    ok(*late)
+    said = ok(*late, "--target", "target")
+    assert "500 labelled samples in 1 batches" in said
+    assert said.splitlines()[2] == text.splitlines()[1]
+    rows["amount"] *= 1e4
+    rows.to_csv(later, index=False)
+    assert "larger max_cost= (csf monitor --max-cost)" in error_of(
+        "monitor", model, later, "--target", "target", "--state", tmp_path / "s.json"
+    )
+    ok("monitor", model, later, "--target", "target", "--state", tmp_path / "t.json", "--max-cost", 1e9)

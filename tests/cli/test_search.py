@@ -678,3 +678,20 @@ def test_a_file_sorted_by_class_with_its_row_number(run, tmp_path):
     _, out, err = run(*flags, "--drop", "Unnamed: 0")
     assert err == ""
     assert "Look at its features" not in out
+
+
+def test_a_class_of_several_is_watched(ok, error_of, flowers, tmp_path):
+    model, state = tmp_path / "m.skops", tmp_path / "state.json"
+    ok("search", flowers, "--target", "kind", *OF_CLASSES[:-1], "--test-size", 0, "--save", model, "-q")
+    name, other = KINDS[1], KINDS[2]
+    text = ok("monitor", model, flowers, "--target", "kind", "--state", state, "--constraint", f"recall[{name}] >= 0.2")
+    assert text.startswith(f"recall[{name}] >= 0.2: no evidence against it")
+    both = f"recall[{name}] >= 0.2, precision[{other}] >= 0.2"
+    plot = ("--plot", tmp_path / "both.png")
+    text = ok(
+        "monitor", model, flowers, "--target", "kind", "--state", tmp_path / "g.json", "--constraint", both, *plot
+    )
+    assert text.startswith("2 monitors: no evidence against any of them")
+    wanted = ("monitor", model, flowers, "--target", "kind", "--state", tmp_path / "n.json")
+    assert "there is no 'odd'; accepted:" in error_of(*wanted, "--constraint", "recall[odd] >= 0.2")
+    assert "cannot watch f1_macro" in error_of(*wanted)

@@ -12,6 +12,8 @@ from csf.monitoring.bets import ENOUGH, TermHistogram, asymptotic, log_capital, 
 # F1 with an audit of a fifth, and a mean cost with 5 for a false negative.
 F1 = np.array([[2.0, 2.0], [0.0, 5.0], [0.0, 1.0], [0.0, 0.0]])
 COST = np.array([[0.0, 1.0], [5.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
+# What a mean of costs adds, and what for each unit of a cost.
+MEAN = np.array([[[0.0, 1.0]], [[1.0, 0.0]]])
 
 
 @pytest.mark.parametrize(("places", "value"), [(F1, 0.5), (F1, 0.9), (COST, 0.05), (COST, 0.6)])
@@ -76,8 +78,9 @@ def test_of_two_cells_the_interval_is_nearly_that_of_a_share():
 )
 def test_samples_between_places_keep_their_sums_and_win_no_more(samples, value):
     kinds, weight, cost = (np.array(each) for each in zip(*samples))
-    histogram = TermHistogram(np.array([[0.0, 1.0], [0.0, 4.0]]), 8.0, 40.0)
-    counts = histogram.count(kinds, weight, cost)
+    bottoms = np.array([[1.0], [4.0]])
+    histogram = TermHistogram(bottoms * [0.0, 1.0], bottoms * [1.0, 0.0], 8.0, 40.0)
+    counts = histogram.count(kinds[:, None], np.ones((kinds.size, 1)), weight, cost)
     bottom = weight * np.where(kinds == 0, 1.0, 4.0)
     np.testing.assert_allclose(counts @ histogram.places, [(bottom * cost).sum(), bottom.sum()], atol=1e-9)
     gains = bottom * (cost - value)
@@ -88,12 +91,16 @@ def test_samples_between_places_keep_their_sums_and_win_no_more(samples, value):
 
 
 def test_samples_at_places_stay_what_they_are():
-    histogram = TermHistogram(np.array([[0.0, 1.0]]), None, 16.0)
-    counts = histogram.count(np.zeros(3, dtype=int), np.ones(3), np.array([16.0, 8.0, 0.0]))
+    histogram = TermHistogram(*MEAN, None, 16.0)
+    counts = histogram.count(np.zeros((3, 1), dtype=int), np.ones((3, 1)), np.ones(3), np.array([16.0, 8.0, 0.0]))
     np.testing.assert_allclose(histogram.places[counts > 1e-9], [[16.0, 1.0], [8.0, 1.0], [0.0, 1.0]])
-    plain = TermHistogram(F1, None, None)
+    plain, kinds = TermHistogram(F1, np.zeros((4, 2)), None, None), np.array([[0], [2], [2]])
     np.testing.assert_array_equal(plain.places, F1)
-    np.testing.assert_array_equal(plain.count(np.array([0, 2, 2]), np.ones(3), np.zeros(3)), [1, 0, 2, 0])
+    np.testing.assert_array_equal(plain.count(kinds, np.ones((3, 1)), np.ones(3), np.zeros(3)), [1, 0, 2, 0])
+    # Without a largest weight those up to 1 are parts of a sample.
+    np.testing.assert_allclose(
+        plain.count(kinds, np.ones((3, 1)), np.array([1, 0.5, 0.2]), np.zeros(3)), [1, 0, 0.7, 0]
+    )
 
 
 def test_places_are_close_enough():
@@ -101,8 +108,8 @@ def test_places_are_close_enough():
     cost = np.random.default_rng(0).uniform(0.0, 50.0, 2000)
     exact = np.column_stack([np.append(cost, [0.0, 50.0]), np.ones(2002)])
     low, high = of_terms(exact, np.append(np.ones(2000), [0.0, 0.0]), 2000.0, 0.05)
-    histogram = TermHistogram(np.array([[0.0, 1.0]]), None, 50.0)
-    counts = histogram.count(np.zeros(2000, dtype=int), np.ones(2000), cost)
+    histogram = TermHistogram(*MEAN, None, 50.0)
+    counts = histogram.count(np.zeros((2000, 1), dtype=int), np.ones((2000, 1)), np.ones(2000), cost)
     around = of_terms(histogram.places, counts, 2000.0, 0.05)
     assert around[0] <= low <= high <= around[1]
     assert around[1] - around[0] < 1.06 * (high - low)

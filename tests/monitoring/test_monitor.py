@@ -259,22 +259,11 @@ def test_the_level_is_what_the_search_promised(data, search):
     assert promise.monitor().demand == "precision >= 0.6"
 
 
-def test_of_several_classes_accuracy_is_watched():
-    X, y = make_classification(900, 8, n_classes=3, n_informative=5, random_state=0)
-    search = CostSearch(LogisticRegression(), "f1_macro", n_trials=2, param_grid=None, cv=3).fit(X, y)
-    monitor = search.monitor("accuracy >= 0.5")
-    monitor.update(y, search.predict(X))
-    assert monitor.value == pytest.approx((y == search.predict(X)).mean())
-    with pytest.raises(ValueError, match="cannot watch f1_macro, because it is not a ratio of sums"):
-        search.monitor()
-    with pytest.raises(ValueError, match="f1 needs two classes, and this search has 3"):
-        search.monitor("f1 >= 0.5")
-
-
 def test_what_cannot_be_watched_is_refused(search):
     for demand, message in (
         ("f1 >= 1", "above this level for all predictions, or below it for all"),
-        ("precision >= 0.6, recall >= 0.5", "make a monitor of each, with alpha=0.05 / 2"),
+        ("recall >= 0.6, recall >= 0.5", "are twice of one metric; give it once"),
+        ("recall[7] >= 0.6", r"there is no '7'; accepted: \[0, 1\]"),
     ):
         with pytest.raises(ValueError, match=message):
             search.monitor(demand)
@@ -291,10 +280,6 @@ def test_what_cannot_be_watched_is_refused(search):
         monitor.update([0, 1], [0.2, 0.7])
     with pytest.raises(ValueError, match="y=None is for metrics of predictions alone, and f1 needs labels"):
         monitor.update(None, [0, 1])
-    labels = CostSearch(LogisticRegression(), "f1_macro", **QUICK)
-    X, y = make_classification(300, random_state=0)
-    with pytest.raises(ValueError, match=r"use searches_\[k\]\.monitor"):
-        labels.fit(X, np.column_stack([y, 1 - y])).monitor()
     assert monitor.n_batches == 0
     assert np.isnan(monitor.value)
     assert monitor.interval == (0.0, 1.0)
@@ -448,8 +433,10 @@ def test_weights_that_are_missing_or_too_large_are_said(data, search, of_weights
         of_weights.monitor("f1 >= 0.3").update(y, found)
     monitor = of_weights.monitor("f1 >= 0.3")
     monitor.update(y, found, sample_weight=np.ones(50))
-    with pytest.raises(ValueError, match=r"takes no sample_weight.*make it with max_weight="):
-        search.monitor("f1 >= 0.3").update(y, found, sample_weight=np.ones(50))
+    with pytest.raises(
+        ValueError, match=r"weight 2, but this monitor bets on weights of at most 1.*larger max_weight="
+    ):
+        search.monitor("f1 >= 0.3").update(y, found, sample_weight=np.full(50, 2.0))
     for weight, message in (
         (np.full(50, 41.0), r"has the weight 41, but this monitor bets on weights of at most 40"),
         (-np.ones(50), r"sample_weight must hold a finite number >= 0 for each of 50 samples"),
@@ -502,13 +489,13 @@ def test_what_is_recommended_works(data, search):
         ),
         "classes": (
             CostSearch(LogisticRegression(), "f1_macro", **options).fit(*several),
-            *("accuracy >= 0.99", *several, {"retune"}),
+            *("accuracy >= 0.99", *several, {"prevalence", "retune"}),
         ),
         "costs": (
             CostSearch(LogisticRegression(), "cost", **options | {"threshold": "stable"}).fit(
                 X, y, fn_cost=5.0, fp_cost=1.0
             ),
-            *(Constraint(MeanCost(), "<=", 0.001), X, y, {"retune"}),
+            *(Constraint(MeanCost(), "<=", 0.001), X, y, {"prevalence", "retune"}),
         ),
     }
     for name, (fitted, demand, X_new, y_new, expected) in searches.items():
@@ -517,8 +504,10 @@ def test_what_is_recommended_works(data, search):
         text = monitor.report()
         assert {way for way in ("prevalence", "retune") if way in text} == expected, name
         if "prevalence" in expected:
-            assert 0.0 < fitted.prevalence(X_new) < 1.0
-            assert fitted.at_prevalence(0.4).best_threshold_ < fitted.best_threshold_
+            shares = fitted.prevalence(X_new)
+            assert all(0.0 < share < 1.0 for share in (shares.values() if name == "classes" else [shares])), name
+            moved = fitted.at_prevalence([0.4, 0.3, 0.3] if name == "classes" else 0.4)
+            assert (moved.predict(X_new, **costs_of(name)) != fitted.predict(X_new, **costs_of(name))).any(), name
         if "retune" in expected:
             assert monitor.retune(X_new, y_new, **costs_of(name)).predict(X_new, **costs_of(name)).shape == y_new.shape
 
