@@ -711,7 +711,7 @@ class Review:
         What a review costs, >= 0. With a `RowCosts` as metric in its units. With other metrics in units of a false
         positive: a false negative then costs ``c_fn / c_fp`` of these, by the class costs of the metric at the value
         that the search attained (for F1 = 0.6 they are 1.4 : 0.6), or with a constraint by those for which the
-        threshold in use is the best one. Of several classes in units of the mean price of the errors that are made, by
+        threshold in use is the best one. Of several classes in units of the mean cost of the errors that are made, by
         the gradient of the metric at the value attained; with a cost matrix in its units.
     at_most : float, default=None
         Share of the rows that can be reviewed, in (0, 1). Rows for which a review saves least are then answered

@@ -363,9 +363,9 @@ class Tally:
 
 
 # Rounds in which the rule follows the gradient under constraints, and those without progress after which it stops.
-_ROUNDS, _PATIENCE = 12, 3
+_ROUNDS, _PATIENCE = 12, 2
 # Sweeps over the multipliers of several constraints, the largest multiplier in units of the rule, and the precision.
-_SWEEPS, _LARGEST, _PRECISION = 6, 1e6, 1e-6
+_SWEEPS, _LARGEST, _PRECISION = 6, 1e6, 1e-4
 # By how much a multiplier is larger than the least one: single precision moves the rows that it has just moved.
 _BEYOND = 1e-5
 # Shares of the way to the strictest levels, for which multipliers are worth something where those of the levels

@@ -260,12 +260,12 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     if arguments.certificates:
-        print_table([certified(name, arguments.certificates) for name in POPULATIONS])
+        print_table(certified(name, arguments.certificates) for name in POPULATIONS)
     else:
         for kind in arguments.base:
             if arguments.only != "costs":
-                print_table([of_classes(name, X, y, kind, arguments.repeats) for name, X, y in sets()])
+                print_table(of_classes(name, X, y, kind, arguments.repeats) for name, X, y in sets())
             if arguments.only != "classes":
                 texts = (f"recall >= {RECALL}", "predicted_rate <= 0.05")
                 rows = [(name, kind, text) for name in ("bank", "telco", "credit") for text in texts]
-                print_table([of_costs(*row, arguments.repeats) for row in rows])
+                print_table(of_costs(*row, arguments.repeats) for row in rows)

@@ -251,13 +251,21 @@ def test_limits_on_wrong_answers():
         ({"cost": -1.0}, "cost of a review must be >= 0"),
         ({"cost": 1.0, "at_most": 1.5}, "at_most of a review must be a number in"),
         ({"cost": 1.0, "error": 1.0}, "error of a review must be a share"),
-        ({"cost": 1.0, "wrong": 2.0}, "wrong of 'negative' must be a number in"),
-        ({"cost": 1.0, "wrong": {"positve": 0.1}}, "wrong limits the answers 'negative' and 'positive'"),
+        ({"cost": 1.0, "wrong": 2.0}, "wrong must be a number in"),
+        ({"cost": 1.0, "wrong": {"negative": 2.0}}, "wrong of 'negative' must be a number in"),
     ],
 )
 def test_what_is_refused(given, message):
     with pytest.raises(ValueError, match=message):
         Review(**given)
+
+
+def test_limits_are_on_answers_that_there_are():
+    assert Review(wrong=0.1).limits_on() == {0: 0.1, 1: 0.1}
+    assert Review(wrong={"b": 0.1}).limits_on(["a", "b", "c"]) == {1: 0.1}
+    assert Review(cost=1.0).limits_on() == {}
+    with pytest.raises(ValueError, match=r"there is no 'positve'; accepted: \['negative', 'positive'\].*'positive'"):
+        Review(wrong={"positve": 0.1}).limits_on()
 
 
 def test_a_number_of_reviews_is_refused():

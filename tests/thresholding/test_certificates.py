@@ -580,10 +580,10 @@ def test_what_does_not_go_together_is_refused(data, options, message):
         search.fit(*data)
 
 
-def test_several_labels_are_refused(data):
+def test_of_labels_that_share_a_threshold_no_single_one_is_certified(data):
     X, y = data
-    labels = CostSearch(LinearSVC(), "f1_macro", constraint="fpr <= 0.1", confidence=0.9)
-    with pytest.raises(ValueError, match=r"constraint='fpr <= 0\.1' is not for several labels a sample"):
+    labels = CostSearch(LinearSVC(), "f1_micro", constraint="fpr[0] <= 0.1", confidence=0.9)
+    with pytest.raises(ValueError, match="all labels share a threshold"):
         labels.fit(X, np.column_stack([y, 1 - y]))
 
 

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch, Trial
-from csf.data.labels import read_classes
+from csf.data.labels import Labels, read_classes
 from csf.evaluate import ScoreStore
 from csf.metrics import FBeta, Metric, get_confusion_metric, get_metric
 from csf.metrics.trials import best_trial
@@ -476,7 +476,9 @@ def outcome(score=None, tune=True, n_trials=1):
         told = study.record(trial, fold_scores=(0.25, None), **fields)
         store.add_trial((0, trial.number), told, score if tune else None, own, codes)
     told = {"settings": [{"C": 2.0}], "n_splits": 2, "stop_reason": "over"}
-    return conclude_classes(SearchResult(config=config, studies=[study], store=store, **told))
+    return conclude_classes(
+        SearchResult(config=config, studies=[study], store=store, **told), Labels(np.arange(3), None)
+    )
 
 
 def test_what_is_published_comes_from_one_confusion_matrix():
