@@ -49,6 +49,17 @@ KINDS = {
     "labels samples": (SVC, "f1_samples", X, SEVERAL, {}),
     "labels boosting": (BOOSTING, "f1_macro", X, SEVERAL, {}),
     "labels models": ([LR, FOREST], "f1_macro", X, SEVERAL, {}),
+    # Demands, and means of the models of all folds.
+    "two folds": (LR, "f1", X, Y, {"refit": "folds"}),
+    "two demand": (LR, "recall", X, Y, {"constraint": "precision >= 0.5"}),
+    "rows demand": (LR, COSTS, FRAME, Y, {"constraint": "recall >= 0.8"}),
+    "rows folds": (LR, COSTS, FRAME, Y, {"refit": "folds"}),
+    "classes demand": (LR, "f1_macro", *CLASSES, {"constraint": "recall[2] >= 0.7"}),
+    "classes folds": (LR, "f1_macro", *CLASSES, {"refit": "folds"}),
+    "labels demand": (LR, "f1_macro", X, SEVERAL, {"constraint": "recall[1] >= 0.9"}),
+    "labels micro demand": (LR, "f1_micro", X, SEVERAL, {"constraint": "precision >= 0.5"}),
+    "labels micro folds": (LR, "f1_micro", X, SEVERAL, {"refit": "folds"}),
+    "labels folds": (LR, "f1_macro", X, SEVERAL, {"refit": "folds"}),
 }
 
 

@@ -56,7 +56,7 @@ class Reported(ABC):
             ends = spread(rival.difference_interval, "+.3f")
             return f"{rival.difference:+.3f}", f"compared with “{short(rival.name, 40)}” ({ends})"
         constraint = get_constraint(search.constraint)
-        if constraint is not None and search.constraint_value_ is not None:
+        if constraint is not None and isinstance(search.constraint_value_, float):
             where = "on calibration data" if hasattr(search, "guarantee_") else "out-of-fold"
             return f"{search.constraint_value_:.3f}", f"{constraint.name} {where}; asked for: {constraint}"
         return self.number_of_kind(search)

@@ -204,8 +204,9 @@ def _of_any(search, held, mute):
 
 
 def _review(search):
-    """Describe and draw the value of the three answers."""
-    return reviewed_in_words(search, metric_name(search)), figure("review", lambda ax: draw_review(ax, search))
+    """Describe the value of the answers with reviews, and draw those that one score gives."""
+    drawn = Drawn() if search.result_.kind == "multiclass" else figure("review", lambda ax: draw_review(ax, search))
+    return reviewed_in_words(search, metric_name(search)), drawn
 
 
 def _trainings(search):

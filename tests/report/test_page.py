@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from builders import paper_search
+from builders_of_kinds import KINDS as BY_KIND
 from builders_of_kinds import samples_of, search_of
 from builders_of_reports import EVIL, KINDS, data, fitted, page_of
 from sklearn.datasets import make_classification
@@ -21,7 +22,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.metrics import get_confusion_metric, get_constraint, get_metric
+from csf.metrics import Review, get_confusion_metric, get_constraint, get_metric
 from csf.plots import ConeDisplay, ProgressDisplay, ThresholdCurveDisplay
 from csf.report import Comparison, write_comparison, write_report
 from csf.report.checks import estimates_of, findings
@@ -355,6 +356,24 @@ def test_the_table_out_of_fold_has_the_labels_in_the_order_of_the_target(tmp_pat
         tables.append(sorted(rows))
     assert tables[0] == tables[1]
     assert [int(row[1]) for row in tables[0]] == y.sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("kind", ["two", "rows", "classes", "labels", "labels micro"])
+def test_searches_with_reviews_have_a_page(kind, tmp_path):
+    base, metric, X, y, options = BY_KIND[kind]
+    review = Review(cost=0.2, at_most=0.1)
+    search = CostSearch(base, metric, review=review, n_trials=1, param_grid=None, cv=3, **options).fit(X, y)
+    search.report(tmp_path / "r.html", X, y)
+    _, words, _ = page_of(tmp_path / "r.html")
+    if not kind.startswith("labels"):
+        assert f"{search.review_.shares['review']:.1%} review" in words
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BY_KIND if kind.endswith(("demand", "folds"))])
+def test_searches_with_demands_and_means_of_folds_have_a_page(kind, tmp_path):
+    search, (X, y) = search_of(kind), samples_of(kind)
+    search.report(tmp_path / "r.html", X, y)
+    assert f"{search.score(X, y):.3f}" in page_of(tmp_path / "r.html")[1] or kind.startswith("rows")
 
 
 def check_labels_table(table, truth, found):
