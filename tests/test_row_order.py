@@ -182,8 +182,8 @@ CALLS = {
     "csf.monitoring.MonitorGroup.expect": [(partial(expected, BOTH), {"y_pred": PRED, "rows": np.arange(N)})],
     "csf.monitoring.MonitorGroup.update": [(partial(watched, BOTH), {"y": Y, "y_pred": PRED})],
     "csf.monitoring.Monitor.retune": [(lambda **rows: search().monitor("f1 >= 0.1").retune(**rows), WEIGHTED)],
-    "csf.export.CostRule.predict": [
-        (lambda **rows: export.cost_rule(costly()).predict(**rows), {"score": PROBA, "fn": COST, "fp": COST})
+    "csf.export.CostRule.decide": [
+        (lambda **rows: export.cost_rule(costly()).decide(**rows), {"scores": PROBA, "fn": COST, "fp": COST})
     ],
     "csf.plots.NetBenefitDisplay.from_predictions": [
         (plots.NetBenefitDisplay.from_predictions, {"y_true": Y, "y_proba": PROBA})

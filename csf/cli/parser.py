@@ -184,7 +184,7 @@ def _add_search(commands):
     group.add_argument("--checkpoint", metavar="FILE", help="keep finished trials; the same search resumes from it")
     group = command.add_argument_group("output")
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
-    group.add_argument("--rule", metavar="FILE", help="write the rule of a linear model (.json), for use without csf")
+    group.add_argument("--rule", metavar="FILE", help="write the rule of the winner (.json), for use without csf")
     group.add_argument("--json", metavar="FILE", help='write all results (infinite numbers as "inf", NaN as null)')
     group.add_argument("--no-rivals", action="store_true", help="train no simpler methods beside the search")
     group.add_argument(

@@ -37,6 +37,7 @@ from csf.cli.problem import (
     shows_progress,
 )
 from csf.cli.tables import CliError, format_number, format_table, in_options, is_number, require, way_out
+from csf.export.decisions import decision_rule
 from csf.export.rules import linear_rule, table_rule
 from csf.metrics import Review
 from csf.plots.decisions import answers_to_all, reviewed_in_words
@@ -68,11 +69,7 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
     if options.save:
         check_model_name(options.save)
         require("skops.io", "saving a model")
-    if options.rule and not all(name in LINEAR for name in base_names(options.base)):
-        raise CliError(f"--rule needs a linear base, {' or '.join(LINEAR)}; {options.base} has none, use --save")
     problem = load_problem(options)
-    if options.rule and problem.several:
-        raise CliError("--rule is for two classes; of several, --save the model, or write csf.export.class_rule")
     train, test, origin = _split(problem)
     setup = problem.setup(train)
     say(problem.describe())
@@ -370,12 +367,19 @@ def _write(options, problem, search, results, held, found, say):
         trust = "".join(f" --trust {name}" for name in required_trust(options.save))
         say(f"model: {options.save}; use it with: csf predict {shlex.quote(options.save)} DATA{trust}")
     if options.rule:
-        rule = table_rule(search) if problem.data.features.kind == "frame" else linear_rule(search)
-        rule.save(options.rule)
+        _rule_of(search, problem).save(options.rule)
         say(f"rule: {options.rule}")
     if options.plot:
         draw_search(options.plot, search)
         say(f"plot: {options.plot}")
+
+
+def _rule_of(search, problem):
+    """Return the rule of a linear model of two classes, or of any other the decision on its scores."""
+    linear = all(name in LINEAR for name in base_names(problem.options.base))
+    if problem.several or problem.by_row or not linear:
+        return decision_rule(search)
+    return table_rule(search) if problem.data.features.kind == "frame" else linear_rule(search)
 
 
 def _write_report(options, problem, search, test, answers):

@@ -57,14 +57,18 @@ class LabelledSamples:
         gains = self.gains(np.flatnonzero(found))
         return self.empty + gains.reshape(-1, self.n_labels).sum(axis=1)
 
-    def best_cut(self, score: Array, weight: Array | None) -> tuple[float, float]:
-        """Find the threshold with the largest mean value, the highest among equals, and that value."""
+    def cumulated(self, score: Array, weight: Array | None) -> tuple[Array, Array]:
+        """Return scores from the largest on, and the mean value where none, the first one, the first two are found."""
         each = np.ones(score.size) if weight is None else weight
         order = np.argsort(-score, kind="stable")
         order = order[each[order] > 0.0]
-        ordered, total = score[order], each.sum() / self.n_labels
         nothing = self.empty @ each[:: self.n_labels]
-        values = np.append(nothing, nothing + np.cumsum((self.gains(order) * each)[order])) / total
+        values = np.append(nothing, nothing + np.cumsum((self.gains(order) * each)[order]))
+        return score[order], values / (each.sum() / self.n_labels)
+
+    def best_cut(self, score: Array, weight: Array | None) -> tuple[float, float]:
+        """Find the threshold with the largest mean value, the highest among equals, and that value."""
+        ordered, values = self.cumulated(score, weight)
         ends = np.append(ordered[1:] != ordered[:-1], True)
         allowed = np.append(ordered[0] < np.inf, ends)
         at = int(np.argmax(allowed & (values >= values[allowed].max() - _SAME)))

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.files import write_json
 from csf._common.typing import Array, Estimator, FloatArray, Label, Params, PathLike, Samples
 from csf.search import CostSearch
+from csf.search.kinds import LABELS
 
 
 class Winner(NamedTuple):
@@ -46,25 +47,6 @@ def fitted_winner(search: CostSearch) -> None:
         raise ValueError("this CostSearch was fitted with refit=False and has no model to export; use refit=True")
 
 
-_LABELS = (
-    "the search has {n} labels a sample, each with a model of its own; export searches_[k], which metric='f1_macro' "
-    "gives, or best_estimator_.estimators_ with best_threshold_"
-)
-# What is exported of kinds of problem that no single threshold decides.
-_INSTEAD = {
-    "multilabel": _LABELS,
-    "shared_threshold": _LABELS,
-    "multiclass": (
-        "the search knows {n} classes; a single threshold separates two. Export best_estimator_ with "
-        "csf.export.class_rule(search), a table that decides by its probabilities"
-    ),
-    "row_costs": (
-        "a single threshold cannot decide each row by its own costs. csf.export.cost_rule(search) exports a rule that "
-        "takes the costs of a row as inputs"
-    ),
-}
-
-
 def winner_of(search: CostSearch) -> Winner:
     """Return the winner of a fitted search of two classes.
 
@@ -88,12 +70,13 @@ def winner_of(search: CostSearch) -> Winner:
         If it has several classes or labels, or was fitted with ``refit=False``.
     """
     fitted_winner(search)
-    if search.result_.kind in _INSTEAD:
-        raise ValueError(_INSTEAD[search.result_.kind].format(n=len(search.classes_)))
-    if search.pos_label_ is None:
+    kind, n_classes = search.result_.kind, len(search.classes_)
+    if kind != "binary" or search.pos_label_ is None:
+        known = f"{n_classes} labels a sample" if kind in LABELS else f"{n_classes} classes"
+        known = "the costs of each row" if kind == "row_costs" else known
         raise ValueError(
-            f"the search knows {len(search.classes_)} classes; a single threshold separates two. Export "
-            "best_estimator_ itself, whose score of the null class is to be moved by best_threshold_"
+            f"the search knows {known}; a single threshold separates two classes. Export best_estimator_, and with "
+            "csf.export.decision_rule(search) the rule for its scores"
         )
     rule = search.decision_rule_
     names, known = rule.names.tolist(), rule.known.tolist()
@@ -577,9 +560,14 @@ def finite(value: float) -> float:
 
 def decision(rule: Any) -> Params:
     """Return a rule's intercept, threshold and labels for JSON: no numpy labels, no infinite threshold."""
-    labels = {"negative": rule.negative, "positive": rule.positive}
     return {
         "intercept": float(rule.intercept),
         "threshold": finite(rule.threshold),
-        **{name: label.item() if isinstance(label, np.generic) else label for name, label in labels.items()},
+        "negative": plain_label(rule.negative),
+        "positive": plain_label(rule.positive),
     }
+
+
+def plain_label(label: Label) -> Label:
+    """Convert a label of numpy to one of Python, for JSON."""
+    return label.item() if isinstance(label, np.generic) else label

@@ -183,7 +183,7 @@ class ClassRule(SavedRule):
     Examples
     --------
     >>> rule = ClassRule(np.array(["a", "b"]), "predict_proba", np.array([1.0, 3.0]), np.array([0.0, 0.2]))
-    >>> rule.predict(np.array([[0.9, 0.1], [0.6, 0.4]]))
+    >>> rule.decide(np.array([[0.9, 0.1], [0.6, 0.4]]))
     array(['a', 'b'], dtype='<U1')
     """
 
@@ -195,7 +195,7 @@ class ClassRule(SavedRule):
     matrix: FloatArray | None = None
     calibration: FloatArray | None = None
 
-    def predict(self, scores: Array) -> Array:
+    def decide(self, scores: Array) -> Array:
         """Predict labels.
 
         Parameters
@@ -255,7 +255,7 @@ def class_rule(search: CostSearch) -> ClassRule:
     Returns
     -------
     ClassRule
-        Its ``predict`` takes the scores of ``best_estimator_``.
+        Its ``decide`` takes the scores of ``best_estimator_``.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def class_rule(search: CostSearch) -> ClassRule:
     >>> base = make_pipeline(StandardScaler(), LogisticRegression())
     >>> search = CostSearch(base, "f1_macro", n_trials=1, param_grid=None, cv=3).fit(X, y)
     >>> rule = class_rule(search)
-    >>> bool((rule.predict(search.best_estimator_.predict_proba(X)) == search.predict(X)).all())
+    >>> bool((rule.decide(search.best_estimator_.predict_proba(X)) == search.predict(X)).all())
     True
     """
     fitted_winner(search)
@@ -393,11 +393,13 @@ class CostRule(SavedRule):
         Scores are clipped to the range from minus this to this.
     extra_fn, extra_fp : float, default=0.0
         What a false negative and a false positive cost besides in each row, for a constraint.
+    column : int, default=1
+        Column of ``predict_proba`` that is the positive class.
 
     Examples
     --------
     >>> rule = CostRule("predict_proba", "paid", "lost", 0.0)
-    >>> rule.predict([0.1, 0.1], fn=[5.0, 100.0], fp=2.0)  # 0.1 * 5 < 0.9 * 2 < 0.1 * 100
+    >>> rule.decide([0.1, 0.1], fn=[5.0, 100.0], fp=2.0)  # 0.1 * 5 < 0.9 * 2 < 0.1 * 100
     array(['paid', 'lost'], dtype='<U4')
     """
 
@@ -411,14 +413,15 @@ class CostRule(SavedRule):
     farthest: float = FARTHEST
     extra_fn: float = 0.0
     extra_fp: float = 0.0
+    column: int = 1
 
-    def predict(self, score: ArrayLike, *, fn: Any, fp: Any, tp: Any = 0.0, tn: Any = 0.0) -> Array:
+    def decide(self, scores: ArrayLike, *, fn: Any, fp: Any, tp: Any = 0.0, tn: Any = 0.0) -> Array:
         """Predict labels.
 
         Parameters
         ----------
-        score : array-like of shape (n_samples,)
-            Output of the estimator's method ``reads``; of probabilities, that of the positive class.
+        scores : array-like of shape (n_samples,) or (n_samples, 2)
+            Output of the estimator's method ``reads``; the probabilities of the positive class suffice.
         fn, fp, tp, tn : float or array-like of shape (n_samples,)
             Costs of the four outcomes, finite numbers >= 0.
 
@@ -427,7 +430,8 @@ class CostRule(SavedRule):
         ndarray of shape (n_samples,)
             ``positive`` or ``negative``.
         """
-        given = floats(score, "score", fn=fn, fp=fp, tp=tp, tn=tn)
+        given = floats(scores, "scores", fn=fn, fp=fp, tp=tp, tn=tn)
+        given = given[:, self.column] if given.ndim == 2 else given
         table = RowCosts(fn=None).table(given[:, None], fn_cost=fn, fp_cost=fp, tp_cost=tp, tn_cost=tn)
         extra = (self.extra_fn, self.extra_fp)
         decision = CostDecision("sigmoid", self.threshold, self.slope, self.intercept, self.farthest, extra)
@@ -443,7 +447,11 @@ class CostRule(SavedRule):
             One entry a parameter, and the rule in words; an infinite threshold as the largest or smallest number
             there is.
         """
-        score = "decision_function" if self.reads == "decision_function" else "log(p / (1 - p)) of predict_proba"
+        score = (
+            "decision_function"
+            if self.reads == "decision_function"
+            else "log(p / (1 - p)), p = column of predict_proba"
+        )
         return {
             "rule": f"s = {score}; z = s - power * log((fn - tp) / (fp - tn)), from -farthest to farthest; "
             "gain = fn + extra_fn - tp; loss = fp + extra_fp - tn; positive where slope * z + intercept + log(gain / "
@@ -465,7 +473,7 @@ def cost_rule(search: CostSearch) -> CostRule:
     Returns
     -------
     CostRule
-        Its ``predict`` takes the scores of ``best_estimator_``, and predicts what the search does.
+        Its ``decide`` takes the scores of ``best_estimator_``, and predicts what the search does.
 
     Raises
     ------
@@ -480,7 +488,7 @@ def cost_rule(search: CostSearch) -> CostRule:
     >>> costs = {"fn_cost": X[:, 2] + 1.0, "fp_cost": 4.0}
     >>> search = CostSearch(LogisticRegression(C=0.01), "savings", cv=3).fit(X / 16, y == 8, **costs)
     >>> rule, score = cost_rule(search), search.best_estimator_.decision_function(X / 16)
-    >>> bool((rule.predict(score, fn=X[:, 2] + 1.0, fp=4.0) == search.predict(X / 16, **costs)).all())
+    >>> bool((rule.decide(score, fn=X[:, 2] + 1.0, fp=4.0) == search.predict(X / 16, **costs)).all())
     True
     """
     fitted_winner(search)
@@ -491,7 +499,7 @@ def cost_rule(search: CostSearch) -> CostRule:
     at = names.index(search.pos_label_)
     method = str(used.method)
     numbers = *_calibration(used), *used.decision.extra
-    return CostRule(method, names[1 - at], names[at], float(used.cut), used.power, *numbers)
+    return CostRule(method, names[1 - at], names[at], float(used.cut), used.power, *numbers, column=at)
 
 
 def _calibration(used: RowCostRule) -> tuple[float, float, float]:

@@ -302,7 +302,7 @@ class CapacityDisplay(Display):
 def reviewed_in_words(search: CostSearch, name: str) -> str:
     """Describe the value of the three answers in one line."""
     worth, (low, high) = search.review_, search.review_.interval
-    sent = ", ".join(f"{worth.shares[answer]:.1%} {answer} ({_wrong(worth.wrong[answer])})" for answer in ANSWERS)
+    sent = ", ".join(f"{worth.shares[answer]:.1%} {answer} ({_wrong(worth.wrong[answer])})" for answer in worth.shares)
     shown = "".join(f"; {guarantee}" for guarantee in worth.guarantees.values())
     return f"{name} {worth.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]; {sent}{shown}"
 

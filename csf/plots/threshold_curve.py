@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -11,14 +12,17 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import last_step, num_samples, safe_indexing
-from csf._common.typing import Array, Estimator, IntArray, Label, Samples
+from csf._common.typing import Array, Estimator, IntArray, Label, Params, Samples
 from csf._common.validation import check_binary_target, check_class_weights, check_weights
-from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, positive_score
+from csf.data.labels import read_codes
+from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, margin, positive_score
 from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_metric
 from csf.metrics.registry import aim_of
-from csf.plots.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, Display, tidy
+from csf.metrics.row_costs import COSTS
+from csf.plots.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Display, tidy
+from csf.plots.words import metric_name, short
 from csf.search.kinds import is_search
-from csf.thresholding.curve import sweep, threshold_curve
+from csf.thresholding.curve import ValuedCurve, sweep, threshold_curve
 from csf.thresholding.rule import ThresholdClassifier
 
 if TYPE_CHECKING:
@@ -33,11 +37,20 @@ _COMPANIONS: dict[str, Any] = {
     "predicted positive": PredictedPositiveRate(),
 }
 _NAMES = {rate: name for name, rate in _COMPANIONS.items()}
-_TITLE: dict[str, Any] = {"loc": "left", "fontsize": 9, "pad": 24}
+_TITLE: dict[str, Any] = {"loc": "left", "fontsize": 9}
+# Lines named side by side above the axes, and the height of a row of names in points.
+_N_ABREAST, _ROW = 5, 14
 _LEGEND: dict[str, Any] = {"fontsize": 8.5, "columnspacing": 1.0, "handlelength": 1.5, "handletextpad": 0.4}
+# Colours and dash patterns of rates, and in turn of the lines that have other names.
+_OTHERS = [(color, style) for style in ("--", "-.", ":") for color in (PURPLE, GREEN, ORANGE, SKY)]
 _STYLES = {"precision": (GREEN, "--"), "recall": (ORANGE, "-."), "predicted positive": (GREY, ":")}
 # Rounding of a rate that just satisfies a demand.
 _SLACK = 1e-9
+_NO_SCORES = "give X and y: {} keeps no scores of its own to draw"
+# Threshold of the same answer to all rows.
+_OF_ANSWERS = {"negative": np.inf, "positive": -np.inf}
+# More lines of labels could not be told apart.
+MOST_LABELS = 8
 # Enough for any screen, few enough for a vector graphic.
 N_DRAWN = 500
 TAIL = 0.02
@@ -73,6 +86,8 @@ class ThresholdCurveDisplay(Display):
         rate at the threshold as a fourth entry.
     name : str, default=None
         Name of the classifier, for the title.
+    axis_name : str
+        Name of the horizontal axis.
 
     Attributes
     ----------
@@ -110,15 +125,13 @@ class ThresholdCurveDisplay(Display):
     metric_name: str = "metric"
     demands: Sequence[tuple[str, str, float, float]] = ()
     name: str | None = None
-
-    # Name of the horizontal axis.
-    axis_name = "threshold: predict positive from this score on"
+    axis_name: str = "threshold: predict positive from this score on"
 
     @classmethod
     def from_curves(
         cls,
         curve: ThresholdCurve,
-        metric: str | Metric = "f1",
+        metric: str | Metric | None = None,
         *,
         threshold: float | None = None,
         threshold_interval: tuple[float, float] | None = None,
@@ -134,8 +147,9 @@ class ThresholdCurveDisplay(Display):
         ----------
         curve : ThresholdCurve
             All thresholds on a score.
-        metric : str or Metric, default="f1"
-            What to draw besides precision, recall and the share predicted positive.
+        metric : str or Metric, default=None
+            What to draw besides precision, recall and the share predicted positive; ``None`` means the values of a
+            `csf.thresholding.ValuedCurve`, and F1 of other curves.
         threshold : float, default=None
             Threshold to mark; ``None`` marks the best for the metric.
         threshold_interval : tuple of float, default=None
@@ -161,7 +175,7 @@ class ThresholdCurveDisplay(Display):
         ValueError
             If all scores are equal, so that no finite threshold exists.
         """
-        data = _curve_data(curve, get_metric(metric), threshold, fold_curves, fold_thresholds)
+        data = _curve_data(curve, metric, threshold, fold_curves, fold_thresholds)
         display = cls(**data, threshold_interval=threshold_interval, name=name)
         return display.plot(ax, **plot_kwargs)
 
@@ -231,7 +245,10 @@ class ThresholdCurveDisplay(Display):
         ----------
         estimator : estimator
             Fitted classifier; of `CostSearch`, `PlugInClassifier` and the like the score that their threshold is for,
-            with their metric, constraint and threshold.
+            with their metric, constraint and threshold. A search for costs of rows is drawn by what its decisions save
+            or cost, with the other rates of rows that count the same; one of several labels that have a search each by
+            a line for each of the `MOST_LABELS` lowest labels, and their mean, against the distance from the
+            thresholds.
         X : array-like of shape (n_samples, n_features), default=None
             Data. ``None`` shows the pooled out-of-fold scores that the classifier was tuned on: of a `CostSearch` those
             of the winner with the 90 % interval of its threshold, of a `PlugInClassifier` with its folds.
@@ -250,7 +267,7 @@ class ThresholdCurveDisplay(Display):
         ax : matplotlib Axes, default=None
             Where to draw; ``None`` makes a figure.
         **plot_kwargs
-            Arguments of `plot`.
+            Arguments of `plot`; and the costs of rows that ``predict`` takes, such as ``fn_cost``.
 
         Returns
         -------
@@ -266,34 +283,27 @@ class ThresholdCurveDisplay(Display):
         """
         check_is_fitted(estimator)
         name = type(estimator).__name__ if name is None else name
-        searched, given = is_search(estimator), estimator
-        if searched and not estimator.result_.has_threshold:
-            estimator.result_.study()  # which says what there is to draw
-        tuned = isinstance(given, ThresholdClassifier) and not searched
-        if tuned or searched:
-            metric = aim_of(estimator) if metric is None else metric
-            threshold = estimator.best_threshold_ if threshold is None else threshold
+        if is_search(estimator):
+            costs = {key: plot_kwargs.pop(key) for key in COSTS if key in plot_kwargs}
+            data = _search_data(estimator, X, y, sample_weight, metric, threshold, costs)
+            return cls(**data, name=name).plot(ax, **plot_kwargs)
+        given, options = estimator, {"name": name, "ax": ax} | plot_kwargs
+        tuned = isinstance(given, ThresholdClassifier)
         if tuned:
-            pos_label = estimator.pos_label_
-        options = {"threshold": threshold, "name": name, "ax": ax} | plot_kwargs
-        metric = "f1" if metric is None else metric
+            metric = aim_of(estimator) if metric is None else metric
+            threshold, pos_label = estimator.best_threshold_ if threshold is None else threshold, estimator.pos_label_
+        options |= {"threshold": threshold}
         if X is None and y is None and tuned:
             folds = {"fold_curves": estimator.fold_curves_, "fold_thresholds": estimator.fold_thresholds_}
             return cls.from_curves(estimator.curve_, metric, **folds, **options)
-        if X is None and y is None and searched and threshold is not None:
-            # Of many rows on a cluster no scores are kept.
-            found = getattr(estimator, "threshold_interval_", None) if threshold == estimator.best_threshold_ else None
-            return cls.from_curves(estimator.held_out_curve(), metric, threshold_interval=found, **options)
         if X is None or y is None:
-            raise ValueError(f"give X and y: {name} keeps no scores of its own to draw")
-        if searched:
-            return cls.from_curves(estimator.threshold_curve(X, y, sample_weight), metric, **options)
+            raise ValueError(_NO_SCORES.format(name))
         if tuned:
             score = estimator.positive_score(X)
         else:
             _, _, pos_label = check_binary_target(y, pos_label)
             score = positive_score(estimator, X, pos_label, PROBABILITIES_FIRST)
-        weight = check_weights(sample_weight, num_samples(X), X=X, y=y)
+        weight, metric = check_weights(sample_weight, num_samples(X), X=X, y=y), "f1" if metric is None else metric
         return cls.from_predictions(
             np.asarray(y), score, metric=metric, sample_weight=weight, pos_label=pos_label, **options
         )
@@ -397,14 +407,15 @@ class ThresholdCurveDisplay(Display):
         if self.fold_values is not None:
             self._draw_folds(ax, fill_between_kwargs or {})
         self.companion_lines_ = {}
+        others = cycle(_OTHERS)
         for key, values in self.companions.items():
-            color, style = _line_style(key)
+            color, style = _STYLES[key] if key in _STYLES else next(others)
             style = {"color": color, "linestyle": style, "linewidth": 1.4, "label": key}
             (self.companion_lines_[key],) = ax.plot(self.thresholds, values, **style)
         style = {"color": BLUE, "linewidth": 2.2, "label": self.short_name, "zorder": 3}
         (self.line_,) = ax.plot(self.thresholds, self.values, **(style | (line_kwargs or {})))
         ax.set(xlabel=self.axis_name, ylabel="value")
-        ax.set_title(self.name or "", **_TITLE)
+        ax.set_title(self.name or "", **self._title)
         everything = np.concatenate([self.values, *self.companions.values()])
         if everything.min() >= 0.0 and everything.max() <= 1.0:
             ax.set_ylim(0.0, 1.02)
@@ -415,8 +426,14 @@ class ThresholdCurveDisplay(Display):
         self.threshold_line_ = self.label_ = self.interval_ = None
         if self.threshold is not None and self.value is not None:
             self._mark(ax, self.threshold, self.value)
-        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 0.99), ncols=5, **_LEGEND)
+        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 0.99), ncols=_N_ABREAST, **_LEGEND)
         return self
+
+    @property
+    def _title(self) -> dict[str, Any]:
+        """Arguments of the title, which is above the names of the lines."""
+        n_lines = 1 + len(self.companions) + (self.fold_values is not None)
+        return _TITLE | {"pad": 10 + _ROW * -(-n_lines // _N_ABREAST)}
 
     @property
     def short_name(self) -> str:
@@ -425,8 +442,9 @@ class ThresholdCurveDisplay(Display):
 
     def _draw_demands(self, ax: Axes) -> None:
         """Draw the levels of the constraints in the colours of their rates."""
+        lines = self.companion_lines_
         self.demand_lines_ = [
-            ax.axhline(level, color=_line_style(rate)[0], linewidth=0.8, linestyle=(0, (1, 3)))
+            ax.axhline(level, color=lines.get(rate, self.line_).get_color(), linewidth=0.8, linestyle=(0, (1, 3)))
             for rate, _, level, _ in self.demands
         ]
 
@@ -461,51 +479,121 @@ class ThresholdCurveDisplay(Display):
             holds = seen >= level - _SLACK if side == ">=" else seen <= level + _SLACK
             verdict = "holds" if holds else "does not hold (infeasible)"
             text += f"\n{rate} = {seen:.3g}: {rate} {side} {level:g} {verdict}"
-        self.label_ = ax.set_title(text if not self.name else f"{self.name}: {text}", **_TITLE)
-
-
-def _line_style(rate: str) -> tuple[str, str]:
-    """Return the colour and dash pattern of a rate."""
-    return _STYLES.get(rate, (PURPLE, "--"))
+        self.label_ = ax.set_title(text if not self.name else f"{self.name}: {text}", **self._title)
 
 
 def _curve_data(
     curve: ThresholdCurve,
-    metric: Metric,
+    metric: str | Metric | None,
     threshold: float | None,
-    fold_curves: Sequence[ThresholdCurve],
-    fold_thresholds: ArrayLike | None,
+    fold_curves: Sequence[ThresholdCurve] = (),
+    fold_thresholds: ArrayLike | None = None,
 ) -> dict[str, Any]:
     """Compute the arrays of a `ThresholdCurveDisplay`, see `ThresholdCurveDisplay.from_curves`."""
+    if isinstance(curve, ValuedCurve) and metric is None:
+        threshold = float(curve.thresholds[np.nanargmax(curve.values)]) if threshold is None else threshold
+        data = _rates_at(curve.counted, None, threshold)
+        cuts, value = curve.cuts_at(data["thresholds"]), float(curve.values[curve.cuts_at(threshold)])
+        return data | {"values": curve.values[cuts], "value": value}
+    curve = curve.counted if isinstance(curve, ValuedCurve) else curve
+    metric = get_metric("f1" if metric is None else metric)
     constraint = metric.constraint
-    if curve.thresholds.shape[0] < 3:
+    data = _rates_at(curve, metric, curve.best(metric, constraint).threshold if threshold is None else threshold)
+    if not len(fold_curves):
+        return data
+    at = [(fold, fold.cuts_at(data["thresholds"])) for fold in fold_curves]
+    if fold_thresholds is None:
+        fold_thresholds = [fold.best(metric, constraint).threshold for fold in fold_curves]
+    return data | {
+        "fold_values": np.array([metric.value(fold.fn[i], fold.fp[i], pos=fold.pos) for fold, i in at]),
+        "fold_thresholds": np.asarray(fold_thresholds, dtype=float),
+    }
+
+
+def _rates_at(curve: ThresholdCurve, metric: Metric | None, threshold: float) -> dict[str, Any]:
+    """Compute the arrays of a metric, if there is one, and of the rates beside it."""
+    if not np.isfinite(curve.thresholds).any():
         raise ValueError("all scores are equal: there is no threshold between them to draw")
-    threshold = curve.best(metric, constraint).threshold if threshold is None else threshold
+    constraint = None if metric is None else metric.constraint
     parts = () if constraint is None else constraint.parts
     aim = metric.metric if isinstance(metric, Constrained) else metric
     demanded = {part.quantity.name: part.quantity for part in parts if part.quantity not in _NAMES}
     # What is maximised needs no second line.
     rates = {key: rate for key, rate in (_COMPANIONS | demanded).items() if rate != aim}
     cuts, chosen = _drawn_cuts(curve, threshold), curve.at(threshold)
-    fn, fp, thresholds = curve.fn[cuts], curve.fp[cuts], curve.thresholds[cuts]
+    fn, fp = curve.fn[cuts], curve.fp[cuts]
     named = [(_NAMES.get(part.quantity, part.quantity.name), part) for part in parts]
     data = {
-        "thresholds": thresholds,
-        "values": metric.value(fn, fp, pos=curve.pos),
+        "thresholds": curve.thresholds[cuts],
         "companions": {key: rate.value(fn, fp, pos=curve.pos) for key, rate in rates.items()},
         "threshold": float(threshold),
-        "value": metric.of(chosen),
-        "metric_name": metric.name,
         "demands": [(key, part.side, part.level, part.rate.of(chosen)) for key, part in named],
     }
-    if not len(fold_curves):
+    if metric is None:
         return data
-    at = [(fold, fold.cuts_at(thresholds)) for fold in fold_curves]
-    if fold_thresholds is None:
-        fold_thresholds = [fold.best(metric, constraint).threshold for fold in fold_curves]
     return data | {
-        "fold_values": np.array([metric.value(fold.fn[i], fold.fp[i], pos=fold.pos) for fold, i in at]),
-        "fold_thresholds": np.asarray(fold_thresholds, dtype=float),
+        "values": metric.value(fn, fp, pos=curve.pos),
+        "value": metric.of(chosen),
+        "metric_name": metric.name,
+    }
+
+
+def _search_data(
+    search: Any, X: Any, y: Any, weight: Any, metric: str | Metric | None, threshold: float | None, costs: Params
+) -> dict[str, Any]:
+    """Compute the arrays of a fitted search, on new data or on its held-out scores."""
+    found = search.result_
+    if found.kind == "multiclass":
+        found.study()  # which says what there is to draw
+    at = search.best_threshold_ if threshold is None else threshold
+    # Of many rows on a cluster no scores are kept.
+    if (X is None or y is None) and (X is not y or at is None):
+        raise ValueError(_NO_SCORES.format(type(search).__name__))
+    if found.kind == "multilabel":
+        return _label_data(search, *_margins(search, X, y, weight), metric, 0.0 if threshold is None else threshold)
+    curve = search.held_out_curve() if X is None else search.threshold_curve(X, y, weight, **costs)
+    # The same answer to all rows is that of a threshold beyond the last score.
+    at = _OF_ANSWERS.get(getattr(search, "row_rule_", ""), at)
+    own = None if isinstance(curve, ValuedCurve) else found.metric
+    data = _curve_data(curve, own if metric is None else metric, at)
+    data |= {"metric_name": metric_name(search)} if metric is None and found.kind != "binary" else {}
+    if found.kind == "row_costs":
+        # Money and shares have no axis in common.
+        data |= {} if search.row_costs_.measure == "savings" or metric is not None else {"companions": {}}
+        return data | {"axis_name": "threshold of log-odds + log(gain / loss)"}
+    interval = None if X is not None or at != search.best_threshold_ else getattr(search, "threshold_interval_", None)
+    return data | {"threshold_interval": interval}
+
+
+def _margins(search: Any, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Array | None]:
+    """Return truth and scores of labels, which count from the threshold of each, and the weights of samples."""
+    if X is not None:
+        truth = read_codes(y, len(search.searches_))
+        return truth > 0, search.decision_function(X), check_weights(weight, truth.shape[0])
+    search.searches_[0].held_out_curve()  # which says where no scores were kept
+    scores = [margin(one.result_.row.score, one.best_threshold_, True) for one in search.searches_]
+    stores = [one.held_out_ for one in search.searches_]
+    return np.column_stack([store.is_pos for store in stores]), np.column_stack(scores), stores[0].weight
+
+
+def _label_data(
+    search: Any, truth: Array, scores: Array, weight: Array | None, metric: str | Metric | None, threshold: float
+) -> dict[str, Any]:
+    """Compute the arrays of labels that have a threshold each: their mean, and the lowest of them."""
+    metric = get_metric(search.searches_[0].metric if metric is None else metric)
+    curves = [sweep(is_pos, score, weight) for is_pos, score in zip(truth.T, scores.T)]
+    pairs = sweep(truth.ravel(), scores.ravel(), None if weight is None else np.repeat(weight, len(curves)))
+    data = _curve_data(pairs, metric, threshold, curves, fold_thresholds=())
+    values, cuts = data["fold_values"], [(curve, curve.cuts_at(threshold)) for curve in curves]
+    chosen = [metric.value(curve.fn[at], curve.fp[at], pos=curve.pos) for curve, at in cuts]
+    lowest, names = np.argsort(chosen, kind="stable")[:MOST_LABELS].tolist(), search.label_names_.tolist()
+    return data | {
+        "values": values.mean(axis=0),
+        "value": float(np.mean(chosen)),
+        "fold_values": None,
+        "companions": {short(names[at], 24): values[at] for at in lowest},
+        "metric_name": f"{metric.name}, mean of {len(curves)} labels",
+        "axis_name": "threshold, minus that of each label",
     }
 
 
@@ -515,10 +603,10 @@ def _drawn_cuts(curve: ThresholdCurve, threshold: float) -> IntArray:
     Outliers would compress the rest of the curve: thresholds are left out that fewer than `TAIL` of the positives
     reach, or all but fewer than `TAIL` of the negatives.
     """
-    last = curve.thresholds.shape[0] - 2
-    chosen = min(max(int(curve.cuts_at(threshold)), 1), last)
+    low, last = np.flatnonzero(np.isfinite(curve.thresholds))[[0, -1]].tolist()
+    chosen = min(max(int(curve.cuts_at(threshold)), low), last)
     split = np.flatnonzero((curve.fn <= (1.0 - TAIL) * curve.pos) & (curve.fp <= (1.0 - TAIL) * (1.0 - curve.pos)))
-    first, last = np.clip([split[0], split[-1]], 1, last) if split.size else (1, last)
+    first, last = np.clip([split[0], split[-1]], low, last) if split.size else (low, last)
     first, last = min(first, chosen), max(last, chosen)
     by_number = np.linspace(first, last, N_DRAWN // 2).astype(int)
     by_score = curve.cuts_at(np.linspace(curve.thresholds[first], curve.thresholds[last], N_DRAWN // 2))

@@ -92,6 +92,8 @@ class Finding(NamedTuple):
 
 # Checks of held-out values, which those of all labels have in common; the others look at the search of each label.
 OF_ALL_LABELS = ("CSF008", "CSF009", "CSF010")
+# Checks of a search of all labels together: those of one class have nothing to say.
+OF_SHARED = (*OF_ALL_LABELS, "CSF002", "CSF011", "CSF012", "CSF013", "CSF014")
 # In the order in which findings are shown: the gravest first.
 CHECKS: dict[str, Check] = {}
 
@@ -150,6 +152,8 @@ def findings(search: CostSearch, held: HeldOut | None = None, mute: Collection[s
     """
     check_codes(mute)
     wanted = {code: each for code, each in CHECKS.items() if code not in mute}
+    if search.result_.kind == "shared_threshold":
+        return _said([each for code, each in wanted.items() if code in OF_SHARED], search, held)
     if search.result_.kind != "multilabel":
         two_classes = reported(search).two_classes
         return _said([each for each in wanted.values() if each.several or two_classes], search, held)
@@ -648,8 +652,7 @@ def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[
     # A search on a cluster is shown as the one in memory that it can become.
     to_local = getattr(search, "to_local", None)
     search = search if to_local is None else to_local()
-    together = search.result_.kind == "shared_threshold"
-    found = [] if together else findings(search, held, mute)
+    found = findings(search, held, mute)
     first = estimates_of(search, held)[0]
     low, high = search.score_interval_ if held is None else held.judged[0].interval
     number, interval, what = f"{first.value:.3f}", first.interval or "–", metric_name(search)

@@ -11,6 +11,7 @@ import numpy as np
 
 from csf._common.typing import Array, Label, Params, Samples
 from csf.evaluate.assessment import LEVEL
+from csf.evaluate.choices import decisions
 from csf.evaluate.predictions import Predictions, difference_of, label_answers
 from csf.metrics.base import Metric
 from csf.metrics.confusion import ConfusionMetric
@@ -65,11 +66,24 @@ def matrix_of(search: CostSearch, counts: Array) -> Params:
 
 
 def label_scores(search: CostSearch, held: HeldOut) -> list[Any]:
-    """Return the held-out ``scores`` of each label, as in `matrix_of`, in samples or their weights."""
-    weight = np.ones(held.y.shape[0]) if held.weight is None else held.weight
-    true, predicted = held.y > 0, next(iter(held.answers.values())) > 0
+    """Return the held-out `scores_of_labels`."""
+    return scores_of_labels(search, held.y > 0, next(iter(held.answers.values())) > 0, held.weight)
+
+
+def scores_out_of_fold(search: CostSearch) -> list[Any]:
+    """Return the `scores_of_labels` of the winner at its threshold, where all labels share it."""
+    result, store = search.result_, search.held_out_
+    found = decisions(replace(result.row, threshold=search.best_threshold_))
+    weight = None if store.weight is None else result.by_label(store.weight)[:, 0]
+    return scores_of_labels(search, result.by_label(store.is_pos), result.by_label(found), weight)
+
+
+def scores_of_labels(search: CostSearch, true: Array, predicted: Array, weight: Array | None) -> list[Any]:
+    """Return the ``scores`` of each label, as in `matrix_of`, and the shares that have it and are predicted to."""
+    each = np.ones(true.shape[0]) if weight is None else weight
     names = [short(name, 40) for name in search.label_names_.tolist()]
-    return _scores(names, *(weight @ each for each in (true, predicted, true & predicted)))
+    rows = _scores(names, *(each @ part for part in (true, predicted, true & predicted)))
+    return [(name, n, m, n / each.sum(), m / each.sum(), values) for name, n, m, values in rows]
 
 
 def _scores(names: list[str], true: Array, predicted: Array, right: Array) -> list[Any]:

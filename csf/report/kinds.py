@@ -19,7 +19,7 @@ from csf.metrics.constraints import ANSWERS
 from csf.metrics.registry import aim_of, metric_of
 from csf.plots.decisions import answers_to_all
 from csf.plots.words import other_costs, parameter_names, short, spread, target_name, winning_base
-from csf.report.held_out import HeldOut, Judged, judge, judge_classes, judge_labels, judge_rows
+from csf.report.held_out import HeldOut, Judged, judge, judge_classes, judge_labels, judge_rows, scores_out_of_fold
 from csf.search.config import MODEL
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Reported(ABC):
             ends = spread(rival.difference_interval, "+.3f")
             return f"{rival.difference:+.3f}", f"compared with “{short(rival.name, 40)}” ({ends})"
         constraint = get_constraint(search.constraint)
-        if constraint is not None and search.constraint_value_ is not None:
+        if constraint is not None and isinstance(search.constraint_value_, float):
             where = "on calibration data" if hasattr(search, "guarantee_") else "out-of-fold"
             return f"{search.constraint_value_:.3f}", f"{constraint.name} {where}; asked for: {constraint}"
         return self.number_of_kind(search)
@@ -216,8 +216,10 @@ class SharedThresholdReported(Reported):
         return f"{model_in_words(search)}, with one threshold for {len(search.label_names_)} labels."
 
     def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
-        """Return nothing: the gap is that of pairs of a sample and a label."""
-        return None
+        """Return the lowest F1 of a label."""
+        f1 = {name: scores[-1] for name, *_, scores in scores_out_of_fold(search) if np.isfinite(scores[-1])}
+        worst = min(f1, key=lambda name: f1[name], default=None)
+        return None if worst is None else (f"{f1[worst]:.3f}", f"lowest f1 of a label, “{worst}”, out-of-fold")
 
 
 class MultilabelReported(SharedThresholdReported):

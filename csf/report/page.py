@@ -38,7 +38,7 @@ from csf.plots.words import (
     target_name,
 )
 from csf.report.checks import check_codes, estimates_of, gain_over_equal, summarise
-from csf.report.held_out import MOST_CLASSES, HeldOut, confusion, label_scores, matrix_of
+from csf.report.held_out import MOST_CLASSES, HeldOut, confusion, label_scores, matrix_of, scores_out_of_fold
 from csf.report.kinds import held_out, paid_on, threshold_in_words
 from csf.search.config import MODEL
 from csf.search.kinds import is_search
@@ -93,8 +93,8 @@ def write_report(
     TypeError
         If ``search`` is no search.
     ValueError
-        If data or rivals do not fit the search, ``mute`` holds an unknown code, the file is called like one of
-        another format, or the search is one of several labels that share a threshold.
+        If data or rivals do not fit the search, ``mute`` holds an unknown code, or the file is called like one of
+        another format.
 
     Examples
     --------
@@ -117,12 +117,6 @@ def write_report(
     if not is_search(search):
         raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "best_score_")
-    if search.result_.kind == "shared_threshold":
-        raise ValueError(
-            f"with metric={metric_name(search)!r} several labels a sample share a threshold, and a report shows the "
-            "search of each; report a search of a mean over labels, such as metric='f1_macro', or read "
-            "corrected_score_, score_interval_ and trials_frame() of this one"
-        )
     held = held_out(search, X, y, sample_weight, rivals)
     template, data = _PAGES[search.result_.kind]
     about = {"facts": [(str(name), str(value)) for name, value in (facts or {}).items()], "muted": sorted(mute)}
@@ -168,10 +162,23 @@ def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) 
     """Collect the variables of ``labels.html.j2``."""
     names = [short(name, 40) for name in search.label_names_.tolist()]
     return _of_every(search, held, mute) | {
+        "threshold": _threshold(search, held),
         "searches": [(name, one, parameters_of(one)) for name, one in zip(names, search.searches_)],
         "metric_of_one": metric_name(search.searches_[0]),
         "each": None if held is None else label_scores(search, held),
         "ended": "; ".join(dict.fromkeys(one.stop_reason_ for one in search.searches_ if one.stop_reason_)),
+    }
+
+
+def shared_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
+    """Collect the variables of ``shared.html.j2``."""
+    return _of_every(search, held, mute) | {
+        "constraint": None,
+        "trials": _shown_trials(search),
+        "models": _models(search),
+        "figures": {"threshold": _threshold(search, held)},
+        "each": None if held is None else label_scores(search, held),
+        "out_of_fold": scores_out_of_fold(search),
     }
 
 
@@ -181,6 +188,7 @@ _PAGES: dict[str, tuple[str, Callable[..., Params]]] = {
     "multiclass": ("classes.html.j2", class_data),
     "row_costs": ("rows.html.j2", row_data),
     "multilabel": ("labels.html.j2", label_data),
+    "shared_threshold": ("shared.html.j2", shared_data),
 }
 
 
@@ -196,8 +204,9 @@ def _of_any(search, held, mute):
 
 
 def _review(search):
-    """Describe and draw the value of the three answers."""
-    return reviewed_in_words(search, metric_name(search)), figure("review", lambda ax: draw_review(ax, search))
+    """Describe the value of the answers with reviews, and draw those that one score gives."""
+    drawn = Drawn() if search.result_.kind == "multiclass" else figure("review", lambda ax: draw_review(ax, search))
+    return reviewed_in_words(search, metric_name(search)), drawn
 
 
 def _trainings(search):
@@ -246,16 +255,18 @@ def _rule(search: CostSearch) -> Params:
     return {"tuned": tuned, "labels": labels, "rows": rows, "matrix": matrix}
 
 
-def _figures(search: CostSearch, held: HeldOut | None) -> dict[str, Drawn]:
+def _threshold(search: CostSearch, held: HeldOut | None) -> Drawn:
+    """Draw the thresholds, on held-out data where there are some."""
     data = () if held is None else (held.X, held.y)
-    weight = None if held is None else held.weight
+    options = {"sample_weight": None if held is None else held.weight, "name": ""}
+    return figure("threshold", lambda ax: ThresholdCurveDisplay.from_estimator(search, *data, **options, ax=ax))
+
+
+def _figures(search: CostSearch, held: HeldOut | None) -> dict[str, Drawn]:
     return {
         "cones": figure("cones", lambda ax: ConeDisplay.from_estimator(search, ax=ax), size=(7.2, 5.0)),
         "progress": figure("progress", lambda ax: ProgressDisplay.from_estimator(search, ax=ax), size=(7.2, 4.0)),
-        "threshold": figure(
-            "threshold",
-            lambda ax: ThresholdCurveDisplay.from_estimator(search, *data, sample_weight=weight, name="", ax=ax),
-        ),
+        "threshold": _threshold(search, held),
         "capacity": figure("capacity", lambda ax: CapacityDisplay.from_estimator(search, ax=ax)),
     }
 

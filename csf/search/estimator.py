@@ -135,7 +135,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     error_score : "raise" or nan, default=nan
         Raise the error of a failing training, or leave the trial out.
     checkpoint : path-like, default=None
-        File that keeps finished trials. The same search resumes from it.
+        File that keeps finished trials. The same search resumes from it. Of several labels that have a search each
+        (``"f1_macro"``), label k has a file of its own, such as ``trials.label0.json`` for ``trials.json``.
     callbacks : list of callable, default=None
         ``callback(study, trial)`` after each trial; a true result ends the search.
 
@@ -578,7 +579,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         return self.decision_rule_.decision_function(X)
 
     @available_if(_base_has_scores)
-    def threshold_curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
+    def threshold_curve(
+        self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **costs: ArrayLike
+    ) -> ThresholdCurve:
         """Evaluate all thresholds on the score that ``best_threshold_`` is for, on new data.
 
         Parameters
@@ -589,18 +592,22 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             Labels, of ``classes_``.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0.
+        **costs : float or array-like of shape (n_samples,)
+            As for `score`.
 
         Returns
         -------
         ThresholdCurve
-            Error profile at each threshold, see `csf.thresholding.threshold_curve`.
+            Error profile at each threshold, see `csf.thresholding.threshold_curve`. Of costs of rows, and of a mean
+            over samples with several labels, a `csf.thresholding.ValuedCurve` with the ``values`` of the metric.
 
         Raises
         ------
         ValueError
-            If ``y`` has one class only, or labels that the search has not seen.
+            If ``y`` has one class only, or labels that the search has not seen, costs are missing, or each label has a
+            threshold of its own.
         """
-        return self.decision_rule_.curve(X, y, sample_weight)
+        return self._with_costs(costs).curve(X, y, sample_weight)
 
     @available_if(base_has("predict_proba"))
     def predict_proba(self, X: Samples, **costs: ArrayLike) -> Array:

@@ -215,7 +215,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         Returns
         -------
         ThresholdCurve
-            Error profile at each threshold, see `csf.thresholding.threshold_curve`.
+            Error profile at each threshold, see `csf.thresholding.threshold_curve`. Of costs of rows, and of a mean
+            over samples with several labels, a `csf.thresholding.ValuedCurve` with the ``values`` of the metric.
 
         Raises
         ------
@@ -535,8 +536,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         sklearn.exceptions.NotFittedError
             If the search is not fitted.
         ValueError
-            If data or rivals do not fit the search, ``mute`` holds an unknown code, the file is called like one of
-            another format, or the search is one of several labels that share a threshold.
+            If data or rivals do not fit the search, ``mute`` holds an unknown code, or the file is called like one of
+            another format.
         """
         check_is_fitted(self, "best_score_")
         from csf.report import write_report

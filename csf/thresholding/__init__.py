@@ -4,6 +4,7 @@ from csf.thresholding.consistent import BisectionResult, Mixture, bisection, fra
 from csf.thresholding.curve import (
     Cut,
     ThresholdCurve,
+    ValuedCurve,
     cost_threshold,
     probability_curve,
     sweep,
@@ -31,6 +32,7 @@ __all__ = [
     "Mixture",
     "Prevalence",
     "ThresholdCurve",
+    "ValuedCurve",
     "TunedScorer",
     "bisection",
     "catboost_metric",

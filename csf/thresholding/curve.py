@@ -245,6 +245,37 @@ class ThresholdCurve:
         return float(midpoint(self.lowest_score[cut], self.lowest_score[cut + 1]))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class ValuedCurve(ThresholdCurve):
+    """Curve with the values of a metric that is no function of its error profiles.
+
+    Built by `csf.CostSearch.threshold_curve` and `csf.CostSearch.held_out_curve` for costs of rows, whose errors count
+    by what they cost, and for means over samples with several labels.
+
+    Parameters
+    ----------
+    lowest_score, fn, fp, pos : ndarray and float
+        As for `ThresholdCurve`. For costs of rows the shares are those of all that is at stake.
+    values : ndarray of shape (n_cuts,)
+        Value of the search's metric at each threshold.
+    counted : ThresholdCurve
+        The same score, where each sample, or pair of a sample and a label, counts the same.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from csf import CostSearch
+    >>> X, y = np.arange(40.0)[:, None], np.arange(40) > 15
+    >>> search = CostSearch(LogisticRegression(), "cost", cv=2, n_trials=1).fit(X, y, fn_cost=X[:, 0], fp_cost=5.0)
+    >>> curve = search.threshold_curve(X, y, fn_cost=X[:, 0], fp_cost=5.0)
+    >>> float(curve.values[curve.cuts_at(np.inf)])  # minus what "negative" to all rows costs, per row
+    -16.5
+    """
+
+    values: Array
+    counted: ThresholdCurve
+
+
 def _slack(values: Array, level: float) -> float:
     """Compute the distance from ``level`` that rounding can explain, for values of any unit."""
     if not np.isfinite(level):

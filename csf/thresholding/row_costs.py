@@ -24,7 +24,7 @@ from csf.metrics.constraints import Constraint, Review, gains_of, terms_of
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import CostTable, RowCosts, paid
 from csf.thresholding.class_choice import dealt
-from csf.thresholding.curve import ThresholdCurve, sweep
+from csf.thresholding.curve import ThresholdCurve, ValuedCurve, sweep
 from csf.thresholding.linear_rule import STRICTER_AIMS, Sigmoid
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
@@ -234,6 +234,18 @@ def cut_within(
     return float(curve.thresholds[np.argmax(np.where(missing <= missing.min(), saved, -np.inf))])
 
 
+def valued_curve(
+    costs: RowCosts, score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None = None
+) -> ValuedCurve:
+    """Compute `cost_curve` with the value of the decisions at each threshold, and the curve of uncosted rows."""
+    curve, counted = cost_curve(score, is_pos, table, weight), sweep(is_pos, score, weight)
+    each = np.ones(is_pos.size) if weight is None else weight
+    negative, positive = table.answers(is_pos)
+    paid = each @ np.minimum(negative, positive) + (curve.fn + curve.fp) * (each @ np.abs(table.stakes(is_pos)))
+    values = np.asarray(costs.value(paid, each @ negative, each @ positive, each.sum()))
+    return ValuedCurve(curve.lowest_score, curve.fn, curve.fp, curve.pos, values, counted)
+
+
 def best_cut(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None = None) -> float:
     """Find the threshold of least cost; the largest of equal ones, and where no row has a cost at stake."""
     at_stake = table.stakes(is_pos) * (1.0 if weight is None else weight)
@@ -289,6 +301,11 @@ class RowCostRule(ThresholdRule):
         table = self.row_costs.table(X, **self.given)
         found, z = self._log_odds(X, table)
         return found, CostDecision().scores(z, self.priced(table).shift)
+
+    def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ValuedCurve:
+        """Compute the curve of all thresholds of the score on labelled rows, by what decisions cost."""
+        table, (_, is_pos, weight) = self.row_costs.table(X, **self.given), self.checked_truth(X, y, sample_weight)
+        return valued_curve(self.row_costs, self.scored(X)[1], is_pos, table, weight)
 
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
         """Return which rows are answered "positive", and the expected saving of that answer in each of them."""

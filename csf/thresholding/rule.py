@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -142,6 +142,10 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
 
 
 # ---------------------------------------------------------------- a fitted classifier with a threshold
+
+
+# Labels of samples, which of them are not of the null class, and the weights.
+Truth: TypeAlias = tuple[Array, BoolArray, Array | None]
 
 
 class AllowedAnswers(NamedTuple):
@@ -340,9 +344,13 @@ class ThresholdRule(DecisionRule):
 
     def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
         """Compute the curve of all thresholds of the score on labelled samples."""
+        (labels, is_pos, weight), (found, score) = self.checked_truth(X, y, sample_weight), self.scored(X)
+        return sweep_several(is_pos, is_pos & (labels != found), score, weight)
+
+    def checked_truth(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None) -> Truth:
+        """Check that labels are known, and those of both sides there."""
         labels, classes = check_labels(y)
         if not np.isin(classes, self.names).all():
             raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {np.sort(self.names).tolist()}")
-        (found, score), is_pos = self.scored(X), labels != self.null
-        weight = check_class_weights(sample_weight, is_pos, X=X, y=y)
-        return sweep_several(is_pos, is_pos & (labels != found), score, weight)
+        is_pos = labels != self.null
+        return labels, is_pos, check_class_weights(sample_weight, is_pos, X=X, y=y)

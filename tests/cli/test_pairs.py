@@ -51,7 +51,6 @@ LINEAR = (None, "logistic")
 # Pairs of options that cannot be, and what is said of them.
 REFUSED = {
     "no C": ({"--base": "hist-gradient-boosting", "--param": "C=0.5,2"}, "--param: the base has no parameter 'C'"),
-    "no rule": ({"--base": "hist-gradient-boosting", "--rule": "rule.json"}, "--rule needs a linear base"),
     "no demand": ({"--confidence": "0.6"}, "--confidence 0.6 needs a constraint"),
     "no cut": (
         {"--confidence": "0.6", "--constraint": "fpr <= 0.4", "--threshold": "none"},
@@ -66,7 +65,7 @@ def is_possible(chosen):
     """Whether options can go together."""
     bound, constraint, linear = chosen["--bound"], chosen["--constraint"], chosen["--base"] in LINEAR
     return not (
-        (not linear and (chosen["--param"] or chosen["--rule"]))
+        (not linear and chosen["--param"])
         or (chosen["--confidence"] and (constraint is None or chosen["--threshold"] == "none"))
         or (bound and (constraint or chosen["--metric"] not in ("f1", "accuracy")))
     )

@@ -15,6 +15,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 from builders import paper_search
+from builders_of_kinds import KINDS as ALL_KINDS
+from builders_of_kinds import search_of
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -302,6 +304,16 @@ def test_foreign_code_is_not_run_by_trust_in_another_type(tmp_path, trusted):
     )
     with pytest.raises(CliError, match=message):
         load_model(tmp_path / "m.skops", trusted)
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_every_kind_is_loaded_without_trust(kind, tmp_path):
+    search, samples = search_of(kind), ALL_KINDS[kind][2]
+    save_model(tmp_path / "m.skops", search, FeatureColumns("dense", samples.shape[1]))
+    assert required_trust(tmp_path / "m.skops") == []
+    again = csf.load(tmp_path / "m.skops")
+    np.testing.assert_array_equal(again.predict(samples), search.predict(samples))
+    assert again.summary().numbers == search.summary().numbers
 
 
 def test_what_skops_cannot_store_is_an_error_of_one_line(tmp_path):

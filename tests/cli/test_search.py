@@ -493,6 +493,23 @@ def test_rules_of_features_without_names_are_those_of_their_numbers(ok, tmp_path
     assert rule["features"] is None
 
 
+@pytest.mark.parametrize(
+    ("options", "base"),
+    [
+        (("--base", "random-forest"), "RandomForestClassifier"),
+        (("--base", "logistic,hist-gradient-boosting"), None),
+        (("--fn-cost", 20, "--fp-cost", 5, "--metric", "cost"), None),
+    ],
+)
+def test_rules_of_other_models_are_decisions_on_their_scores(options, base, ok, tmp_path):
+    path = tmp_path / "rule.json"
+    text = ok("search", "iris:1", "--trials", 3, "--cv", 3, "--no-rivals", *options, "--rule", path)
+    rule = json.loads(path.read_text(encoding="utf-8"))
+    assert f"rule: {path}" in text
+    assert rule["reads"] in ("predict_proba", "decision_function")
+    assert base is None or (rule["base"], len(rule["classes"])) == (base, 2)
+
+
 def test_checks_are_printed_with_codes_that_can_be_muted(ok, error_of, tmp_path):
     options = ["iris:1", *QUICK, "--test-size", 0, "--report", tmp_path / "r.html"]
     text = ok("search", *options, "--json", tmp_path / "r.json")
@@ -624,7 +641,6 @@ def test_compare_takes_the_strategies_that_several_classes_have(ok, flowers):
             "several classes, and costs of rows, are searched by 'ladder' or 'grid'",
         ),
         (("--metric", "f1_macro", "--tol", 0.1), "there is no upper bound for several classes"),
-        (("--metric", "f1_macro", "--rule", "rule.json"), "--rule is for two classes"),
     ],
 )
 def test_what_several_classes_do_not_have_is_refused(options, words, error_of, flowers):
@@ -652,8 +668,6 @@ def test_groups_of_bases_are_those_that_are_installed(monkeypatch):
     [
         ("search", ["--base", "logistic,forst"], "invalid choice: 'forst'"),
         ("search", ["--base", "logistic,sgd", "--param", "C=1"], "--param is for one base"),
-        ("search", ["--base", "logistic,forest", "--rule", "r.json"], "--rule needs a linear base"),
-        ("search", ["--base", "random-forest", "--rule", "r.json"], "or sgd; random-forest has none, use --save"),
         ("compare", ["--base", "logistic,sgd"], "csf compare takes one base, got logistic,sgd"),
     ],
 )

@@ -195,7 +195,7 @@ def test_table_and_estimator_predict_what_the_search_does(base, options, kind):
     scores = getattr(search.best_estimator_, rule.reads)(X)
     expected = search.predict(X)
     assert set(expected) == set(NAMES)
-    np.testing.assert_array_equal(rule.predict(scores), expected)
+    np.testing.assert_array_equal(rule.decide(scores), expected)
     if kind == "argmax":  # the estimator alone
         np.testing.assert_array_equal(search.best_estimator_.predict(X), expected)
 
@@ -210,11 +210,11 @@ def test_weights_of_training_are_taken_out():
     object.__setattr__(rule, "rule", ClassProbabilityRule(slopes, offsets))
     object.__setattr__(rule, "own", False)
     table, proba = class_rule(search), search.best_estimator_.predict_proba(new_class_rows())
-    np.testing.assert_array_equal(table.predict(proba), search.predict(new_class_rows()))
+    np.testing.assert_array_equal(table.decide(proba), search.predict(new_class_rows()))
     plain = proba / weights
     plain /= plain.sum(axis=1, keepdims=True)
-    np.testing.assert_array_equal(table.predict(proba), NAMES[(plain * slopes - offsets).argmax(axis=1)])
-    assert (table.predict(proba) != NAMES[(proba * slopes - offsets).argmax(axis=1)]).any()
+    np.testing.assert_array_equal(table.decide(proba), NAMES[(plain * slopes - offsets).argmax(axis=1)])
+    assert (table.decide(proba) != NAMES[(proba * slopes - offsets).argmax(axis=1)]).any()
 
 
 CODE = """
@@ -255,5 +255,5 @@ def test_two_classes_have_no_table_and_three_no_cut():
     with pytest.raises(ValueError, match="refit=False"):
         class_rule(searched_classes(LogisticRegression(), refit=False))
     for export in (fixed_threshold, linear_rule, to_onnx):
-        with pytest.raises(ValueError, match=r"knows 3 classes; .* csf\.export\.class_rule\(search\)"):
+        with pytest.raises(ValueError, match=r"knows 3 classes; .* csf\.export\.decision_rule\(search\)"):
             export(searched_classes(LogisticRegression()))

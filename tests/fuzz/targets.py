@@ -29,12 +29,14 @@ REASONS = {
         csf.distributed.Bins csf.distributed.CountedCut csf.distributed.FoldTotals csf.distributed.Job
         csf.distributed.PartScores csf.distributed.Quantiles csf.distributed.Scored
         csf.export.ClassRule csf.export.CostRule csf.export.LinearRule csf.export.NumberColumn csf.export.TableRule
-        csf.export.TextColumn csf.report.Comparison csf.report.Finding csf.report.Summary
+        csf.export.LabelRules csf.export.TextColumn csf.export.ThresholdRule
+        csf.report.Comparison csf.report.Finding csf.report.Summary
         csf.streams.PrequentialResult csf.structural.ClassScores csf.structural.Tangent
         csf.thresholding.BisectionResult csf.thresholding.CatBoostMetric csf.thresholding.Cut
         csf.thresholding.EvalMetric
         csf.thresholding.ClassProbabilityRule csf.thresholding.Mixture csf.thresholding.Prevalence
         csf.thresholding.ThresholdCurve csf.thresholding.TunedScorer
+        csf.thresholding.ValuedCurve
     """,
     "a contract between engines and the search, with a conformance suite of its own": """
         csf.distributed.Engine csf.distributed.EngineSearch csf.distributed.MemoryEngine csf.distributed.MemoryScores
@@ -45,9 +47,9 @@ REASONS = {
         csf.dask.DaskCostSearch csf.spark.SparkCostSearch
     """,
     "takes a fitted search; its own tests give it others, and bad codes": """
-        csf.export.class_rule csf.export.cost_rule csf.export.fixed_threshold csf.export.linear_rule
-        csf.export.review_rule csf.export.table_rule csf.export.to_onnx csf.report.findings csf.report.summarise
-        csf.thresholding.fold_probabilities
+        csf.export.class_rule csf.export.cost_rule csf.export.decision_rule csf.export.fixed_threshold
+        csf.export.linear_rule csf.export.review_rule csf.export.table_rule csf.export.to_onnx
+        csf.report.findings csf.report.summarise csf.thresholding.fold_probabilities
     """,
     "writes a page; its own tests give it hostile names": "csf.report.write_comparison csf.report.write_report",
     "takes a report of skore, and hands its scores to csf.tune_threshold": "csf.report.ThresholdCheck",

@@ -84,7 +84,7 @@ def test_report(search, tmp_path):
 def test_what_has_no_meaning_is_refused(search):
     with pytest.raises(ValueError, match="each row has its own costs"):
         ConeDisplay.from_estimator(search)
-    with pytest.raises(ValueError, match=r"csf.export.cost_rule"):
+    with pytest.raises(ValueError, match=r"csf.export.decision_rule"):
         fixed_threshold(search)
 
 
@@ -99,7 +99,7 @@ def test_the_rule_with_costs_as_inputs(search, kind, power, tmp_path):
     rule.save(tmp_path / "rule.json")
     read = json.loads((tmp_path / "rule.json").read_text(encoding="utf-8"))
     s = again.best_estimator_.decision_function(X)
-    np.testing.assert_array_equal(rule.predict(s, fn=X["amount"], fp=5.0, tp=1.0), again.predict(X))
+    np.testing.assert_array_equal(rule.decide(s, fn=X["amount"], fp=5.0, tp=1.0), again.predict(X))
     # The formula of the file, for rows in which neither answer is the cheaper one whatever the truth.
     weighs, r = X["amount"] > 1.0, np.log(np.maximum(X["amount"] - 1.0, 1e-9) / 5.0)
     z = np.clip(s - read["power"] * r, -read["farthest"], read["farthest"])

@@ -1,10 +1,14 @@
 """Threshold curves: what is drawn is on the curve, and of cross-validated models what they predict on new data."""
 
+import copy
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from builders import paper_search
+from builders_of_kinds import FRAME, KINDS, LR, SEVERAL, N, Y, samples_of, search_of
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -12,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from csf.metrics import get_metric
+from csf.metrics import FBeta, LabelMetric, RowCosts, get_metric
 from csf.plots import ThresholdCurveDisplay
 from csf.plugin import PlugInClassifier
 from csf.thresholding import threshold_curve
@@ -209,3 +213,120 @@ def test_results_of_cross_validation_that_cannot_be_drawn_are_refused(data):
     macro = crossed(CostSearch(LinearSVC(), "f1_macro", param_grid=None, n_trials=1, cv=2), X, labels, KFold(2))
     with pytest.raises(ValueError, match="y should be a 1d array"):
         draw(macro, X, labels)
+
+
+# ---------------------------------------------------------------- every kind of problem
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS if not k.startswith("classes") and k != "two own decision"])
+def test_the_mark_is_the_value_of_the_predictions(kind):
+    search, (X, y) = search_of(kind), samples_of(kind)
+    weight = np.random.default_rng(0).integers(1, 4, N).astype(float)
+    for given in ({}, {"sample_weight": weight}):
+        display = ThresholdCurveDisplay.from_estimator(search, X, y, **given)
+        assert display.value == pytest.approx(search.score(X, y, **given))
+        assert np.isfinite(display.thresholds).all()
+        assert (np.diff(display.thresholds) < 0).all()
+        assert display.short_name in display.label_.get_text()
+        plt.close(display.figure_)
+    held_out = ThresholdCurveDisplay.from_estimator(search)
+    # Decisions about costs of rows are judged with rules that are tuned on other rows.
+    close = 0.05 if getattr(search, "row_rule_", "plain") != "plain" or kind == "rows demand" else 1e-9
+    assert held_out.value == pytest.approx(search.best_score_, abs=close)
+    plt.close(held_out.figure_)
+
+
+@pytest.mark.parametrize("kind", ["rows", "rows boosting", "labels samples"])
+def test_values_along_the_curve_are_those_of_other_thresholds(kind):
+    search, (X, y) = search_of(kind), samples_of(kind)
+    display = ThresholdCurveDisplay.from_estimator(search, X, y)
+    chosen = search.best_threshold_
+    try:
+        for at in (0, 100, -1):
+            search.best_threshold_ = display.thresholds[at]
+            found = search.predict(X)
+            assert display.values[at] == pytest.approx(search.score(X, y))
+            positive = found == search.pos_label_ if kind != "labels samples" else found
+            assert display.companions["predicted positive"][at] == pytest.approx(np.mean(positive))
+    finally:
+        search.best_threshold_ = chosen
+    plt.close(display.figure_)
+
+
+def test_costs_that_fit_was_given_are_given_again():
+    costs = {"fn_cost": FRAME["amount"].to_numpy(), "fp_cost": 5.0}
+    X = FRAME.drop(columns="amount")
+    search = CostSearch(LR, "savings", n_trials=1, param_grid=None, cv=2).fit(X, Y, **costs)
+    display = ThresholdCurveDisplay.from_estimator(search, X, Y, **costs, line_kwargs={"color": "red"})
+    assert display.value == pytest.approx(search.score(X, Y, **costs))
+    assert display.line_.get_color() == "red"
+    curve = search.threshold_curve(X, Y, **costs)
+    assert curve.values[curve.cuts_at(search.best_threshold_)] == pytest.approx(display.value)
+    with pytest.raises(ValueError, match="fn_cost must be given"):
+        ThresholdCurveDisplay.from_estimator(search, X, Y)
+    with pytest.raises(TypeError, match="fn_cost, fp_cost cannot be given with metric='f1'"):
+        ThresholdCurveDisplay.from_estimator(search_of("two"), *samples_of("two"), **costs)
+
+
+def test_another_metric_is_one_of_rows_that_count_the_same():
+    search = search_of("rows")
+    display = ThresholdCurveDisplay.from_estimator(search, FRAME, Y, metric="f1")
+    assert display.value == pytest.approx(FBeta().score(Y, search.predict(FRAME)))
+    curve = search.threshold_curve(FRAME, Y)
+    assert ThresholdCurveDisplay.from_curves(curve).value == np.nanmax(curve.values)
+    plt.close("all")
+
+
+def test_money_has_an_axis_of_its_own():
+    costs = RowCosts(fn="amount", fp=5.0, measure="cost")
+    search = CostSearch(LR, costs, n_trials=1, param_grid=None, cv=2).fit(FRAME, Y)
+    display = ThresholdCurveDisplay.from_estimator(search, FRAME, Y)
+    assert display.companions == {}
+    assert display.value == pytest.approx(search.score(FRAME, Y))
+    assert "log(gain / loss)" in display.ax_.get_xlabel()
+
+
+@pytest.mark.parametrize(("answer", "threshold"), [("negative", np.inf), ("positive", -np.inf)])
+def test_the_same_answer_to_all_rows_is_written_down(answer, threshold):
+    search = copy.copy(search_of("rows"))
+    search.row_rule_ = answer
+    display = ThresholdCurveDisplay.from_estimator(search, FRAME, Y)
+    assert display.threshold == threshold
+    assert "is positive" in display.label_.get_text()
+
+
+def test_labels_have_a_line_each_and_their_mean():
+    search, (X, y) = search_of("labels"), samples_of("labels")
+    display = ThresholdCurveDisplay.from_estimator(search, X, y)
+    np.testing.assert_allclose(display.values, np.mean(list(display.companions.values()), axis=0))
+    assert set(display.companions) == {"0", "1", "2"}
+    for at in (0, 50, -1):
+        found = search.decision_function(X) >= display.thresholds[at]
+        drawn = [display.companions[str(column)][at] for column in range(3)]
+        assert drawn == pytest.approx(f1_score(y, found, average=None))
+    assert display.threshold == 0.0
+    only = np.where(np.arange(3) == 1, y, 0)  # labels that nobody has there
+    assert ThresholdCurveDisplay.from_estimator(search, X, only).value == pytest.approx(search.score(X, only))
+    with pytest.raises(ValueError, match="give X and y"):
+        ThresholdCurveDisplay.from_estimator(search, X)
+
+
+def test_of_many_labels_the_lowest_have_lines():
+    columns = [0, 1, 2] * 4
+    search = CostSearch(LR, "f1_macro", n_trials=1, param_grid=None, cv=2).fit(
+        samples_of("labels")[0], SEVERAL[:, columns]
+    )
+    display = ThresholdCurveDisplay.from_estimator(search)
+    values = [one.best_score_ for one in search.searches_]
+    assert set(display.companions) == {str(at) for at in np.argsort(values, kind="stable")[:8]}
+    assert display.value == pytest.approx(np.mean(values))
+    title, legend = display.label_.get_window_extent(), display.ax_.get_legend().get_window_extent()
+    assert title.y0 >= legend.y1 - 8
+
+
+@pytest.mark.parametrize("average", ["micro", "samples"])
+def test_labels_that_share_a_threshold_are_drawn_by_their_own_average(average):
+    search, (X, y) = search_of(f"labels {average}"), samples_of(f"labels {average}")
+    display = ThresholdCurveDisplay.from_estimator(search, X, y)
+    assert display.value == pytest.approx(LabelMetric("f1", average).of(y, search.predict(X)))
+    assert f"f1_{average} = " in display.label_.get_text()

@@ -5,9 +5,12 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from builders import paper_search
+from builders_of_kinds import KINDS as BY_KIND
+from builders_of_kinds import samples_of, search_of
 from builders_of_reports import EVIL, KINDS, data, fitted, page_of
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
@@ -19,7 +22,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.metrics import get_confusion_metric, get_constraint, get_metric
+from csf.metrics import Review, get_confusion_metric, get_constraint, get_metric
 from csf.plots import ConeDisplay, ProgressDisplay, ThresholdCurveDisplay
 from csf.report import Comparison, write_comparison, write_report
 from csf.report.checks import estimates_of, findings
@@ -180,10 +183,6 @@ def test_what_cannot_be_reported_is_refused(tmp_path):
     ):
         with pytest.raises(ValueError, match=message):
             one.report(path, *arguments, rivals=rivals)
-    for average in ("micro", "samples"):
-        together = CostSearch(labels.base, f"f1_{average}", param_grid=None, cv=2, n_trials=1).fit(X, Y)
-        with pytest.raises(ValueError, match=rf"'f1_{average}' several labels a sample share .* metric='f1_macro'"):
-            together.report(path)
     assert not path.exists()
 
 
@@ -318,10 +317,76 @@ def test_every_label_is_told_with_its_value_interval_and_threshold(tmp_path):
         assert told["90 % interval"] == f"{low:.3f} to {high:.3f}"
         assert (told["out-of-fold"], told["threshold"]) == (f"{one.best_score_:.3f}", f"{one.best_threshold_:.4g}")
     expected = [score(y, search.predict(X), average=None) for score in (recall_score, precision_score, f1_score)]
-    shown = [row[3:] for row in rows_of(tmp_path / "r.html", "Each label, held-out data")[1:]]
+    shown = [row[5:] for row in rows_of(tmp_path / "r.html", "Each label, held-out data")[1:]]
     assert shown == [[f"{value:.3f}" for value in row] for row in np.transpose(expected)]
     assert re.search(rf"Trainings\s+{search.n_trials_ * search.n_splits_}\s", words)
     assert "everything" in words
+
+
+@pytest.mark.parametrize("kind", ["labels micro", "labels samples"])
+def test_labels_that_share_a_threshold_have_a_page(kind, tmp_path):
+    search, (X, y) = search_of(kind), samples_of(kind)
+    name, path = kind.replace("labels ", "f1_"), tmp_path / "r.html"
+    search.report(path, X, y, rivals={"everything": np.ones_like(y)})
+    _, words, reader = page_of(path)
+    assert f"{search.score(X, y):.3f}   {name} on held-out data" in words
+    assert f"{search.corrected_score_:.3f}" in words
+    assert f"{search.best_threshold_:.4g}" in words
+    assert "of 3 labels" in words or "for 3 labels" in words
+    assert (reader.loaded, reader.handlers, reader.scripts) == ([], [], 1)
+    assert rows_of(path, f"{search.n_trials_} of {search.n_trials_} trials")
+    check_labels_table(rows_of(path, "Each label, held-out data"), y, search.predict(X))
+    search.report(path)
+    _, words, _ = page_of(path)
+    assert "report(path, X_test, y_test)" in words
+    assert "No threshold curve" not in words
+
+
+def test_the_table_out_of_fold_has_the_labels_in_the_order_of_the_target(tmp_path):
+    X, y = samples_of("labels micro")
+    folds = [(np.arange(120), np.arange(120, 240)), (np.arange(120, 240), np.arange(120))]
+    tables = []
+    for columns in ([0, 1, 2], [2, 0, 1]):
+        names = np.array(["a", "b", "c"], dtype=object)[columns]
+        target = pd.DataFrame(y[:, columns], columns=names)
+        search = CostSearch(LogisticRegression(), "f1_micro", cv=folds, n_trials=2, param_grid=None).fit(X, target)
+        search.report(tmp_path / "r.html")
+        _, *rows = rows_of(tmp_path / "r.html", "Each label, out-of-fold, at the threshold in use")
+        assert [row[0] for row in rows] == names.tolist()
+        tables.append(sorted(rows))
+    assert tables[0] == tables[1]
+    assert [int(row[1]) for row in tables[0]] == y.sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("kind", ["two", "rows", "classes", "labels", "labels micro"])
+def test_searches_with_reviews_have_a_page(kind, tmp_path):
+    base, metric, X, y, options = BY_KIND[kind]
+    review = Review(cost=0.2, at_most=0.1)
+    search = CostSearch(base, metric, review=review, n_trials=1, param_grid=None, cv=3, **options).fit(X, y)
+    search.report(tmp_path / "r.html", X, y)
+    _, words, _ = page_of(tmp_path / "r.html")
+    if not kind.startswith("labels"):
+        assert f"{search.review_.shares['review']:.1%} review" in words
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BY_KIND if kind.endswith(("demand", "folds"))])
+def test_searches_with_demands_and_means_of_folds_have_a_page(kind, tmp_path):
+    search, (X, y) = search_of(kind), samples_of(kind)
+    search.report(tmp_path / "r.html", X, y)
+    assert f"{search.score(X, y):.3f}" in page_of(tmp_path / "r.html")[1] or kind.startswith("rows")
+
+
+def check_labels_table(table, truth, found):
+    """The rows of the table are those of scikit-learn."""
+    heads, *rows = table
+    assert heads == ["label", "samples", "share", "predicted", "share predicted", "recall", "precision", "F1"]
+    measures = [
+        score(truth, found, average=None, zero_division=0) for score in (recall_score, precision_score, f1_score)
+    ]
+    for at, row in enumerate(rows):
+        n_true, n_found = truth[:, at].sum(), found[:, at].sum()
+        assert row[1:5] == [str(n_true), f"{n_true / len(truth):.1%}", str(n_found), f"{n_found / len(truth):.1%}"]
+        assert row[5:] == [f"{measure[at]:.3f}" for measure in measures]
 
 
 def y_count(search):

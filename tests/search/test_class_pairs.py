@@ -139,7 +139,7 @@ def what_is_exported_decides_alike(search, options, data):
     if not options["refit"]:
         return
     rule, base = class_rule(search), search.best_estimator_
-    np.testing.assert_array_equal(rule.predict(getattr(base, rule.reads)(data.X)), search.predict(data.X))
+    np.testing.assert_array_equal(rule.decide(getattr(base, rule.reads)(data.X)), search.predict(data.X))
 
 
 def the_same_shares_change_nothing(search, options, data):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builders import paper_search
+from builders_of_kinds import KINDS, samples_of, search_of
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -69,3 +70,16 @@ def test_loading_and_predicting_load_nothing_heavy(folder):
 def test_a_bar_is_loaded_where_it_is_shown(capfd):
     paper_search(LogisticRegression(), verbose=1, **SHORT).fit(X, Y)
     assert "2/2" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_comes_back_from_skops_and_pickle(kind):
+    skops = pytest.importorskip("skops.io")
+    search, (samples, target) = search_of(kind), samples_of(kind)
+    search.summary()  # what is computed on first access is there too
+    data = skops.dumps(search)
+    for again in (skops.loads(data, trusted=skops.get_untrusted_types(data=data)), pickle.loads(pickle.dumps(search))):
+        np.testing.assert_array_equal(again.predict(samples), search.predict(samples))
+        assert again.score(samples, target) == search.score(samples, target)
+        np.testing.assert_array_equal(again.score_interval_, search.score_interval_)
+        assert str(again.summary()) == str(search.summary())

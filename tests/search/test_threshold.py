@@ -73,7 +73,7 @@ def test_several_classes_are_the_prefit_search_too(scale):
         assert decision.search.best_score_ == search.best_score_
         assert decision.value == search.corrected_score_
         assert decision.rule.slopes.tolist() == search.rule_.slopes.tolist()
-        assert class_rule(decision.search).predict(scores).tolist() == decision.predict(scores).tolist()
+        assert class_rule(decision.search).decide(scores).tolist() == decision.predict(scores).tolist()
 
 
 def test_a_page_a_copy_and_names(tmp_path):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.utils import check_random_state
 
 from csf._common.sklearn import clone, last_step
-from csf._common.typing import Label, Params
+from csf._common.typing import IntArray, Label, Params, PathLike
 from csf._common.validation import check_weights, floats
 from csf.data.costs import assembled
 from csf.data.folds import Task, read_groups, resolve_splits
@@ -45,12 +46,12 @@ from csf.thresholding.base import DecisionRule
 from csf.thresholding.batch import places_limited
 from csf.thresholding.capacity import Capacity, LabelReviews
 from csf.thresholding.certificates import ScoredSamples
-from csf.thresholding.curve import sweep
+from csf.thresholding.curve import ValuedCurve, sweep
 from csf.thresholding.rule import ThresholdRule
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, Estimator, IntArray, Samples
+    from csf._common.typing import Array, BoolArray, Estimator, Samples
     from csf.data.folds import LabelFold
     from csf.evaluate import Assessment, ScoreRow, ScoreStore
     from csf.evaluate.stores import Store
@@ -71,6 +72,8 @@ class MultilabelRule(DecisionRule):
     rules: tuple[ThresholdRule, ...]
     threshold: Any
     names: Sequence[Label] = ()
+    # Of a mean over samples of F-beta.
+    beta: float | None = None
 
     @classmethod
     def of(cls, estimators: list[Estimator], *, threshold: float | None, **options: Any) -> Self:
@@ -90,20 +93,21 @@ class MultilabelRule(DecisionRule):
         return assembled(OneVsRestClassifier(clone(estimators[0])), np.eye(len(estimators), dtype=np.int64), estimators)
 
     @property
-    def _each(self) -> list[ThresholdRule]:
+    def by_label(self) -> list[ThresholdRule]:
+        """Rule of each label, with its threshold."""
         thresholds = np.broadcast_to(np.asarray(self.threshold, dtype=object), len(self.rules))
         return [replace(rule, threshold=threshold) for rule, threshold in zip(self.rules, thresholds)]
 
     def predict(self, X: Samples) -> Array:
         """Predict 1 where a sample has a label, else 0."""
-        return np.column_stack([rule.predict(X) for rule in self._each]).astype(np.int64, copy=False)
+        return np.column_stack([rule.predict(X) for rule in self.by_label]).astype(np.int64, copy=False)
 
     def predict_within(self, X: Samples, at_most: object) -> Array:
         """Predict with limits by label."""
         limits = places_limited(at_most, self.label_names, "label")
         columns = [
             rule.predict_within(X, limits[at]) if at in limits else rule.predict(X)
-            for at, rule in enumerate(self._each)
+            for at, rule in enumerate(self.by_label)
         ]
         return np.column_stack(columns).astype(np.int64, copy=False)
 
@@ -118,7 +122,7 @@ class MultilabelRule(DecisionRule):
 
     def decision_function(self, X: Samples) -> Array:
         """Compute the distances of the scores from their thresholds, positive where a label is predicted."""
-        return np.column_stack([rule.decision_function(X) for rule in self._each])
+        return np.column_stack([rule.decision_function(X) for rule in self.by_label])
 
     def predict_proba(self, X: Samples) -> Array:
         """Predict the probabilities of the labels, with the costs taken out again."""
@@ -130,17 +134,36 @@ class MultilabelRule(DecisionRule):
             raise ValueError("each label has a threshold of its own; ask searches_[k].threshold_curve for that of one")
         truth = read_codes(y, len(self.rules))
         weight = check_weights(sample_weight, truth.shape[0])
-        scores = self.score_samples(X)
-        return sweep(truth.ravel() > 0, scores.ravel(), None if weight is None else np.repeat(weight, truth.shape[1]))
+        weight = None if weight is None else np.repeat(weight, truth.shape[1])
+        pairs = truth.ravel() > 0, self.score_samples(X).ravel(), weight
+        curve = sweep(*pairs)
+        return curve if self.beta is None else with_means(curve, *pairs, n_labels=len(self.rules), beta=self.beta)
 
 
 # ---------------------------------------------------------------- the mean F-beta of rows
 
 
+def with_means(
+    pairs: ThresholdCurve, truth: BoolArray, score: Array, weight: Array | None, *, n_labels: int, beta: float
+) -> ValuedCurve:
+    """Add the mean F-beta over samples at each threshold to the curve of pairs of a sample and a label."""
+    ordered, values = LabelledSamples(truth, n_labels, beta).cumulated(score, weight)
+    at = np.searchsorted(-ordered, -pairs.lowest_score, side="right")
+    return ValuedCurve(pairs.lowest_score, pairs.fn, pairs.fp, pairs.pos, values[at], pairs)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LabelsResult(BinaryResult):
     """Result of a search for several labels that share a threshold."""
 
     kind = "shared_threshold"
+
+    # Columns of the target in the order of held-out entries, see `csf.data.labels.LabelMatrix`.
+    order: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def by_label(self, entries: Array) -> Array:
+        """Arrange values of held-out entries: a row for each sample, and a column for each label of the target."""
+        return entries.reshape(-1, self.order.size)[:, np.argsort(self.order)]
 
     @staticmethod
     def read_metric(metric: Any) -> LabelMetric:
@@ -176,6 +199,12 @@ class SampleMeansResult(LabelsResult):
 
     n_labels: int
     beta: float
+
+    def curve(self) -> ValuedCurve:
+        """Return all thresholds on the winner's held-out scores, with the mean over samples at each."""
+        pairs, row, store = super().curve(), self.row, self._judged_store
+        assert row.score is not None, "a curve was made of it"
+        return with_means(pairs, store.is_pos, row.score, store.weight, n_labels=self.n_labels, beta=self.beta)
 
     def _assessed(self, seed: int) -> Assessment:
         assert self.store is not None, "asked for where there is one"
@@ -245,6 +274,12 @@ def _stable(store: ScoreStore, truth: LabelledSamples) -> ScoreRow:
 # ---------------------------------------------------------------- the search
 
 
+def file_of_label(path: PathLike, at: int) -> str:
+    """Name the checkpoint of one label: ``trials.label0.json`` for ``trials.json``."""
+    stem, suffix = os.path.splitext(os.fsdecode(path))
+    return f"{stem}.label{at}{suffix}"
+
+
 # Seconds that a search is given where no time is left: it then trains at equal costs alone.
 _NO_TIME = 1e-3
 
@@ -311,6 +346,8 @@ class LabelSearch:
             if end is not None:
                 each.set_params(time_limit=max((end - time.monotonic()) / (labels.n_labels - number), _NO_TIME))
             each.set_params(constraint=self.demands[at])
+            if config.checkpoint is not None:
+                each.set_params(checkpoint=file_of_label(config.checkpoint, at))
             one = task.codes[:, number].astype(np.int64)
             searches.append(clone(each)._fit(task.X, one, task.weight, dict(task.fit_params), self.prepared, share))
             self._certify(searches[-1], at)
@@ -337,6 +374,7 @@ class LabelSearch:
                 SampleMeans(task.user_labels, labels.n_labels, self.aim),
             )
         found, rule, seconds = run_search(search, config, problem, task, self.prepared, deadline)
+        found = replace(found, order=labels.order)
         if rule is not None:
             rule = replace(rule, rules=tuple(labels.given(list(rule.rules))))
             if self.calibration is not None:
@@ -396,6 +434,10 @@ class SampleMeans(AllLabels):
     n_labels: int
     aim: LabelMetric
 
+    def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> MultilabelRule:
+        """Build the rule of the winner, trained on all samples."""
+        return replace(super().rule(found, trainer, training), beta=self.aim.beta)
+
     def _races(self, config: SearchConfig) -> bool:
         """Return False: held-out values are those of pairs."""
         return False
@@ -420,8 +462,8 @@ class MeanResult:
     def study(self, setting: int | None = None) -> NoReturn:
         """Raise an error: each label has its own search."""
         raise TypeError(
-            "each label has a search of its own; draw searches_[k] for one label k, such as that of its thresholds by "
-            "from_estimator(search.searches_[k], X, y[:, k])"
+            "each label has a search of its own; draw searches_[k] for one label k, or all of them by "
+            "csf.plots.ThresholdCurveDisplay"
         )
 
     def curve(self) -> NoReturn:
@@ -536,11 +578,6 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
         raise ValueError(
             f"confidence={config.confidence!r} cannot certify wrong= of a review where labels share a threshold; use a "
             "mean over labels, such as metric='f1_macro'"
-        )
-    if aim.average == "macro" and config.checkpoint is not None:
-        raise ValueError(
-            f"a checkpoint file holds one search, but metric={aim.name!r} runs one for each column of y; got "
-            f"checkpoint={config.checkpoint!r}. Leave it out, or search the columns one by one"
         )
 
 

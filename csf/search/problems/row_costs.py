@@ -44,10 +44,10 @@ from csf.thresholding.row_costs import (
     RowCostChoice,
     RowCostRule,
     RowCostStore,
-    cost_curve,
     cut_within,
     leaning_of,
     unweighted,
+    valued_curve,
 )
 from csf.thresholding.rule import AllowedAnswers
 
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from csf.metrics.trials import Trial
     from csf.search.config import Model, SearchConfig, SearchEffort
     from csf.search.plan import Plan
-    from csf.thresholding.curve import ThresholdCurve
+    from csf.thresholding.curve import ValuedCurve
     from csf.trainers.base import Trainer, Training
 
 # Share of the rows that is dearest, whose share of all that is at stake is reported.
@@ -295,7 +295,7 @@ class RowCostResult(CandidateResult):
         """Raise an error: each row has its own costs."""
         raise ValueError(
             "this plot shows class costs and an upper bound, and a search with costs by row has neither: each row "
-            "has its own costs. Use search.report('report.html')"
+            "has its own costs. Use csf.plots.ThresholdCurveDisplay, or search.report('report.html')"
         )
 
     @property
@@ -341,10 +341,10 @@ class RowCostResult(CandidateResult):
         """Costs of the held-out entries with those that the constraint adds."""
         return self.store.table.plus(*self.tuned.extra)
 
-    def curve(self) -> ThresholdCurve:
+    def curve(self) -> ValuedCurve:
         """Return all thresholds on the winner's held-out scores, with rows weighted by the cost of the wrong answer."""
         store = self.store
-        return cost_curve(self.held_out_scores, store.truth, store.table, store.weight)
+        return valued_curve(store.costs, self.held_out_scores, store.truth, store.table, store.weight)
 
     def ranked(self, *, by_gain: bool = True, tuned_apart: bool = False) -> RankedHeldOut:
         """Rank the held-out entries by the expected saving of acting on each, or only by their probabilities.

@@ -25,6 +25,7 @@ from csf import CostSearch, ErrorProfile
 from csf.data.labels import label_strata
 from csf.metrics import FBeta, LabelMetric, Tversky
 from csf.metrics.registry import get_label_metric
+from csf.strategies import Ladder
 from csf.thresholding import threshold_curve
 
 AVERAGES = ("macro", "micro", "samples")
@@ -199,6 +200,14 @@ def test_the_curve_of_the_shared_threshold(data):
     fitted = search("micro", n_trials=1).fit(X, Y)
     curve = fitted.threshold_curve(X, Y)
     assert FBeta().of(curve.at(fitted.best_threshold_)) == pytest.approx(fitted.score(X, Y))
+    means = search("samples", n_trials=1).fit(X, Y)
+    curve, score, weight = means.threshold_curve(X, Y), means.score_samples(X), np.arange(360.0)
+    for at in (0, 10, 200, -1):
+        found = score >= curve.thresholds[at]
+        assert curve.values[at] == pytest.approx(f1("samples", Y, found))
+        weighted = means.threshold_curve(X, Y, weight)
+        at = weighted.cuts_at(curve.thresholds[at])
+        assert weighted.values[at] == pytest.approx(f1("samples", Y, found, weight))
     with pytest.raises(ValueError, match=r"searches_\[k\].threshold_curve"):
         search("macro", n_trials=1).fit(X, Y).threshold_curve(X, Y)
 
@@ -327,6 +336,54 @@ def test_a_checkpoint_goes_on(average, data, tmp_path):
     resumed = search(average, param_grid=grid, n_trials=2, checkpoint=file).fit(X, Y)
     assert resumed.trials_ == whole.trials_
     assert resumed.best_threshold_ == whole.best_threshold_
+
+
+class Counted(LogisticRegression):
+    """Counts its trainings."""
+
+    trainings = 0
+
+    def fit(self, X, y, sample_weight=None):
+        type(self).trainings += 1
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("seed", [None, 0])
+@pytest.mark.parametrize("n_before", [6, 8])
+def test_labels_with_a_search_each_go_on_where_they_were(n_before, seed, data, tmp_path, monkeypatch):
+    """Three labels with six trials on three folds each; the power fails after some of the trials."""
+    X, Y = data[0], data[1][:, :3]
+    monkeypatch.setattr(Counted, "trainings", 0)
+
+    def fit(Y=Y, **more):
+        before = Counted.trainings
+        options = {"engine": "generic", "strategy": Ladder(3, race=False), "random_state": seed}
+        fitted = search("macro", Counted(), param_grid={"C": [0.1, 1.0]}, **options, **more).fit(X, Y)
+        return fitted, Counted.trainings - before
+
+    def fail(study, trial):
+        finished.append(trial)
+        if len(finished) == n_before:
+            raise RuntimeError("power cut")
+
+    (whole, n_whole), finished, path = fit(), [], tmp_path / "trials.json"
+    assert n_whole == 3 * (6 * 3 + 1)
+    with pytest.raises(RuntimeError, match="power cut"):
+        fit(checkpoint=path, callbacks=[fail])
+    resumed, n_resumed = fit(checkpoint=path)
+    assert n_resumed == n_whole - 3 * n_before
+    assert resumed.trials_ == whole.trials_
+    assert resumed.best_threshold_.tolist() == whole.best_threshold_.tolist()
+    assert resumed.score_interval_ == whole.score_interval_
+    np.testing.assert_array_equal(resumed.predict_proba(X), whole.predict_proba(X))
+    assert sorted(each.name for each in tmp_path.iterdir()) == [f"trials.label{at}.json" for at in range(3)]
+
+    # Once all is finished, only the winners are trained.
+    again, n_again = fit(checkpoint=path)
+    assert n_again == 3
+    assert again.trials_ == whole.trials_
+    with pytest.raises(ValueError, match=r"trials\.label\d\.json belongs to another search"):
+        fit(np.roll(Y, 1, axis=0), checkpoint=path)
 
 
 # ---------------------------------------------------------------- bases and containers
@@ -496,7 +553,6 @@ def test_a_training_part_without_a_label_is_named(data):
         ({"pos_label": 1}, "pos_label=1 is not for several labels"),
         ({"cv": "prefit"}, "the base is already fitted"),
         ({"cv": 300}, r"cv=300 needs at least 300 samples with and without each label; column . of y is [01] for \d+"),
-        ({"metric": "f1_macro", "checkpoint": "file"}, "a checkpoint file holds one search.*checkpoint='file'"),
         ({"base": ClassifierChain(LogisticRegression())}, "trains on all labels at once.* csf.thresholding.sweep"),
         ({"base": OneVsRestClassifier(LogisticRegression()), "weighting": "one-vs-rest"}, "weighting='one-vs-rest' is"),
     ],

@@ -529,7 +529,7 @@ def test_a_search_that_answers_all_rows_the_same(kind, monkeypatch):
     assert search.at_capacity(0.1).acted_on == pytest.approx(0.1 if kind == "positive" else 0.0)
     assert f"it answers '{kind}' to all rows" in in_one_line(search)
     rule, score = cost_rule(search), search.best_estimator_.decision_function(X)
-    np.testing.assert_array_equal(rule.predict(score, fn=X["amount"], fp=5.0, tp=1.0), search.predict(X))
+    np.testing.assert_array_equal(rule.decide(score, fn=X["amount"], fp=5.0, tp=1.0), search.predict(X))
     json.dumps(rule.to_dict(), allow_nan=False)
     assert set(search.predict_with_review(X)[1:]) == {kind}
 
