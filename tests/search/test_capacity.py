@@ -174,11 +174,14 @@ def test_what_is_refused():
     classes = CostSearch(LINE, "f1_macro", **QUICK).fit(X, y)
     null = CostSearch(OneVsRestClassifier(LINE), null_class=0, **QUICK).fit(X, y)
     labels = CostSearch(LINE, "f1_macro", **QUICK).fit(X, np.column_stack([y == 0, y == 1]).astype(int))
-    for search in (classes, null, labels):
-        with pytest.raises(ValueError, match="at_most= needs two classes"):
-            search.predict(X, at_most=3)
-        with pytest.raises(ValueError, match=r"capacities are those of two classes|each label has a search"):
-            search.at_capacity(0.1)
+    for search, what in ((classes, "class"), (labels, "label")):
+        for limited in (lambda s: s.predict(X, at_most=3), lambda s: s.at_capacity(0.1)):
+            with pytest.raises(TypeError, match=f"at_most must say which {what} it limits, of .* got"):
+                limited(search)
+    with pytest.raises(ValueError, match="capacities beside a null class"):
+        null.at_capacity(0.1)
+    with pytest.raises(ValueError, match="keeps the base's own predictions"):
+        CostSearch(LINE, "f1_macro", threshold=None, **QUICK).fit(X, y).at_capacity({0: 0.1})
     own = CostSearch(LINE, threshold=None, **QUICK).fit(X, y == 0)
     assert own.predict(X, at_most=3).sum() == 3
     with pytest.raises(ValueError, match="keeps the base's own predictions"):
@@ -265,9 +268,10 @@ def test_rows_of_weight_0_set_no_limit_on_wrong_answers():
 
 def test_what_has_no_third_answer():
     X, y = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
-    for target in (y, np.column_stack([y == 0, y == 1]).astype(int)):
-        with pytest.raises(ValueError, match=r"review=.* is not for several .*: three answers are made of"):
-            CostSearch(LINE, "f1_macro", review=Review(cost=1.0), **QUICK).fit(X, target)
+    with pytest.raises(ValueError, match=r"review=.* is not for several classes beside a null class: three answers"):
+        CostSearch(LINE, review=Review(cost=1.0), null_class=0, **QUICK).fit(X, y)
+    with pytest.raises(ValueError, match=r"review=.* is not for metric='f1_samples'"):
+        CostSearch(LINE, "f1_samples", review=Review(cost=1.0)).fit(X, np.column_stack([y == 0, y == 1]).astype(int))
     with pytest.raises(ValueError, match=r"review=.* is not for threshold=None"):
         CostSearch(LINE, review=Review(cost=1.0), threshold=None).fit(X, y == 0)
     with pytest.raises(TypeError, match=r"review must be a csf\.metrics\.Review or None, got 0\.1"):
@@ -381,7 +385,7 @@ def test_alerts_are_limited_and_reviews_stay_within_theirs(metric, review):
         assert (answers == "positive").sum() == min(k, (without == "positive").sum())
         assert (without[answers == "positive"] == "positive").all()
         np.testing.assert_array_equal(search.predict_with_review(new[order], at_most=at_most), answers[order])
-        if "negative" in review.limits:
+        if review.wrong is not None:
             assert (answers[without != "negative"] != "negative").all()
         elif review.at_most is not None:
             assert (answers == "review").sum() <= max(30, (without == "review").sum())

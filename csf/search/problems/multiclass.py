@@ -345,6 +345,11 @@ class MulticlassResult(CandidateResult):
             check_fraction(share, f"at_most of {name!r}")
         if len(shares) == len(names) and sum(shares.values()) < 1.0:
             raise ValueError(f"at_most={at_most!r} limits all classes to less than all rows; leave one without a limit")
+        if self.store[self.candidate.key].score is None:
+            raise ValueError(
+                "threshold=None keeps the base's own predictions, so there is no score to rank rows by; use "
+                "threshold='stable'"
+            )
         choice = self._answered(CapacityAnswers(shares), assessment)
         return class_capacity(choice, at_most, self.candidate, trained=self.n_splits > 0)
 

@@ -548,7 +548,7 @@ def test_a_training_part_without_a_label_is_named(data):
         ({"metric": "f1"}, "write 'f1_macro' for its mean over labels"),
         ({"metric": "gmean"}, "write 'gmean_macro'"),
         ({"metric": FBeta()}, "write 'f1_macro'"),
-        ({"constraint": "precision[7] >= 0.8"}, "there is no '7'; accepted:"),
+        ({"constraint": "precision[1] >= 0.8"}, "all labels share a threshold, and constraints are on all pairs"),
         ({"null_class": 0}, "null_class=0 is not for several labels"),
         ({"pos_label": 1}, "pos_label=1 is not for several labels"),
         ({"cv": "prefit"}, "the base is already fitted"),
