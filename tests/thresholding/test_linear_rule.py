@@ -542,3 +542,19 @@ def test_scores_that_no_class_likes_and_infinite_ones(data):
     assert calibrator.predict(np.full((1, 3), -1e9)).tolist() == [[1 / 3] * 3]
     with pytest.raises(ValueError, match="needs finite scores"):
         fit_class_calibrator(np.where(scores > 1.2, np.inf, scores), y, None)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("level", [0.3, 0.6, 0.9])
+def test_of_two_classes_a_demand_is_a_threshold(seed, level):
+    """The largest threshold with the recall, or that of the costs where it has more."""
+    rng = np.random.default_rng(seed)
+    p = rng.random(300)
+    codes = (rng.random(300) < p**2).astype(int)
+    metric = ConstrainedClasses(
+        CostMatrix([[0, 1], [2, 0]]), demands_on(get_constraint(f"recall[1] >= {level}"), [0, 1])
+    )
+    decided = tune_rule(np.column_stack([1.0 - p, p]), codes, metric).decide(np.column_stack([1.0 - p, p]))
+    own = np.sort(p[codes == 1])[::-1]
+    threshold = min(own[int(np.ceil(level * own.size - 1e-9)) - 1], 1 / 3)
+    assert (decided == (p >= threshold)).all()
