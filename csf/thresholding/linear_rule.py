@@ -366,8 +366,6 @@ class Tally:
 _ROUNDS, _PATIENCE = 12, 2
 # Sweeps over the multipliers of several constraints, the largest multiplier in units of the rule, and the precision.
 _SWEEPS, _LARGEST, _PRECISION = 6, 1e6, 1e-4
-# By how much a multiplier is larger than the least one: single precision moves the rows that it has just moved.
-_BEYOND = 1e-5
 # Shares of the way to the strictest levels, for which multipliers are worth something where those of the levels
 # themselves miss them: probabilities that are too sure reach no precision of 0.8 by answers of which they promise so.
 STRICTER_AIMS = (0.0, 0.5, 0.9, 1.0)
@@ -442,8 +440,8 @@ def _least(keeps: Callable[[float], bool], guess: float, largest: float) -> floa
     while high - low > _PRECISION * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if keeps(middle) else (middle, high)
-    beyond = (1.0 + _BEYOND) * high
-    return beyond if keeps(beyond) else high
+    # Beyond the least one by more than the digits of single precision, in which held-out scores are kept.
+    return high
 
 
 def _gradient(metric: ConfusionMetric, confusion: Array) -> ClassProbabilityRule:

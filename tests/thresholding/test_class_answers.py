@@ -41,6 +41,16 @@ def test_prices_of_a_cost_matrix_are_its_costs():
     np.testing.assert_allclose(prices_of(COSTS, plain), np.asarray(COSTS.costs), atol=1e-9)
 
 
+def test_prices_are_what_the_decisions_of_the_rule_are_worth():
+    """A demand makes an answer dearer than the gradient of the metric alone."""
+    metric = get_confusion_metric("f1_macro")
+    known = rows_of(metric=metric)
+    worth = known.rows.worth + np.diag([0.0, 0.0, 5.0])
+    prices = prices_of(metric, known._replace(rows=known.rows._replace(worth=worth)))
+    gaps = np.diagonal(worth)[:, None] - worth
+    np.testing.assert_allclose(prices / prices.max(), gaps / gaps.max())
+
+
 def test_prices_of_other_metrics_are_in_units_of_the_errors_that_are_made():
     metric = get_confusion_metric("f1_macro")
     known = rows_of(metric=metric)

@@ -558,3 +558,37 @@ def test_of_two_classes_a_demand_is_a_threshold(seed, level):
     own = np.sort(p[codes == 1])[::-1]
     threshold = min(own[int(np.ceil(level * own.size - 1e-9)) - 1], 1 / 3)
     assert (decided == (p >= threshold)).all()
+
+
+def test_probabilities_that_are_too_sure_reach_a_precision_by_stricter_answers():
+    """Answers of which the model promises a precision of 0.8 have less: only surer ones have so much."""
+    rng = np.random.default_rng(0)
+    true = rng.dirichlet(np.ones(3), 4000)
+    codes = np.array([rng.choice(3, p=p) for p in true])
+    sure = true**2.5 / (true**2.5).sum(axis=1, keepdims=True)
+    metric = ConstrainedClasses(
+        get_confusion_metric("f1_macro"), demands_on(get_constraint("precision[1] >= 0.8"), range(3))
+    )
+    plain = tune_rule(sure, codes, metric.metric)
+    assert np.mean(codes[sure[:, 1] >= 0.8] == 1) < 0.8
+    confusion = confusion_of(codes, tune_rule(sure, codes, metric).decide(sure), 3)
+    assert metric.missing(confusion) == 0.0
+    assert confusion[:, 1].sum() > 0.02
+    assert metric.value(confusion) < value_of(plain, sure, codes, "f1_macro")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_under_a_demand_no_offsets_are_much_better(seed):
+    """A grid of 4 900 offsets of three classes."""
+    proba, codes = problem(3, 300, seed)
+    metric = ConstrainedClasses(
+        get_confusion_metric("f1_macro"), demands_on(get_constraint("recall[0] >= 0.7"), range(3))
+    )
+    confusion = confusion_of(codes, tune_rule(proba, codes, metric).decide(proba), 3)
+    best, logs = 0.0, np.log(proba)
+    for first, second in itertools.product(np.linspace(-1.0, 6.0, 70), repeat=2):
+        other = confusion_of(codes, (logs + np.array([first, second, 0.0])).argmax(axis=1), 3)
+        if not metric.missing(other):
+            best = max(best, float(metric.value(other)))
+    assert metric.missing(confusion) == 0.0
+    assert metric.value(confusion) >= best - 0.015

@@ -17,6 +17,7 @@ from sklearn.svm import LinearSVC
 from csf import CostSearch
 from csf.metrics import METRICS
 from csf.thresholding import curve_at_prevalence, estimate_prevalence, fold_probabilities, sweep
+from csf.thresholding.prevalence import estimate_class_shares
 from tests.benchmarks import prevalence as benchmark
 
 
@@ -190,3 +191,31 @@ def test_models_of_folds_hold_the_share_in_many_dimensions():
     (row,) = benchmark.rows({"many": benchmark.SETTINGS["205 features"]}, 60)
     assert float(row["models of folds"].rstrip("%")) >= 88 - 8  # two standard errors of 60 draws
     assert abs(float(row["their estimate off"])) < float(row["estimate off"])
+
+
+def three_classes(n, shares, rng):
+    """Codes, and probabilities for shares of 60, 30 and 10 %."""
+    codes = rng.choice(3, n, p=shares)
+    odds = np.exp(1.5 * (rng.normal(size=(n, 3)) + 1.5 * np.eye(3)[codes])) * [0.6, 0.3, 0.1]
+    return codes, odds / odds.sum(axis=1, keepdims=True)
+
+
+def test_shares_of_three_classes_are_covered():
+    """90 % intervals in 150 draws of each of two settings: within what chance leaves of so many."""
+    rng, learnt = np.random.default_rng(0), np.array([0.6, 0.3, 0.1])
+    for shares in ([0.3, 0.3, 0.4], [0.7, 0.28, 0.02]):
+        held = np.zeros(3)
+        for _ in range(150):
+            known, (_, new) = three_classes(300, learnt, rng), three_classes(3000, shares, rng)
+            parts = estimate_class_shares(new, learnt, known)
+            assert sum(parts) == pytest.approx(1.0)
+            held += [each.interval[0] <= share <= each.interval[1] for each, share in zip(parts, shares)]
+        assert (held / 150 >= 0.82).all()
+        assert (held / 150 <= 0.98).all()
+
+
+def test_classes_that_are_not_told_apart_have_any_share():
+    rng, learnt = np.random.default_rng(0), np.array([0.6, 0.3, 0.1])
+    alike = np.tile(learnt, (500, 1))
+    parts = estimate_class_shares(alike, learnt, (rng.choice(3, 500, p=learnt), alike))
+    assert all(each.interval == (0.0, 1.0) for each in parts)

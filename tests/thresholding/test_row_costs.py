@@ -14,7 +14,9 @@ from csf.thresholding import threshold_curve
 from csf.thresholding.class_choice import dealt
 from csf.thresholding.row_costs import (
     CostDecision,
+    RowCostChoice,
     RowCostStore,
+    RowScores,
     best_cut,
     cost_curve,
     cut_within,
@@ -239,3 +241,16 @@ def test_copies_are_dealt_as_rows_are():
         of_kinds = [(rows[(kind[at] == k) & (content[at] == c)].sum(axis=0)) for k in (0, 1) for c in (0, 1)]
         expected = [(held[(kind == k) & (content == c)].sum(axis=0)) for k in (0, 1) for c in (0, 1)]
         np.testing.assert_array_equal(of_kinds, expected)
+
+
+def test_candidates_that_cannot_keep_the_constraint_are_not_allowed():
+    z, y, table = population(400)
+    store = RowCostStore(
+        y, None, RowCosts(fn=1.0, fp=1.0), table, likely=True, constraint=get_constraint("recall >= 0.6")
+    )
+    for number in range(2):
+        noisy = z + number * np.random.default_rng(1).normal(size=z.size)
+        store.put(RowScores(key=(0, number), score=noisy, value=0.0, equal_costs=True, power=0.0))
+    rules = {each.rule for each in RowCostChoice(store).allowed}
+    assert rules >= {"plain", "sigmoid", "swept"}
+    assert "negative" not in rules
