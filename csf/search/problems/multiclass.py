@@ -371,8 +371,10 @@ class MulticlassResult(CandidateResult):
     def _decided_by(self, rule: ClassProbabilityRule, decided: IntArray) -> MulticlassResult:
         """Take a rule, and its decisions about the held-out entries."""
         confusion = self.store.confusion(decided)
+        value = float(self.metric.value(confusion))
+        candidate = Candidate(self.key, ARGMAX if rule.kind == "argmax" else TUNED)
         # The corrected score is that of the rule which is taken, not of the best one.
-        return replace(self, rule=rule, confusion=confusion, score=float(self.metric.value(confusion)), decided=decided)
+        return replace(self, rule=rule, confusion=confusion, score=value, decided=decided, candidate=candidate)
 
     def rows_of(self, rule: MulticlassRule, task: Task) -> RuleRows:
         """Score samples."""
