@@ -101,8 +101,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         What the classifier must satisfy on held-out predictions, e.g. ``"precision >= 0.8, fpr <= 0.01"``; of one of
         several classes or labels ``"recall[urgent] >= 0.9"``. Of several labels one without brackets is on each.
     confidence : float, default=None
-        Probability, in (0, 1), with which the constraint also holds on new data. The promise breaks if you repeat the
-        search until one passes. See `csf.thresholding.certificates`.
+        Probability, in (0, 1), with which the constraint, and limits on wrong answers of a review, also hold on new
+        data. The promise breaks if you repeat the search until one passes. See `csf.thresholding.certificates`.
     calibration : float, default=0.3
         Share of the samples that tests the constraint when ``confidence`` is given.
     threshold : {"stable", "tune", None}, default="stable"
