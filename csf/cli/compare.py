@@ -89,7 +89,9 @@ def _methods(problem):
 
 
 def _fit_search(options, strategy, setup, X, y, weight, limit):
-    return make_search(setup, options, strategy, time_limit=limit).fit(X, y, sample_weight=weight)
+    return make_search(setup, options, strategy, time_limit=limit, constraint=setup.on_codes).fit(
+        X, y, sample_weight=weight
+    )
 
 
 def _run_all(problem, methods, budget):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import textwrap
 import traceback
@@ -110,8 +111,10 @@ examples:
   csf search train.csv --target churn --positive yes --metric gmean --base logistic --time-limit 60
   csf search train.csv --target fraud --metric recall --constraint "precision >= 0.8"
   csf search train.csv --target species --metric f1_macro
+  csf search train.csv --target level --metric f1_macro --constraint "recall[urgent] >= 0.9"
   csf compare breast_cancer --metric gmean --base logistic --splits 5 --out table.csv
   csf predict model.skops new.csv -o scores.csv
+  csf predict model.skops new.csv --at-most urgent=50,soon=0.1
   csf monitor model.skops june.csv --target churn --state monitor.json
   csf monitor model.skops june.csv --id customer --state monitor.json
   csf monitor model.skops labels.csv --id customer --target churn --state monitor.json
@@ -178,9 +181,13 @@ def _add_search(commands):
     group.add_argument(
         "--confidence", type=_probability, metavar="P", help="probability with which the constraint holds on new data"
     )
-    text = "a third answer, to look at a row: its cost, in the units of the other costs or of a false positive"
+    text = (
+        "a further answer, to look at a row: its cost, in units of other costs, of false positives, or of mean errors"
+    )
     group.add_argument("--review-cost", type=_tolerance, default=0.0, metavar="COST", help=text)
     group.add_argument("--review-at-most", type=_probability, metavar="SHARE", help="share of the rows for it at most")
+    text = "share of wrong answers without a review at most: a number, or by class, such as urgent=0.01,soon=0.1"
+    group.add_argument("--review-wrong", type=_by_name(_probability), metavar="SHARE", help=text)
     group.add_argument("--checkpoint", metavar="FILE", help="keep finished trials; the same search resumes from it")
     group = command.add_argument_group("output")
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
@@ -221,12 +228,12 @@ def _add_predict(commands):
     command.add_argument("-o", "--output", metavar="FILE", help="CSV file to write (standard output)")
     command.add_argument(
         "--at-most",
-        type=_capacity,
+        type=_by_name(_capacity),
         metavar="K",
-        help="predict no more rows positive than K, the best ones, with reviews too; a number, or a share in (0, 1)",
+        help="predict no more rows positive than K, the best ones; a number, a share in (0, 1), or urgent=50,soon=0.1",
     )
-    text = f"move the threshold to this share of positives, or to the one of these rows ({predict.ESTIMATE!r})"
-    command.add_argument("--prevalence", type=_prevalence, metavar="SHARE", help=text)
+    text = f"move to this share of positives, to shares a=0.6,b=0.4, or to those of these rows ({predict.ESTIMATE!r})"
+    command.add_argument("--prevalence", type=_by_name(_prevalence), metavar="SHARE", help=text)
     command.add_argument("--save", metavar="FILE", help="write the model too (.skops), with the threshold moved")
     command.set_defaults(quiet=False)
 
@@ -360,7 +367,8 @@ def _add_problem_options(command):
     group.add_argument(
         "--metric", default=SearchConfig.metric, metavar="NAME", help="what is maximised (%(default)s), see below"
     )
-    group.add_argument("--constraint", metavar="TEXT", help='demand such as "precision >= 0.8" or "fpr <= 0.01"')
+    text = 'demand such as "precision >= 0.8" or "fpr <= 0.01"; of several classes "recall[urgent] >= 0.9"'
+    group.add_argument("--constraint", metavar="TEXT", help=text)
     group.add_argument(
         "--base",
         "--model",
@@ -452,6 +460,23 @@ def _number(kind: Callable[[str], Any], accept: Callable[[Any], bool], accepted:
         return value
 
     return parse
+
+
+# A class, which may hold commas, and its number.
+_PAIR = re.compile(r"(.+?)=([^=,]+)(?:,|$)")
+
+
+def _by_name(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Make the type of an option with one number, or with numbers by class, such as ``urgent=50,soon=100``."""
+
+    def parse_all(text):
+        if "=" not in text:
+            return parse(text)
+        if _PAIR.sub("", text):
+            raise argparse.ArgumentTypeError(f"must be numbers by class, such as urgent=50,soon=100; got {text!r}")
+        return {name.strip(): parse(number.strip()) for name, number in _PAIR.findall(text)}
+
+    return parse_all
 
 
 _mark = _number(

@@ -303,10 +303,17 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     check_model_name(options.save)
     search, features = load_model(options.model, options.trust)
     X = read_samples(options.data, features, TableFormat.of(options))
+    for name in ("at_most", "prevalence"):
+        number = getattr(options, name)
+        if search.pos_label_ is None and isinstance(number, (int, float)):
+            named, last = name.replace("_", "-"), search.classes_[-1]
+            raise CliError(f"--{named} {number} names none of several classes; write --{named} {last}={number}")
     if options.prevalence is not None:
         share = search.prevalence(X) if options.prevalence == ESTIMATE else options.prevalence
         search, to = search.at_prevalence(share), sys.stdout if options.output else sys.stderr
-        print(f"the threshold is the one for a share of positives of {share:.4g}", file=to)
+        named = share if isinstance(share, dict) else {"positives": share}
+        shares = ", ".join(f"{name} {each:.4g}" for name, each in named.items())
+        print(f"the decision is the one for these shares: {shares}", file=to)
     if options.save is not None:
         save_model(options.save, search, features)
     labels, columns = search.predict(X, at_most=options.at_most), _columns(search, X, options.at_most)
@@ -331,13 +338,17 @@ def _columns(search, X, at_most):
 
     Each of several classes has a column; the class with the largest score is predicted.
     """
+    decisions = {}
+    if search.review is not None:
+        answers = search.predict_with_review(X, at_most=at_most).tolist()
+        decisions = {"decision": np.array([cell(answer) for answer in answers], dtype=object)}
     if search.pos_label_ is None:
         answers = {"score": search.decision_function(X)}
         if hasattr(search, "predict_proba"):
             answers["probability"] = search.predict_proba(X)
         names = search.classes_.tolist()
-        return {f"{kind} {name}": column for kind, each in answers.items() for name, column in zip(names, each.T)}
-    decisions = {"decision": search.predict_with_review(X, at_most=at_most)} if search.review is not None else {}
+        named = {f"{kind} {name}": column for kind, each in answers.items() for name, column in zip(names, each.T)}
+        return named | decisions
     at = list(search.classes_).index(search.pos_label_)
     distance = search.decision_function(X)
     # "0.0 -" and not "-": a negative zero would look odd in a file.

@@ -32,14 +32,15 @@ from sklearn.utils import check_random_state
 from csf._common.files import write_figure
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone, safe_indexing
-from csf._common.typing import Array, Estimator, IntArray, Params, Samples
+from csf._common.typing import Array, Estimator, IntArray, Label, Params, Samples
 from csf.cli.data import Dataset, FeatureColumns, ReadOptions, densified, read_dataset
 from csf.cli.tables import CliError, require
 from csf.data.folds import resolve_splits
 from csf.data.responses import response_method
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.predictions import Predictions
-from csf.metrics import ConfusionMetric, get_confusion_metric, get_constraint, get_metric
+from csf.metrics import ConfusionMetric, Review, get_confusion_metric, get_metric
+from csf.metrics.demands import demands_on
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import OUTCOMES, RowCosts, row_costs
 from csf.plots.cone import ConeDisplay
@@ -182,7 +183,15 @@ class Setup:
     # Probability with which the constraint has to hold on new data, and what splits the part that is searched then.
     confidence: float | None = None
     cv: Any = None
-    n_classes: int = 2
+    classes: Sequence[Label] = (0, 1)
+
+    @property
+    def on_codes(self) -> Constraint | None:
+        """The constraint with codes in place of classes, for what is trained on codes."""
+        if self.constraint is None:
+            return None
+        first, *others = (replace(part, of=part.place_in(self.classes)) for part in self.constraint.parts)
+        return replace(first, others=tuple(others))
 
     def bases(self) -> list[Pipeline]:
         """Return the base with each setting of its parameters, or several bases as they are."""
@@ -223,28 +232,29 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
     Parameters are chosen by the metric at that threshold. If the search certifies its constraint, so does this
     method, on the same calibration samples.
     """
+    by_row = isinstance(setup.metric, RowCosts)
+    # One threshold for all rows is not tested.
+    confidence = None if by_row or setup.constraint is None else setup.confidence
     search = CostSearch(
         setup.base,
         setup.metric,
         strategy=Ladder(1),
         param_grid=setup.grid or AUTO,
-        constraint=setup.constraint,
-        threshold="stable" if isinstance(setup.metric, RowCosts) else "tune",
-        confidence=setup.confidence,
-        cv=setup.splits if setup.confidence is None else setup.cv,
+        constraint=setup.on_codes,
+        threshold="stable" if by_row else "tune",
+        confidence=confidence,
+        cv=setup.splits if confidence is None else setup.cv,
         n_jobs=setup.n_jobs,
         random_state=setup.seed,
     )
-    if isinstance(setup.metric, RowCosts):
-        return _one_threshold(search.fit(X, y, sample_weight=weight)).fit(X, y)
-    if setup.confidence is None:
-        return search.fit(X, y, sample_weight=weight)
-    with warnings.catch_warnings():  # the reason says as much
+    with warnings.catch_warnings():  # the search and the table say as much
         warnings.simplefilter("ignore", UserWarning)
         search.fit(X, y, sample_weight=weight)
-    assert search.guarantee_ is not None, "confidence asks for one"
-    if not search.guarantee_.holds:
-        raise NotApplicable(str(search.guarantee_))
+    if by_row:
+        return _one_threshold(search).fit(X, y)
+    promise = getattr(search, "guarantee_", None)
+    if promise is not None and not promise.holds:
+        raise NotApplicable(str(replace(promise, constraint=str(setup.constraint))))
     return search
 
 
@@ -293,7 +303,7 @@ def _held_out_value(setup, base, X, y, weight):
         predicted.append(model.predict(safe_indexing(X, test)))
         weights.append(None if weight is None else weight[test])
     pooled = None if weight is None else np.concatenate(weights)
-    return value_of(setup.metric, np.concatenate(truth), np.concatenate(predicted), setup.n_classes, pooled)
+    return value_of(setup.metric, np.concatenate(truth), np.concatenate(predicted), len(setup.classes), pooled)
 
 
 # ---------------------------------------------------------------- data, base and metric of one command
@@ -369,7 +379,11 @@ class CommandProblem:
             known = np.ones(self.data.labels.classes.size, dtype=bool)
             predicted = Predictions.of_classes(self.metric, known, part.codes, decided, weight=part.weight)
         rate = np.nan
-        if self.constraint is not None:
+        if self.constraint is not None and self.several:
+            classes = self.data.labels.classes.tolist()
+            matrix = confusion_of(part.codes, decided, len(classes), part.weight)
+            rate = float(demands_on(self.constraint, classes)[0].rate(matrix))
+        elif self.constraint is not None:
             profile = ErrorProfile.from_masks(part.codes == 1, decided == 1, sample_weight=part.weight)
             rate = self.constraint.rate.of(profile)
         return float(predicted.value[0]), *predicted.interval(LEVEL), rate
@@ -391,7 +405,7 @@ class CommandProblem:
             seed,
             confidence,
             self.options.cv,
-            self.data.labels.classes.size,
+            self.data.labels.classes.tolist(),
         )
 
     def plan(self) -> str:
@@ -464,7 +478,7 @@ def make_search(setup: Setup, options: Namespace, strategy: str, **extra: Any) -
 
 def load_problem(options: Namespace) -> CommandProblem:
     """Read the data, and check the options about them."""
-    costs, constraint = _costs_of(options), get_constraint(options.constraint)
+    costs = _costs_of(options)
     metric = get_metric(options.metric) if costs is None else costs
     several = costs is None and class_metric(options.metric) is not None
     data = read_dataset(options.data, ReadOptions.of(options, drop=tuple(options.drop), several=several))
@@ -478,12 +492,15 @@ def load_problem(options: Namespace) -> CommandProblem:
     grid = parse_grid(options.param, bases[names[0]])
     asked: dict[str, Any] = {name: vars(options).get(name) for name in ("constraint", "confidence", "tol", "cv")}
     asked["metric"] = options.metric if costs is None else costs
+    review: dict[str, Any] = {name: vars(options).get(f"review_{name}") for name in ("cost", "at_most", "wrong")}
+    asked["review"] = Review(**review) if any(review.values()) else None
     config = SearchConfig(base=base, param_grid=grid or AUTO, **asked)
     # What the kind of problem cannot have is said before anything else.
     kind, _ = read_problem(replace(config, pos_label=data.pos_label), data.X, data.y, {})
+    constraint = kind.read_constraint(options.constraint)
     if costs is not None or data.pos_label is not None:
         return CommandProblem(data, base, grid, metric, constraint, options, kind, config)
-    problem = CommandProblem(data, base, grid, get_confusion_metric(metric), None, options, kind, config)
+    problem = CommandProblem(data, base, grid, get_confusion_metric(metric), constraint, options, kind, config)
     if "strategy" in options:
         problem.study(options.strategy)
     return problem

@@ -39,12 +39,11 @@ from csf.cli.problem import (
 from csf.cli.tables import CliError, format_number, format_table, in_options, is_number, require, way_out
 from csf.export.decisions import decision_rule
 from csf.export.rules import linear_rule, table_rule
-from csf.metrics import Review
 from csf.plots.decisions import answers_to_all, reviewed_in_words
 from csf.plots.words import short, spread
 from csf.report.checks import SUSPICIONS, summarise
 from csf.report.held_out import Judged
-from csf.report.kinds import held_out, threshold_in_words
+from csf.report.kinds import constrained, guarantees, held_out, threshold_in_words
 from csf.report.page import check_page, write_report
 from csf.search.threshold import Decision, tune_threshold
 from csf.thresholding.linear_rule import counts_of
@@ -113,8 +112,7 @@ def _in_short(search, problem, summary, held, winner):
     """Summarise the results in about four lines."""
     name, low_high, verdict = problem.metric.name, spread(search.score_interval_), summary.verdict
     lines = [f"{name} {search.corrected_score_:.3f} to expect on new data, 90 % interval {low_high}"]
-    if search.constraint is not None and search.constraint_value_ is not None:
-        lines[0] += f"; {problem.constraint.name} {search.constraint_value_:.3f}"
+    lines[0] += "".join(f"; {part.name} {rate:.3f}" for part, rate, _ in constrained(search))
     if held is not None:
         own = held.judged[0]
         rival = next((each for each in held.judged if each.name == problem.reference), None)
@@ -170,15 +168,11 @@ def _search(problem, setup, train, limit):
         time_limit=limit,
         checkpoint=options.checkpoint,
         confidence=options.confidence,
-        review=Review(options.review_cost, options.review_at_most) if _reviews(options) else None,
+        review=problem.config.review,
     )
     start = time.perf_counter()
     search.fit(train.X, train.y, sample_weight=train.weight)
     return search, time.perf_counter() - start
-
-
-def _reviews(options):
-    return options.review_cost > 0.0 or options.review_at_most is not None
 
 
 def _trials_table(search, problem):
@@ -245,15 +239,18 @@ def _winner_text(search, problem):
     ]
     if search.gap_ >= 0.0:
         lines.append(f"  other class weights gain at most {search.gap_:.4f} more, in 19 of 20 searches")
-    promise = getattr(search, "guarantee_", None)
-    if promise is not None:
-        rates = ", ".join(f"{name} {rate:.4f}" for name, rate in promise.rates.items())
-        lines.append(f"  {promise}\n  on these samples: {rates}")
-    elif problem.constraint is not None:
-        rate = problem.constraint.name
-        verdict = "holds" if search.feasible_ else "does NOT hold; the bound is that of models where it does"
-        lines.append(f"  out-of-fold {rate} {search.constraint_value_:.4f}: {problem.constraint} {verdict}")
     return "\n".join(lines)
+
+
+def _demand_lines(search):
+    """Describe the constrained values, and the test of the constraint."""
+    tests, rates = guarantees(search).values(), constrained(search)
+    if tests:
+        values = ", ".join(f"{part.name} {rate:.4f}" for part, rate, _ in rates)
+        return [*(f"  {test}" for test in tests), f"  on these samples: {values}"]
+    bound = "; the bound is that of models where it does" if np.isfinite(search.upper_bound_) else ""
+    verdicts = {True: "holds", False: f"does NOT hold{bound}"}
+    return [f"  out-of-fold {part.name} {rate:.4f}: {part} {verdicts[holds]}" for part, rate, holds in rates]
 
 
 def _row_winner(search, problem):
@@ -274,6 +271,7 @@ def _value_lines(search, problem):
         f"  to expect on new data: {name} {search.corrected_score_:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
         f"  out-of-fold {name} {search.best_score_:.4f}; {search.stop_reason_}{_part(search, problem)}",
         *([] if search.review is None else [f"  with reviews: {reviewed_in_words(search, name)}"]),
+        *_demand_lines(search),
     ]
 
 
@@ -337,14 +335,14 @@ def _record(problem, method, test, decided, seconds, model):
     value, *_, rate = problem.judged(test, decided)
     rate = None if problem.constraint is None else rate
     record = {"method": method, "value": value, "rate": rate, "seconds": seconds}
-    if problem.options.confidence is not None:
+    if problem.constraint is not None and problem.options.confidence is not None:
         # Beside what promises the constraint, what does not may find more.
         record["promised"] = hasattr(model, "guarantee_") and model.guarantee_.holds
     return record
 
 
 def _results_table(results, problem):
-    confidence = problem.options.confidence
+    confidence = problem.constraint and problem.options.confidence
     header = [*problem.measured, *([] if confidence is None else [f"promised with {confidence:g}"]), "seconds"]
     rows, notes = [], []
     for result in results:
@@ -446,17 +444,21 @@ def _winner_record(search, problem):
         "corrected": search.corrected_score_,
         "score_interval": search.score_interval_,
         "stop_reason": search.stop_reason_,
+        "feasible": search.feasible_,
+        "constraints": [
+            {"constraint": str(part), "value": rate, "holds": holds} for part, rate, holds in constrained(search)
+        ],
+        **({"guarantee": asdict(search.guarantee_)} if hasattr(search, "guarantee_") else {}),
         **({} if search.review is None else {"review": asdict(search.review_)}),
         **(class_record(search) if problem.several else _threshold_record(search)),
     }
 
 
 def _threshold_record(search):
-    names = ("best_threshold_proba", "threshold_interval", "upper_bound", "gap", "bound_margin", "feasible")
-    promise = {"guarantee": asdict(search.guarantee_)} if hasattr(search, "guarantee_") else {}
+    names = ("best_threshold_proba", "threshold_interval", "upper_bound", "gap", "bound_margin")
     costs = dict(zip(("c_fn", "c_fp"), search.best_cost_weights_))
     own = {name: getattr(search, f"{name}_") for name in names}
-    return {"t": search.best_t_, **costs, "threshold": search.best_threshold_, **own, **promise}
+    return {"t": search.best_t_, **costs, "threshold": search.best_threshold_, **own}
 
 
 # ---------------------------------------------------------------- several classes that are all alike

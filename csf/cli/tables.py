@@ -47,6 +47,9 @@ _OPTIONS = (
     *((f"{name}=", f"--{name} ") for name in ("confidence", "constraint")),
     *(("pos_label=", "--positive "), ("pos_label", "--positive"), ("param_grid", "--param"), ("n_trials", "--trials")),
     *(("time_limit=", "--time-limit "), ("sample_weight", "--sample-weight")),
+    ("review=Review(wrong=0.05)", "--review-wrong 0.05"),
+    *((f"at_most{end}", f"--at-most{to}") for end, to in (("=", " "), (" ", " "), (":", ":"))),
+    ("pos must have a share", "--prevalence must have a share"),
     *(("unlabelled=", "--unlabelled "), ("mature_after=", "--mature-after "), ("mature_after", "--mature-after")),
 )
 

@@ -721,11 +721,11 @@ class Review:
     wrong : float or dict, default=None
         Largest share of wrong answers among the rows that are answered "negative", and among those answered
         "positive", without a review; of several classes among those of each. A dict such as ``{"negative": 0.01}`` or
-        ``{"urgent": 0.01}`` limits one of them. More rows are reviewed
-        for it, beyond ``at_most`` where need be. It holds on the held-out rows, and so on new ones about every second
-        time; with ``confidence`` of the search it is certified, for each answer by itself, on the ``calibration``
-        share. Where a limit cannot be shown, all rows are reviewed that would have been answered so. Alone, without
-        ``cost`` and ``at_most``, it has as few rows reviewed as it needs.
+        ``{"urgent": 0.01}`` limits one of them. More rows are reviewed for it, beyond ``at_most`` where need be. It
+        holds on the held-out rows, and so on new ones about half the time; with ``confidence`` of the search it is
+        certified, for each answer by itself, on the ``calibration`` share. Where a limit cannot be shown, all rows are
+        reviewed that would have been answered so. Alone, without ``cost`` and ``at_most``, it has as few rows reviewed
+        as it needs.
 
     References
     ----------

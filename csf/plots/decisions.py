@@ -13,7 +13,7 @@ from csf._common.validation import check_binary_target, check_scores, floats, wa
 from csf.evaluate.draws import bootstrap_counts
 from csf.metrics.constraints import ANSWERS
 from csf.plots.drawing import BLUE, GREY, ORANGE, Display, tidy
-from csf.plots.words import metric_name
+from csf.plots.words import metric_name, short
 from csf.thresholding.capacity import expected_within
 from csf.thresholding.curve import check_probabilities
 
@@ -300,9 +300,10 @@ class CapacityDisplay(Display):
 
 
 def reviewed_in_words(search: CostSearch, name: str) -> str:
-    """Describe the value of the three answers in one line."""
+    """Describe the value of the answers with reviews in one line."""
     worth, (low, high) = search.review_, search.review_.interval
-    sent = ", ".join(f"{worth.shares[answer]:.1%} {answer} ({_wrong(worth.wrong[answer])})" for answer in worth.shares)
+    shares = worth.shares.items()
+    sent = ", ".join(f"{share:.1%} {short(answer)} ({_wrong(worth.wrong[answer])})" for answer, share in shares)
     shown = "".join(f"; {guarantee}" for guarantee in worth.guarantees.values())
     return f"{name} {worth.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]; {sent}{shown}"
 

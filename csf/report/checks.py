@@ -27,7 +27,7 @@ from csf.metrics.registry import aim_of
 from csf.metrics.trials import first_line
 from csf.plots.words import metric_name, other_costs, short, spread
 from csf.report.held_out import HeldOut, Judged
-from csf.report.kinds import reported
+from csf.report.kinds import constrained, guarantees, reported
 from csf.search.threshold import tune_threshold
 
 if TYPE_CHECKING:
@@ -91,9 +91,9 @@ class Finding(NamedTuple):
 
 
 # Checks of held-out values, which those of all labels have in common; the others look at the search of each label.
-OF_ALL_LABELS = ("CSF008", "CSF009", "CSF010")
+OF_ALL_LABELS = ("CSF007", "CSF008", "CSF009", "CSF010")
 # Checks of a search of all labels together: those of one class have nothing to say.
-OF_SHARED = (*OF_ALL_LABELS, "CSF002", "CSF011", "CSF012", "CSF013", "CSF014")
+OF_SHARED = (*OF_ALL_LABELS, "CSF002", "CSF006", "CSF011", "CSF012", "CSF013", "CSF014")
 # In the order in which findings are shown: the gravest first.
 CHECKS: dict[str, Check] = {}
 
@@ -184,7 +184,7 @@ def gain_over_equal(search: CostSearch) -> tuple[float, float] | None:
     return trial.score - equal.value, float(np.sqrt(store.copies @ (each[0] - each[1]) ** 2))
 
 
-@check("CSF006", "constraint not certified")
+@check("CSF006", "constraint not certified", several=True)
 def _constraint(search, held):
     constraint, promise = get_constraint(search.constraint), getattr(search, "guarantee_", None)
     if constraint is None:
@@ -192,18 +192,19 @@ def _constraint(search, held):
     if promise is not None:
         return None if promise.holds else f"{str(promise).capitalize()}."
     if not search.feasible_:
+        rates = ", ".join(f"{part.name} {rate:.3f}" for part, rate, _ in constrained(search))
         return (
             f"No trial satisfies {constraint} on out-of-fold predictions; what is shown is the closest one, with "
-            f"{search.constraint_value_:.3f}. Loosen the constraint, or add trials (n_trials), parameters (param_grid) "
+            f"{rates}. Loosen the constraint, or add trials (n_trials), parameters (param_grid) "
             "or features."
         )
     return (
-        f"{constraint} holds on the out-of-fold predictions that chose the threshold. On new data it fails about half "
+        f"{constraint} holds on the out-of-fold predictions that chose the decision. On new data it fails about half "
         "the time. Give confidence=0.9 if it has to hold there."
     )
 
 
-@check("CSF007", "constraint missed on held-out data")
+@check("CSF007", "constraint missed on held-out data", several=True)
 def _missed(search, held):
     missed = 0.0 if held is None else held.judged[0].misses
     text = f"{get_constraint(search.constraint)} does not hold on the held-out data: it is missed by {missed:.3f}."
@@ -417,12 +418,13 @@ def _rivals(search, held):
         for each in judged[1:]
         if each.misses > judged[0].misses
     ]
-    rival, promise = as_good_as(judged), getattr(search, "guarantee_", None)
+    rival, tests = as_good_as(judged), [*guarantees(search).values()]
     if rival is None:
         return " ".join(said)
     too, (low, high) = "", rival.difference_interval
-    if promise is not None and promise.holds:
-        too = f" if it promises {promise.constraint} too, with confidence {promise.confidence:g}"
+    if tests and all(test.holds for test in tests):
+        promised = ", ".join(dict.fromkeys(test.constraint for test in tests))
+        too = f" if it promises {promised} too, with confidence {tests[0].confidence:g}"
     if high < 0:
         said.append(f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: take it{too}.")
     else:
@@ -594,7 +596,7 @@ class Summary:
     Parameters
     ----------
     numbers : list of tuple of str
-        Three numbers, each with its description.
+        Three or four numbers, each with its description.
     sentences : list of str
         What you get, how sure it is, what to do.
     verdict : str
@@ -662,8 +664,9 @@ def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[
     elif first.interval and what in ("cost_matrix", "cost"):  # larger is better, so that costs are below 0
         number, interval, what = f"{-first.value:.3f}", spread((-high, -low)), "mean cost"
     numbers = [(number, f"{what} {_WHERE[first.name]}"), (interval, "90 % interval of it")]
-    third = reported(search).number(search, held)
-    numbers += [] if third is None else [third]
+    about = reported(search)
+    further = dict.fromkeys((about.number(search, held), about.demanded(search)))
+    numbers += [number for number in further if number is not None]
     verdict = _verdict(search, held, found, low)
     advice = " ".join([verdict, *(each.text for each in found[:1] if each.code != "CSF010")])
     return Summary(numbers, [reported(search).winner(search), _how_sure(search, held, first), advice], verdict, found)
@@ -710,9 +713,9 @@ def _how_sure(search: CostSearch, held: HeldOut | None, first: Estimate) -> str:
 
 def _verdict(search: CostSearch, held: HeldOut | None, found: list[Finding], low: float) -> str:
     """Choose the verdict that no finding contradicts; ``low`` is the lower end of the value's interval."""
-    promise = getattr(search, "guarantee_", None)
+    tests = guarantees(search).values()
     missed = {each.code for each in found} & {"CSF007", "CSF012"} or not getattr(search, "feasible_", True)
-    if missed or (promise is not None and not promise.holds):
+    if missed or not all(test.holds for test in tests):
         return "Do not use it as it is."
     if any(each.code in SUSPICIONS for each in found):
         return "Look at its features before you use it."
@@ -722,9 +725,12 @@ def _verdict(search: CostSearch, held: HeldOut | None, found: list[Finding], low
     if held is not None and as_good_as(held.judged):
         return "Take the simpler method."
     verdict = "Use it." if held else "Use it, and judge it on samples that fit has not seen."
-    if promise is None or promise.lost < OPEN:
+    promise = max(tests, key=lambda test: test.lost, default=None)
+    # Of several labels the metric is a mean.
+    lost = sum(test.lost for test in tests) / len(getattr(search, "searches_", "1"))
+    if promise is None or lost < OPEN:
         return verdict
     way = f"; about {promise.needed} calibration positives in place of {promise.n_positives} would win half of it back"
     way = way if (promise.needed or 0) > promise.n_positives else ""
-    first = "Collect more labels before you use it." if promise.lost > search.best_score_ else verdict
-    return f"{first} The certificate costs {promise.lost:.3f} of {metric_name(search)}{way}."
+    first = "Collect more labels before you use it." if lost > search.best_score_ else verdict
+    return f"{first} The certificate costs {lost:.3f} of {metric_name(search)}{way}."

@@ -15,8 +15,6 @@ from csf.evaluate.choices import decisions
 from csf.evaluate.predictions import Predictions, difference_of, label_answers
 from csf.metrics.base import Metric
 from csf.metrics.confusion import ConfusionMetric
-from csf.metrics.constraints import Constraint
-from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import LabelMetric
 from csf.metrics.row_costs import RowCosts
 from csf.plots.words import class_order, short
@@ -112,7 +110,6 @@ def judge(
     truth: Array,
     answers: Mapping[str, Array],
     weight: Array | None = None,
-    constraint: Constraint | None = None,
     *,
     promised: bool = False,
 ) -> list[Judged]:
@@ -124,16 +121,11 @@ def judge(
     is_pos = truth != null_class
     # A sample of a class to find that is given to another one is missed.
     found = {name: is_pos ^ (predicted != truth) for name, predicted in answers.items()}
-    judged = _judged(
+    return _judged(
         partial(Predictions.of_classes, metric, np.ones(2, dtype=bool), is_pos.astype(int), weight=weight),
         {name: each.astype(int) for name, each in found.items()},
         exact=promised,
     )
-    if constraint is None:
-        return judged
-    profiles = [ErrorProfile.from_masks(is_pos, each, sample_weight=weight) for each in found.values()]
-    misses = [float(constraint.violation(each.fn, each.fp, pos=each.pos)) for each in profiles]
-    return [replace(each, misses=missed) for each, missed in zip(judged, misses)]
 
 
 def judge_classes(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +17,19 @@ from csf._common.validation import check_in_memory, check_labels, check_samples,
 from csf.data.labels import read_codes
 from csf.metrics import get_constraint
 from csf.metrics.constraints import ANSWERS
+from csf.metrics.demands import demands_on
+from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import aim_of, metric_of
 from csf.plots.decisions import answers_to_all
 from csf.plots.words import other_costs, parameter_names, short, spread, target_name, winning_base
 from csf.report.held_out import HeldOut, Judged, judge, judge_classes, judge_labels, judge_rows, scores_out_of_fold
 from csf.search.config import MODEL
+from csf.thresholding.linear_rule import confusion_of
 
 if TYPE_CHECKING:
+    from csf.metrics import Constraint
     from csf.search import CostSearch
+    from csf.thresholding.certificates import Guarantee
 
 
 class Reported(ABC):
@@ -55,11 +61,17 @@ class Reported(ABC):
             rival = max(held.judged[1:], key=lambda judged: judged.value)
             ends = spread(rival.difference_interval, "+.3f")
             return f"{rival.difference:+.3f}", f"compared with “{short(rival.name, 40)}” ({ends})"
-        constraint = get_constraint(search.constraint)
-        if constraint is not None and isinstance(search.constraint_value_, float):
-            where = "on calibration data" if hasattr(search, "guarantee_") else "out-of-fold"
-            return f"{search.constraint_value_:.3f}", f"{constraint.name} {where}; asked for: {constraint}"
-        return self.number_of_kind(search)
+        return self.demanded(search) or self.number_of_kind(search)
+
+    def demanded(self, search: CostSearch) -> tuple[str, str] | None:
+        """Return the constrained value that is closest to its level, or misses it most; ``None`` for none."""
+        rates = constrained(search)
+        if not rates:
+            return None
+        part, rate, _ = min(rates, key=lambda each: (each[1] - each[0].level) * (1 if each[0].side == ">=" else -1))
+        others = f", of {len(rates)} the closest to its level" if len(rates) > 1 else ""
+        where = "on calibration data" if guarantees(search) else "out-of-fold"
+        return f"{rate:.3f}", f"{part.name} {where}{others}; asked for: {get_constraint(search.constraint)}"
 
     @abstractmethod
     def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
@@ -88,8 +100,7 @@ class BinaryReported(Reported):
     ) -> list[Judged]:
         """Evaluate predictions, see `Reported.judge`."""
         metric = search.result_.read_metric(metric_of(search))
-        demand, promised = get_constraint(search.constraint), search.confidence is not None
-        return judge(metric, search.null_class_, truth, answers, weight, demand, promised=promised)
+        return judge(metric, search.null_class_, truth, answers, weight, promised=search.confidence is not None)
 
     def winner(self, search: CostSearch) -> str:
         """Describe the costs and the threshold of the winner."""
@@ -251,6 +262,48 @@ def reported(search: CostSearch) -> Reported:
     return REPORTED[search.result_.kind]
 
 
+def guarantees(search: CostSearch) -> dict[str, Guarantee]:
+    """Return the test of the constraint, or those of all labels by their names."""
+    tests = getattr(search, "guarantee_", None)
+    if not isinstance(tests, list):
+        return {} if tests is None else {"": tests}
+    return {short(name, 40): test for name, test in zip(search.label_names_.tolist(), tests) if test is not None}
+
+
+def constrained(search: CostSearch) -> list[tuple[Constraint, float, bool]]:
+    """List constraints with their values, on calibration samples or out-of-fold, and whether they hold."""
+    if search.result_.kind == "multilabel":
+        named = zip(search.label_names_.tolist(), search.searches_)
+        return [(replace(part, of=name), rate, holds) for name, one in named for part, rate, holds in constrained(one)]
+    constraint, test = get_constraint(search.result_.config.constraint), guarantees(search).get("")
+    rates = search.result_.rates if test is None else test.rates
+    parts = [part for part in (() if constraint is None else constraint.parts) if part.name in rates]
+    known = [(part, rates[part.name]) for part in parts]
+    return [(part, rate, not part.missing(rate) if test is None else test.holds) for part, rate in known]
+
+
+def violation_of(search: CostSearch, truth: Array, predicted: Array, weight: Array | None) -> float:
+    """Compute by how much predictions miss the constraint of a search; of several labels that of any."""
+    if search.result_.kind == "multilabel":
+        columns = zip(search.searches_, truth.T, predicted.T)
+        return max(violation_of(one, true, answers, weight) for one, true, answers in columns)
+    constraint = get_constraint(search.result_.config.constraint)
+    if constraint is None:
+        return 0.0
+    if search.result_.kind == "multiclass":
+        every, codes = np.unique(np.concatenate([search.classes_, truth, predicted]), return_inverse=True)
+        true, decided = np.split(codes[search.classes_.size :], 2)
+        matrix = confusion_of(true, decided, every.size, weight)
+        return max(float(demand.missing(matrix)) for demand in demands_on(constraint, every.tolist()))
+    if search.result_.kind == "shared_threshold":  # pairs of a sample and a label
+        weight = None if weight is None else np.repeat(weight, truth.shape[1])
+        truth, predicted = truth.ravel(), predicted.ravel()
+    null = 0 if search.null_class_ is None else search.null_class_
+    is_pos = truth != null
+    errors = ErrorProfile.from_masks(is_pos, is_pos ^ (predicted != truth), sample_weight=weight)
+    return float(constraint.violation(errors.fn, errors.fp, pos=errors.pos))
+
+
 def held_out(
     search: Any,
     X: Samples | None,
@@ -280,7 +333,10 @@ def held_out(
                 f"got shape {predicted.shape}"
             )
         answers[str(rival)] = predicted
-    return HeldOut(X, labels, weight, answers, reported(search).judge(search, X, labels, answers, weight))
+    judged = reported(search).judge(search, X, labels, answers, weight)
+    misses = [violation_of(search, labels, np.asarray(predicted), weight) for predicted in answers.values()]
+    judged = [replace(each, misses=missed) for each, missed in zip(judged, misses)]
+    return HeldOut(X, labels, weight, answers, judged)
 
 
 def paid_on(search: CostSearch, held: HeldOut) -> dict[str, float]:

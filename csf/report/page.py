@@ -39,7 +39,7 @@ from csf.plots.words import (
 )
 from csf.report.checks import check_codes, estimates_of, gain_over_equal, summarise
 from csf.report.held_out import MOST_CLASSES, HeldOut, confusion, label_scores, matrix_of, scores_out_of_fold
-from csf.report.kinds import held_out, paid_on, threshold_in_words
+from csf.report.kinds import constrained, guarantees, held_out, paid_on, threshold_in_words
 from csf.search.config import MODEL
 from csf.search.kinds import is_search
 
@@ -165,6 +165,7 @@ def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) 
         "threshold": _threshold(search, held),
         "searches": [(name, one, parameters_of(one)) for name, one in zip(names, search.searches_)],
         "metric_of_one": metric_name(search.searches_[0]),
+        "reviews": None if search.review is None else search.review_,
         "each": None if held is None else label_scores(search, held),
         "ended": "; ".join(dict.fromkeys(one.stop_reason_ for one in search.searches_ if one.stop_reason_)),
     }
@@ -195,7 +196,6 @@ _PAGES: dict[str, tuple[str, Callable[..., Params]]] = {
 def _of_any(search, held, mute):
     """Collect the variables that the pages of a single search share."""
     return _of_every(search, held, mute) | {
-        "constraint": get_constraint(search.constraint),
         "matrix": None if held is None else confusion(search, held),
         "trials": _shown_trials(search),
         "models": _models(search),
@@ -204,8 +204,8 @@ def _of_any(search, held, mute):
 
 
 def _review(search):
-    """Describe the value of the answers with reviews, and draw those that one score gives."""
-    drawn = Drawn() if search.result_.kind == "multiclass" else figure("review", lambda ax: draw_review(ax, search))
+    """Describe the value of the answers with reviews, and draw it where single scores decide."""
+    drawn = None if search.result_.kind == "multiclass" else figure("review", lambda ax: draw_review(ax, search))
     return reviewed_in_words(search, metric_name(search)), drawn
 
 
@@ -237,6 +237,9 @@ def _of_every(search, held, mute):
         "search": search,
         "metric": metric_name(search),
         "estimates": estimates_of(search, held),
+        "constraint": get_constraint(search.constraint),
+        "demands": constrained(search),
+        "promises": [f"{name}: {test}" if name else str(test) for name, test in guarantees(search).items()],
         "held": held,
         # Splits may be given as arrays of row numbers, which tell nobody anything.
         "arguments": [(key, short(" ".join(repr(value).split()), 300)) for key, value in params.items()],

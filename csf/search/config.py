@@ -68,8 +68,8 @@ MANY = 20_000
 Grid: TypeAlias = 'Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["auto"] | None'
 # What is accepted of an option, and why nothing else is.
 Unsupported = tuple[object, str]
-NO_REVIEW: dict[str, Unsupported] = {"review": (None, "three answers are made of two classes with a threshold")}
-NO_MEAN_OF_FOLDS: dict[str, Unsupported] = {"refit": (True, "the mean of models is of two classes, in memory")}
+NO_REVIEW: dict[str, Unsupported] = {"review": (None, "reviews need tuned scores, and no null class beside others")}
+NO_MEAN_OF_FOLDS: dict[str, Unsupported] = {"refit": (True, "models are averaged in memory, and not of this kind")}
 
 
 class SearchEffort(NamedTuple):

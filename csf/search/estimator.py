@@ -98,10 +98,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     time_limit : float, default=None
         Stop after so many seconds.
     constraint : str or Constraint, default=None
-        What the classifier must satisfy on held-out predictions, e.g. ``"precision >= 0.8, fpr <= 0.01"``.
+        What the classifier must satisfy on held-out predictions, e.g. ``"precision >= 0.8, fpr <= 0.01"``; of one of
+        several classes or labels ``"recall[urgent] >= 0.9"``. Of several labels one without brackets is on each.
     confidence : float, default=None
-        Probability, in (0, 1), with which the constraint also holds on new data. The promise breaks if you repeat the
-        search until one passes. See `csf.thresholding.certificates`.
+        Probability, in (0, 1), with which the constraint, and limits on wrong answers of a review, also hold on new
+        data. The promise breaks if you repeat the search until one passes. See `csf.thresholding.certificates`.
     calibration : float, default=0.3
         Share of the samples that tests the constraint when ``confidence`` is given.
     threshold : {"stable", "tune", None}, default="stable"
@@ -110,7 +111,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     min_gain : float, default=None
         Keep equal costs unless others gain this many standard errors more than chance would.
     review : Review, default=None
-        Third answer of `predict_with_review`: a person looks at the row, see `csf.metrics.Review`. `predict` keeps two.
+        A further answer of `predict_with_review`: a person looks at the row, see `csf.metrics.Review`. `predict` does
+        without it.
     refit : bool or "folds", default=True
         Train the winner on all samples (needed to predict); ``"folds"`` predicts with the mean of the folds' models.
     strategy : str, Strategy or callable, default="ladder"
@@ -155,7 +157,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     upper_bound_, gap_, bound_margin_ : float
         The most that other costs could reach here, its distance from the best value, and its margin for chance.
     feasible_, constraint_value_, guarantee_, review_ : bool, float, Guarantee, Reviewed
-        Whether the constraint holds, the constrained value, the test of ``confidence``; what three answers are worth.
+        Whether the constraint holds, the (first) constrained value, the test of ``confidence``; what answers with
+        reviews are worth. Of several labels lists, but for the first.
     gain_, gain_by_chance_, gain_error_ : float
         With ``min_gain``: gain over equal costs, and its mean and standard error by chance.
     trials_, cv_results_, studies_, held_out_ : list of Trial, dict of ndarray, list of Study, ScoreStore
@@ -376,17 +379,17 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     def predict_with_review(
         self, X: Samples, at_most: float | Mapping[Label, float] | None = None, **costs: ArrayLike
     ) -> Array:
-        """Choose the answer with the smallest expected cost, where the search was given a ``review``.
+        """Choose the answer with the smallest expected cost, a review among them, where the search has a ``review``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
         at_most : int, float or dict, default=None
-            Largest number or share of the answers "positive", as for `predict`. Rows beyond it get the answer that is
-            best for them without this one. The reviews stay within ``at_most`` of the `Review`, a share of these
-            samples, or as many as they are without a limit on the positives where that is more; those stay that save
-            most. A limit on wrong answers "negative" goes before it.
+            Largest number or share of the answers "positive", as for `predict`; of several classes or labels a dict of
+            these, ``{"urgent": 50}``. Rows beyond it get the answer that is best for them without this one. The reviews
+            stay within ``at_most`` of the `Review`, a share of these samples, or as many as they are without this limit
+            where that is more; those stay that save most. Limits on wrong answers go before both.
         **costs : float or array-like of shape (n_samples,)
             As for `predict`; `fit` was given some where they are needed.
 

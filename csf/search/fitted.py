@@ -164,7 +164,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         return lean
 
     def at_prevalence(self, pos: float | ArrayLike | Mapping[Label, float]) -> Self:
-        """Adapt the classifier to data with another share of positives.
+        """Adapt the classifier to data with another share of positives, or other shares of classes or labels.
 
         Parameters
         ----------
@@ -172,7 +172,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             Share of positives where it is to be used, in (0, 1), known or estimated by
             `csf.thresholding.estimate_prevalence`; of several classes the share of each, in the order of ``classes_``
             or as a dict by their names: ``rule_`` is then tuned again. Of several labels a sample the share of each, in
-            the order of the columns or by ``label_names_``, where each label has a search of its own.
+            the order of the columns or by ``label_names_``, where each label has a search of its own. Costs of rows
+            are taken to be those of before, within each class.
 
         Returns
         -------
@@ -339,7 +340,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     def prevalence(
         self, X: Samples, known: tuple[ArrayLike, ArrayLike] | None = None, *, confidence: float = 0.9
     ) -> Prevalence | dict[Label, Prevalence]:
-        """Estimate the share of positives in samples without labels; `at_prevalence` adapts the threshold to it.
+        """Estimate the share of positives, or of each class or label, in samples without labels.
+
+        `at_prevalence` adapts the decision to it.
 
         Parameters
         ----------

@@ -99,19 +99,20 @@ class Guarantee:
 
     def __str__(self) -> str:
         """Describe the result in one sentence."""
+        what = "rule" if np.isnan(self.threshold) else "threshold"
         known = f"{self.n_samples} calibration samples, {self.n_positives} of them positive"
         if self.holds:
             return f"{self.constraint} holds with confidence {self.confidence:g} ({known}, p = {self.error:.2g})"
         if self.needed is None:
             way = (
-                "no threshold reaches this level on the held-out scores, so more samples would not help; loosen the "
+                f"no {what} reaches this level on the held-out scores, so more samples would not help; loosen the "
                 "constraint, or improve the base"
             )
         elif self.needed <= self.n_positives:
             way = "the held-out scores suggested that so many would be enough; loosen the constraint, or add samples"
         else:
             way = f"about {self.needed} positives would be needed"
-        return f"no threshold certifies {self.constraint} with confidence {self.confidence:g} ({known}): {way}"
+        return f"no {what} certifies {self.constraint} with confidence {self.confidence:g} ({known}): {way}"
 
 
 @dataclass(frozen=True, eq=False)

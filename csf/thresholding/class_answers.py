@@ -159,15 +159,18 @@ class ClassReviews:
         limits = {at: check_capacity(limit, n_rows) for at, limit in places_limited(at_most, self.names).items()}
         reviewed = codes == n_classes
 
-        def keep(at: int, decided: BoolArray, margin: Array) -> BoolArray:
+        def keep(without: BoolArray, at: int, decided: BoolArray, margin: Array) -> BoolArray:
             # Rows that are reviewed take no place.
-            return reviewed | best_rows(decided & ~reviewed, margin, limits[at], X)
+            return without | best_rows(decided & ~without, margin, limits[at], X)
 
-        within = answers_within(rows.scores, list(limits), keep)
+        within = answers_within(rows.scores, list(limits), partial(keep, reviewed))
         own, looked_at = self.costs(rows, within)
         moved = ~reviewed & (within != codes) & (looked_at < own)
         most = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
         chosen = best_rows(reviewed | moved, own - looked_at, max(most, int(reviewed.sum())), X)
+        chosen |= self._forced(rows, within)
+        # Rows that lose their review to others need a place, too.
+        within = answers_within(rows.scores, list(limits), partial(keep, chosen))
         return np.where(chosen | self._forced(rows, within), n_classes, within)
 
 

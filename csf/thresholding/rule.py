@@ -279,7 +279,7 @@ class ThresholdRule(DecisionRule):
         names = np.sort(self.names).tolist()
         limits = {names[place]: limit for place, limit in places_limited(at_most, names).items()}
         if len(names) != 2 or len(limits) != 1 or self.null in limits:
-            raise ValueError(f"at_most limits the positive class alone, and {self.null!r} is not, got {at_most!r}")
+            raise ValueError(f"at_most limits the positive class alone, and {self.null} is not, got {at_most!r}")
         return next(iter(limits.values()))
 
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:

@@ -137,3 +137,28 @@ def test_savings_are_watched(ok, error_of, loans, tmp_path):
         "monitor", model, later, "--target", "target", "--state", tmp_path / "s.json"
     )
     ok("monitor", model, later, "--target", "target", "--state", tmp_path / "t.json", "--max-cost", 1e9)
+
+
+def test_a_demand_is_kept_at_least_cost_and_moves(ok, loans, tmp_path):
+    files = {name: tmp_path / name for name in ("all.json", "m.skops", "o.csv")}
+    flags = ("--constraint", "recall >= 0.9, predicted_rate <= 0.9", "--json", files["all.json"])
+    text = ok("search", loans, "-v", "--target", "target", *QUICK, *flags, "--save", files["m.skops"])
+    told = json.loads(files["all.json"].read_text(encoding="utf-8"))["winner"]
+    (recall, rate) = (each["value"] for each in told["constraints"])
+    assert told["feasible"]
+    assert recall >= 0.9
+    assert rate <= 0.9
+    assert f"  out-of-fold recall {recall:.4f}: recall >= 0.9 holds\n" in text
+    assert f"  out-of-fold predicted_positive_rate {rate:.4f}: predicted_positive_rate <= 0.9 holds\n" in text
+    assert "does NOT hold" not in text
+    said = ok("predict", files["m.skops"], loans, "--prevalence", 0.1, "-o", files["o.csv"])
+    assert "the decision is the one for these shares: positives 0.1\n" in said
+
+
+def test_a_certificate_beside_one_threshold_that_has_none(ok, loans):
+    flags = ("--constraint", "predicted_rate <= 0.9", "--confidence", 0.9)
+    text = ok("search", loans, "-v", "--target", "target", *QUICK, *flags)
+    assert "  predicted_positive_rate <= 0.9 holds with confidence 0.9 (" in text
+    assert "  on these samples: predicted_positive_rate 0." in text
+    lines = [line.split("|") for line in text.splitlines() if "best single threshold" in line and line[0] == "|"]
+    assert lines[0][4].strip() == "no"

@@ -187,7 +187,7 @@ def test_the_command_line_says_the_same(infeasible):
         options = type("Options", (), {"bound": "support", "time_limit": None})
 
     said = _winner_text(infeasible, Problem)
-    assert "bound for these parameters and folds: 0.0000 (support)\n" in said
+    assert "bound for these parameters and folds: 0.0000 (support)" in said
     assert "precision >= 0.99 does NOT hold; the bound is" in said
 
 

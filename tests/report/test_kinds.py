@@ -6,8 +6,9 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from csf import CostSearch
-from csf.metrics import Column, RowCosts
-from csf.report.kinds import REPORTED, held_out, reported
+from csf.metrics import Column, RowCosts, get_constraint
+from csf.report.checks import findings
+from csf.report.kinds import REPORTED, constrained, held_out, reported
 
 X, Y = make_classification(200, 4, n_informative=3, n_redundant=0, weights=[0.7], random_state=0)
 CLASSES = make_classification(200, 4, n_informative=3, n_redundant=0, n_classes=3, random_state=0)[1]
@@ -63,3 +64,74 @@ def test_one_answer_for_all_competes_where_two_classes_do(kind):
     if name == "binary":
         share = Y.mean()
         assert worth == pytest.approx(2 * share / (1 + share))
+
+
+# ---------------------------------------------------------------- constraints
+
+
+DEMANDS = {
+    "binary": "recall >= 0.7, precision >= 0.2",
+    "row_costs": "recall >= 0.7, predicted_rate <= 0.9",
+    "multiclass": "recall[2] >= 0.7, accuracy >= 0.2",
+    "multilabel": "recall >= 0.7, precision[2] >= 0.3",
+    "shared_threshold": "recall >= 0.7, precision >= 0.1",
+}
+
+
+@pytest.fixture(scope="module", params=DEMANDS)
+def demanding(request):
+    metric, y, _ = CASES[request.param]
+    search = CostSearch(LogisticRegression(), metric, constraint=DEMANDS[request.param], n_trials=2, param_grid=None)
+    return request.param, search.set_params(cv=3, random_state=0).fit(SAMPLES, y), y
+
+
+def test_constrained_values_are_those_of_the_held_out_decisions(demanding):
+    name, search, _ = demanding
+    known = {part.name: rate for part, rate, holds in constrained(search) if holds}
+    assert len(known) == len(constrained(search)) == (4 if name == "multilabel" else 2)
+    assert search.feasible_
+    if name == "multiclass":
+        shares = search.confusion_
+        assert known == pytest.approx({"recall[2]": shares[2, 2] / shares[2].sum(), "accuracy": np.trace(shares)})
+    elif name == "multilabel":
+        assert [known[f"recall[{at}]"] for at in range(3)] == pytest.approx(search.constraint_value_)
+    else:
+        assert known["recall"] == pytest.approx(search.constraint_value_)
+
+
+def test_the_value_closest_to_its_level_is_a_number_of_the_summary(demanding):
+    _, search, _ = demanding
+    part, rate, _ = min(
+        constrained(search), key=lambda each: (each[1] - each[0].level) * (1 if each[0].side == ">=" else -1)
+    )
+    shown = dict(search.summary().numbers)
+    said = shown[f"{rate:.3f}"]
+    assert said.startswith(f"{part.name} out-of-fold, of {len(constrained(search))} the closest to its level; asked")
+    assert said.endswith(str(get_constraint(search.constraint)))
+
+
+def test_what_predictions_miss_is_the_largest_shortfall(demanding):
+    """The literal shortfall of an answer to all rows."""
+    name, search, y = demanding
+    never, ever = np.zeros_like(y), np.full_like(y, 2 if name == "multiclass" else 1)
+    held = held_out(search, SAMPLES, y, None, {"never": never, "ever": ever})
+    missed = {each.name: each.misses for each in held.judged}
+    assert missed["never"] == pytest.approx(0.7)
+    expected = {
+        "binary": max(0.2 - Y.mean(), 0.0),
+        "row_costs": 0.1,
+        "multiclass": max(0.2 - np.mean(y == 2), 0.0),
+        "multilabel": max(0.3 - LABELS[:, 2].mean(), 0.0),
+        "shared_threshold": max(0.1 - LABELS.mean(), 0.0),
+    }
+    assert missed["ever"] == pytest.approx(expected[name])
+    codes = [each.code for each in findings(search, held)]
+    assert ("CSF007" in codes) == (held.judged[0].misses > 0.0)
+    assert "CSF006" in codes
+
+
+def test_labels_that_nobody_knows_are_wrong():
+    search = CostSearch(LogisticRegression(), "f1_macro", constraint="recall[2] >= 0.7", param_grid=None, cv=3)
+    search.fit(SAMPLES, CLASSES)
+    held = held_out(search, SAMPLES, CLASSES, None, {"other": np.full_like(CLASSES, 7)})
+    assert held.judged[1].misses == pytest.approx(0.7)

@@ -22,11 +22,11 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.metrics import Review, get_confusion_metric, get_constraint, get_metric
+from csf.metrics import Column, Review, RowCosts, get_confusion_metric
 from csf.plots import ConeDisplay, ProgressDisplay, ThresholdCurveDisplay
 from csf.report import Comparison, write_comparison, write_report
 from csf.report.checks import estimates_of, findings
-from csf.report.held_out import judge, judge_classes
+from csf.report.held_out import judge_classes
 from csf.report.kinds import held_out
 from csf.report.page import check_page, class_data, templates
 from csf.thresholding import ClassProbabilityRule
@@ -198,15 +198,6 @@ def test_a_name_of_another_format_is_refused(name, tmp_path):
 def test_a_folder_is_refused_before_the_work(tmp_path):
     with pytest.raises(ValueError, match=r"is a folder; give a name such as 'report.html'"):
         check_page(tmp_path)
-
-
-def test_by_how_much_each_one_misses_the_constraint():
-    truth = np.repeat([1, 0], [10, 30])
-    answers = {"own": truth, "all": np.ones(40, int)}
-    own, rival = judge(get_metric("recall"), 0, truth, answers, None, get_constraint("precision >= 0.75"))
-    assert own.misses == 0.0
-    assert rival.misses == pytest.approx(0.5)
-    assert judge(get_metric("recall"), 0, truth, answers)[1].misses == 0.0
 
 
 @pytest.fixture(scope="module")
@@ -450,3 +441,55 @@ def test_of_several_models_the_page_tells_who_was_dropped(tmp_path):
     assert "good: LogisticRegression; blind: FunctionTransformer, DecisionTreeClassifier" in page
     n_good = sum(model == "good" for model in search.cv_results_["param_model"])
     assert re.search(f"Trainings</dt><dd>{8 * n_good + 4}<", page)
+
+
+def urgent_classes():
+    X, y, X_test, y_test = data(3)
+    names = np.array(["later", "soon", "urgent"])
+    return X, names[y], X_test, names[y_test]
+
+
+@pytest.mark.parametrize(
+    ("truth", "metric", "constraint", "shown"),
+    [
+        (lambda y: y, "f1_macro", "recall[urgent] >= 0.5, accuracy >= 0.3", "Constraint recall[urgent] >= 0.5"),
+        (
+            lambda y: np.column_stack([y != "later", y == "urgent"]).astype(int),
+            "f1_macro",
+            "recall >= 0.6",
+            "Constraint recall[1] >= 0.6",
+        ),
+        (
+            lambda y: (y == "urgent").astype(int),
+            RowCosts(fn=3.0, fp=Column(0)),
+            "recall >= 0.6",
+            "Constraint recall >= 0.6",
+        ),
+    ],
+)
+def test_constraints_and_reviews_of_each_kind_are_on_the_page(truth, metric, constraint, shown, tmp_path):
+    X, y, X_test, y_test = urgent_classes()
+    review = Review(cost=0.3, at_most=0.2)
+    search = CostSearch(LogisticRegression(), metric, constraint=constraint, review=review, param_grid=None, cv=3)
+    search.fit(np.abs(X), truth(y)).report(tmp_path / "r.html", np.abs(X_test), truth(y_test))
+    _, said, _ = page_of(tmp_path / "r.html")
+    said = " ".join(said.split())
+    assert shown in said
+    assert f"Under the constraint {constraint}" in said
+    assert "out-of-fold, holds" in said
+    for worth in search.review_ if isinstance(search.review_, list) else [search.review_]:
+        for answer, share in worth.shares.items():
+            assert answer in said
+            assert f"{share:.1%}" in said
+    assert "% wrong)" in said
+
+
+def test_certificates_of_labels_are_named(tmp_path):
+    X, y, *_ = data()
+    labels = np.column_stack([y, X[:, 0] > 0])
+    search = CostSearch(LogisticRegression(), "f1_macro", constraint="recall >= 0.3", confidence=0.8, param_grid=None)
+    search.set_params(cv=3, n_trials=1).fit(X, labels.astype(int)).report(tmp_path / "r.html")
+    said = " ".join(page_of(tmp_path / "r.html")[1].split())
+    for name, test in enumerate(search.guarantee_):
+        assert test.confidence == pytest.approx(0.9)
+        assert f"Certificate: {name}: {test}." in said

@@ -268,7 +268,9 @@ def test_rows_of_weight_0_set_no_limit_on_wrong_answers():
 
 def test_what_has_no_third_answer():
     X, y = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
-    with pytest.raises(ValueError, match=r"review=.* is not for several classes beside a null class: three answers"):
+    with pytest.raises(
+        ValueError, match=r"review=.* is not for several classes beside a null class: reviews need tuned scores"
+    ):
         CostSearch(LINE, review=Review(cost=1.0), null_class=0, **QUICK).fit(X, y)
     with pytest.raises(ValueError, match=r"review=.* is not for metric='f1_samples'"):
         CostSearch(LINE, "f1_samples", review=Review(cost=1.0)).fit(X, np.column_stack([y == 0, y == 1]).astype(int))

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csf.metrics import CostMatrix, Review, get_confusion_metric
-from csf.thresholding.class_answers import CapacityAnswers, ClassReviews, LabelledRows, ReviewAnswers, prices_of
+from csf.thresholding.class_answers import (
+    REVIEW,
+    CapacityAnswers,
+    ClassReviews,
+    LabelledRows,
+    ReviewAnswers,
+    prices_of,
+)
 from csf.thresholding.linear_rule import RuleRows, confusion_of, tune_rule
 
 NAMES = ["a", "b", "c"]
@@ -104,3 +111,37 @@ def test_reviewed_rows_are_right_but_for_their_error():
     answers = ReviewAnswers(Review(cost=1.0, error=0.2), COSTS, NAMES)
     sums = np.array([[5.0, 1.0, 0.0, 10.0], [0.0, 4.0, 0.0, 0.0], [1.0, 0.0, 3.0, 2.0]])
     np.testing.assert_allclose(answers.final(sums), [[13.0, 2.0, 1.0], [0.0, 4.0, 0.0], [1.2, 0.2, 4.6]])
+
+
+STAGES = ("later", "soon", "urgent")
+
+
+class Rule:
+    """Rule that gives the rows which it was made of."""
+
+    def __init__(self, rows):
+        self._rows = rows
+
+    def rows(self, X):
+        return self._rows
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 12), st.sampled_from([None, 0.1, 0.4]), st.floats(0.0, 0.4))
+def test_places_are_kept_whoever_loses_a_review_to_whom(seed, limit, share, least):
+    rng = np.random.default_rng(seed)
+    proba, X = rng.dirichlet(np.ones(3), 40), rng.normal(size=(40, 2))
+    rule = Rule(RuleRows(proba * [1.0, 1.5, 3.0], proba, None))
+    prices = np.array([[0.0, 1.0, 1.0], [2.0, 0.0, 1.0], [6.0, 3.0, 0.0]])
+    reviews = ClassReviews(
+        review=Review(cost=0.3, at_most=share), names=STAGES, prices=prices, least=np.array([0.0, 0.0, least])
+    )
+    free, answers = reviews.answers(rule, X), reviews.answers(rule, X, {"urgent": limit})
+    assert np.sum(answers == "urgent") <= limit
+    forced = np.sum((answers == REVIEW) & (proba[:, 2] < least))
+    most = 40 if share is None else int(40 * share)
+    assert np.sum(answers == REVIEW) <= max(most, np.sum(free == REVIEW)) + forced
+    order = rng.permutation(40)
+    again = reviews.answers(
+        Rule(rule._rows._replace(scores=rule._rows.scores[order], proba=proba[order])), X[order], {"urgent": limit}
+    )
+    assert (again == answers[order]).all()

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
 from csf._common.typing import Array, Costs, Estimator, IntArray, Label, Params
-from csf._common.validation import floats
+from csf._common.validation import floats, place_of
 from csf.data.folds import Fold, pool_held_out
 from csf.data.responses import respond
 from csf.evaluate import MAX_BYTES, TrialKey, seed_of
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment, Candidate
     from csf.evaluate.stores import Store
     from csf.metrics import Constraint, Review
+    from csf.metrics.profile import ErrorProfile
     from csf.search.config import Model, SearchConfig, SearchEffort, Unsupported
     from csf.search.plan import Plan
     from csf.search.selection import Race
@@ -445,6 +446,18 @@ class SearchResult:
         } | ({} if self.store is None else {"held_out_": self.store})
 
     @property
+    def rates(self) -> dict[str, float]:
+        """Constrained values on held-out samples, by their names."""
+        constraint = get_constraint(self.config.constraint)
+        parts = () if constraint is None else constraint.parts
+        return {part.name: float(part.rate.of(self.errors)) for part in parts}
+
+    @property
+    def errors(self) -> ErrorProfile:
+        """Error profile of the decisions about the held-out samples."""
+        raise NotImplementedError
+
+    @property
     def scored(self) -> tuple[BoolArray, Array] | None:
         """True class and score of held-out samples of two classes, each once; ``None`` where there are none."""
         return None
@@ -557,6 +570,7 @@ def warn_of_violation(constraint: object, rate: float | None) -> None:
 
 def in_order(shares: Mapping[Label, float], names: Sequence[Label]) -> Array:
     """Order shares that are given by name; raise a ValueError where the names differ."""
-    if set(shares) != set(names):
+    places = {place_of(name, names, "pos"): share for name, share in shares.items()}
+    if len(places) != len(names):
         raise ValueError(f"pos must have a share for each of {list(names)}, got those of {list(shares)}")
-    return floats([shares[name] for name in names], "pos")
+    return floats([places[at] for at in range(len(names))], "pos")

@@ -410,6 +410,14 @@ class BinaryResult(SearchResult):
         return attributes
 
     @property
+    def errors(self) -> ErrorProfile:
+        """Error profile of the decisions about the held-out samples."""
+        if self.threshold is not None and self.moves:
+            return self.curve().at(self.threshold)
+        assert self.winner.chosen is not None, "a winner has been judged"
+        return self.winner.chosen
+
+    @property
     def scored(self) -> tuple[BoolArray, Array] | None:
         """True class and score of held-out samples of two classes, each once; ``None`` where there are none."""
         store, score = self.store, self.row.score if self.moves else None

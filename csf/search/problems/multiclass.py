@@ -297,6 +297,12 @@ class MulticlassResult(CandidateResult):
         }
 
     @property
+    def rates(self) -> dict[str, float]:
+        """Constrained values on held-out samples, by their names."""
+        demands = self.metric.demands if isinstance(self.metric, ConstrainedClasses) else ()
+        return {demand.constraint.name: float(demand.rate(self.confusion)) for demand in demands}
+
+    @property
     def probable(self) -> tuple[Array, IntArray, Array] | None:
         """Shares of classes, and true class and probabilities of held-out samples; ``None`` without scores."""
         store, row = self.store, self.store[self.candidate.key]

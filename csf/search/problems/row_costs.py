@@ -282,7 +282,6 @@ class RowCostResult(CandidateResult):
     tuned: CostDecision = field(default_factory=CostDecision)
     alone: float = 0.0
     dearest_share: float = np.nan
-    constraint_value: float | None = None
     # Decisions on the held-out samples that took the place of the winner's.
     decided: BoolArray | None = None
 
@@ -309,13 +308,21 @@ class RowCostResult(CandidateResult):
             "best_t_": self.winner.t,
             "best_threshold_": self.tuned.threshold,
             "bound_margin_": np.nan,
-            "constraint_value_": self.constraint_value,
+            "constraint_value_": next(iter(self.rates.values()), None),
             "best_cost_weights_": self.winner.costs,
             "row_costs_": self.metric,
             "row_rule_": self.tuned.kind,
             "threshold_without_costs_": float(expit(self.alone)),
             "dearest_share_": self.dearest_share,
         }
+
+    @cached_property
+    def errors(self) -> ErrorProfile:
+        """Error profile of the decisions about the held-out entries."""
+        store, decided = self.store, self.decided
+        if decided is None:
+            decided = self.tuned.decide(RowCostChoice(store).score(self.key), store.table)
+        return ErrorProfile.from_masks(store.truth, decided, sample_weight=store.weights_in(store.copies))
 
     @property
     def moves(self) -> bool:
@@ -402,7 +409,7 @@ class RowCostResult(CandidateResult):
             tuned = free.within(constraint.tightened(share), score, store.truth, store.table, weight)
             decided = tuned.decide(score, store.table)
             value = float(store.value(store.paid(decided), store.copies))
-            results.append(_judged(replace(self, tuned=tuned, decided=decided, score=value), decided))
+            results.append(replace(self, tuned=tuned, decided=decided, score=value))
         return results
 
     def rows_of(self, rule: RowCostRule, task: Task) -> tuple[Array, CostTable]:
@@ -431,7 +438,7 @@ def conclude(searched: SearchResult) -> RowCostResult:
     found = decided_on(found, store)
     warn_of_open_gap(found.winner)
     if not found.feasible:
-        warn_of_violation(store.constraint, found.constraint_value)
+        warn_of_violation(store.constraint, next(iter(found.rates.values())))
     return found
 
 
@@ -441,16 +448,10 @@ def decided_on(found: RowCostResult, store: RowCostStore) -> RowCostResult:
     tuned = choice.tuned(candidate, store.copies)
     alone = cut_within(constraint, store[candidate.key].score, store.truth, store.table, store.weight)
     found = replace(found, store=store, tuned=tuned, alone=alone, score=choice.value_of(candidate), decided=None)
-    return found if constraint is None else _judged(found, tuned.decide(choice.score(candidate.key), store.table))
-
-
-def _judged(found: RowCostResult, decided: BoolArray) -> RowCostResult:
-    """Add what decisions about the held-out entries say of the constraint."""
-    store, constraint = found.store, found.store.constraint
-    assert constraint is not None, "asked for where there is one"
-    errors = ErrorProfile.from_masks(store.truth, decided, sample_weight=store.weights_in(store.copies))
-    feasible = not constraint.violation(errors.fn, errors.fp, pos=errors.pos)
-    return replace(found, feasible=feasible, constraint_value=float(constraint.rate.of(errors)))
+    if constraint is None:
+        return found
+    errors = found.errors
+    return replace(found, feasible=not constraint.violation(errors.fn, errors.fp, pos=errors.pos))
 
 
 def _dearest_share(store: RowCostStore) -> float:
