@@ -564,7 +564,7 @@ def certify(
     tests = [
         partial(_violation, demands, calibrated, cut, error, size) for cut, size in zip(thresholds.tolist(), sizes)
     ]
-    at, p, tested, holds = tested_in_order(tests, error)
+    at, p, tested, holds = run_in_order(tests, error)
     threshold = float(thresholds[at])
     own = float(values[curve.cuts_at(threshold)])
     lost = max(float(np.nanmax(values[allowed])) - own, 0.0) if holds and allowed.any() else 0.0
@@ -586,7 +586,7 @@ def certify(
     )
 
 
-def tested_in_order(tests: Sequence[Callable[[], float]], error: float) -> tuple[int, float, int, bool]:
+def run_in_order(tests: Sequence[Callable[[], float]], error: float) -> tuple[int, float, int, bool]:
     """Run tests up to the first that fails; return the place of the last that passed, its p-value and their number.
 
     Where none passed, the place is that of the first one. The last value says whether one did.
@@ -663,7 +663,7 @@ def certify_decisions(
         p = [_one(demand, each.totals(demand.gains, at), error, outlook.sizes[at]) for demand, each, outlook in known]
         return float(np.max(p))
 
-    place, p, n_tested, holds = tested_in_order([partial(violation, at) for at in path.tolist()], error)
+    place, p, n_tested, holds = run_in_order([partial(violation, at) for at in path.tolist()], error)
     at = int(path[place])
     lost = float(values.max() - values[at]) if holds else 0.0
     good = values >= (values[at] + 0.5 * lost if holds else -np.inf)
