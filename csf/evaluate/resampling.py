@@ -84,6 +84,7 @@ class Resampling(Choice[TrialKey]):
         chooser: Chooser = BEST,
     ) -> None:
         self.store, self.metric, self.chooser = store, get_metric(metric), chooser
+        self.unit = self.metric.unit
         self.n_draws, self.random_state = check_count(n_draws, "n_draws"), random_state
         self.rows = _contenders(store, self.metric, keep)
         self.keys = [row.key for row in self.rows]

@@ -45,6 +45,8 @@ class Metric(ABC):
 
     # What a profile must satisfy besides: a `Constraint`, which only `csf.metrics.Constrained` has, or None.
     constraint: Any = None
+    # Size of a difference that matters, as 1 for rates.
+    unit: float = 1.0
 
     @abstractmethod
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:

@@ -57,6 +57,8 @@ class ConfusionMetric(ABC):
     """
 
     needs_order: bool = False
+    # Size of a difference that matters, as 1 for rates.
+    unit: float = 1.0
 
     @property
     def name(self) -> str:
@@ -517,6 +519,11 @@ class CostMatrix(MetricOfSums):
         # Tuples can be compared and hashed, and nobody changes them.
         object.__setattr__(self, "costs", tuple(map(tuple, costs.tolist())))
 
+    @property
+    def unit(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride] (of these costs)
+        """Difference between the largest and the smallest cost."""
+        return float(np.ptp(np.asarray(self.costs))) or 1.0
+
     def for_classes(self, classes: Array) -> CostMatrix:
         """Return the metric with its costs in the order of the classes; raise a ValueError where the names differ."""
         if self.names is None:
@@ -644,6 +651,11 @@ class OfTwoClasses(Metric):
         tn, tp = np.where(neg - fp > NOISE, neg - fp, 0.0), np.where(pos - fn > NOISE * pos, pos - fn, 0.0)
         matrices = np.stack([np.stack([tn, fp], axis=-1), np.stack([fn, tp], axis=-1)], axis=-2)
         return float_or_array(np.asarray(self.confusion.value(matrices)))
+
+    @property
+    def unit(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride] (that of the confusion matrix)
+        """Size of a difference that matters."""
+        return self.confusion.unit
 
     def range(self, pos: float) -> tuple[float, float]:
         """Return the values with all predictions wrong and with all right, see `Metric.range`."""

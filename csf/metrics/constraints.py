@@ -507,6 +507,11 @@ class Constrained(Metric):
         """Name of the metric and the constraint."""
         return f"{self.metric.name}, {self.constraint}"
 
+    @property
+    def unit(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride] (that of the metric)
+        """Size of a difference that matters."""
+        return self.metric.unit
+
     def range(self, pos: float) -> tuple[float, float]:
         """Return the range of the metric, see `Metric.range`."""
         return self.metric.range(pos)

@@ -145,6 +145,11 @@ class ConstrainedClasses(ConfusionMetric):
         """Name of the metric and the constraints."""
         return ", ".join([self.metric.name, *(str(demand.constraint) for demand in self.demands)])
 
+    @property
+    def unit(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride] (that of the metric)
+        """Size of a difference that matters."""
+        return self.metric.unit
+
     def value(self, confusion: Array) -> Values:
         """Compute the metric, whether the constraints hold or not; see `ConfusionMetric.value`."""
         return self.metric.value(confusion)

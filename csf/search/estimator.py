@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -416,7 +417,13 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         >>> print(f"{reviewed:.1f} of the samples")
         0.1 of the samples
         """
-        return self.review_bands().answers(self._with_costs(costs, X=X), X, at_most)
+        answers, rule = self.review_bands(), self._with_costs(costs, X=X)
+        if not np.array_equal(rule.threshold, self._rule.threshold):
+            raise ValueError(
+                f"best_threshold_ was set to {rule.threshold!r}, and the answers with reviews are those of "
+                f"{self._rule.threshold!r}, which fit chose: set it back to that"
+            )
+        return answers.answers(rule, X, at_most)
 
     def review_bands(self) -> Any:
         """Return the bands of scores, or of costs by row, that get each of three answers.

@@ -20,7 +20,7 @@ from csf.metrics.registry import metric_of
 from csf.monitoring import Monitor, MonitorGroup
 from csf.search.kinds import LABELS, kind_of
 from csf.search.problems.base import in_order
-from csf.thresholding.linear_rule import Sigmoid
+from csf.thresholding.linear_rule import Sigmoid, no_threshold
 from csf.thresholding.prevalence import Prevalence, estimate_class_shares, estimate_prevalence
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
                 f"this {name} was fitted with refit=False and has no best_estimator_ to predict with; use refit=True, "
                 "or, after a search on Spark, transform of its model"
             )
+        if "best_threshold_" in vars(self) and self.result_.kind == "multiclass":
+            raise ValueError(f"best_threshold_ was set by hand to {self.best_threshold_!r}; {no_threshold()}")
         # Who tries another threshold sets best_threshold_.
         return replace(self._rule, threshold=self.best_threshold_) if "best_threshold_" in vars(self) else self._rule
 

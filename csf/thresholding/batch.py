@@ -89,13 +89,18 @@ def answers_within(scores: Array, limited: Sequence[int], keep: Callable[[int, B
             return answers
 
 
-def batch_within(scores: Array, at_most: object, names: Sequence[Label], X: Samples) -> IntArray:
-    """Choose the class of each row of a batch, with limits on the numbers of some classes."""
-    n_rows = len(scores)
+def limits_of(at_most: object, names: Sequence[Label], n_rows: int) -> dict[int, int]:
+    """Read the numbers of rows that some classes may get; raise a ValueError where rows are left without a class."""
     limits = {at: check_capacity(limit, n_rows) for at, limit in places_limited(at_most, names).items()}
-    if len(limits) == scores.shape[1] and sum(limits.values()) < n_rows:
+    if len(limits) == len(names) and sum(limits.values()) < n_rows:
         raise ValueError(
             f"at_most={at_most!r} limits all classes to {sum(limits.values())} of {n_rows} rows; leave a class without "
             "a limit"
         )
+    return limits
+
+
+def batch_within(scores: Array, at_most: object, names: Sequence[Label], X: Samples) -> IntArray:
+    """Choose the class of each row of a batch, with limits on the numbers of some classes."""
+    limits = limits_of(at_most, names, len(scores))
     return answers_within(scores, list(limits), lambda at, decided, margin: best_rows(decided, margin, limits[at], X))

@@ -151,7 +151,7 @@ class RankedHeldOut:
             sums = kept * (sums[:-1] + np.tensordot(more[0], means, 1))
             values.append(self.value(sums, self.total(weight) + more.sum(axis=0) @ totals))
         # Amounts of a few rows say little of larger ones, as with Student's t.
-        number = acting(one, self.weight, self.weight)[0] / self.weight.sum() * store.copies.sum()
+        number = acting(every, self.weight, self.weight)[-1] / self.weight.sum() * store.copies.sum()
         wider = stdtrit(number + 1.0, _UPPER) / ndtri(_UPPER) if self.in_costs else np.ones(number.size)
         return wider[:, None] * (np.stack(values, axis=1) - np.nanmean(values, axis=0)[:, None])
 
@@ -594,19 +594,12 @@ def reviewed(bands: ReviewBands, answers: Array, ranked: RankedHeldOut, assessme
     positive = _positives(review, answers, ranked)
     wrong = np.where(ranked.store.truth, 1.0 - positive, positive)
     ranked, at = ranked.take([np.searchsorted(ANSWERS, answers)])
-
-    def acting(part: RankedHeldOut, held: Array | None) -> Acting:
-        given = answers[at] if held is None else part.answers(review, held)
-        positive, looked_at = _positives(review, given, part), given == "review"
-
-        def sums(values: Array, weight: Array, counted: Array) -> Array:
-            paid = review.cost * (looked_at @ counted) if part.in_costs else 0.0
-            return ((values * positive) @ counted - paid * (np.arange(len(values)) == 0))[:, None]
-
-        return sums
-
+    acted = _answering(review, ranked, answers[at])
+    gained = _difference(ranked, acted, ranked.weight) - KEPT_OPTIMISM * _gain_of_choosing(review, ranked, assessment)
+    value = float(np.clip(assessment.corrected_score + gained, *assessment.value_range))
     # Bands are chosen on these samples, also where the model was fitted to others.
-    (worth,), _ = expected(ranked, acting, replace(assessment, spread=SPREAD), np.ones(1))
+    (errors,) = SPREAD * ranked.errors(acted, np.ones(1), assessment.random_state)
+    worth = replace(assessment, corrected_score=value, errors=errors)
     return Reviewed(
         value=worth.corrected_score,
         interval=worth.score_interval,
@@ -615,6 +608,52 @@ def reviewed(bands: ReviewBands, answers: Array, ranked: RankedHeldOut, assessme
         extra_cost=bands.extra_cost,
         guarantees=bands.guarantees,
     )
+
+
+# What a choice on two thirds of the samples gains by chance is so much of what one on all of them does.
+KEPT_OPTIMISM = 2.0 / 3.0
+
+
+def _answering(review: Review, part: RankedHeldOut, answers: Array) -> Acting:
+    """Return the function that sums values by answers, less what reviews cost."""
+    positive, looked_at = _positives(review, answers, part), answers == "review"
+
+    def sums(values: Array, weight: Array, counted: Array) -> Array:
+        paid = review.cost * (looked_at @ counted) if part.in_costs else 0.0
+        return ((values * positive) @ counted - paid * (np.arange(len(values)) == 0))[:, None]
+
+    return sums
+
+
+def _difference(part: RankedHeldOut, acted: Acting, counted: Array) -> float:
+    """Compute by how much answers are worth more than decisions without a review, on entries of these weights."""
+    with_reviews, without = (part.values(part.summed(each, counted))[0, 0] for each in (acted, part.within(np.ones(1))))
+    return float(with_reviews - without)
+
+
+def _gain_of_choosing(review: Review, ranked: RankedHeldOut, assessment: Assessment) -> float:
+    """Compute how much larger the gain of reviews is where their bands are chosen than on samples left out.
+
+    The same bands are judged on both: others review another share of the rows.
+    """
+    assert ranked.again is not None, "a search ranked them"
+    winner, on_parts = ranked.again(assessment.random_state)
+    store, limits = winner.store, np.ones(1)
+    units = Units(store.truth, None, store.samples, store.copies)
+
+    def judge(counts: Array, first: int) -> Array:
+        parts = []
+        for part, held in zip(on_parts(counts, first), counts.T):
+            inside = part.store.weights_in(held)
+            acted = _answering(review, part, part.answers(review, inside)), part.within(limits)
+            parts.append([part.summed(each, weight) for weight in (inside, part.weight - inside) for each in acted])
+        return np.array(parts)
+
+    def optimism(sums: Array) -> float:
+        inside, plain_inside, outside, plain_outside = (winner.values(each)[0, 0] for each in sums)
+        return float(inside - plain_inside - outside + plain_outside)
+
+    return judge_left_out(units, judge, optimism, assessment.random_state).corrected_score
 
 
 def _positives(review: Review, answers: Array, ranked: RankedHeldOut) -> Array:

@@ -12,16 +12,18 @@ import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
 from csf.data.responses import TIE
+from csf.evaluate.assessment import SPREAD
+from csf.evaluate.draws import judge_left_out
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.metrics.demands import ConstrainedClasses
-from csf.thresholding.batch import ROUNDING, answers_within, best_rows, check_capacity, places_limited
-from csf.thresholding.capacity import Capacity, Reviewed, least_score
+from csf.thresholding.batch import ROUNDING, answers_within, best_rows, check_capacity, limits_of
+from csf.thresholding.capacity import KEPT_OPTIMISM, Capacity, Reviewed, least_score
 from csf.thresholding.certificates import Guarantee, ScoredSamples
 from csf.thresholding.class_choice import TUNED, MulticlassChoice
 from csf.thresholding.linear_rule import RuleRows, counts_of, tune_rule
 
 if TYPE_CHECKING:
-    from csf.evaluate import Candidate
+    from csf.evaluate import Assessment, Candidate
     from csf.metrics.constraints import Review
     from csf.thresholding.class_choice import MulticlassStore
     from csf.thresholding.linear_rule import MulticlassRule
@@ -61,7 +63,7 @@ def prices_of(metric: ConfusionMetric, known: LabelledRows) -> Array:
     worth = metric.gradient(counts / counts.sum()) if rows.worth is None else rows.worth
     prices = np.diagonal(worth)[:, None] - worth
     base = metric.metric if isinstance(metric, ConstrainedClasses) else metric
-    if isinstance(base, CostMatrix) and rows.worth is None:
+    if isinstance(base, CostMatrix):
         return prices
     made = counts * ~np.eye(n_classes, dtype=bool)
     made = made if made.any() else ~np.eye(n_classes, dtype=bool) * 1.0
@@ -156,7 +158,7 @@ class ClassReviews:
         The reviews stay within their limit, or as many as they are without one on classes.
         """
         codes, n_rows, n_classes = self.decide(rows), len(rows.proba), len(self.prices)
-        limits = {at: check_capacity(limit, n_rows) for at, limit in places_limited(at_most, self.names).items()}
+        limits = limits_of(at_most, self.names, n_rows)
         reviewed = codes == n_classes
 
         def keep(without: BoolArray, at: int, decided: BoolArray, margin: Array) -> BoolArray:
@@ -262,9 +264,10 @@ class AnsweredChoice(MulticlassChoice):
         units = self.units
         outside = units.weights_in(units.copies - counts)
         codes = self.answers.given(self.rows(candidate, units.weights_in(counts)), outside)
-        return self._table(codes, outside)
+        return self.table(codes, outside)
 
-    def _table(self, codes: IntArray, weight: Array) -> Array:
+    def table(self, codes: IntArray, weight: Array) -> Array:
+        """Sum the weights of entries by true class and answer."""
         place = self.units.truth.astype(int) * self.n_answers + codes
         sums = np.bincount(place, weight, self.store.n_classes * self.n_answers)
         return sums.reshape(self.store.n_classes, self.n_answers)
@@ -293,13 +296,41 @@ def class_capacity(
     )
 
 
-def class_reviewed(choice: AnsweredChoice, reviews: ClassReviews, winner: Candidate) -> Reviewed:
+def _gain_of_choosing(choice: AnsweredChoice) -> float:
+    """Compute how much larger the gain of answers is where they are chosen than on samples left out.
+
+    The same answers are judged on both: others review another share of the rows.
+    """
+    units, unit = choice.units, choice.unit
+
+    def judge(counts: Array, first: int) -> Array:
+        parts = []
+        for held in counts.T.astype(np.int64):
+            inside, outside = units.weights_in(held), units.weights_in(units.copies - held)
+            known = choice.rows(choice.choose(held), inside)
+            codes = choice.answers.given(known, outside), known.rows.codes
+            parts.append([choice.table(each, weight) for weight in (inside, outside) for each in codes])
+        return np.array(parts)
+
+    def optimism(sums: Array) -> float:
+        inside, plain_inside, outside, plain_outside = map(choice.value, sums)
+        return (inside - plain_inside - outside + plain_outside) / unit
+
+    return unit * judge_left_out(units, judge, optimism, choice.random_state).corrected_score
+
+
+def class_reviewed(
+    choice: AnsweredChoice, reviews: ClassReviews, winner: Candidate, assessment: Assessment
+) -> Reviewed:
     """Assess a rule with reviews."""
+    names, weight = [*map(str, reviews.names), REVIEW], choice.units.weights_in(choice.units.copies)
+    rows = choice.rows(winner, weight).rows
+    answers = reviews.decide(rows)
+    gained = choice.value(choice.table(answers, weight)) - choice.value(choice.table(rows.codes, weight))
+    value = assessment.corrected_score + gained - KEPT_OPTIMISM * _gain_of_choosing(choice)
     # Reviews are chosen on these samples, also where the model was fitted to others.
-    worth, names = choice.assess(winner), [*map(str, reviews.names), REVIEW]
-    weight = choice.units.weights_in(choice.units.copies)
-    answers = reviews.decide(choice.rows(winner, weight).rows)
-    right = np.append(np.diagonal(choice._table(answers, weight)), 0.0)
+    worth = replace(assessment, corrected_score=float(value), errors=SPREAD * choice.errors(winner))
+    right = np.append(np.diagonal(choice.table(answers, weight)), 0.0)
     total = np.bincount(answers, weight, len(names))
     wrong = np.divide(total - right, total, out=np.full(len(names), np.nan), where=total > 0.0)
     wrong[-1] = reviews.review.error if total[-1] else np.nan

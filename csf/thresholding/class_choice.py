@@ -201,6 +201,7 @@ class MulticlassChoice(CandidateChoice):
         self, store: MulticlassStore, metric: ConfusionMetric, *, only: Candidate | None = None, random_state: int = 0
     ) -> None:
         self.store, self.metric, self.only, self.random_state = store, metric, only, random_state
+        self.unit = metric.unit
         # Calibration takes its time, and the same few trials win again and again.
         self._proba = cache(self._probabilities)
 

@@ -180,7 +180,7 @@ def test_certificates_of_classes_are_exact_tests_of_the_calibration_samples():
     assert test.n_samples == round(0.3 * len(Y))
     assert search.constraint_value_ >= 0.6
     assert list(test.rates) == ["recall[soon]"]
-    with pytest.warns(UserWarning, match=r"no threshold certifies recall\[soon\] >= 0.8"):
+    with pytest.warns(UserWarning, match=r"no rule certifies recall\[soon\] >= 0.8"):
         search = of_classes(constraint="recall[soon] >= 0.8, precision[soon] >= 0.5", confidence=0.9999)
     assert not search.guarantee_.holds
     assert not search.feasible_
@@ -188,10 +188,10 @@ def test_certificates_of_classes_are_exact_tests_of_the_calibration_samples():
 
 def test_all_demands_are_tested():
     """One that is kept for sure beside one that is out of reach."""
-    with pytest.warns(UserWarning, match="no threshold certifies|no trial satisfies"):
+    with pytest.warns(UserWarning, match="no rule certifies|no trial satisfies"):
         search = of_classes(constraint="recall[calm] >= 0.1, recall[urgent] >= 0.99, accuracy >= 0.8", confidence=0.9)
     assert not search.guarantee_.holds
-    with pytest.warns(UserWarning, match="no threshold certifies"):
+    with pytest.warns(UserWarning, match="no rule certifies"):
         search = of_rows(constraint="recall >= 0.1, precision >= 0.85", confidence=0.99)
     assert not search.guarantee_.holds
 
@@ -349,6 +349,46 @@ def test_reviews_of_classes():
     never = of_classes(review=Review(cost=1e9))
     assert (never.predict_with_review(X) == never.predict(X)).all()
     assert never.review_.value == pytest.approx(never.corrected_score_)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_the_unit_of_a_cost_matrix_decides_nothing(scale):
+    matrix = np.array(COSTS.costs)
+    search = of_classes(CostMatrix(matrix * scale), review=Review(cost=0.5 * scale))
+    np.testing.assert_allclose(search.review_bands().prices, matrix * scale)
+    shares, value = search.review_.shares, search.review_.value / scale
+    unit = of_classes(COSTS, review=Review(cost=0.5))
+    assert shares == pytest.approx(unit.review_.shares)
+    assert (value, search.corrected_score_ / scale) == pytest.approx((unit.review_.value, unit.corrected_score_))
+    assert 0.0 < shares["review"] < 1.0
+    ends = np.array(search.review_.interval) / scale
+    np.testing.assert_allclose(ends, unit.review_.interval)
+
+
+def test_intervals_of_reviews_have_no_unit():
+    amounts = {"fn_cost": FRAME["amount"].to_numpy(), "fp_cost": 1.0}
+    ends = []
+    for unit in (0.01, 1.0, 100.0):
+        given = {name: each * unit for name, each in amounts.items()}
+        search = CostSearch(LogisticRegression(), "savings", review=Review(cost=0.5 * unit), **QUICK)
+        ends.append(search.fit(FRAME[["a", "b", "c"]], PAID, **given).review_.interval)
+    assert np.isfinite(ends).all()
+    np.testing.assert_allclose(ends, ends[:1] * 3, rtol=1e-6)
+
+
+def test_what_reviews_cannot_tell_apart_is_refused():
+    with pytest.raises(ValueError, match="y has a class 'review'"):
+        CostSearch(LogisticRegression(), "f1_macro", review=Review(cost=0.1)).fit(X, np.where(Y == "soon", "review", Y))
+    search = of_classes(review=Review(cost=0.3))
+    with pytest.raises(ValueError, match="limits all classes to 3 of 900 rows"):
+        search.predict_with_review(X, at_most=dict.fromkeys(NAMES, 1))
+    search.best_threshold_ = 0.3
+    with pytest.raises(ValueError, match="best_threshold_ was set by hand to 0"):
+        search.predict(X)
+    two = CostSearch(LogisticRegression(), review=Review(at_most=0.1), **QUICK).fit(FRAME, PAID)
+    two.best_threshold_ = 3.0
+    with pytest.raises(ValueError, match="the answers with reviews are those of"):
+        two.predict_with_review(FRAME)
 
 
 def test_limits_on_wrong_answers_of_classes():

@@ -47,6 +47,7 @@ from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, poole
 from csf.thresholding.batch import places_limited
 from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples
 from csf.thresholding.class_answers import (
+    REVIEW,
     AnsweredChoice,
     CapacityAnswers,
     ClassReviews,
@@ -118,6 +119,8 @@ class MulticlassProblem(Problem):
         config.refuse(cls.unsupported, "several classes", ", or say with null_class= which class means nothing to find")
         if config.review is not None:
             config.review.limits_on(labels.classes.tolist())
+            if REVIEW in map(str, labels.classes):
+                raise ValueError(f"y has a class {REVIEW!r}, the answer to rows that are reviewed; rename it")
         if (constraint := get_constraint(config.constraint)) is not None:
             metric = ConstrainedClasses(metric, demands_on(constraint, labels.classes.tolist()))
         return cls(labels, metric), codes
@@ -340,9 +343,8 @@ class MulticlassResult(CandidateResult):
 
     def reviewed(self, bands: ClassReviews, assessment: Assessment) -> Reviewed:
         """Assess the rule of the classes and a review."""
-        return class_reviewed(
-            self._answered(ReviewAnswers(bands.review, self.metric, self.names), assessment), bands, self.candidate
-        )
+        choice = self._answered(ReviewAnswers(bands.review, self.metric, self.names), assessment)
+        return class_reviewed(choice, bands, self.candidate, assessment)
 
     def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> Capacity:
         """Assess limits on the shares of rows that get some classes."""

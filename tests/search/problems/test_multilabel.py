@@ -576,7 +576,7 @@ def test_each_label_may_have_another_share(data):
     assert fitted.best_threshold_.tolist() == [one.best_threshold_ for one in fitted.searches_]
     named = fitted.at_prevalence(dict(zip((3, 2, 1, 0), shares[::-1].tolist())))
     np.testing.assert_array_equal(named.best_threshold_, moved.best_threshold_)
-    with pytest.raises(ValueError, match=r"a share for each of \[0, 1, 2, 3\], got those of \[0, 5\]"):
+    with pytest.raises(ValueError, match=r"pos: there is no 5; accepted: \[0, 1, 2, 3\]"):
         fitted.at_prevalence({0: 0.1, 5: 0.2})
     with pytest.raises(ValueError, match="pos must be"):
         fitted.at_prevalence([0.1, 0.2, 1.0, 0.4])
