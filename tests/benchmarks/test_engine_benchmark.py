@@ -17,6 +17,7 @@ TOPICS = [
     "certificates",
     "cluster",
     "engine",
+    "demands",
     "fenchel",
     "first_example",
     "honesty",
