@@ -13,7 +13,7 @@ from csf._common.typing import Array, FloatArray, IntArray, Label, Params
 from csf._common.validation import floats
 from csf.data.responses import compare
 from csf.export.rules import SavedRule, finite, fitted_winner, plain_label
-from csf.export.tools import ClassRule, CostRule, class_rule, cost_rule
+from csf.export.tools import class_rule, cost_rule
 from csf.search import CostSearch
 from csf.search.kinds import LABELS
 
@@ -165,7 +165,7 @@ class LabelRules(SavedRule):
         return {"rule": "each label by its own rule, on the scores of its own estimator", "labels": labels}
 
 
-def decision_rule(search: CostSearch) -> ThresholdRule | ClassRule | CostRule | LabelRules:
+def decision_rule(search: CostSearch) -> Any:
     """Convert the decision of a search to data, for any base and any kind of problem.
 
     The model itself stays where it is, or goes elsewhere by other ways, such as skl2onnx: the rule says which of its

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,7 +35,7 @@ from csf.search.problems import read_problem
 from csf.search.problems.base import is_prefit
 from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch
-from csf.thresholding.capacity import Capacity, RankedHeldOut
+from csf.thresholding.capacity import Capacity, NamedCapacities, RankedHeldOut
 from csf.thresholding.linear_rule import no_threshold
 from csf.thresholding.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
@@ -454,7 +454,13 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             self._reviewed = self.result_.reviewed(bands, self.assess())
         return self._reviewed
 
-    def at_capacity(self, at_most: float | Mapping[Label, float]) -> Capacity:
+    @overload
+    def at_capacity(self, at_most: float) -> Capacity: ...
+
+    @overload
+    def at_capacity(self, at_most: Mapping[Label, float]) -> NamedCapacities: ...
+
+    def at_capacity(self, at_most: float | Mapping[Label, float]) -> Capacity | NamedCapacities:
         """Estimate the value of `predict` with ``at_most`` on one large batch of new rows, from the held-out scores.
 
         Parameters
@@ -465,9 +471,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
 
         Returns
         -------
-        Capacity
+        Capacity or NamedCapacities
             The ``value`` of the metric to expect and its ``interval``, the ``threshold``, the share of rows that are
-            ``acted_on``, and what share of all that could be gained is ``captured``.
+            ``acted_on``, and what share of all that could be gained is ``captured``; by name for a dict.
 
         Raises
         ------

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from csf.metrics.registry import MetricLike
     from csf.metrics.row_costs import RowCosts
     from csf.metrics.trials import Trial
-    from csf.thresholding.certificates import Guarantee
     from csf.thresholding.curve import ThresholdCurve
     from csf.thresholding.linear_rule import ClassProbabilityRule
 
@@ -67,11 +66,11 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     best_threshold_: Any
     best_score_: float
     feasible_: bool
-    constraint_value_: float | None
+    constraint_value_: Any
     upper_bound_: float
     gap_: float
     bound_margin_: float
-    guarantee_: Guarantee | None
+    guarantee_: Any
     classes_: Array
     class_count_: Array
     pos_label_: Label

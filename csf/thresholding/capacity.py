@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -218,19 +218,18 @@ class Capacity:
 
     Parameters
     ----------
-    at_most : float or dict of label to float
-        Share of the rows that can be acted on; of several classes and labels dicts by these, here and below.
+    at_most : float
+        Share of the rows that can be acted on.
     value : float
         Value of the metric to expect on new data, at this share of one large batch.
     interval : tuple of float
         90 % interval of it.
-    threshold : float or dict of label to float
+    threshold : float
         Rows are acted on from this expected gain on, where errors have costs in each row: so much one more place would
-        be worth. Else from this score on; of several classes, from this distance on between a row's score of the class
-        and that of its next best one.
-    acted_on : float or dict of label to float
+        be worth. Else from this score on.
+    acted_on : float
         Share of the rows that are acted on: less than ``at_most`` where more do not pay.
-    captured : float or dict of label to float
+    captured : float
         Share of what a perfect choice of all rows would gain, to expect of one large batch too; where errors have no
         costs of their own, the share of the positives that are predicted positive.
 
@@ -244,12 +243,47 @@ class Capacity:
     0.54
     """
 
-    at_most: float | dict[Label, float]
+    at_most: float
     value: float
     interval: tuple[float, float]
-    threshold: float | dict[Label, float]
-    acted_on: float | dict[Label, float]
-    captured: float | dict[Label, float]
+    threshold: float
+    acted_on: float
+    captured: float
+
+
+@dataclass(frozen=True)
+class NamedCapacities:
+    """Expected value of limits on the shares of rows that get some classes or labels, from held-out scores.
+
+    Parameters
+    ----------
+    value : float
+        Value of the metric to expect on new data, with these limits in one large batch.
+    interval : tuple of float
+        90 % interval of it.
+    at_most, threshold, acted_on, captured : dict of label to float
+        As those of `Capacity`, by class or label. Of several classes the threshold is a distance between a row's score
+        of the class and that of its next best one, and what is captured is the share of the rows of the class that get
+        it.
+
+    Examples
+    --------
+    >>> NamedCapacities(0.6, (0.5, 0.7), {"urgent": 0.05}, {"urgent": 0.1}, {"urgent": 0.05}, {"urgent": 0.7}).captured
+    {'urgent': 0.7}
+    """
+
+    value: float
+    interval: tuple[float, float]
+    at_most: dict[Label, float]
+    threshold: dict[Label, float]
+    acted_on: dict[Label, float]
+    captured: dict[Label, float]
+
+    @classmethod
+    def of(cls, value: float, interval: tuple[float, float], parts: Mapping[Label, Capacity]) -> Self:
+        """Collect what is known of each limit."""
+        names = ("at_most", "threshold", "acted_on", "captured")
+        return cls(value, interval, *({key: getattr(part, name) for key, part in parts.items()} for name in names))
 
 
 # ``acting(values, weight, counted)`` decides about entries by their one weight, and sums values, a row each, by the

@@ -17,7 +17,7 @@ from csf.evaluate.draws import judge_left_out
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.metrics.demands import ConstrainedClasses
 from csf.thresholding.batch import ROUNDING, answers_within, best_rows, check_capacity, limits_of
-from csf.thresholding.capacity import KEPT_OPTIMISM, Capacity, Reviewed, least_score
+from csf.thresholding.capacity import KEPT_OPTIMISM, NamedCapacities, Reviewed, least_score
 from csf.thresholding.certificates import Guarantee, ScoredSamples
 from csf.thresholding.class_choice import TUNED, MulticlassChoice
 from csf.thresholding.linear_rule import RuleRows, counts_of, tune_rule
@@ -275,7 +275,7 @@ class AnsweredChoice(MulticlassChoice):
 
 def class_capacity(
     choice: AnsweredChoice, at_most: Mapping[Label, float], winner: Candidate, trained: bool
-) -> Capacity:
+) -> NamedCapacities:
     """Assess limits on the shares of rows that get some classes; ``at_most`` are those of the answers, by name."""
     assert isinstance(choice.answers, CapacityAnswers), "made for one"
     worth = choice.assess(winner, trained=trained)
@@ -286,10 +286,10 @@ def class_capacity(
     own = np.take_along_axis(scores, codes[:, None], axis=1)[:, 0]
     margin = own - np.where(own == ordered[:, -1], ordered[:, -2], ordered[:, -1])
     places = dict(zip(at_most, choice.answers.shares))
-    return Capacity(
+    return NamedCapacities(
+        worth.corrected_score,
+        worth.score_interval,
         at_most=dict(at_most),
-        value=worth.corrected_score,
-        interval=worth.score_interval,
         threshold={name: float(margin[codes == at].min(initial=np.inf)) for name, at in places.items()},
         acted_on={name: float(acted[at]) for name, at in places.items()},
         captured={name: float(right[at]) for name, at in places.items()},

@@ -31,7 +31,7 @@ from csf.metrics.trials import Trial
 from csf.search.config import MODEL, cv_of
 from csf.search.training import FoldResult
 from csf.thresholding.batch import places_limited
-from csf.thresholding.capacity import LabelledScores, capacity_of, reviewed
+from csf.thresholding.capacity import LabelledScores, NamedCapacities, capacity_of, reviewed
 from csf.thresholding.certificates import ScoredSamples, certify_decisions
 from csf.trainers import Prepared
 
@@ -501,7 +501,7 @@ class SearchResult:
         answers = bands.decide(self.leaning(bands.review, bands.extra_cost))
         return reviewed(bands, answers, self.ranked(tuned_apart=True), assessment)
 
-    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> Capacity:
+    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> Capacity | NamedCapacities:
         """Assess acting on no more than a share of the rows; of two classes ``names`` has the positive one last."""
         if len(names) != 2:
             raise ValueError(
@@ -510,7 +510,8 @@ class SearchResult:
         if isinstance(at_most, Mapping):
             if list(places_limited(at_most, names)) != [1]:
                 raise ValueError(f"at_most limits the positive class {names[1]!r} alone, got {at_most!r}")
-            (at_most,) = at_most.values()
+            one = capacity_of(self.ranked(), next(iter(at_most.values())), assessment)
+            return NamedCapacities.of(one.value, one.interval, dict.fromkeys(at_most, one))
         return capacity_of(self.ranked(), at_most, assessment)
 
     def assess(self) -> Assessment | None:

@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
     from csf.search.training import Evaluator
-    from csf.thresholding.capacity import Capacity, Reviewed
+    from csf.thresholding.capacity import NamedCapacities, Reviewed
     from csf.thresholding.class_answers import ClassAnswers
     from csf.thresholding.class_choice import MulticlassStore
     from csf.trainers.base import Trainer, Training
@@ -346,7 +346,7 @@ class MulticlassResult(CandidateResult):
         choice = self._answered(ReviewAnswers(bands.review, self.metric, self.names), assessment)
         return class_reviewed(choice, bands, self.candidate, assessment)
 
-    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> Capacity:
+    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> NamedCapacities:
         """Assess limits on the shares of rows that get some classes."""
         shares = places_limited(at_most, names)
         for name, share in at_most.items():

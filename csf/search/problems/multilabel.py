@@ -44,7 +44,7 @@ from csf.search.selection import N_DRAWS, averaged_cut
 from csf.strategies import Ladder
 from csf.thresholding.base import DecisionRule
 from csf.thresholding.batch import places_limited
-from csf.thresholding.capacity import Capacity, LabelReviews
+from csf.thresholding.capacity import LabelReviews, NamedCapacities
 from csf.thresholding.certificates import ScoredSamples
 from csf.thresholding.curve import ValuedCurve, sweep
 from csf.thresholding.rule import ThresholdRule
@@ -516,7 +516,7 @@ class MeanResult:
         """Assess three answers to each label."""
         return [each.review_ for each in self.searches]
 
-    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> Capacity:
+    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> NamedCapacities:
         """Assess limits on the shares of rows with some labels; the interval takes all errors to go together."""
         limits = places_limited(at_most, names, "label")
         limited = {at: self.searches[at].at_capacity(share) for at, share in limits.items()}
@@ -527,11 +527,7 @@ class MeanResult:
             limited[at].interval if at in limited else each.score_interval_ for at, each in enumerate(self.searches)
         ]
         low, high = np.mean(ends, axis=0).tolist()
-        parts = {
-            name: {names[at]: getattr(each, name) for at, each in limited.items()}
-            for name in ("at_most", "threshold", "acted_on", "captured")
-        }
-        return Capacity(value=float(np.mean(values)), interval=(low, high), **parts)
+        return NamedCapacities.of(float(np.mean(values)), (low, high), {names[at]: limited[at] for at in limited})
 
     def assess(self) -> Assessment:
         """Assess the mean over labels."""
