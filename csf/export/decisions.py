@@ -25,7 +25,7 @@ _BY_THRESHOLD = (
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdRule(SavedRule):
+class ScoreRule(SavedRule):
     """Rule that predicts a class other than ``null`` where its score reaches the threshold.
 
     Of two classes the score is that of the class other than ``null``. Of more it compares the best class other than
@@ -46,7 +46,7 @@ class ThresholdRule(SavedRule):
 
     Examples
     --------
-    >>> rule = ThresholdRule("LogisticRegression", "predict_proba", np.array(["no", "yes"]), "no", 0.3)
+    >>> rule = ScoreRule("LogisticRegression", "predict_proba", np.array(["no", "yes"]), "no", 0.3)
     >>> rule.decide([[0.8, 0.2], [0.6, 0.4]])
     array(['no', 'yes'], dtype='<U3')
     """
@@ -116,19 +116,19 @@ class LabelRules(SavedRule):
     ----------
     labels : list
         Names of the labels.
-    rules : tuple of ThresholdRule
+    rules : tuple of ScoreRule
         Rule of each label, of the classes 0 and 1.
 
     Examples
     --------
-    >>> rule = ThresholdRule("LogisticRegression", "predict_proba", np.array([0, 1]), 0, 0.3)
+    >>> rule = ScoreRule("LogisticRegression", "predict_proba", np.array([0, 1]), 0, 0.3)
     >>> LabelRules(["sport", "politics"], (rule, rule)).decide([[0.2, 0.4], [0.6, 0.9]])
     array([[0, 1],
            [1, 1]])
     """
 
     labels: list[Label]
-    rules: tuple[ThresholdRule, ...]
+    rules: tuple[ScoreRule, ...]
 
     def decide(self, scores: ArrayLike) -> Array:
         """Predict 1 where a sample has a label, else 0.
@@ -159,7 +159,7 @@ class LabelRules(SavedRule):
         Returns
         -------
         dict
-            ``labels``: the name of each label, and the entries of its rule, see `ThresholdRule.to_dict`.
+            ``labels``: the name of each label, and the entries of its rule, see `ScoreRule.to_dict`.
         """
         labels = [{"label": plain_label(name)} | rule.to_dict() for name, rule in zip(self.labels, self.rules)]
         return {"rule": "each label by its own rule, on the scores of its own estimator", "labels": labels}
@@ -178,7 +178,7 @@ def decision_rule(search: CostSearch) -> Any:
 
     Returns
     -------
-    ThresholdRule, ClassRule, CostRule or LabelRules
+    ScoreRule, ClassRule, CostRule or LabelRules
         Of two classes, or several beside a null class; of several classes that are all alike; of costs of rows; of
         several labels a sample.
 
@@ -212,7 +212,7 @@ def decision_rule(search: CostSearch) -> Any:
     return _of_threshold(used)
 
 
-def _of_threshold(used: Any) -> ThresholdRule:
+def _of_threshold(used: Any) -> ScoreRule:
     """Describe the rule of a threshold on the scores of an estimator."""
     cut = float(used.cut)
-    return ThresholdRule(last_name(used.estimator), str(used.method), used.names, used.null, cut)
+    return ScoreRule(last_name(used.estimator), str(used.method), used.names, used.null, cut)

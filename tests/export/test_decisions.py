@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from csf.export import LabelRules, ThresholdRule, decision_rule
+from csf.export import LabelRules, ScoreRule, decision_rule
 
 
 def scores_of(search, rule, X):
@@ -87,12 +87,12 @@ def test_the_rule_names_the_winner_of_several_models():
     threshold=st.sampled_from([-np.inf, -0.25, 0.0, 0.5, np.inf]),
 )
 def test_of_ties_the_first_class_is_best(scores, reads, null, threshold):
-    rule = ThresholdRule("Base", reads, np.array(["a", "b", "c"]), null, threshold)
+    rule = ScoreRule("Base", reads, np.array(["a", "b", "c"]), null, threshold)
     assert rule.decide(scores).tolist() == by_words(rule.to_dict(), scores)
 
 
 def test_an_infinite_threshold_is_valid_json():
-    rule = ThresholdRule("Base", "decision_function", np.array([0, 1]), 0, np.inf)
+    rule = ScoreRule("Base", "decision_function", np.array([0, 1]), 0, np.inf)
     assert json.loads(json.dumps(rule.to_dict(), allow_nan=False))["threshold"] > 1e300
 
 
@@ -105,7 +105,7 @@ def test_an_infinite_threshold_is_valid_json():
     ],
 )
 def test_scores_of_another_shape_are_refused(scores, message):
-    rule = ThresholdRule("Base", "predict_proba", np.array([0, 1]), 0, 0.3)
+    rule = ScoreRule("Base", "predict_proba", np.array([0, 1]), 0, 0.3)
     with pytest.raises(ValueError, match=message):
         rule.decide(scores)
     with pytest.raises(ValueError, match=r"a column for each of 2 labels, got \(3,\)"):
