@@ -29,7 +29,7 @@ REASONS = {
         csf.distributed.Bins csf.distributed.CountedCut csf.distributed.FoldTotals csf.distributed.Job
         csf.distributed.PartScores csf.distributed.Quantiles csf.distributed.Scored
         csf.export.ClassRule csf.export.CostRule csf.export.LinearRule csf.export.NumberColumn csf.export.TableRule
-        csf.export.LabelRules csf.export.TextColumn csf.export.ThresholdRule
+        csf.export.LabelRules csf.export.TextColumn csf.export.ScoreRule
         csf.report.Comparison csf.report.Finding csf.report.Summary
         csf.streams.PrequentialResult csf.structural.ClassScores csf.structural.Tangent
         csf.thresholding.BisectionResult csf.thresholding.CatBoostMetric csf.thresholding.Cut
