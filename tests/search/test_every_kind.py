@@ -260,7 +260,7 @@ def test_no_single_threshold_that_keeps_the_demand_saves_more():
 def test_constants_and_units_of_costs_change_no_decision_under_a_demand():
     options = {"constraint": "recall >= 0.8"}
     decided = of_rows(**options).predict(FRAME)
-    more = FRAME["amount"].to_numpy() * 100.0
+    more = FRAME["amount"].to_numpy() * 128.0
     scaled = CostSearch(LogisticRegression(), "savings", **(QUICK | options)).fit(
         FRAME, PAID, fn_cost=more, fp_cost=100.0
     )
@@ -352,7 +352,8 @@ def test_reviews_of_classes():
     assert never.review_.value == pytest.approx(never.corrected_score_)
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+# Powers of two, by which nothing is rounded.
+@pytest.mark.parametrize("scale", [2.0**-10, 2.0**10])
 def test_the_unit_of_a_cost_matrix_decides_nothing(scale):
     matrix = np.array(COSTS.costs)
     search = of_classes(CostMatrix(matrix * scale), review=Review(cost=0.5 * scale))
@@ -369,7 +370,7 @@ def test_the_unit_of_a_cost_matrix_decides_nothing(scale):
 def test_intervals_of_reviews_have_no_unit():
     amounts = {"fn_cost": FRAME["amount"].to_numpy(), "fp_cost": 1.0}
     ends = []
-    for unit in (0.01, 1.0, 100.0):
+    for unit in (2.0**-7, 1.0, 2.0**7):
         given = {name: each * unit for name, each in amounts.items()}
         search = CostSearch(LogisticRegression(), "savings", review=Review(cost=0.5 * unit), **QUICK)
         ends.append(search.fit(FRAME[["a", "b", "c"]], PAID, **given).review_.interval)
