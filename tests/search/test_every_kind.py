@@ -262,9 +262,9 @@ def test_constants_and_units_of_costs_change_no_decision_under_a_demand():
     decided = of_rows(**options).predict(FRAME)
     more = FRAME["amount"].to_numpy() * 128.0
     scaled = CostSearch(LogisticRegression(), "savings", **(QUICK | options)).fit(
-        FRAME, PAID, fn_cost=more, fp_cost=100.0
+        FRAME, PAID, fn_cost=more, fp_cost=128.0
     )
-    assert (scaled.predict(FRAME, fn_cost=more, fp_cost=100.0) == decided).all()
+    assert (scaled.predict(FRAME, fn_cost=more, fp_cost=128.0) == decided).all()
     given = {"fn_cost": FRAME["amount"] + 7.0, "fp_cost": 8.0, "tp_cost": 7.0, "tn_cost": 7.0}
     moved = CostSearch(LogisticRegression(), "cost", **(QUICK | options)).fit(FRAME, PAID, **given)
     assert (moved.predict(FRAME, **given) == decided).all()
