@@ -495,3 +495,60 @@ def test_objects_say_the_same_as_texts():
     both = Constraint(Recall(), ">=", 0.7, of="urgent", others=(Constraint(Precision(), ">=", 0.5, of="soon"),))
     first, second = of_classes(constraint=both), of_classes(constraint="recall[urgent] >= 0.7, precision[soon] >= 0.5")
     assert (first.predict(X) == second.predict(X)).all()
+
+
+# ---------------------------------------------------------------- options in pairs
+
+
+KINDS = {
+    "classes": (X, Y, "f1_macro", {"urgent": 20}, [0.5, 0.3, 0.2], ("recall[urgent] >= 0.5", "accuracy >= 0.5")),
+    "rows": (FRAME, PAID, AMOUNTS, 20, 0.2, ("recall >= 0.5", "predicted_rate <= 0.3")),
+    "labels": (X, LABELS, "f1_macro", {"dog": 5}, [0.2, 0.2, 0.2], ("recall >= 0.4", "recall[dog] >= 0.3")),
+    "shared threshold": (X, LABELS, "f1_micro", {"dog": 5}, None, ("recall >= 0.4", "precision >= 0.3")),
+    "two classes": (FRAME, PAID, "f1", 20, 0.2, ("precision >= 0.4", "recall >= 0.5")),
+}
+
+
+def drawn_options(rng, constraints):
+    """Options and arguments of fit, each there or not."""
+    options = {"constraint": str(rng.choice(constraints))} if rng.random() < 0.6 else {}
+    if options and rng.random() < 0.5:
+        options["confidence"] = 0.7
+    if rng.random() < 0.6:
+        reviews = Review(cost=0.3, at_most=0.2), Review(wrong=0.3), Review(at_most=0.1, error=0.1)
+        options["review"] = reviews[rng.integers(3)]
+    if rng.random() < 0.4:
+        options["refit"] = "folds"
+    given = {"groups": np.arange(900) // 4} if rng.random() < 0.4 else {}
+    if rng.random() < 0.4:
+        given["sample_weight"] = rng.integers(1, 4, 900).astype(float)
+    return options, given
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", KINDS)
+def test_options_go_together(kind, tmp_path):
+    """Fifteen searches with options at random; whatever a search has can be asked for after each of them."""
+    rng = np.random.default_rng(0)
+    data, target, metric, at_most, shares, constraints = KINDS[kind]
+    for _ in range(15):
+        options, given = drawn_options(rng, constraints)
+        if kind == "shared threshold" and options.get("confidence") and getattr(options.get("review"), "wrong", None):
+            continue  # refused
+        search = CostSearch(GaussianNB(), metric, **(QUICK | options)).fit(data, target, **given)
+        searches = [search]
+        if shares is not None:
+            limits = dict.fromkeys(at_most, 0.02) if isinstance(at_most, dict) else 0.02
+            searches.append(search.at_prevalence(shares))
+            assert all(np.isfinite(each.at_capacity(limits).value) for each in searches)
+            search.prevalence(data)
+        for each in searches:
+            assert np.isfinite(each.score_interval_).all()
+            assert len(each.predict(data, at_most=at_most)) == len(each.predict(data)) == 900
+            if "review" in options:
+                assert len(each.predict_with_review(data, at_most=at_most)) == 900
+        if "review" in options:
+            assert search.review_ is not None
+        assert str(search.summary())
+        search.report(tmp_path / "page.html")

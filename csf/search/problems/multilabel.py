@@ -533,7 +533,7 @@ class MeanResult:
         """Assess the mean over labels."""
         return mean_assessment([each.assess() for each in self.searches])
 
-    def moved(self, shares: ArrayLike, rule: object) -> tuple[MeanResult, MultilabelRule | None]:
+    def moved(self, shares: ArrayLike, rule: MultilabelRule | None) -> tuple[MeanResult, MultilabelRule | None]:
         """Adapt the outcome and the rule to other shares of each label."""
         new, n_labels = floats(shares, "pos"), len(self.searches)
         if new.shape != (n_labels,):
@@ -542,7 +542,8 @@ class MeanResult:
                 f"array or a dict by label_names_, got {shares!r}"
             )
         found = MeanResult([each.at_prevalence(share) for each, share in zip(self.searches, new.tolist())])
-        return found, found.rule
+        new_rule = found.rule
+        return found, None if rule is None or new_rule is None else replace(new_rule, names=rule.names)
 
 
 _UNSUPPORTED: Mapping[str, Unsupported] = {
