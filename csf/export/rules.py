@@ -102,7 +102,7 @@ class SavedRule:
         write_json(path, self.to_dict())
 
 
-class ScoreRule(SavedRule):
+class BinaryRule(SavedRule):
     """Rule that predicts ``positive`` where the score reaches the threshold."""
 
     threshold: float
@@ -130,7 +130,7 @@ class ScoreRule(SavedRule):
 
 
 @dataclass(frozen=True, eq=False)
-class LinearRule(ScoreRule):
+class LinearRule(BinaryRule):
     """Rule that predicts ``positive`` where ``X @ coef + intercept >= threshold``, else ``negative``.
 
     Parameters
@@ -325,7 +325,7 @@ class TextColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class TableRule(ScoreRule):
+class TableRule(BinaryRule):
     """Rule that predicts ``positive`` where ``intercept`` plus all columns' contributions reach ``threshold``.
 
     Parameters
