@@ -463,6 +463,7 @@ def test_means_of_the_models_of_all_folds():
     search = of_labels(refit="folds")
     assert all(len(each.best_estimator_.estimators_) == 3 for each in search.searches_)
     assert search.predict(X).shape == LABELS.shape
+    assert search.refit_time_ == sum(each.refit_time_ for each in search.searches_) > 0.0
     shared = of_labels("f1_micro", refit="folds")
     assert [len(each.estimators_) for each in shared.best_estimator_.estimators_] == [3, 3, 3]
     assert shared.score(X, LABELS) > shared.corrected_score_ - 0.1

@@ -352,7 +352,7 @@ class LabelSearch:
             searches.append(clone(each)._fit(task.X, one, task.weight, dict(task.fit_params), self.prepared, share))
             self._certify(searches[-1], at)
         found = MeanResult(labels.given(searches))
-        seconds = sum(each.refit_time_ for each in searches if search.refit is True)
+        seconds = sum(each.refit_time_ for each in searches if search.refit)
         return found, found.rule, seconds
 
     def _certify(self, search: Estimator, at: int) -> None:
