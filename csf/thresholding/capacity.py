@@ -546,18 +546,24 @@ class LabelledScores(NamedTuple):
 
 def bands_of_costs(review: Review, proba: Array, table: CostTable, weight: Array) -> ReviewBands:
     """Choose bands by the expected costs of each row; under a limit on reviews, keep those that save most."""
-    if review.at_most is None:
-        return ReviewBands(review=review, extra_cost=np.inf if review.only_limits else 0.0)
     negative, looked_at, positive = table.expected_costs(proba, review.cost, review.error)
-    without = np.minimum(negative, positive)
+    return ReviewBands(
+        review=review, extra_cost=cost_of_place(review, np.minimum(negative, positive), looked_at, weight)
+    )
+
+
+def cost_of_place(review: Review, without: Array, looked_at: Array, weight: Array) -> float:
+    """Compute what a place among the reviewed rows costs besides, from the costs of rows without and with a review."""
+    if review.at_most is None:
+        return np.inf if review.only_limits else 0.0
     saved = without - looked_at
     order = np.argsort(-saved, kind="stable")
     over = np.flatnonzero(np.cumsum(weight[order]) > review.at_most * weight.sum())
     if not over.size or saved[order[over[0]]] <= 0.0:
-        return ReviewBands(review=review)
+        return 0.0
     # A place costs what the first row would save that gets none; rounding gives it none either.
     first = order[over[0]]
-    return ReviewBands(review=review, extra_cost=float(saved[first] + TIE * without[first]))
+    return float(saved[first] + TIE * without[first])
 
 
 def bands_of_score(

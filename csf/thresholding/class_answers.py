@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
-from csf.data.responses import TIE
 from csf.evaluate.assessment import SPREAD
 from csf.evaluate.draws import judge_left_out
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.metrics.demands import ConstrainedClasses
 from csf.thresholding.batch import ROUNDING, answers_within, best_rows, check_capacity, limits_of
-from csf.thresholding.capacity import KEPT_OPTIMISM, NamedCapacities, Reviewed, least_score
+from csf.thresholding.capacity import KEPT_OPTIMISM, NamedCapacities, Reviewed, cost_of_place, least_score
 from csf.thresholding.certificates import Guarantee, ScoredSamples
 from csf.thresholding.class_choice import TUNED, MulticlassChoice
 from csf.thresholding.linear_rule import RuleRows, counts_of, tune_rule
@@ -103,16 +102,8 @@ class ClassReviews:
         """Find the prices of errors, and what a place costs where reviews are limited, on held-out rows."""
         prices = prices_of(metric, known)
         reviews = cls(review=review, names=names, prices=prices, least=np.zeros(len(prices)))
-        if review.at_most is None:
-            return replace(reviews, extra_cost=np.inf) if review.only_limits else reviews
         own, looked_at = reviews.costs(known.rows, known.rows.codes)
-        saved = own - looked_at
-        order = np.argsort(-saved, kind="stable")
-        over = np.flatnonzero(np.cumsum(known.weight[order]) > review.at_most * known.weight.sum())
-        if not over.size or saved[order[over[0]]] <= 0.0:
-            return reviews
-        first = order[over[0]]
-        return replace(reviews, extra_cost=float(saved[first] + TIE * own[first]))
+        return replace(reviews, extra_cost=cost_of_place(review, own, looked_at, known.weight))
 
     def limited(
         self, known: LabelledRows, calibration: LabelledRows | None = None, confidence: float | None = None
