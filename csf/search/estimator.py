@@ -364,7 +364,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             gain stay, where errors have costs in each row, else those with the largest scores. The order of the samples
             does not matter: equals at the border are taken in an order that follows from their features alone, and
             prefers none of them. Of several classes or labels a dict of such limits, ``{"urgent": 50}``: of several
-            classes the rows stay that lose most by their next best class, which the others get.
+            classes the rows stay that lose most by another class; several limits lose as little as possible in all.
         **costs : float or array-like of shape (n_samples,)
             ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost`` of these samples, where `fit` was given some. Without
             them one threshold on the probability decides, with a warning.

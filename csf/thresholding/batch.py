@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.optimize import linprog
+from scipy.sparse import eye, issparse, kron
 
 from csf._common.sklearn import safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
@@ -64,29 +65,131 @@ def _by_content(X: Samples, at: IntArray) -> IntArray:
     return np.argsort([blake2b(repr(row).encode(), digest_size=16).hexdigest() for row in rows], kind="stable")
 
 
-def answers_within(scores: Array, limited: Sequence[int], keep: Callable[[int, BoolArray, Array], BoolArray]) -> Array:
-    """Give each row the answer of its largest score, with limits on some answers.
+def best_answers(
+    gains: Array, limits: Mapping[int, float], X: Samples | None = None, weight: Array | None = None
+) -> IntArray:
+    """Give rows the answers of largest total gain, where no more than some number of rows gets each limited answer.
 
-    ``keep(answer, decided, margin)`` selects the rows that keep an answer, by what they lose with their next best one.
-    The others get that one, until no answer has too many: rows propose, and answers keep the best (D. Gale, L. Shapley,
-    "College admissions and the stability of marriage", 1962).
+    Parameters
+    ----------
+    gains : ndarray of shape (n_rows, n_answers)
+        What each answer to a row gains.
+    limits : dict of int to float
+        Largest number of rows, or sum of weights, that get an answer. They must leave an answer to each row.
+    X : array-like of shape (n_rows, n_features), default=None
+        Samples, whose content says which of equal rows keep an answer.
+    weight : ndarray of shape (n_rows,), default=None
+        What a row takes of a limit, 1 by default.
+
+    Returns
+    -------
+    ndarray of int, shape (n_rows,)
+        The columns of ``gains`` that rows get. With weights a row for which only a part of its weight has room gets
+        another answer.
     """
-    scores, rows = np.array(scores, dtype=float), np.arange(len(scores))
+    answers = gains.argmax(axis=1)
+    taken = np.ones(len(gains)) if weight is None else weight
+    limits = {at: limit for at, limit in limits.items() if limit < len(gains) or weight is not None}
+    if all(taken[answers == at].sum() <= limit + ROUNDING for at, limit in limits.items()):
+        return answers
+    # Limits move no row whose best answer has none.
+    moving = np.flatnonzero(np.isin(answers, list(limits)) & (taken > 0.0))
+    keys = np.column_stack([gains[moving], taken[moving]])
+    order = np.lexsort(keys.T)
+    moving, keys = moving[order], keys[order]
+    if X is not None and (same := (keys[1:] == keys[:-1]).all(axis=1)).any():
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        places = np.zeros(moving.size)
+        places[tied[_by_content(X, moving[tied])]] = np.arange(tied.size)
+        moving = moving[np.lexsort((places, np.append(0, np.cumsum(~same))))]
+    if len(limits) == 1:
+        answers[moving] = _ranked(gains[moving], taken[moving], *limits.items())
+    else:
+        answers[moving], _ = _transported(gains[moving] / np.ptp(gains[moving]), taken[moving], limits)
+    return answers
+
+
+def _ranked(gains: Array, taken: Array, limited: tuple[int, float]) -> IntArray:
+    """Give rows an answer, of which there are so many, in the order of what they lose by their next best one."""
+    (answer, limit), others = limited, gains.copy()
+    others[:, answer] = -np.inf
+    answers, order = others.argmax(axis=1), np.argsort(others.max(axis=1) - gains[:, answer], kind="stable")
+    answers[order[np.cumsum(taken[order]) <= limit + ROUNDING]] = answer
+    return answers
+
+
+def reviewed_within(
+    gains: Array, barred: BoolArray, decided: IntArray, limits: Mapping[int, float], X: Samples, *, review: int
+) -> IntArray:
+    """Limit answers, reviews among them, where some answers to some rows are barred.
+
+    ``decided`` are the answers without limits. A row to which only barred answers are left is reviewed, whatever the
+    limit on reviews.
+    """
+    if all(np.count_nonzero(decided == at) <= limit for at, limit in limits.items()):
+        return decided
+    # An exchange passes each answer once, so that no sum of gains is worth a barred answer.
+    barrier = gains.min() - (gains.shape[1] + 1.0) * np.ptp(gains)
+    answers = best_answers(np.where(barred, barrier, gains), limits, X)
+    return np.where(barred[np.arange(len(gains)), answers], review, answers)
+
+
+# Most rows in the first linear program, the part of the rows that tells prices, the rows near a border in square roots
+# of their number, and the largest gain by another answer that counts as none.
+_FIRST, _PART, _NEAR, _NO_GAIN = 300, 10, 5, 1e-6
+
+
+def _transported(gains: Array, taken: Array, limits: Mapping[int, float]) -> tuple[IntArray, Array]:
+    """Solve the transportation problem of `best_answers`; return answers, and the prices of answers.
+
+    At the right prices each row gets the answer of largest gain less price, and only rows near a border need a linear
+    program. A part of the rows tells about what prices are; other rows join where these were wrong.
+    """
+    n_rows, places, room = len(gains), list(limits), np.array(list(limits.values()), dtype=float)
+    if n_rows <= _FIRST:
+        return _solved(gains, taken, places, room)
+    part = slice(None, None, _PART)
+    rounded_up = room * taken[part].sum() / taken.sum() + taken.max()
+    _, prices = _transported(gains[part], taken[part], dict(zip(places, rounded_up)))
+    answers, ordered = (gains - prices).argmax(axis=1), np.sort(gains - prices, axis=1)
+    distance = ordered[:, -1] - ordered[:, -2]
+    near, wrong = np.zeros(n_rows, dtype=bool), np.ones(n_rows, dtype=bool)
     while True:
-        answers, n_refused = scores.argmax(axis=1), 0
-        for answer in limited:
-            decided = answers == answer
-            if not decided.any():
-                continue
-            others = scores[decided].copy()
-            others[:, answer] = -np.inf
-            margin = np.zeros(rows.size)
-            margin[decided] = scores[decided, answer] - others.max(axis=1)
-            refused = decided & ~keep(answer, decided, margin)
-            scores[refused, answer] = -np.inf
-            n_refused += int(refused.sum())
-        if not n_refused:
-            return answers
+        nearest = np.sort(distance[wrong])
+        near |= wrong & (distance <= nearest[: _NEAR * int(n_rows**0.5)][-1])
+        left = room - [taken[~near & (answers == at)].sum() for at in places]
+        if (left >= -ROUNDING).all():
+            decided = answers.copy()
+            decided[near], prices = _solved(gains[near], taken[near], places, np.maximum(left, 0.0))
+            net = gains - prices
+            wrong = ~near & (net.max(axis=1) > net[np.arange(n_rows), decided] + _NO_GAIN)
+            if not wrong.any():
+                return decided, prices
+        else:
+            wrong = ~near
+
+
+def _solved(gains: Array, taken: Array, places: Sequence[int], room: Array) -> tuple[IntArray, Array]:
+    """Solve the linear program of all rows; return answers, and prices of all answers."""
+    n_rows, n_answers = gains.shape
+    solution = linprog(
+        -(gains * taken[:, None]).ravel(),
+        A_ub=kron(taken[None], np.eye(n_answers)[places]),
+        b_ub=room,
+        A_eq=kron(eye(n_rows), np.ones((1, n_answers))),
+        b_eq=np.ones(n_rows),
+        bounds=(0.0, 1.0),
+        method="highs-ds",
+    )
+    assert solution.success, solution.message
+    shares, prices = solution.x.reshape(n_rows, n_answers), np.zeros(n_answers)
+    prices[places] = -solution.ineqlin.marginals
+    answers, without = shares.argmax(axis=1), np.delete(np.arange(n_answers), places)
+    if without.size:
+        # With weights a vertex has no more split rows than limits.
+        split = shares.max(axis=1) < 1.0 - _NO_GAIN
+        answers[split] = without[gains[split][:, without].argmax(axis=1)]
+    return answers, prices
 
 
 def limits_of(at_most: object, names: Sequence[Label], n_rows: int) -> dict[int, int]:
@@ -103,4 +206,4 @@ def limits_of(at_most: object, names: Sequence[Label], n_rows: int) -> dict[int,
 def batch_within(scores: Array, at_most: object, names: Sequence[Label], X: Samples) -> IntArray:
     """Choose the class of each row of a batch, with limits on the numbers of some classes."""
     limits = limits_of(at_most, names, len(scores))
-    return answers_within(scores, list(limits), lambda at, decided, margin: best_rows(decided, margin, limits[at], X))
+    return best_answers(scores, limits, X)

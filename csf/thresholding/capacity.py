@@ -20,7 +20,7 @@ from csf.evaluate.assessment import LEVEL, SPREAD, n_draws_of
 from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
 from csf.metrics.registry import aim
-from csf.thresholding.batch import ROUNDING, best_rows, check_capacity, places_limited
+from csf.thresholding.batch import ROUNDING, best_rows, check_capacity, places_limited, reviewed_within
 from csf.thresholding.certificates import Guarantee, ScoredSamples, certify
 from csf.thresholding.row_costs import RowCostChoice, RowCostRule, RowCostStore, leaning_of
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
@@ -401,6 +401,11 @@ def capacity_of(ranked: RankedHeldOut, at_most: float, assessment: Assessment) -
 # ---------------------------------------------------------------- three answers
 
 
+def codes_of(answers: Array) -> IntArray:
+    """Return the places of answers in `ANSWERS`."""
+    return np.select([answers == answer for answer in ANSWERS], range(len(ANSWERS)))
+
+
 # Thresholds of a score that are tried in pairs.
 _MOST_CUTS = 1024
 
@@ -446,17 +451,20 @@ class ReviewBands:
         """
         rows = rule.leaning(X, self.review, self.extra_cost)
         answers, n_rows = self.decide(rows), len(rows.score)
-        gain, saved, pays = rows.score, rows.score, np.full(n_rows, self.lower < self.upper)
+        limit = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
+        limits = {1: max(limit, int((answers == ANSWERS[1]).sum())), 2: check_capacity(at_most, n_rows)}
+        low = rows.score < self.lower
         if isinstance(rule, RowCostRule):
             table, cost = rule.priced(rule.row_costs.table(X, **rule.given)), self.review.cost + self.extra_cost
-            negative, looked_at, positive = table.expected_costs(expit(rows.score), cost, self.review.error)
-            gain, saved, pays = np.minimum(negative, looked_at) - positive, negative - looked_at, looked_at < negative
-        acted = best_rows(answers == ANSWERS[2], gain, check_capacity(at_most, n_rows), X)
-        reviews, rest = answers == ANSWERS[1], (answers == ANSWERS[2]) & ~acted
-        limit = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
-        chosen = best_rows(reviews | (rest & pays), saved, max(limit, int(reviews.sum())), X)
+            gains = -np.column_stack(table.expected_costs(expit(rows.score), cost, self.review.error))
+            barred = np.column_stack([~low, np.zeros(n_rows, dtype=bool), rows.score < self.upper])
+            return np.array(ANSWERS)[reviewed_within(gains, barred, codes_of(answers), limits, X, review=1)]
+        acted = best_rows(answers == ANSWERS[2], rows.score, limits[2], X)
+        rest = ~acted & (answers != ANSWERS[0])
+        pays = rest & ((answers == ANSWERS[1]) | (self.lower < self.upper))
+        chosen = best_rows(pays, rows.score, limits[1], X)
         if 0 in self.review.limits_on():
-            chosen |= (reviews | rest) & (rows.score >= self.lower)
+            chosen |= rest & ~low
         return np.select([acted, chosen], [ANSWERS[2], ANSWERS[1]], ANSWERS[0])
 
     def limited(
@@ -633,7 +641,7 @@ def reviewed(bands: ReviewBands, answers: Array, ranked: RankedHeldOut, assessme
     shown = {answer: weight * (answers == answer) for answer in ANSWERS}
     positive = _positives(review, answers, ranked)
     wrong = np.where(ranked.store.truth, 1.0 - positive, positive)
-    ranked, at = ranked.take([np.searchsorted(ANSWERS, answers)])
+    ranked, at = ranked.take([codes_of(answers)])
     acted = _answering(review, ranked, answers[at])
     gained = _difference(ranked, acted, ranked.weight) - KEPT_OPTIMISM * _gain_of_choosing(review, ranked, assessment)
     value = float(np.clip(assessment.corrected_score + gained, *assessment.value_range))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from csf.evaluate.assessment import SPREAD
 from csf.evaluate.draws import judge_left_out
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.metrics.demands import ConstrainedClasses
-from csf.thresholding.batch import ROUNDING, answers_within, best_rows, check_capacity, limits_of
+from csf.thresholding.batch import best_answers, check_capacity, limits_of, reviewed_within
 from csf.thresholding.capacity import KEPT_OPTIMISM, NamedCapacities, Reviewed, cost_of_place, least_score
 from csf.thresholding.certificates import Guarantee, ScoredSamples
 from csf.thresholding.class_choice import TUNED, MulticlassChoice
@@ -146,25 +145,20 @@ class ClassReviews:
     def _within(self, rows: RuleRows, at_most: object, X: Samples) -> IntArray:
         """Limit the numbers of rows of some classes; rows beyond get their next best class, or a review.
 
-        The reviews stay within their limit, or as many as they are without one on classes.
+        The reviews stay within their limit, or as many as they are without one on classes. Limits on wrong answers go
+        before both.
         """
-        codes, n_rows, n_classes = self.decide(rows), len(rows.proba), len(self.prices)
-        limits = limits_of(at_most, self.names, n_rows)
-        reviewed = codes == n_classes
-
-        def keep(without: BoolArray, at: int, decided: BoolArray, margin: Array) -> BoolArray:
-            # Rows that are reviewed take no place.
-            return without | best_rows(decided & ~without, margin, limits[at], X)
-
-        within = answers_within(rows.scores, list(limits), partial(keep, reviewed))
-        own, looked_at = self.costs(rows, within)
-        moved = ~reviewed & (within != codes) & (looked_at < own)
+        codes, (n_rows, n_classes) = self.decide(rows), rows.proba.shape
+        limits: dict[int, float] = {**limits_of(at_most, self.names, n_rows)}
         most = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
-        chosen = best_rows(reviewed | moved, own - looked_at, max(most, int(reviewed.sum())), X)
-        chosen |= self._forced(rows, within)
-        # Rows that lose their review to others need a place, too.
-        within = answers_within(rows.scores, list(limits), partial(keep, chosen))
-        return np.where(chosen | self._forced(rows, within), n_classes, within)
+        limits[n_classes] = max(most, int((codes == n_classes).sum()))
+        own, looked_at = self.costs(rows, rows.codes)
+        # Scores are what classes gain; a review gains what it saves, in units of the scores.
+        unit = 1.0 if rows.worth is None else np.max(np.diagonal(rows.worth)[:, None] - rows.worth) / self.prices.max()
+        gains = np.column_stack([rows.scores, rows.scores.max(axis=1) + unit * (own - looked_at)])
+        barred = (rows.proba < self.least) | self._forced(rows, rows.codes)[:, None]
+        barred = np.append(barred, np.zeros((n_rows, 1), dtype=bool), axis=1)
+        return reviewed_within(gains, barred, codes, limits, X, review=n_classes)
 
 
 # ---------------------------------------------------------------- what answers are worth
@@ -189,14 +183,9 @@ class CapacityAnswers(ClassAnswers):
     shares: Mapping[int, float]
 
     def given(self, known: LabelledRows, outside: Array) -> IntArray:
-        """Give rows beyond a limit their next best class."""
-        return answers_within(known.rows.scores, list(self.shares), partial(self._kept, outside))
-
-    def _kept(self, weight: Array, at: int, decided: BoolArray, margin: Array) -> BoolArray:
-        order = np.flatnonzero(decided)[np.argsort(-margin[decided], kind="stable")]
-        kept = np.zeros(decided.size, dtype=bool)
-        kept[order[np.cumsum(weight[order]) <= (self.shares[at] + ROUNDING) * weight.sum()]] = True
-        return kept
+        """Give rows beyond a limit the answers that lose least."""
+        limits = {at: share * outside.sum() for at, share in self.shares.items()}
+        return best_answers(known.rows.scores, limits, weight=outside)
 
 
 @dataclass(frozen=True, eq=False)

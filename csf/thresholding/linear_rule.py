@@ -576,7 +576,7 @@ class MulticlassRule(DecisionRule):
 
     def rows(self, X: Samples) -> RuleRows:
         """Score samples, with their probabilities."""
-        return RuleRows(self.decision_function(X), self.predict_proba(X))
+        return RuleRows(self.decision_function(X), self.predict_proba(X), None if self.own else self.rule.worth)
 
     def predict_within(self, X: Samples, at_most: object) -> Array:
         """Predict with limits by class; rows beyond them get the class with the next largest score."""

@@ -1,4 +1,4 @@
-"""Limits on some answers: stable, independent of the order of rows, and best where one answer is limited."""
+"""Limits on some answers: the best ones within them, whatever the order of the rows."""
 
 import itertools
 
@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import linprog
 
-from csf.thresholding.batch import batch_within, best_rows, check_capacity, places_limited
+from csf.thresholding.batch import batch_within, best_answers, best_rows, check_capacity, places_limited
 
 NAMES = ["a", "b", "c"]
 
@@ -25,6 +27,58 @@ def test_no_other_answers_within_one_limit_score_more(seed, limit):
     best = scores[np.arange(6), allowed].sum(axis=1).max()
     assert (codes == 1).sum() <= limit
     assert scores[np.arange(6), codes].sum() == pytest.approx(best)
+
+
+@given(seed=st.integers(0, 500), b=st.integers(0, 6), c=st.integers(0, 6), whole=st.booleans())
+def test_no_other_answers_within_several_limits_gain_more(seed, b, c, whole):
+    """Brute force over all answers; whole numbers have many ties."""
+    gains = scores_of(seed, 6)
+    gains = np.round(gains) if whole else gains
+    codes = best_answers(gains, {1: b, 2: c}, scores_of(seed + 1, 6))
+    every = np.array(list(itertools.product(range(3), repeat=6)))
+    allowed = every[((every == 1).sum(axis=1) <= b) & ((every == 2).sum(axis=1) <= c)]
+    best = gains[np.arange(6), allowed].sum(axis=1).max()
+    assert (codes == 1).sum() <= b
+    assert (codes == 2).sum() <= c
+    assert gains[np.arange(6), codes].sum() == pytest.approx(best)
+
+
+def least_bound(gains, limits, weight):
+    """Compute the dual bound of the linear program of all rows at once."""
+    n_rows, n_answers = gains.shape
+    solution = linprog(
+        -(gains * weight[:, None]).ravel(),
+        A_ub=np.concatenate([np.kron(weight, np.eye(n_answers)[at])[None] for at in limits]),
+        b_ub=list(limits.values()),
+        A_eq=sparse.kron(sparse.eye(n_rows), np.ones((1, n_answers))),
+        b_eq=np.ones(n_rows),
+        bounds=(0.0, 1.0),
+    )
+    return -solution.fun
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("values", [4, None])
+def test_many_rows_get_the_best_answers_too(seed, values):
+    """Prices of a part of the rows tell which rows need a linear program."""
+    rng = np.random.default_rng(seed)
+    gains = rng.integers(0, values, (1500, 4)) * 1.0 if values else rng.normal(size=(1500, 4)) ** 3
+    limits = {1: int(rng.integers(20, 400)), 3: int(rng.integers(20, 400)), 0: 700}
+    codes = best_answers(gains, limits, rng.normal(size=(1500, 2)))
+    assert all((codes == at).sum() <= limit for at, limit in limits.items())
+    best = least_bound(gains, limits, np.ones(1500))
+    assert gains[np.arange(1500), codes].sum() == pytest.approx(best, abs=1e-3)
+
+
+@pytest.mark.parametrize("n_limits", [1, 2])
+def test_limits_on_weights_lose_no_more_than_one_row_each(n_limits):
+    rng = np.random.default_rng(n_limits)
+    gains, weight = rng.normal(size=(900, 3)), rng.exponential(size=900) * (rng.random(900) < 0.9)
+    limits = {at: share * weight.sum() for at, share in [(1, 0.1), (2, 0.25)][:n_limits]}
+    codes = best_answers(gains, limits, weight=weight)
+    assert all(weight[codes == at].sum() <= limit + 1e-6 for at, limit in limits.items())
+    missing = least_bound(gains, limits, weight) - weight @ gains[np.arange(900), codes]
+    assert -1e-6 <= missing <= n_limits * weight.max() * np.ptp(gains)
 
 
 @given(seed=st.integers(0, 500), b=st.integers(0, 4), c=st.integers(0, 4))

@@ -106,20 +106,26 @@ def test_what_is_no_capacity(at_most):
     st.integers(0, 8),
     st.sampled_from([0.1, 0.5, 2.0]),
     st.sampled_from([0.0, 0.2]),
+    st.sampled_from([None, 0.34]),
 )
-def test_no_other_answers_with_so_many_alerts_cost_less(rows, k, cost, error):
+def test_no_other_answers_with_so_many_alerts_and_reviews_cost_less(rows, k, cost, error, share):
     p, fn, fp = np.array(rows).T
-    bands = ReviewBands(review=Review(cost=cost, error=error))
-    answers = bands.decide_within(rule_of_costs(fn_cost=fn, fp_cost=fp), np.column_stack([1 - p, p]), k)
+    bands = ReviewBands(review=Review(cost=cost, error=error, at_most=share))
+    rule, X = rule_of_costs(fn_cost=fn, fp_cost=fp), np.column_stack([1 - p, p])
+    free, answers = bands.answers(rule, X), bands.decide_within(rule, X, k)
+    reviews = len(rows) if share is None else max(int(share * len(rows)), (free == "review").sum())
     costs = [
         {"negative": a * b, "positive": (1 - a) * c, "review": cost + error * (a * b + (1 - a) * c)} for a, b, c in rows
     ]
     every = product(("negative", "positive", "review"), repeat=len(rows))
     least = min(
-        sum(each[answer] for each, answer in zip(costs, chosen)) for chosen in every if chosen.count("positive") <= k
+        sum(each[answer] for each, answer in zip(costs, chosen))
+        for chosen in every
+        if chosen.count("positive") <= k and chosen.count("review") <= reviews
     )
     assert sum(each[answer] for each, answer in zip(costs, answers)) == pytest.approx(least, abs=1e-9)
     assert (answers == "positive").sum() <= k
+    assert (answers == "review").sum() <= reviews
 
 
 # ---------------------------------------------------------------- three answers

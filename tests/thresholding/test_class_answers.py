@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, milp
 
-from csf.metrics import CostMatrix, Review, get_confusion_metric
+from csf.metrics import CostMatrix, Review, get_confusion_metric, get_constraint
+from csf.metrics.demands import ConstrainedClasses, demands_on
 from csf.thresholding.class_answers import (
     REVIEW,
     CapacityAnswers,
@@ -145,3 +147,51 @@ def test_places_are_kept_whoever_loses_a_review_to_whom(seed, limit, share, leas
         Rule(rule._rows._replace(scores=rule._rows.scores[order], proba=proba[order])), X[order], {"urgent": limit}
     )
     assert (again == answers[order]).all()
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    text=st.sampled_from(["recall[2] >= 0.8", "precision[1] >= 0.6", "predicted_rate[0] <= 0.2", "accuracy >= 0.7"]),
+    cost=st.sampled_from([0.3, 1.0]),
+    share=st.sampled_from([0.1, 0.3]),
+    limit=st.integers(0, 12),
+)
+@settings(max_examples=30)
+def test_no_answers_within_a_demand_reviews_and_a_capacity_cost_less_than_the_multiplier_allows(
+    seed, text, cost, share, limit
+):
+    """Thirty rows, each of which has every class by its probability; a mixed integer program knows all answers.
+
+    At the multiplier m of the demand, no answers within both limits cost less. So those that keep the demand cost at
+    least what the rule's answers cost, less m times that by which these keep the demand.
+    """
+    n_rows, rng = 30, np.random.default_rng(seed)
+    proba, X = rng.dirichlet([1.0, 0.7, 0.5], n_rows), rng.normal(size=(n_rows, 2))
+    entries, codes, weight = np.repeat(proba, 3, axis=0), np.tile(np.arange(3), n_rows), proba.ravel()
+    (demand,) = demands_on(get_constraint(text), [0, 1, 2])
+    metric = ConstrainedClasses(COSTS, (demand,))
+    rule = tune_rule(entries, codes, metric, weight=weight)
+    held_out = LabelledRows(RuleRows(rule.scores(entries), entries, rule.worth), codes, weight)
+    reviews = ClassReviews.tuned(Review(cost=cost, at_most=share), metric, NAMES, held_out)
+    batch = RuleRows(rule.scores(proba), proba, rule.worth)
+    answers = reviews.answers(Rule(batch), X, {"c": limit})
+    chosen = np.select([answers == name for name in NAMES], range(3), 3)
+    at_right, prices = np.diagonal(demand.gains)[:, None], np.asarray(COSTS.costs, dtype=float)
+    # Costs and what the demand gains, by row and answer; a review is right.
+    paid = np.column_stack([proba @ prices, np.full(n_rows, cost + reviews.extra_cost)])
+    kept = np.column_stack([proba @ demand.gains, proba @ at_right])
+    gaps = (at_right - demand.gains).ravel()
+    multiplier = gaps @ (reviews.prices - prices).ravel() / (gaps @ gaps)
+    np.testing.assert_allclose(reviews.prices, prices + multiplier * gaps.reshape(3, 3), atol=1e-9)
+    rows = np.arange(n_rows)
+    reviewed = max(int(share * n_rows), int((reviews.decide(batch) == 3).sum()))
+    within = LinearConstraint(
+        np.concatenate([np.kron(np.eye(n_rows), np.ones(4)), np.tile(np.eye(4)[[2, 3]], n_rows), kept.reshape(1, -1)]),
+        [1.0] * n_rows + [0.0, 0.0, 0.0],
+        [1.0] * n_rows + [limit, reviewed, np.inf],
+    )
+    best = milp(paid.ravel(), constraints=within, integrality=np.ones(4 * n_rows), bounds=Bounds(0.0, 1.0))
+    assert (chosen == 2).sum() <= limit
+    assert (chosen == 3).sum() <= reviewed
+    if best.success:
+        assert best.fun >= paid[rows, chosen].sum() - multiplier * kept[rows, chosen].sum() - 1e-6
