@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 
-from csf.thresholding.batch import batch_within, best_answers, best_rows, check_capacity, places_limited
+from csf.thresholding.batch import (
+    batch_within,
+    best_answers,
+    best_rows,
+    check_capacity,
+    places_limited,
+    reviewed_within,
+)
 
 NAMES = ["a", "b", "c"]
 
@@ -68,6 +75,25 @@ def test_many_rows_get_the_best_answers_too(seed, values):
     assert all((codes == at).sum() <= limit for at, limit in limits.items())
     best = least_bound(gains, limits, np.ones(1500))
     assert gains[np.arange(1500), codes].sum() == pytest.approx(best, abs=1e-3)
+
+
+@given(seed=st.integers(0, 2000), limit=st.integers(0, 4), reviews=st.integers(0, 4))
+def test_barred_answers_are_reviewed_whatever_the_limit(seed, limit, reviews):
+    """Brute force: the best answers that are not barred, and where there are none no more reviews than it takes."""
+    rng = np.random.default_rng(seed)
+    gains, barred = rng.normal(size=(5, 3)), rng.random((5, 3)) < [0.5, 0.5, 0.0]
+    decided = np.where(barred, -np.inf, gains).argmax(axis=1)
+    limits = {1: limit, 2: max(reviews, int((decided == 2).sum()))}
+    codes = reviewed_within(gains, barred, decided, limits, gains, review=2)
+    rows, every = np.arange(5), np.array(list(itertools.product(range(3), repeat=5)))
+    every = every[~barred[rows, every].any(axis=1) & ((every == 1).sum(axis=1) <= limit)]
+    assert not barred[rows, codes].any()
+    assert (codes == 1).sum() <= limit
+    least = (every == 2).sum(axis=1).min()
+    assert (codes == 2).sum() <= max(limits[2], least)
+    if least <= limits[2]:
+        allowed = every[(every == 2).sum(axis=1) <= limits[2]]
+        assert gains[rows, codes].sum() == pytest.approx(gains[rows, allowed].sum(axis=1).max())
 
 
 @pytest.mark.parametrize("n_limits", [1, 2])

@@ -128,6 +128,16 @@ def test_no_other_answers_with_so_many_alerts_and_reviews_cost_less(rows, k, cos
     assert (answers == "review").sum() <= reviews
 
 
+def test_limits_on_wrong_answers_go_before_a_capacity():
+    """A row that loses its alert to others is reviewed where "negative" is barred, though that costs more."""
+    rule, p = rule_of_costs(fn_cost=1.0, fp_cost=1.0), np.array([0.9, 0.8, 0.7, 0.1])
+    bands = ReviewBands(review=Review(cost=5.0, wrong={"negative": 0.2}), lower=-1.0, upper=-1.0)
+    X = np.column_stack([1.0 - p, p])
+    assert bands.decide_within(rule, X, 1).tolist() == ["positive", "review", "review", "negative"]
+    free = ReviewBands(review=Review(cost=5.0))
+    assert free.decide_within(rule, X, 1).tolist() == ["positive", "negative", "negative", "negative"]
+
+
 # ---------------------------------------------------------------- three answers
 
 

@@ -1,5 +1,7 @@
 """Reviews and capacity of several classes, against brute force and what rows come to."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -147,6 +149,23 @@ def test_places_are_kept_whoever_loses_a_review_to_whom(seed, limit, share, leas
         Rule(rule._rows._replace(scores=rule._rows.scores[order], proba=proba[order])), X[order], {"urgent": limit}
     )
     assert (again == answers[order]).all()
+
+
+@given(seed=st.integers(0, 300), limit=st.integers(0, 3), share=st.sampled_from([0.2, 0.5]))
+@settings(max_examples=30)
+@pytest.mark.parametrize("name", ["f1_macro", "accuracy"])
+def test_reviews_and_a_capacity_together_leave_no_better_answers(name, seed, limit, share):
+    """Brute force over four answers to six rows; prices are not in the units of the rule's scores."""
+    known = rows_of(seed, 60, metric=get_confusion_metric(name))
+    reviews = ClassReviews.tuned(Review(cost=0.4, at_most=share), get_confusion_metric(name), NAMES, known)
+    batch = RuleRows(known.rows.scores[:6], known.rows.proba[:6], known.rows.worth)
+    answers = reviews.answers(Rule(batch), np.arange(6.0)[:, None], {"c": limit})
+    chosen = np.select([answers == name for name in NAMES], range(3), 3)
+    paid = np.column_stack([batch.proba @ reviews.prices, np.full(6, 0.4 + reviews.extra_cost)])
+    every = np.array(list(itertools.product(range(4), repeat=6)))
+    reviewed = max(int(share * 6), int((reviews.decide(batch) == 3).sum()))
+    every = every[((every == 2).sum(axis=1) <= limit) & ((every == 3).sum(axis=1) <= reviewed)]
+    assert paid[np.arange(6), chosen].sum() == pytest.approx(paid[np.arange(6), every].sum(axis=1).min())
 
 
 @given(
