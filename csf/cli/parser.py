@@ -115,6 +115,7 @@ examples:
   csf compare breast_cancer --metric gmean --base logistic --splits 5 --out table.csv
   csf predict model.skops new.csv -o scores.csv
   csf predict model.skops new.csv --at-most urgent=50,soon=0.1
+  csf predict model.skops today.csv --wrong-at-most 0.2 -o alerts.csv
   csf monitor model.skops june.csv --target churn --state monitor.json
   csf monitor model.skops june.csv --id customer --state monitor.json
   csf monitor model.skops labels.csv --id customer --target churn --state monitor.json
@@ -232,6 +233,11 @@ def _add_predict(commands):
         metavar="K",
         help="predict no more rows positive than K, the best ones; a number, a share in (0, 1), or urgent=50,soon=0.1",
     )
+    text = (
+        "predict the rows of DATA positive, as one batch, of which at most this share is wrong on average over batches, "
+        "or by class, such as urgent=0.2"
+    )
+    command.add_argument("--wrong-at-most", type=_by_name(_probability), metavar="SHARE", help=text)
     text = f"move to this share of positives, to shares a=0.6,b=0.4, or to those of these rows ({predict.ESTIMATE!r})"
     command.add_argument("--prevalence", type=_by_name(_prevalence), metavar="SHARE", help=text)
     command.add_argument("--save", metavar="FILE", help="write the model too (.skops), with the threshold moved")

@@ -34,14 +34,16 @@ def check_capacity(at_most: object, n_rows: int) -> int:
     return int(float(at_most) * n_rows + ROUNDING)
 
 
-def places_limited(at_most: object, names: Sequence[Label], what: str = "class") -> dict[int, Any]:
+def places_limited(
+    limits: object, names: Sequence[Label], what: str = "class", option: str = "at_most", example: float = 50
+) -> dict[int, Any]:
     """Read limits by class or label; return them by place."""
-    if not isinstance(at_most, Mapping):
+    if not isinstance(limits, Mapping):
         raise TypeError(
-            f"at_most must say which {what} it limits, of {list(names)}: a dict such as {{{names[-1]!r}: 50}}, got "
-            f"{at_most!r}"
+            f"{option} must say which {what} it limits, of {list(names)}: a dict such as {{{names[-1]!r}: {example}}}, "
+            f"got {limits!r}"
         )
-    return {place_of(name, names, "at_most"): limit for name, limit in at_most.items()}
+    return {place_of(name, names, option): limit for name, limit in limits.items()}
 
 
 def best_rows(decided: BoolArray, rank: Array, limit: int, X: Samples) -> BoolArray:

@@ -20,6 +20,7 @@ from csf.evaluate.assessment import LEVEL, SPREAD, n_draws_of
 from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
 from csf.metrics.registry import aim
+from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits, of_positive
 from csf.thresholding.batch import ROUNDING, best_rows, check_capacity, places_limited
 from csf.thresholding.certificates import Guarantee, ScoredSamples, certify
 from csf.thresholding.row_costs import RowCostChoice, RowCostRule, RowCostStore, leaning_of
@@ -432,14 +433,14 @@ class ReviewBands:
         up, down = rows.up & (rows.score >= self.upper), rows.down & (rows.score < self.lower)
         return np.select([up, down], [ANSWERS[2], ANSWERS[0]], ANSWERS[1])
 
-    def answers(self, rule: ThresholdRule, X: Samples, at_most: object = None) -> Array:
-        """Answer samples, of which some number at most may be answered "positive"."""
-        if at_most is not None:
-            return self.decide_within(rule, X, rule.limit_of_positives(at_most))
+    def answers(self, rule: ThresholdRule, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
+        """Answer samples, of which some number at most, or those within a limit on wrong ones, may be "positive"."""
+        if at_most is not None or wrong:
+            return self.decide_within(rule, X, rule.limit_of_positives(at_most), wrong.get(1))
         return self.decide(rule.leaning(X, self.review, self.extra_cost))
 
-    def decide_within(self, rule: ThresholdRule, X: Samples, at_most: object) -> Array:
-        """Answer with no more positives than the capacity allows; other rows get their next best answer.
+    def decide_within(self, rule: ThresholdRule, X: Samples, at_most: object, wrong: AlertLimit | None = None) -> Array:
+        """Answer with no more positives than limits allow; other rows get their next best answer.
 
         Reviews stay within their limit, or as many as there are without one on the positives; those stay that save
         most. A limit on wrong answers "negative" goes before it.
@@ -451,7 +452,11 @@ class ReviewBands:
             table, cost = rule.priced(rule.row_costs.table(X, **rule.given)), self.review.cost + self.extra_cost
             negative, looked_at, positive = table.expected_costs(expit(rows.score), cost, self.review.error)
             gain, saved, pays = np.minimum(negative, looked_at) - positive, negative - looked_at, looked_at < negative
-        acted = best_rows(answers == ANSWERS[2], gain, check_capacity(at_most, n_rows), X)
+        acted = answers == ANSWERS[2]
+        if wrong is not None:
+            acted = acted & wrong.passing(rule.alert_scores(X))
+        if at_most is not None:
+            acted = best_rows(acted, gain, check_capacity(at_most, n_rows), X)
         reviews, rest = answers == ANSWERS[1], (answers == ANSWERS[2]) & ~acted
         limit = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
         chosen = best_rows(reviews | (rest & pays), saved, max(limit, int(reviews.sum())), X)
@@ -512,11 +517,14 @@ class LabelReviews:
 
     bands: tuple[ReviewBands, ...]
 
-    def answers(self, rule: Any, X: Samples, at_most: object = None) -> Array:
+    def answers(self, rule: Any, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
         """Answer samples, with a column for each label; limits are by label."""
         limits = {} if at_most is None else places_limited(at_most, rule.label_names, "label")
         bands = self.bands * (len(rule.rules) // len(self.bands))
-        columns = [one.answers(part, X, limits.get(at)) for at, (one, part) in enumerate(zip(bands, rule.rules))]
+        columns = [
+            one.answers(part, X, limits.get(at), of_positive(wrong, at))
+            for at, (one, part) in enumerate(zip(bands, rule.rules))
+        ]
         return np.column_stack(columns)
 
 

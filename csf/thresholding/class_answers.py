@@ -15,6 +15,7 @@ from csf.evaluate.assessment import SPREAD
 from csf.evaluate.draws import judge_left_out
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.metrics.demands import ConstrainedClasses
+from csf.thresholding.alerts import NO_LIMITS, AlertLimits, alerted_scores
 from csf.thresholding.batch import ROUNDING, answers_within, best_rows, check_capacity, limits_of
 from csf.thresholding.capacity import KEPT_OPTIMISM, NamedCapacities, Reviewed, cost_of_place, least_score
 from csf.thresholding.certificates import Guarantee, ScoredSamples
@@ -135,9 +136,13 @@ class ClassReviews:
         own, looked_at = self.costs(rows, codes)
         return np.where((looked_at < own) | self._forced(rows, codes), len(self.prices), codes)
 
-    def answers(self, rule: MulticlassRule, X: Samples, at_most: object = None) -> Array:
+    def answers(
+        self, rule: MulticlassRule, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS
+    ) -> Array:
         """Answer samples with a class or ``"review"``."""
         rows = rule.rows(X)
+        if wrong:
+            rows = rows._replace(scores=alerted_scores(rows.scores, wrong, rows.proba, lift=False))
         codes = self.decide(rows) if at_most is None else self._within(rows, at_most, X)
         names = np.empty(len(self.names) + 1, dtype=object)
         names[:] = [*self.names, REVIEW]

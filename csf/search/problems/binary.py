@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from csf.search.problems.base import (
     SearchResult,
     _column,
     fold_models,
+    held_out_units,
     judge_fitted,
     mean_model,
     score_by_probability,
@@ -53,6 +54,7 @@ from csf.search.study import Study
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.strategies import EqualCostsFirst, ImbalanceRatio, Ladder
 from csf.strategies.base import level_of_costs
+from csf.thresholding.alerts import WrongAlerts
 from csf.thresholding.capacity import RankedHeldOut, ReviewBands, bands_of_score, choices_by_score, rank_by_score
 from csf.thresholding.certificates import ScoredSamples, certify
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
@@ -500,6 +502,34 @@ class BinaryResult(SearchResult):
         assert proba is not None, "one was asked for"
         (share,) = proba.predict(np.array([ranked.least]))
         return 1.0 - share, share
+
+    def held_out_alerts(self, at: int) -> WrongAlerts:
+        """Collect the held-out rows for which an alert would be wrong: negatives, and those taken for a wrong class."""
+        store, row = self.store, self.row_with_scores
+        assert store is not None and row.score is not None, "there are scores of it"
+        return WrongAlerts.of(row.score, ~store.is_pos | (False if row.lost is None else row.lost), store)
+
+    def with_calibration(self, rule: ThresholdRule, calibration: Task) -> Self:
+        """Keep what wrong alerts score among calibration samples."""
+        (named, score), truth = rule.scored(calibration.X), calibration.user_labels.decode(calibration.codes)
+        wrong = (calibration.codes <= 0) | (truth != named)
+        return replace(self, wrong_apart={1: WrongAlerts.of(score, wrong, held_out_units(calibration))})
+
+    @property
+    def row_with_scores(self) -> ScoreRow:
+        """Held-out scores of the winner, which limits on wrong alerts compare with."""
+        if self.store is None:
+            raise ValueError(
+                "wrong_at_most compares rows with held-out scores, which searches on Dask and Spark do not keep: search "
+                "in memory with csf.CostSearch, or give labels and scores of rows that were held out to "
+                "csf.tune_threshold"
+            )
+        if self.row.score is None:
+            raise ValueError(
+                "threshold=None keeps the base's own predictions, so there is no score for wrong_at_most to compare "
+                "rows by; use threshold='stable'"
+            )
+        return self.row
 
     @property
     def row(self) -> ScoreRow:
