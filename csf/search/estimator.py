@@ -24,7 +24,7 @@ from csf._common.validation import check_samples, check_weights, warn_of_order
 from csf.data.folds import Task, read_groups
 from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
-from csf.metrics.registry import for_classes, is_label_metric, metric_of
+from csf.metrics.registry import constraint_of_truth, for_classes, is_label_metric, metric_of
 from csf.metrics.row_costs import COSTS, RowCosts, row_costs
 from csf.search.config import SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
@@ -300,7 +300,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         problem, codes = read_problem(config, X, y, given)
         labels = problem.labels
         constraint = problem.read_constraint(config.constraint)
-        config = replace(config, metric=for_classes(config.metric, labels.by_code), constraint=constraint)
+        metric = for_classes(config.metric, labels.by_code)
+        config = replace(config, metric=metric, constraint=constraint_of_truth(metric, constraint))
         groups = read_groups(fit_params.get("groups"), codes.shape[0])
         weight = problem.weights(sample_weight, codes)
         task = Task(X, codes, weight, fit_params | given, labels, groups)

@@ -183,6 +183,14 @@ def of_positive(limits: AlertLimits, label: int) -> AlertLimits:
     return {1: limits[label]} if label in limits else NO_LIMITS
 
 
+def no_scores_to_compare() -> ValueError:
+    """Build the error for limits on wrong alerts where a base's own decisions were kept."""
+    return ValueError(
+        "threshold=None keeps the base's own predictions, so there is no score for wrong_at_most to compare rows by; "
+        "use threshold='stable'"
+    )
+
+
 def limits_on_alerts(
     shares: Mapping[int, object], known: Callable[[int], WrongAlerts], names: Sequence[Label]
 ) -> dict[int, AlertLimit]:
@@ -195,8 +203,8 @@ def limits_on_alerts(
 def alerted_scores(scores: Array, limits: AlertLimits, proba: Array, *, lift: bool = True) -> Array:
     """Change the scores of classes so that the largest one respects limits on wrong alerts, and return them.
 
-    A class with a limit is out of the question for rows that do not pass; with ``lift`` those that pass get it, whatever
-    the scores of classes without a limit.
+    A class with a limit is out of the question for rows that do not pass. With ``lift`` those that pass get it,
+    whatever the scores of classes without a limit.
     """
     changed, finite = scores.astype(float), scores[np.isfinite(scores)]
     beyond = float(np.ptp(finite)) + 1.0 if lift and finite.size else 0.0

@@ -23,6 +23,7 @@ from csf.evaluate.intervals import DrawnErrors, DrawnSums
 from csf.metrics.constraints import Constraint, Review, gains_of, terms_of
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import CostTable, RowCosts, paid
+from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.class_choice import dealt
 from csf.thresholding.curve import ThresholdCurve, ValuedCurve, sweep
 from csf.thresholding.linear_rule import STRICTER_AIMS, Sigmoid

@@ -271,8 +271,8 @@ class ThresholdRule(DecisionRule):
         if several and isinstance(at_most, Mapping):
             if wrong:
                 raise ValueError(
-                    f"at_most={at_most!r} is by class, and wrong_at_most limits all classes but {self.null!r} together; "
-                    "give at_most as a number too"
+                    f"at_most={at_most!r} is by class, and wrong_at_most limits all but {self.null!r} together; give "
+                    "at_most as a number too"
                 )
             return names[batch_within(self.decision_function(X), at_most, names.tolist(), X)]
         if at_most is not None:
@@ -302,8 +302,8 @@ class ThresholdRule(DecisionRule):
         """Return which samples are predicted positive, and their rank under limited capacity."""
         if self.method is None:
             raise ValueError(
-                f"at_most= and wrong_at_most= take the rows with the largest scores, but {type(self.estimator).__name__} gives no "
-                "scores; use a base with decision_function or predict_proba"
+                f"at_most= and wrong_at_most= take the rows of largest score, and {type(self.estimator).__name__} gives "
+                "none; use a base with decision_function or predict_proba"
             )
         score = self.scored(X)[1]
         return score >= self.cut, score

@@ -54,7 +54,7 @@ from csf.search.study import Study
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.strategies import EqualCostsFirst, ImbalanceRatio, Ladder
 from csf.strategies.base import level_of_costs
-from csf.thresholding.alerts import WrongAlerts
+from csf.thresholding.alerts import WrongAlerts, no_scores_to_compare
 from csf.thresholding.capacity import RankedHeldOut, ReviewBands, bands_of_score, choices_by_score, rank_by_score
 from csf.thresholding.certificates import ScoredSamples, certify
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
@@ -457,6 +457,8 @@ class BinaryResult(SearchResult):
         # Without splits nothing was trained: the model is the user's own.
         trained = self.n_splits > 0
         found = assess(store, self.metric, self.key, random_state=seed, chooser=self.chooser, trained=trained)
+        if len(ends := self.metric.extremes) > 1:
+            found = found.over_range(self.metric.of(self.errors), [end.of(self.errors) for end in ends])
         if store.share == 1.0:
             return found
         # Counts of all rows say what was attained, and draws of a sample what the choice added to the best value there:
@@ -505,9 +507,8 @@ class BinaryResult(SearchResult):
 
     def held_out_alerts(self, at: int) -> WrongAlerts:
         """Collect the held-out rows for which an alert would be wrong: negatives, and those taken for a wrong class."""
-        store, row = self.store, self.row_with_scores
-        assert store is not None and row.score is not None, "there are scores of it"
-        return WrongAlerts.of(row.score, ~store.is_pos | (False if row.lost is None else row.lost), store)
+        (store, score), lost = self.compared_scores, self.row.lost
+        return WrongAlerts.of(score, ~store.is_pos if lost is None else ~store.is_pos | lost, store)
 
     def with_calibration(self, rule: ThresholdRule, calibration: Task) -> Self:
         """Keep what wrong alerts score among calibration samples."""
@@ -516,20 +517,16 @@ class BinaryResult(SearchResult):
         return replace(self, wrong_apart={1: WrongAlerts.of(score, wrong, held_out_units(calibration))})
 
     @property
-    def row_with_scores(self) -> ScoreRow:
-        """Held-out scores of the winner, which limits on wrong alerts compare with."""
+    def compared_scores(self) -> tuple[ScoreStore, Array]:
+        """Held-out entries and scores of the winner, which limits on wrong alerts compare with."""
         if self.store is None:
             raise ValueError(
-                "wrong_at_most compares rows with held-out scores, which searches on Dask and Spark do not keep: search "
-                "in memory with csf.CostSearch, or give labels and scores of rows that were held out to "
-                "csf.tune_threshold"
+                "wrong_at_most compares rows with held-out scores, which searches on Dask and Spark do not keep; "
+                "search in memory with csf.CostSearch, or give csf.tune_threshold labels and scores of held-out rows"
             )
-        if self.row.score is None:
-            raise ValueError(
-                "threshold=None keeps the base's own predictions, so there is no score for wrong_at_most to compare "
-                "rows by; use threshold='stable'"
-            )
-        return self.row
+        if (score := self.row.score) is None:
+            raise no_scores_to_compare()
+        return self.store, score
 
     @property
     def row(self) -> ScoreRow:

@@ -45,7 +45,7 @@ from csf.search.problems.base import (
 )
 from csf.search.study import MulticlassStudy, judged_fields
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
-from csf.thresholding.alerts import AlertLimit, WrongAlerts, limits_on_alerts
+from csf.thresholding.alerts import AlertLimit, WrongAlerts, limits_on_alerts, no_scores_to_compare
 from csf.thresholding.batch import places_limited
 from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples
 from csf.thresholding.class_answers import (
@@ -351,10 +351,7 @@ class MulticlassResult(CandidateResult):
     def held_out_alerts(self, at: int) -> WrongAlerts:
         """Collect the held-out rows of all other classes, by their probabilities of this one."""
         if self.store[self.candidate.key].score is None:
-            raise ValueError(
-                "threshold=None keeps the base's own predictions, so there is no score for wrong_at_most to compare "
-                "rows by; use threshold='stable'"
-            )
+            raise no_scores_to_compare()
         return WrongAlerts.of(self._held_out_rows().rows.proba[:, at], self.store.truth != at, self.store)
 
     def with_calibration(self, rule: MulticlassRule, calibration: Task) -> Self:
@@ -368,7 +365,7 @@ class MulticlassResult(CandidateResult):
         shares = places_limited(wrong_at_most, names, "class", "wrong_at_most", 0.2)
         if len(shares) == len(names):
             raise ValueError(
-                f"wrong_at_most={wrong_at_most!r} limits all classes; leave one without a limit, for rows that pass none"
+                f"wrong_at_most={wrong_at_most!r} limits all classes; leave one without a limit, for the other rows"
             )
         return limits_on_alerts(shares, self.wrong_alerts, names)
 

@@ -26,7 +26,7 @@ from csf.evaluate.choices import decisions
 from csf.evaluate.draws import Units
 from csf.evaluate.label_means import LabelledSamples, SampleDraws
 from csf.metrics import get_constraint
-from csf.metrics.registry import LabelMetric, get_label_metric
+from csf.metrics.registry import LabelMetric, constraint_of_truth, get_label_metric
 from csf.metrics.trials import nothing_worked
 from csf.search.config import (
     NO_MEAN_OF_FOLDS,
@@ -191,9 +191,8 @@ class LabelsResult(BinaryResult):
 
     def held_out_alerts(self, at: int) -> WrongAlerts:
         """Collect the held-out rows without a label."""
-        store, row = self.store, self.row_with_scores
-        assert store is not None and row.score is not None, "there are scores of it"
-        score, truth, samples = (self.by_label(each)[:, at] for each in (row.score, store.truth, store.samples))
+        store, score = self.compared_scores
+        score, truth, samples = (self.by_label(each)[:, at] for each in (score, store.truth, store.samples))
         weight = None if store.importance is None else self.by_label(store.importance)[:, at]
         return WrongAlerts.of(score, ~truth, Units(truth, weight, samples, store.copies))
 
@@ -617,7 +616,7 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
 
 def _demands_of(config: SearchConfig, names: Sequence[Label], aim: LabelMetric) -> list[Constraint | None]:
     """Return the constraint on each label; a part without a label is one on all of them."""
-    constraint = get_constraint(config.constraint)
+    constraint = constraint_of_truth(aim.of_one, get_constraint(config.constraint))
     if constraint is None:
         return [None] * len(names)
     if aim.average != "macro" and any(part.of is not None for part in constraint.parts):
