@@ -203,12 +203,15 @@ class TrueRatio(LinearFractional, TrueMetric):
 
     @property
     def is_usable(self) -> bool:
-        """True where the denominator is not negative and no error of the labels is rewarded, whatever their share."""
+        """True where, whatever the share, no denominator is negative, and no error is rewarded that the metric punishes."""
+        assert isinstance(self.metric, LinearFractional), "others are no ratios"
         for share in _SPOTS:
             pos = self.false + share * (1.0 - self.missed - self.false)
             numbers = np.array(self.coefficients(pos)).reshape(2, 3)
             corners = np.array([(1.0, fn, fp) for fn in (0.0, pos) for fp in (0.0, 1.0 - pos)])
-            costs = [self.cost_weights(level, pos=pos) for level in self.range(pos)]
+            own = [self.metric.cost_weights(level, pos=share) for level in self.metric.range(share)]
+            falls = np.min(own) >= -_ROUNDING * np.max(np.abs(own))
+            costs = [self.cost_weights(level, pos=pos) for level in self.range(pos)] if falls else [1.0]
             smallest = min(
                 (corners @ numbers[1]).min() / np.abs(numbers[1]).max(), np.min(costs) / np.max(np.abs(costs))
             )
@@ -218,7 +221,7 @@ class TrueRatio(LinearFractional, TrueMetric):
 
 
 def _percent(share: float) -> str:
-    return f"{100.0 * share:g} %"
+    return f"{100.0 * share:.3g} %"
 
 
 def metric_of_truth(

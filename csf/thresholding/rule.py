@@ -271,7 +271,7 @@ class ThresholdRule(DecisionRule):
         if several and isinstance(at_most, Mapping):
             if wrong:
                 raise ValueError(
-                    f"at_most={at_most!r} is by class, and wrong_at_most limits all but {self.null!r} together; give "
+                    f"at_most={at_most!r} is by class, and wrong_at_most limits all but {self.null} together; give "
                     "at_most as a number too"
                 )
             return names[batch_within(self.decision_function(X), at_most, names.tolist(), X)]
@@ -302,7 +302,7 @@ class ThresholdRule(DecisionRule):
         """Return which samples are predicted positive, and their rank under limited capacity."""
         if self.method is None:
             raise ValueError(
-                f"at_most= and wrong_at_most= take the rows of largest score, and {type(self.estimator).__name__} gives "
+                f"at_most= and wrong_at_most= take rows of largest score, and {type(self.estimator).__name__} gives "
                 "none; use a base with decision_function or predict_proba"
             )
         score = self.scored(X)[1]

@@ -1,9 +1,9 @@
 """Share of wrong alerts of ``predict(X, wrong_at_most=0.2)`` in batches whose share of positives has moved.
 
-``python -m tests.benchmarks batches --seeds N``: about 3500 labelled rows of each set, batches of 500 of the other rows,
-with a third of the share of positives, the same and three times as many. Beside it stands the threshold with the best
-recall at a precision of 0.8. ``mean`` is the mean over batches of the share of wrong alerts, 0 without alerts, ``all``
-the share of wrong ones among all alerts. The last rows are means over the sets with rare positives, ± a standard error.
+``python -m tests.benchmarks batches --seeds N``: about 3500 labelled rows of each set, and batches of 500 other rows with
+a third of the share of positives, the same and threefold. Beside it stands the threshold with the best recall at a
+precision of 0.8. ``mean`` is the mean over batches of the share of wrong alerts, 0 without alerts, ``all`` the share of
+wrong ones among all alerts. The last rows are means over the sets with rare positives, ± a standard error.
 """
 
 import argparse
