@@ -203,7 +203,7 @@ class TrueRatio(LinearFractional, TrueMetric):
 
     @property
     def is_usable(self) -> bool:
-        """True where, whatever the share, no denominator is negative, and no error is rewarded that the metric punishes."""
+        """True where at any share no denominator is negative, and no error is rewarded that the metric punishes."""
         assert isinstance(self.metric, LinearFractional), "others are no ratios"
         for share in _SPOTS:
             pos = self.false + share * (1.0 - self.missed - self.false)

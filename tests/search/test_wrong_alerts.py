@@ -187,5 +187,3 @@ def test_what_cannot_be_decided_is_refused_with_the_way_out(plain):
     plain.result_ = replace(plain.result_, store=None)
     with pytest.raises(ValueError, match=r"searches on Dask and Spark do not keep; search in memory"):
         plain.predict(A, wrong_at_most=0.2)
-    with pytest.raises(TypeError, match="at_most and wrong_at_most are arguments of predict"):
-        CostSearch(LogisticRegression(), "savings").fit(FRAME, PAID, fn_cost=1.0, fp_cost=1.0, wrong_at_mst=0.2)
