@@ -115,6 +115,7 @@ examples:
   csf compare breast_cancer --metric gmean --base logistic --splits 5 --out table.csv
   csf predict model.skops new.csv -o scores.csv
   csf predict model.skops new.csv --at-most urgent=50,soon=0.1
+  csf predict model.skops today.csv --wrong-at-most 0.2 -o alerts.csv
   csf monitor model.skops june.csv --target churn --state monitor.json
   csf monitor model.skops june.csv --id customer --state monitor.json
   csf monitor model.skops labels.csv --id customer --target churn --state monitor.json
@@ -232,6 +233,11 @@ def _add_predict(commands):
         metavar="K",
         help="predict no more rows positive than K, the best ones; a number, a share in (0, 1), or urgent=50,soon=0.1",
     )
+    text = (
+        "predict rows of DATA, one batch, positive of which at most this share is wrong on average over batches; or by "
+        "class, such as urgent=0.2"
+    )
+    command.add_argument("--wrong-at-most", type=_by_name(_probability), metavar="SHARE", help=text)
     text = f"move to this share of positives, to shares a=0.6,b=0.4, or to those of these rows ({predict.ESTIMATE!r})"
     command.add_argument("--prevalence", type=_by_name(_prevalence), metavar="SHARE", help=text)
     command.add_argument("--save", metavar="FILE", help="write the model too (.skops), with the threshold moved")
@@ -332,6 +338,7 @@ def _add_threshold(commands):
     command.add_argument(
         "--metric", default=SearchConfig.metric, metavar="NAME", help="what is maximised (%(default)s)"
     )
+    _add_labelled(command)
     command.add_argument("--constraint", metavar="TEXT", help='demand such as "precision >= 0.8" or "fpr <= 0.01"')
     command.add_argument("--confidence", type=_probability, metavar="P", help="probability with which it holds")
     command.add_argument("--seed", type=_count(0), default=0, metavar="N", help="seed of draws (0)")
@@ -367,6 +374,7 @@ def _add_problem_options(command):
     group.add_argument(
         "--metric", default=SearchConfig.metric, metavar="NAME", help="what is maximised (%(default)s), see below"
     )
+    _add_labelled(group)
     text = 'demand such as "precision >= 0.8" or "fpr <= 0.01"; of several classes "recall[urgent] >= 0.9"'
     group.add_argument("--constraint", metavar="TEXT", help=text)
     group.add_argument(
@@ -416,6 +424,12 @@ def _add_problem_options(command):
     group.add_argument("--tol", type=_tolerance, metavar="GAP", help="stop when the upper bound is this close")
     group.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="for the whole command")
     group.add_argument("--jobs", type=_jobs, metavar="N", help="parallel workers (1; -1 for all processors)")
+
+
+def _add_labelled(group):
+    """Add the option about labels that miss positives."""
+    text = "share of the positives that are labelled, or a range such as 0.15,0.3: metric and demands are of the truth"
+    group.add_argument("--labelled", type=_shares, metavar="SHARE", help=text)
 
 
 def _add_shown(group, drawn):
@@ -479,6 +493,12 @@ def _by_name(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     return parse_all
 
 
+def _shares(text):
+    """Read a share, or the smallest and the largest one."""
+    shares = tuple(_labelled(part) for part in text.split(","))
+    return shares[0] if len(shares) == 1 else shares
+
+
 _mark = _number(
     lambda text: "\t" if text == "\\t" else text, lambda mark: len(mark) == 1, "one character (\\t for a tab)"
 )
@@ -500,6 +520,7 @@ _prevalence = _number(
     f"a share in (0, 1), or {predict.ESTIMATE!r}",
 )
 _probability = _number(float, lambda x: 0 < x < 1, "a probability in (0, 1)")
+_labelled = _number(float, lambda x: 0 < x <= 1, "a share in (0, 1], or two such as 0.15,0.3")
 _audit = _number(float, lambda x: 0 <= x <= 1, "a share in [0, 1]")
 _tolerance = _number(float, lambda x: x >= 0, "a number >= 0")
 _seconds = _number(float, lambda x: 0 < x < float("inf"), "seconds > 0")

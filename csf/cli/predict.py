@@ -303,7 +303,8 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     check_model_name(options.save)
     search, features = load_model(options.model, options.trust)
     X = read_samples(options.data, features, TableFormat.of(options))
-    for name in ("at_most", "prevalence"):
+    limits = {name: getattr(options, name) for name in ("at_most", "wrong_at_most")}
+    for name in (*limits, "prevalence"):
         number = getattr(options, name)
         if search.pos_label_ is None and isinstance(number, (int, float)):
             named, last = name.replace("_", "-"), search.classes_[-1]
@@ -316,13 +317,28 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         print(f"the decision is the one for these shares: {shares}", file=to)
     if options.save is not None:
         save_model(options.save, search, features)
-    labels, columns = search.predict(X, at_most=options.at_most), _columns(search, X, options.at_most)
+    labels, columns = search.predict(X, **limits), _columns(search, X, limits)
     with _opened(options.output) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["prediction", *columns])
         writer.writerows(zip(map(cell, labels.tolist()), *(values.tolist() for values in columns.values())))
     if options.output:
         say(f"{options.output}: {len(labels)} rows, {_counted(search, labels)}")
+        if options.wrong_at_most is not None:
+            say(_PROMISE.format(_shown(options.wrong_at_most)))
+
+
+_PROMISE = (
+    "on average over such batches at most {} of the alerts are wrong, whatever the share of positives, as long as "
+    "negatives look as before"
+)
+
+
+def _shown(share):
+    """Show a share, or those of classes, in percent."""
+    if isinstance(share, dict):
+        return ", ".join(f"{_shown(each)} ({name})" for name, each in share.items())
+    return f"{100.0 * share:g} %"
 
 
 def _counted(search, labels):
@@ -333,14 +349,14 @@ def _counted(search, labels):
     return f"{int(np.sum(labels == search.pos_label_))} predicted positive ({search.pos_label_})"
 
 
-def _columns(search, X, at_most):
+def _columns(search, X, limits):
     """Return scores, positive where the positive class is predicted, and its probabilities if the base has them.
 
     Each of several classes has a column; the class with the largest score is predicted.
     """
     decisions = {}
     if search.review is not None:
-        answers = search.predict_with_review(X, at_most=at_most).tolist()
+        answers = search.predict_with_review(X, **limits).tolist()
         decisions = {"decision": np.array([cell(answer) for answer in answers], dtype=object)}
     if search.pos_label_ is None:
         answers = {"score": search.decision_function(X)}

@@ -39,9 +39,10 @@ from csf.data.folds import resolve_splits
 from csf.data.responses import response_method
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.predictions import Predictions
-from csf.metrics import ConfusionMetric, Review, get_confusion_metric, get_metric
+from csf.metrics import ConfusionMetric, Incomplete, Review, get_confusion_metric, get_metric
 from csf.metrics.demands import demands_on
 from csf.metrics.profile import ErrorProfile
+from csf.metrics.registry import MetricLike, constraint_of_truth
 from csf.metrics.row_costs import OUTCOMES, RowCosts, row_costs
 from csf.plots.cone import ConeDisplay
 from csf.plots.decisions import draw_costs
@@ -478,9 +479,9 @@ def make_search(setup: Setup, options: Namespace, strategy: str, **extra: Any) -
 
 def load_problem(options: Namespace) -> CommandProblem:
     """Read the data, and check the options about them."""
-    costs = _costs_of(options)
-    metric = get_metric(options.metric) if costs is None else costs
-    several = costs is None and class_metric(options.metric) is not None
+    costs, aim = _costs_of(options), metric_asked(options)
+    metric = get_metric(aim) if costs is None else costs
+    several = costs is None and class_metric(aim) is not None
     data = read_dataset(options.data, ReadOptions.of(options, drop=tuple(options.drop), several=several))
     names = base_names(options.base)
     if sparse.issparse(data.X) and not all(map(takes_sparse, names)):
@@ -491,13 +492,13 @@ def load_problem(options: Namespace) -> CommandProblem:
     base = bases if len(bases) > 1 else bases[names[0]]
     grid = parse_grid(options.param, bases[names[0]])
     asked: dict[str, Any] = {name: vars(options).get(name) for name in ("constraint", "confidence", "tol", "cv")}
-    asked["metric"] = options.metric if costs is None else costs
+    asked["metric"] = aim if costs is None else costs
     review: dict[str, Any] = {name: vars(options).get(f"review_{name}") for name in ("cost", "at_most", "wrong")}
     asked["review"] = Review(**review) if any(review.values()) else None
     config = SearchConfig(base=base, param_grid=grid or AUTO, **asked)
     # What the kind of problem cannot have is said before anything else.
     kind, _ = read_problem(replace(config, pos_label=data.pos_label), data.X, data.y, {})
-    constraint = kind.read_constraint(options.constraint)
+    constraint = constraint_of_truth(metric, kind.read_constraint(options.constraint))
     if costs is not None or data.pos_label is not None:
         return CommandProblem(data, base, grid, metric, constraint, options, kind, config)
     problem = CommandProblem(data, base, grid, get_confusion_metric(metric), constraint, options, kind, config)
@@ -506,11 +507,20 @@ def load_problem(options: Namespace) -> CommandProblem:
     return problem
 
 
+def metric_asked(options: Namespace) -> MetricLike:
+    """Return the metric of the options, of the truth where labels miss positives."""
+    if options.labelled is None:
+        return options.metric
+    return Incomplete(options.metric, labelled=options.labelled)
+
+
 def _costs_of(options: Namespace) -> RowCosts | None:
     """Return the costs of rows, as numbers or names of columns; ``None`` where rows have no costs."""
     texts = {name: getattr(options, f"{name}_cost") for name in OUTCOMES}
     given = {name: _literal(text) for name, text in texts.items() if text is not None}
     costs = row_costs(options.metric) or (RowCosts() if given else None)
+    if costs is not None and options.labelled is not None:
+        raise CliError("--labelled is for metrics of two classes, and costs of rows are none: leave it or these out")
     return None if costs is None else replace(costs, **given)
 
 

@@ -34,11 +34,13 @@ from csf.cli.problem import (
     draw_search,
     load_problem,
     make_search,
+    metric_asked,
     shows_progress,
 )
 from csf.cli.tables import CliError, format_number, format_table, in_options, is_number, require, way_out
 from csf.export.decisions import decision_rule
 from csf.export.rules import linear_rule, table_rule
+from csf.metrics.registry import get_metric
 from csf.plots.decisions import answers_to_all, reviewed_in_words
 from csf.plots.words import short, spread
 from csf.report.checks import SUSPICIONS, summarise
@@ -582,11 +584,11 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
         )
     if groups is not None and groups.isna().any():
         raise CliError(f"--group: column {options.group!r} has rows without one; fill or drop these")
-    sign = -1.0 if options.lower_is_positive else 1.0
+    sign, metric = -1.0 if options.lower_is_positive else 1.0, metric_asked(options)
     decision = tune_threshold(
         data.y,
         sign * score.to_numpy(),
-        options.metric,
+        metric,
         constraint=options.constraint,
         confidence=options.confidence,
         groups=None if groups is None else groups.to_numpy(),
@@ -601,17 +603,18 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
         write_json(options.json, _valid(_decision_record(options, decision, cut)))
         say(f"results: {options.json}")
     if options.report:
-        title = f"{options.metric} of {'-' if options.lower_is_positive else ''}{options.score}"
+        title = f"{get_metric(metric).name} of {'-' if options.lower_is_positive else ''}{options.score}"
         decision.report(options.report, title=title, facts={"Data": options.data})
         say(f"report: {options.report}")
 
 
 def _threshold_lines(options: Namespace, decision: Decision, cut: float, positive: Label) -> list[str]:
     search, (low, high) = decision.search, decision.interval
+    name = get_metric(search.metric).name if options.labelled else options.metric
     lines = [
         f"predict {positive} where {options.score} {'<=' if options.lower_is_positive else '>='} {cut:.6g}",
-        f"  to expect on new data: {options.metric} {decision.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
-        f"  on these rows: {options.metric} {search.best_score_:.4f}",
+        f"  to expect on new data: {name} {decision.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
+        f"  on these rows: {name} {search.best_score_:.4f}",
     ]
     if decision.certificate is not None:
         return [*lines, f"  {decision.certificate}"]
@@ -628,6 +631,7 @@ def _decision_record(options: Namespace, decision: Decision, cut: float) -> Para
         "lower_is_positive": options.lower_is_positive,
         "threshold": cut,
         "metric": options.metric,
+        "labelled": options.labelled,
         "value": decision.value,
         "interval": list(decision.interval),
         "value_on_these_rows": decision.search.best_score_,

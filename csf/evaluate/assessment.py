@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -74,6 +74,14 @@ class Assessment:
         low, high = interval(self.errors + middle, LEVEL)
         lowest, largest = self.value_range
         return min(max(low, lowest), middle), max(min(high, largest), middle)
+
+    def over_range(self, value: float, ends: Sequence[float]) -> Assessment:
+        """Widen the errors of a value to those of its values at both ends of what it rests on."""
+        if value <= 0.0:
+            return self
+        low, high = min(ends) / value, max(ends) / value
+        drawn = self.corrected_score + self.errors
+        return replace(self, errors=np.where(self.errors < 0.0, low, high) * drawn - self.corrected_score)
 
 
 N_DRAWS = 200

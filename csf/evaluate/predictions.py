@@ -27,6 +27,7 @@ from csf.evaluate.intervals import DrawnSums, n_draws_within
 from csf.evaluate.stores import EntryStore
 from csf.metrics import ConfusionMetric, get_confusion_metric
 from csf.metrics.constraints import CELLS, share_of
+from csf.metrics.incomplete import TrueMetric
 from csf.metrics.registry import LabelMetric, for_classes, get_label_metric, get_quantity, values_of_tables
 
 if TYPE_CHECKING:
@@ -166,11 +167,14 @@ class Predictions:
         Sums where all methods are right in all samples, and where all are wrong.
     share : callable, default=None
         Interval of a metric that is a share of independent samples of equal weight.
+    extremes : tuple of Predictions, default=()
+        The same predictions by metrics between which the metric is, where what it rests on is known in a range.
     """
 
     drawn: DrawnSums
     ends: Array
     share: Callable[..., tuple[float, float]] | None = None
+    extremes: tuple[Predictions, ...] = ()
 
     @classmethod
     def of_classes(cls, metric: Any, known: BoolArray, truth: IntArray, *answers: IntArray, **rows: Any) -> Self:
@@ -190,13 +194,19 @@ class Predictions:
             return np.stack([np.asarray(metric.value(each)) for each in parts], axis=1)
 
         columns = [codes[:, None] for codes in (truth, *answers)]
-        return cls._of_tables(values, known.size, *columns, share=share_of(metric), **rows)
+        read = cls._of_tables(values, known.size, *columns, share=share_of(metric), **rows)
+        return replace(
+            read, extremes=tuple(cls.of_classes(end, known, truth, *answers, **rows) for end in _extremes_of(metric))
+        )
 
     @classmethod
     def of_labels(cls, metric: LabelMetric, truth: Array, *answers: Array, **rows: Any) -> Self:
         """Create predictions of several labels per sample: truth and answers of shape (n_samples, n_labels), 0 or 1."""
         if metric.average != "samples":
-            return cls._of_tables(metric.of_tables, 2, *(codes.astype(int) for codes in (truth, *answers)), **rows)
+            read = cls._of_tables(metric.of_tables, 2, *(codes.astype(int) for codes in (truth, *answers)), **rows)
+            return replace(
+                read, extremes=tuple(cls.of_labels(end, truth, *answers, **rows) for end in _extremes_of(metric))
+            )
         extremes = np.array(list(product((0.0, 1.0), repeat=len(answers))))
         scores = np.column_stack([metric.of_samples(truth, predicted) for predicted in answers])
         ends = np.ones((truth.shape[0], 1)), np.zeros((truth.shape[0], 1))
@@ -263,6 +273,9 @@ class Predictions:
 
     def interval(self, level: float, *, exact: bool = False) -> tuple[float, float]:
         """Compute the interval of the metric of the first method; ``exact`` intervals of shares are conservative."""
+        if self.extremes:
+            lows, highs = zip(*(each.interval(level, exact=exact) for each in self.extremes))
+            return min(lows), max(highs)
         if self.share is not None:
             return self.share(level, exact=exact)
         value, (worst, best) = float(self.value[0]), np.sort(self.drawn.value(self.ends)[:, 0])
@@ -285,6 +298,12 @@ def difference_of(read: Callable[[Any, Any], Predictions], pred_a: Any, pred_b: 
 
 
 # ---------------------------------------------------------------- sums over samples
+
+
+def _extremes_of(metric: Any) -> tuple[Any, ...]:
+    """Return the metrics between which one is; none where it is just itself."""
+    extremes = getattr(metric, "extremes", ())
+    return extremes if len(extremes) > 1 else ()
 
 
 def _units(columns: list[Array], weight: Array | None, groups: IntArray | None) -> tuple[Units, IntArray]:
@@ -345,6 +364,8 @@ def _read(
     labels, metric, truth = _read_classes(y, predictions, metric, pos_label)
     several = labels.null is None
     weight = check_weights(sample_weight, truth.size) if several else check_class_weights(sample_weight, truth > 0)
+    if isinstance(metric, TrueMetric):
+        metric.check_share(float(np.average(truth > 0, weights=weight)))
     rows = {"weight": weight, "groups": read_groups(groups, truth.size)}
     codes = [labels.encode(np.asarray(pred)) for pred in predictions.values()]
     known = np.bincount(truth, minlength=labels.classes.size) > 0

@@ -47,6 +47,13 @@ class Metric(ABC):
     constraint: Any = None
     # Size of a difference that matters, as 1 for rates.
     unit: float = 1.0
+    # Between which shares of positives it has a meaning.
+    share_range: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def extremes(self) -> tuple[Metric, ...]:
+        """Metrics between which this one is, where what it rests on is known in a range; else itself alone."""
+        return (self,)
 
     @abstractmethod
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:

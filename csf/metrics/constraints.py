@@ -17,6 +17,7 @@ from csf._common.validation import check_choice, check_fraction, check_number, p
 from csf.metrics.base import Coefficients, LinearFractional, Metric, float_or_array
 from csf.metrics.binary import FBeta, Jaccard, WeightedAccuracy, f_beta_of
 from csf.metrics.confusion import ConfusionAccuracy, CostMatrix, MicroF, OfTwoClasses
+from csf.metrics.incomplete import TrueMetric
 
 
 class Rate(LinearFractional):
@@ -512,6 +513,16 @@ class Constrained(Metric):
         """Size of a difference that matters."""
         return self.metric.unit
 
+    @property
+    def share_range(self) -> tuple[float, float]:  # pyright: ignore[reportIncompatibleVariableOverride] (that of it)
+        """Between which shares of positives the metric has a meaning."""
+        return self.metric.share_range
+
+    @property
+    def extremes(self) -> tuple[Metric, ...]:
+        """Metrics between which the metric is, see `Metric.extremes`."""
+        return self.metric.extremes
+
     def range(self, pos: float) -> tuple[float, float]:
         """Return the range of the metric, see `Metric.range`."""
         return self.metric.range(pos)
@@ -659,6 +670,9 @@ def terms_of(metric: object) -> dict[str, tuple[float, float]] | None:
         return terms_of(metric.metric)
     if isinstance(metric, OfTwoClasses):
         return terms_of(metric.confusion)
+    if isinstance(metric, TrueMetric):
+        terms = terms_of(metric.metric)
+        return None if terms is None else _of_labels(terms, metric.missed, metric.false)
     if isinstance(metric, OfNegatives):
         terms = terms_of(metric.quantity)
         return None if terms is None else dict(zip(CELLS, (terms[cell] for cell in ("tn", "fp", "fn", "tp"))))
@@ -671,6 +685,16 @@ def terms_of(metric: object) -> dict[str, tuple[float, float]] | None:
         pairs = {"tp": (1, 1), "fn": (1, 0), "fp": (0, 1), "tn": (0, 0)}
         return {cell: (-float(costs[pairs[cell]]), 1.0) for cell in CELLS} if len(costs) == 2 else None
     return _of_ratio(metric) if isinstance(metric, LinearFractional) else None
+
+
+def _of_labels(terms: dict[str, tuple[float, float]], missed: float, false: float) -> dict[str, tuple[float, float]]:
+    """Convert terms of true classes to terms of labels that miss positives or mark negatives."""
+    of_labels = {}
+    for positive, negative in (("tp", "fp"), ("fn", "tn")):
+        up, down = np.array(terms[positive]), np.array(terms[negative])
+        of_labels[positive] = ((1.0 - false) * up - missed * down) / (1.0 - missed - false)
+        of_labels[negative] = ((1.0 - missed) * down - false * up) / (1.0 - missed - false)
+    return {cell: tuple((0.0 + of_labels[cell]).tolist()) for cell in CELLS}
 
 
 def gains_of(terms: dict[str, tuple[float, float]], side: str, level: float) -> Array:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -15,7 +15,7 @@ from csf._common.messages import did_you_mean
 from csf._common.sklearn import scorer_parts
 from csf._common.typing import Estimator, Values
 from csf._common.validation import check_choice
-from csf.metrics.base import Metric, wrong_direction
+from csf.metrics.base import LinearFractional, Metric, wrong_direction
 from csf.metrics.binary import (
     F_BETA,
     MCC,
@@ -47,6 +47,7 @@ from csf.metrics.confusion import (
 )
 from csf.metrics.constraints import Constrained, Precision, Recall, Specificity, get_constraint
 from csf.metrics.functions import Function, confusion_of_function, metric_of_function
+from csf.metrics.incomplete import TrueMetric, metric_of_truth
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import RowCosts, row_costs
 
@@ -64,6 +65,7 @@ __all__ = [
     "GMean",
     "GowerLegendre",
     "HMean",
+    "Incomplete",
     "Informedness",
     "Jaccard",
     "LabelMetric",
@@ -442,8 +444,97 @@ def _unchanged(name: str) -> str:
 
 def aim(metric: MetricLike, constraint: str | Constraint | None) -> Metric:
     """Combine a metric with its constraint; return the metric itself where there is none."""
-    metric, constraint = get_metric(metric), get_constraint(constraint)
+    metric = get_metric(metric)
+    constraint = constraint_of_truth(metric, get_constraint(constraint))
     return metric if constraint is None else Constrained(metric, constraint)
+
+
+def constraint_of_truth(metric: object, constraint: Constraint | None) -> Constraint | None:
+    """Make a constraint one of the truth where the metric is; it has to hold at both ends of a range of shares."""
+    if constraint is None or not isinstance(metric, TrueMetric):
+        return constraint
+    parts = []
+    for part in constraint.parts:
+        if isinstance(part.quantity, TrueMetric):
+            parts.append(part)
+            continue
+        # The larger share first: there precision is smallest.
+        for end in reversed(metric.extremes):
+            assert isinstance(end, TrueMetric), "those of a metric of the truth"
+            quantity = end.like(part.rate)
+            if not isinstance(quantity, LinearFractional):
+                raise ValueError(
+                    f"constraint {constraint}: {part.name} of the truth is no ratio of what labels show; constrain "
+                    "precision, recall, fpr, f<beta> or another rate"
+                )
+            parts.append(replace(part, quantity=quantity))
+    return replace(parts[0], others=tuple(parts[1:]))
+
+
+def Incomplete(
+    metric: MetricLike, *, labelled: float | Sequence[float] | None = None, missed: float = 0.0, false: float = 0.0
+) -> TrueMetric:
+    r"""Make the metric of the truth where labels miss some of the positives, or mark some of the negatives.
+
+    Frauds that nobody noticed, faults that were not reported, relevant pages that nobody judged: a label says
+    "negative" for many positives. F1 of such labels is no F1, and its best threshold finds far too little. If labels
+    are wrong at random within each class and the rates are known, the metric of the truth follows from the labels, and
+    so do its best threshold, its interval, bounds and constraints.
+
+    Parameters
+    ----------
+    metric : str, Metric or callable
+        What is maximised of the truth, as for `csf.CostSearch`: any metric of two classes. For several labels a sample
+        ``LabelMetric(Incomplete("f1", labelled=0.2), "macro")``.
+    labelled : float or tuple of float, default=None
+        Share of the positives that are labelled positive, in (0, 1]; no negative is. Of a range ``(0.15, 0.3)`` the
+        geometric middle is maximised; intervals reach over the range, and constraints hold at both ends. It has to be
+        known from elsewhere: by labelling some rows anew, or by an estimate, such as those of the package pulearn.
+    missed, false : float, default=0.0
+        Share of the positives that are labelled negative, and of the negatives that are labelled positive, in place of
+        ``labelled``; together less than 1.
+
+    Returns
+    -------
+    TrueMetric
+        The metric, for ``metric=`` of searches, `csf.tune_threshold`, `csf.metric_interval` and the rest.
+        ``constraint="precision >= 0.8"`` beside it is one on the precision of the truth.
+
+    Raises
+    ------
+    ValueError
+        If rates are outside their ranges or not given, or costs belong to rows or to a matrix of classes.
+
+    Notes
+    -----
+    With a share c of the positives labelled, P labelled positives, TP of them found and :math:`\hat P` predicted,
+
+    .. math:: F_1 = rac{2 TP}{c \hat P + P} = rac{2}{1 + c} F_eta, \qquad eta = 1 / \sqrt{c}
+
+    where the right-hand side is of the labels. So the classifier with the best true F1 is that with the best
+    :math:`F_eta` of the labels; of :math:`F_{eta'}` it is :math:`eta^2 = eta'^2 / c`. Estimates are not clipped
+    where they exceed 1, see `csf.metrics.incomplete.TrueRatio`.
+
+    Where positives that are easy to find are labelled more often than others, what is found holds more labels than the
+    share c, and the true value is smaller than what is told. For F1 the order of thresholds then is a little wrong too,
+    in the direction of fewer predicted positives than would be best.
+
+    Examples
+    --------
+    >>> metric = Incomplete("f1", labelled=0.25)
+    >>> metric.name
+    'true f1 (25 % of the positives labelled)'
+    >>> metric.value(fn=0.01, fp=0.05, pos=0.02), 2 / 1.25 * FBeta(beta=2.0).value(fn=0.01, fp=0.05, pos=0.02)
+    (0.571, 0.571)
+    """
+    base = get_quantity(metric)
+    if isinstance(base, TrueMetric | Constrained) or isinstance(getattr(base, "confusion", None), CostMatrix):
+        raise ValueError(
+            f"Incomplete takes a metric of two classes without a constraint, got {metric!r}; accepted: a name such as "
+            "'f1' or 'gmean', or an object such as csf.metrics.WeightedAccuracy(w_fn=5.0) for costs. A constraint is "
+            "given beside it: constraint='precision >= 0.8'"
+        )
+    return metric_of_truth(base, labelled, missed, false)
 
 
 def aim_of(search: Estimator) -> Metric:
@@ -505,6 +596,11 @@ class LabelMetric:
         """Beta of the F-beta score."""
         assert isinstance(self.metric, FBeta), "the mean over samples is of no other"
         return self.metric.beta
+
+    @property
+    def extremes(self) -> tuple[LabelMetric, ...]:
+        """Averages between which this one is, see `Metric.extremes`."""
+        return tuple(LabelMetric(end, self.average) for end in self.of_one.extremes)
 
     @property
     def name(self) -> str:

@@ -24,7 +24,7 @@ from csf._common.validation import check_samples, check_weights, warn_of_order
 from csf.data.folds import Task, read_groups
 from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
-from csf.metrics.registry import for_classes, is_label_metric, metric_of
+from csf.metrics.registry import constraint_of_truth, for_classes, is_label_metric, metric_of
 from csf.metrics.row_costs import COSTS, RowCosts, row_costs
 from csf.search.config import SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
@@ -35,6 +35,7 @@ from csf.search.problems import read_problem
 from csf.search.problems.base import is_prefit
 from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch
+from csf.thresholding.alerts import NO_LIMITS, AlertLimits
 from csf.thresholding.capacity import Capacity, NamedCapacities, RankedHeldOut
 from csf.thresholding.linear_rule import no_threshold
 from csf.thresholding.rule import ThresholdClassifier, base_has
@@ -299,7 +300,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         problem, codes = read_problem(config, X, y, given)
         labels = problem.labels
         constraint = problem.read_constraint(config.constraint)
-        config = replace(config, metric=for_classes(config.metric, labels.by_code), constraint=constraint)
+        metric = for_classes(config.metric, labels.by_code)
+        config = replace(config, metric=metric, constraint=constraint_of_truth(metric, constraint))
         groups = read_groups(fit_params.get("groups"), codes.shape[0])
         weight = problem.weights(sample_weight, codes)
         task = Task(X, codes, weight, fit_params | given, labels, groups)
@@ -324,6 +326,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
                 self._publish(*problem.certify(self.result_, self._rule, calibration, confidence))
             if config.limits_answers:
                 self._bands = self.result_.certified_reviews(config.review, self._rule, calibration, confidence)
+            self.result_ = self.result_.with_calibration(self._rule, calibration)
         except BaseException:
             self._forget()
             raise
@@ -333,8 +336,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         costs = row_costs(self.metric)
         unknown = [name for name in given if name not in COSTS]
         if given and (costs is None or unknown):
-            hint = did_you_mean(unknown[0], ("at_most", *COSTS)) if unknown else ""
-            hint = "; at_most is an argument of predict and predict_with_review" if "at_most" in hint else hint
+            hint = did_you_mean(unknown[0], ("at_most", "wrong_at_most", *COSTS)) if unknown else ""
+            hint = (
+                "; at_most and wrong_at_most are arguments of predict and predict_with_review"
+                if "at_most" in hint
+                else hint
+            )
             raise TypeError(
                 f"{', '.join(given)} cannot be given with metric={self.metric!r}; accepted: {', '.join(COSTS)}, with "
                 f"metric='savings', 'cost' or 'benefit', or a csf.metrics.RowCosts{hint}"
@@ -351,7 +358,14 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """Estimator ``best_estimator_``, under its name in the classifiers of `csf.thresholding`."""
         return self.best_estimator_
 
-    def predict(self, X: Samples, at_most: float | Mapping[Label, float] | None = None, **costs: ArrayLike) -> Array:
+    def predict(
+        self,
+        X: Samples,
+        at_most: float | Mapping[Label, float] | None = None,
+        *,
+        wrong_at_most: float | Mapping[Label, float] | None = None,
+        **costs: ArrayLike,
+    ) -> Array:
         """Predict labels by the winner and its threshold, or by the costs of each row.
 
         Parameters
@@ -365,6 +379,13 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             does not matter: equals at the border are taken in an order that follows from their features alone, and
             prefers none of them. Of several classes or labels a dict of such limits, ``{"urgent": 50}``: of several
             classes the rows stay that lose most by another class; several limits lose as little as possible in all.
+        wrong_at_most : float or dict, default=None
+            Largest share of wrong alerts (positive predictions) among those of a batch, in (0, 1), on average over
+            batches: ``X`` is one batch, and what is predicted of a row depends on the others. It takes the place of the
+            threshold, whatever the share of positives, as long as negatives look as before; see Notes. With costs of
+            rows the rows that do not pay are no alerts either. Of several classes or labels a dict,
+            ``{"urgent": 0.2}``: rows that pass get the class, others the best one of the rest. With ``at_most`` the
+            best of these rows stay.
         **costs : float or array-like of shape (n_samples,)
             ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost`` of these samples, where `fit` was given some. Without
             them one threshold on the probability decides, with a warning.
@@ -373,12 +394,42 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         -------
         ndarray of shape (n_samples,) or (n_samples, n_labels)
             Labels, as in ``classes_``; of several labels a sample 1 for those that are found, else 0.
+
+        Raises
+        ------
+        ValueError
+            If ``wrong_at_most`` is given for a single row, or the search has no held-out scores.
+
+        Notes
+        -----
+        ``wrong_at_most`` is the procedure of Benjamini and Hochberg on p-values against held-out negatives, see
+        `csf.thresholding.alerts.AlertLimit`. The promise is exact for a base that was fitted before
+        (``cv="prefit"``) and with ``confidence``, whose ``calibration`` share is then compared with; else the scores
+        are out-of-fold, those of other models than the final one, and it is approximate. The mean is over batches, and
+        a batch without alerts counts 0.
         """
         rule = self._with_costs(costs, X=X)
-        return rule.predict(X) if at_most is None else rule.predict_within(X, at_most)
+        wrong = self._alert_limits(wrong_at_most)
+        return rule.predict_within(X, at_most, wrong) if wrong or at_most is not None else rule.predict(X)
+
+    def _alert_limits(self, wrong_at_most: object) -> AlertLimits:
+        """Read limits on wrong alerts in a batch."""
+        return NO_LIMITS if wrong_at_most is None else self.result_.alert_limits(wrong_at_most, self._answer_names)
+
+    @property
+    def _answer_names(self) -> list[Label]:
+        """Names of the classes or labels; of two classes the positive one comes last."""
+        if self.pos_label_ is not None:
+            return [self.null_class_, self.pos_label_]
+        return getattr(self, "label_names_", self.classes_).tolist()
 
     def predict_with_review(
-        self, X: Samples, at_most: float | Mapping[Label, float] | None = None, **costs: ArrayLike
+        self,
+        X: Samples,
+        at_most: float | Mapping[Label, float] | None = None,
+        *,
+        wrong_at_most: float | Mapping[Label, float] | None = None,
+        **costs: ArrayLike,
     ) -> Array:
         """Choose the answer with the smallest expected cost, a review among them, where the search has a ``review``.
 
@@ -391,6 +442,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             these, ``{"urgent": 50}``. Rows beyond it get the answer that is best for them without this one. The reviews
             stay within ``at_most`` of the `Review`, a share of these samples, or as many as they are without this limit
             where that is more; those stay that save most. Limits on wrong answers go before both.
+        wrong_at_most : float or dict, default=None
+            Largest share of wrong answers "positive" (or of a class) in this batch, on average over batches, as for
+            `predict`. Rows that do not pass get their next best answer; limits of the `Review` hold besides.
         **costs : float or array-like of shape (n_samples,)
             As for `predict`; `fit` was given some where they are needed.
 
@@ -423,7 +477,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
                 f"best_threshold_ was set to {rule.threshold!r}, and the answers with reviews are those of "
                 f"{self._rule.threshold!r}, which fit chose: set it back to that"
             )
-        return answers.answers(rule, X, at_most)
+        return answers.answers(rule, X, at_most, self._alert_limits(wrong_at_most))
 
     def review_bands(self) -> Any:
         """Return the bands of scores, or of costs by row, that get each of three answers.
@@ -495,10 +549,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         True
         """
         check_is_fitted(self, "trials_")
-        names = getattr(self, "label_names_", self.classes_).tolist()
-        if self.pos_label_ is not None:
-            names = [self.null_class_, self.pos_label_]
-        return self.result_.capacity(at_most, names, self.assess())
+        return self.result_.capacity(at_most, self._answer_names, self.assess())
 
     def ranked_held_out(self, **options: Any) -> RankedHeldOut:
         """Rank the held-out samples as `predict` with ``at_most`` ranks new ones.

@@ -16,7 +16,7 @@ from csf._common.typing import Array, Costs, Label, Params, PathLike, Samples
 from csf.evaluate import AssessedMixin
 from csf.metrics import get_constraint
 from csf.metrics.confusion import CostMatrix
-from csf.metrics.registry import metric_of
+from csf.metrics.registry import constraint_of_truth, get_label_metric, metric_of
 from csf.monitoring import Monitor, MonitorGroup
 from csf.search.kinds import LABELS, kind_of
 from csf.search.problems.base import in_order
@@ -302,11 +302,16 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         check_is_fitted(self, "best_score_")
         options: Any = {"alpha": alpha, "audit": audit, "path": path, "max_weight": max_weight, "max_cost": max_cost}
         options |= {"mature_after": mature_after, "unlabelled": unlabelled}
-        watched = self._watched(get_constraint(constraint))
+        watched = self._watched(self._demanded(constraint))
         column, what = watched[0]
         if column is None and len(watched) == 1:
             return Monitor(*what, **options)
         return MonitorGroup(watched, len(getattr(self, "label_names_", ())), **options)
+
+    def _demanded(self, constraint: str | Constraint | None) -> Constraint | None:
+        """Read a constraint, of the truth where the metric is."""
+        metric = get_label_metric(self.metric).of_one if self.result_.kind in LABELS else self.metric
+        return constraint_of_truth(metric, get_constraint(constraint))
 
     def _watched(self, demand: Constraint | None) -> list[tuple[int | None, tuple[Any, ...]]]:
         """List the first arguments of monitors, with the column of the label that each one is for."""
@@ -314,7 +319,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         # Of labels each one that the constraint is on has its own.
         tests = [each for each in (promise if isinstance(promise, list) else [promise]) if each is not None]
         if demand is None and tests and all(test.holds for test in tests):
-            demand = get_constraint(self.constraint)
+            demand = self._demanded(self.constraint)
             if demand is not None and kind == "shared_threshold":  # it is on all pairs of a sample and a label
                 return [(None, (*self._demand(part), f"{part.name}_micro")) for part in demand.parts]
         parts: Any = [None] if demand is None else demand.parts

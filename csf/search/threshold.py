@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -115,9 +116,16 @@ class Decision:
         """All thresholds on these samples."""
         return self.search.held_out_curve()
 
-    def predict(self, score: ArrayLike, at_most: float | None = None) -> Array:
-        """Predict the labels of new samples from their scores; ``at_most`` as for `csf.CostSearch.predict`."""
-        return self.search.predict(_columns(score, self.search.classes_), at_most=at_most)
+    def predict(
+        self,
+        score: ArrayLike,
+        at_most: float | Mapping[Label, float] | None = None,
+        *,
+        wrong_at_most: float | Mapping[Label, float] | None = None,
+    ) -> Array:
+        """Predict the labels of new samples from their scores; limits are those of `csf.CostSearch.predict`."""
+        X = _columns(score, self.search.classes_)
+        return self.search.predict(X, at_most=at_most, wrong_at_most=wrong_at_most)
 
     def report(self, path: PathLike, **options: Any) -> None:
         """Write a report as one page for a browser, see `csf.CostSearch.report`."""

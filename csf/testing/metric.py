@@ -88,7 +88,8 @@ def check_metric(metric: Metric, *, reference: Callable[..., float] | None = Non
         laws += [_denominator_is_positive, _costs_cut_at_the_level, _differences_are_weighted_errors]
     if reference is not None:
         laws.append(partial(_agrees_with_the_reference, reference=reference))
-    for pos in SHARES:
+    low, high = metric.share_range
+    for pos in (low + (high - low) * share for share in SHARES):
         rng = generator(random_state)
         for law in laws:
             strict = np.errstate(divide="raise", over="raise", invalid="raise")

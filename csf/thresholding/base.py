@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import Field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from csf.thresholding.alerts import NO_LIMITS, AlertLimits
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -51,5 +53,5 @@ class DecisionRule(ABC):
         return None
 
     @abstractmethod
-    def predict_within(self, X: Samples, at_most: object) -> Array:
-        """Predict the user's labels, of some of them no more than the capacity allows."""
+    def predict_within(self, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
+        """Predict the user's labels, of some of them no more than the capacity and limits on wrong alerts allow."""

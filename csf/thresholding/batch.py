@@ -35,14 +35,16 @@ def check_capacity(at_most: object, n_rows: int) -> int:
     return int(float(at_most) * n_rows + ROUNDING)
 
 
-def places_limited(at_most: object, names: Sequence[Label], what: str = "class") -> dict[int, Any]:
+def places_limited(
+    limits: object, names: Sequence[Label], what: str = "class", option: str = "at_most", example: float = 50
+) -> dict[int, Any]:
     """Read limits by class or label; return them by place."""
-    if not isinstance(at_most, Mapping):
+    if not isinstance(limits, Mapping):
         raise TypeError(
-            f"at_most must say which {what} it limits, of {list(names)}: a dict such as {{{names[-1]!r}: 50}}, got "
-            f"{at_most!r}"
+            f"{option} must say which {what} it limits, of {list(names)}: a dict such as {{{names[-1]!r}: {example}}}, "
+            f"got {limits!r}"
         )
-    return {place_of(name, names, "at_most"): limit for name, limit in at_most.items()}
+    return {place_of(name, names, option): limit for name, limit in limits.items()}
 
 
 def best_rows(decided: BoolArray, rank: Array, limit: int, X: Samples) -> BoolArray:
@@ -73,7 +75,7 @@ def best_answers(
     Parameters
     ----------
     gains : ndarray of shape (n_rows, n_answers)
-        What each answer to a row gains.
+        What each answer to a row gains; minus infinity where it is out of the question.
     limits : dict of int to float
         Largest number of rows, or sum of weights, that get an answer. They must leave an answer to each row.
     X : array-like of shape (n_rows, n_features), default=None
@@ -87,6 +89,11 @@ def best_answers(
         The columns of ``gains`` that rows get. With weights a row for which only a part of its weight has room gets
         another answer.
     """
+    possible = np.isfinite(gains)
+    if not possible.all():
+        # An exchange passes each answer once, so that no sum of gains is worth an answer that is out of the question.
+        finite = gains[possible]
+        gains = np.where(possible, gains, finite.min() - (gains.shape[1] + 1.0) * (np.ptp(finite) or 1.0))
     answers = gains.argmax(axis=1)
     taken = np.ones(len(gains)) if weight is None else weight
     limits = {at: limit for at, limit in limits.items() if limit < len(gains) or weight is not None}
@@ -126,12 +133,12 @@ def reviewed_within(
     ``decided`` are the answers without limits. A row to which only barred answers are left is reviewed, whatever the
     limit on reviews.
     """
-    if all(np.count_nonzero(decided == at) <= limit for at, limit in limits.items()):
+    rows = np.arange(len(gains))
+    kept = all(np.count_nonzero(decided == at) <= limit for at, limit in limits.items())
+    if kept and not barred[rows, decided].any():
         return decided
-    # An exchange passes each answer once, so that no sum of gains is worth a barred answer.
-    barrier = gains.min() - (gains.shape[1] + 1.0) * np.ptp(gains)
-    answers = best_answers(np.where(barred, barrier, gains), limits, X)
-    return np.where(barred[np.arange(len(gains)), answers], review, answers)
+    answers = best_answers(np.where(barred, -np.inf, gains), limits, X)
+    return np.where(barred[rows, answers], review, answers)
 
 
 # Most rows in the first linear program, the part of the rows that tells prices, the rows near a border in square roots

@@ -20,6 +20,7 @@ from csf.evaluate.assessment import LEVEL, SPREAD, n_draws_of
 from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
 from csf.metrics.registry import aim
+from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits, of_positive
 from csf.thresholding.batch import ROUNDING, best_rows, check_capacity, places_limited, reviewed_within
 from csf.thresholding.certificates import Guarantee, ScoredSamples, certify
 from csf.thresholding.row_costs import RowCostChoice, RowCostRule, RowCostStore, leaning_of
@@ -437,14 +438,14 @@ class ReviewBands:
         up, down = rows.up & (rows.score >= self.upper), rows.down & (rows.score < self.lower)
         return np.select([up, down], [ANSWERS[2], ANSWERS[0]], ANSWERS[1])
 
-    def answers(self, rule: ThresholdRule, X: Samples, at_most: object = None) -> Array:
-        """Answer samples, of which some number at most may be answered "positive"."""
-        if at_most is not None:
-            return self.decide_within(rule, X, rule.limit_of_positives(at_most))
+    def answers(self, rule: ThresholdRule, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
+        """Answer samples, of which some number at most, or those within a limit on wrong ones, may be "positive"."""
+        if at_most is not None or wrong:
+            return self.decide_within(rule, X, rule.limit_of_positives(at_most), wrong.get(1))
         return self.decide(rule.leaning(X, self.review, self.extra_cost))
 
-    def decide_within(self, rule: ThresholdRule, X: Samples, at_most: object) -> Array:
-        """Answer with no more positives than the capacity allows; other rows get their next best answer.
+    def decide_within(self, rule: ThresholdRule, X: Samples, at_most: object, wrong: AlertLimit | None = None) -> Array:
+        """Answer with no more positives than limits allow; other rows get their next best answer.
 
         Reviews stay within their limit, or as many as there are without one on the positives; those stay that save
         most. A limit on wrong answers "negative" goes before it.
@@ -452,14 +453,16 @@ class ReviewBands:
         rows = rule.leaning(X, self.review, self.extra_cost)
         answers, n_rows = self.decide(rows), len(rows.score)
         limit = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
-        limits = {1: max(limit, int((answers == ANSWERS[1]).sum())), 2: check_capacity(at_most, n_rows)}
+        most = n_rows if at_most is None else check_capacity(at_most, n_rows)
+        limits = {1: max(limit, int((answers == ANSWERS[1]).sum())), 2: most}
         low = rows.score < self.lower
+        passing = np.ones(n_rows, dtype=bool) if wrong is None else wrong.passing(rule.alert_scores(X))
         if isinstance(rule, RowCostRule):
             table, cost = rule.priced(rule.row_costs.table(X, **rule.given)), self.review.cost + self.extra_cost
             gains = -np.column_stack(table.expected_costs(expit(rows.score), cost, self.review.error))
-            barred = np.column_stack([~low, np.zeros(n_rows, dtype=bool), rows.score < self.upper])
+            barred = np.column_stack([~low, np.zeros(n_rows, dtype=bool), (rows.score < self.upper) | ~passing])
             return np.array(ANSWERS)[reviewed_within(gains, barred, codes_of(answers), limits, X, review=1)]
-        acted = best_rows(answers == ANSWERS[2], rows.score, limits[2], X)
+        acted = best_rows((answers == ANSWERS[2]) & passing, rows.score, limits[2], X)
         rest = ~acted & (answers != ANSWERS[0])
         pays = rest & ((answers == ANSWERS[1]) | (self.lower < self.upper))
         chosen = best_rows(pays, rows.score, limits[1], X)
@@ -520,11 +523,14 @@ class LabelReviews:
 
     bands: tuple[ReviewBands, ...]
 
-    def answers(self, rule: Any, X: Samples, at_most: object = None) -> Array:
+    def answers(self, rule: Any, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
         """Answer samples, with a column for each label; limits are by label."""
         limits = {} if at_most is None else places_limited(at_most, rule.label_names, "label")
         bands = self.bands * (len(rule.rules) // len(self.bands))
-        columns = [one.answers(part, X, limits.get(at)) for at, (one, part) in enumerate(zip(bands, rule.rules))]
+        columns = [
+            one.answers(part, X, limits.get(at), of_positive(wrong, at))
+            for at, (one, part) in enumerate(zip(bands, rule.rules))
+        ]
         return np.column_stack(columns)
 
 

@@ -14,6 +14,7 @@ from csf.evaluate.assessment import SPREAD
 from csf.evaluate.draws import judge_left_out
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.metrics.demands import ConstrainedClasses
+from csf.thresholding.alerts import NO_LIMITS, AlertLimits, alerted_scores
 from csf.thresholding.batch import best_answers, check_capacity, limits_of, reviewed_within
 from csf.thresholding.capacity import KEPT_OPTIMISM, NamedCapacities, Reviewed, cost_of_place, least_score
 from csf.thresholding.certificates import Guarantee, ScoredSamples
@@ -134,9 +135,13 @@ class ClassReviews:
         own, looked_at = self.costs(rows, codes)
         return np.where((looked_at < own) | self._forced(rows, codes), len(self.prices), codes)
 
-    def answers(self, rule: MulticlassRule, X: Samples, at_most: object = None) -> Array:
+    def answers(
+        self, rule: MulticlassRule, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS
+    ) -> Array:
         """Answer samples with a class or ``"review"``."""
         rows = rule.rows(X)
+        if wrong:
+            rows = rows._replace(scores=alerted_scores(rows.scores, wrong, rows.proba, lift=False))
         codes = self.decide(rows) if at_most is None else self._within(rows, at_most, X)
         names = np.empty(len(self.names) + 1, dtype=object)
         names[:] = [*self.names, REVIEW]
@@ -157,7 +162,7 @@ class ClassReviews:
         unit = 1.0 if rows.worth is None else np.max(np.diagonal(rows.worth)[:, None] - rows.worth) / self.prices.max()
         gains = np.column_stack([rows.scores, rows.scores.max(axis=1) + unit * (own - looked_at)])
         barred = (rows.proba < self.least) | self._forced(rows, rows.codes)[:, None]
-        barred = np.append(barred, np.zeros((n_rows, 1), dtype=bool), axis=1)
+        barred = np.append(barred | ~np.isfinite(rows.scores), np.zeros((n_rows, 1), dtype=bool), axis=1)
         return reviewed_within(gains, barred, codes, limits, X, review=n_classes)
 
 

@@ -19,6 +19,7 @@ from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_cl
 from csf.metrics.demands import ClassDemand, ConstrainedClasses
 from csf.metrics.registry import get_confusion_metric
 from csf.thresholding._kernels import decide_affine, decide_matrix
+from csf.thresholding.alerts import NO_LIMITS, AlertLimits, alerted_scores
 from csf.thresholding.base import DecisionRule
 from csf.thresholding.batch import batch_within
 
@@ -578,9 +579,12 @@ class MulticlassRule(DecisionRule):
         """Score samples, with their probabilities."""
         return RuleRows(self.decision_function(X), self.predict_proba(X), None if self.own else self.rule.worth)
 
-    def predict_within(self, X: Samples, at_most: object) -> Array:
+    def predict_within(self, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
         """Predict with limits by class; rows beyond them get the class with the next largest score."""
-        return self.classes[batch_within(self.decision_function(X), at_most, self.classes.tolist(), X)]
+        scores, capacity = self.decision_function(X), {} if at_most is None else at_most
+        if wrong:
+            scores = alerted_scores(scores, wrong, self.predict_proba(X))
+        return self.classes[batch_within(scores, capacity, self.classes.tolist(), X)]
 
     def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> NoReturn:
         """Raise an error: no threshold decides."""

@@ -23,6 +23,7 @@ from csf.evaluate.intervals import DrawnErrors, DrawnSums
 from csf.metrics.constraints import Constraint, Review, gains_of, terms_of
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import CostTable, RowCosts, paid
+from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.class_choice import dealt
 from csf.thresholding.curve import ThresholdCurve, ValuedCurve, sweep
 from csf.thresholding.linear_rule import STRICTER_AIMS, Sigmoid
@@ -314,6 +315,17 @@ class RowCostRule(ThresholdRule):
         table = self.row_costs.table(X, **self.given)
         z, priced = self._log_odds(X, table)[1], self.priced(table)
         return CostDecision().scores(z, priced.shift) >= self.cut, priced.expected_gain(expit(z - self.cut))
+
+    def alerted(self, X: Samples, limit: AlertLimit) -> tuple[BoolArray, Array]:
+        """Return which rows are answered "positive" within a limit on wrong ones, and the expected saving of that."""
+        decided, rank = self.ranked(X)
+        return decided & limit.passing(self.alert_scores(X)), rank
+
+    def alert_scores(self, X: Samples) -> Array:
+        """Compute log-odds without regard to costs, with the training weights undone."""
+        if self._lacks_costs and not self.power:
+            return log_odds(super().scored(X)[1], self.method)
+        return self.rows(X)[0]
 
     def leaning(self, X: Samples, review: Review, extra_cost: float) -> AllowedAnswers:
         """Return which answers cost least on average, and the log-odds."""

@@ -34,6 +34,7 @@ from csf.data.responses import (
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import metric_of
+from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits
 from csf.thresholding.base import DecisionRule
 from csf.thresholding.batch import batch_within, best_rows, check_capacity, places_limited
 from csf.thresholding.curve import sweep_several
@@ -260,16 +261,22 @@ class ThresholdRule(DecisionRule):
             found, decided = self._named(answer.found), answer.decided
         return np.where(decided, found, self.null).astype(self.names.dtype, copy=False)
 
-    def predict_within(self, X: Samples, at_most: object) -> Array:
-        """Predict with no more positives than the capacity allows: the rows of highest rank.
+    def predict_within(self, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
+        """Predict with no more positives than the capacity and a limit on wrong alerts allow: those of highest rank.
 
         Beside a null class limits by class give rows beyond them their next best class.
         """
         names, several = np.sort(self.names), self.names.size > 2
-        decided, rank = self.ranked(X)
+        kept, rank = self.alerted(X, wrong[1]) if 1 in wrong else self.ranked(X)
         if several and isinstance(at_most, Mapping):
+            if wrong:
+                raise ValueError(
+                    f"at_most={at_most!r} is by class, and wrong_at_most limits all but {self.null} together; give "
+                    "at_most as a number too"
+                )
             return names[batch_within(self.decision_function(X), at_most, names.tolist(), X)]
-        kept = best_rows(decided, rank, check_capacity(self.limit_of_positives(at_most), rank.size), X)
+        if at_most is not None:
+            kept = best_rows(kept, rank, check_capacity(self.limit_of_positives(at_most), rank.size), X)
         return np.where(kept, self.scored(X)[0], self.null).astype(names.dtype) if several else self.labels(kept)
 
     def limit_of_positives(self, at_most: object) -> object:
@@ -282,12 +289,21 @@ class ThresholdRule(DecisionRule):
             raise ValueError(f"at_most limits the positive class alone, and {self.null} is not, got {at_most!r}")
         return next(iter(limits.values()))
 
+    def alerted(self, X: Samples, limit: AlertLimit) -> tuple[BoolArray, Array]:
+        """Return which samples of a batch are alerts by a limit on wrong ones, and their rank."""
+        rank = self.ranked(X)[1]
+        return limit.passing(rank), rank
+
+    def alert_scores(self, X: Samples) -> Array:
+        """Compute the scores that limits on wrong alerts compare with those of held-out rows."""
+        return self.scored(X)[1]
+
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
         """Return which samples are predicted positive, and their rank under limited capacity."""
         if self.method is None:
             raise ValueError(
-                f"at_most= takes the rows with the largest scores, but {type(self.estimator).__name__} gives no "
-                "scores; use a base with decision_function or predict_proba"
+                f"at_most= and wrong_at_most= take rows of largest score, and {type(self.estimator).__name__} gives "
+                "none; use a base with decision_function or predict_proba"
             )
         score = self.scored(X)[1]
         return score >= self.cut, score

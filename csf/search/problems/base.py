@@ -21,15 +21,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
 from csf._common.typing import Array, Costs, Estimator, IntArray, Label, Params
-from csf._common.validation import floats, place_of
+from csf._common.validation import check_fraction, floats, place_of
 from csf.data.folds import Fold, pool_held_out
 from csf.data.responses import respond
-from csf.evaluate import MAX_BYTES, TrialKey, seed_of
+from csf.evaluate import MAX_BYTES, EntryStore, TrialKey, seed_of
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.base import rank
 from csf.metrics.trials import Trial
 from csf.search.config import MODEL, cv_of
 from csf.search.training import FoldResult
+from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.batch import places_limited
 from csf.thresholding.capacity import LabelledScores, NamedCapacities, capacity_of, reviewed
 from csf.thresholding.certificates import ScoredSamples, certify_decisions
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from csf.search.selection import Race
     from csf.search.study import History, MulticlassStudy, Study
     from csf.search.training import Evaluator
+    from csf.thresholding.alerts import WrongAlerts
     from csf.thresholding.base import DecisionRule
     from csf.thresholding.capacity import Capacity, RankedHeldOut, ReviewBands
     from csf.thresholding.certificates import Guarantee
@@ -222,6 +224,13 @@ def judge_fitted(
     )
 
 
+def held_out_units(task: Task) -> Store:
+    """Return what the samples of a task are of, which no model has been trained on: their weights and groups."""
+    units: Store = EntryStore(np.zeros(task.n_samples, dtype=bool), task.weight)
+    units.draw_together(task.groups)
+    return units
+
+
 # ---------------------------------------------------------------- the mean of the models of all folds
 
 
@@ -358,6 +367,8 @@ class SearchResult:
     feasible: bool = True
     upper_bound: float = np.nan
     gap: float = np.nan
+    # What wrong alerts score among calibration samples, by class or label (1 is the positive class), if there are some.
+    wrong_apart: Mapping[int, WrongAlerts] | None = None
 
     @classmethod
     def of_plan(cls, plan: Plan, config: SearchConfig, store: Store | None, stopped: str | None) -> SearchResult:
@@ -500,6 +511,28 @@ class SearchResult:
         """Assess three answers."""
         answers = bands.decide(self.leaning(bands.review, bands.extra_cost))
         return reviewed(bands, answers, self.ranked(tuned_apart=True), assessment)
+
+    def held_out_alerts(self, at: int) -> WrongAlerts:
+        """Collect the held-out entries for which an alert of a class or label would be wrong."""
+        raise NotImplementedError
+
+    def with_calibration(self, rule: Any, calibration: Task) -> Self:
+        """Keep what wrong alerts score among calibration samples, which the model has not been trained on."""
+        raise NotImplementedError
+
+    def wrong_alerts(self, at: int) -> WrongAlerts:
+        """Return what wrong alerts score: among calibration samples if there are some, else in held-out folds."""
+        return self.held_out_alerts(at) if self.wrong_apart is None else self.wrong_apart[at]
+
+    def alert_limits(self, wrong_at_most: object, names: list[Label]) -> dict[int, AlertLimit]:
+        """Read a limit on wrong alerts; of two classes ``names`` has the positive one last."""
+        share, last = wrong_at_most, len(names) - 1
+        if isinstance(wrong_at_most, Mapping):
+            if last != 1 or list(places_limited(wrong_at_most, names, option="wrong_at_most")) != [1]:
+                one = f"the positive class {names[1]} alone" if last == 1 else "all classes but the null one together"
+                raise ValueError(f"wrong_at_most limits {one}, by a number such as 0.2, got {wrong_at_most!r}")
+            share = next(iter(wrong_at_most.values()))
+        return {1: AlertLimit(self.wrong_alerts(1), check_fraction(share, "wrong_at_most"))}
 
     def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> Capacity | NamedCapacities:
         """Assess acting on no more than a share of the rows; of two classes ``names`` has the positive one last."""

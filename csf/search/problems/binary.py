@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from csf.search.problems.base import (
     SearchResult,
     _column,
     fold_models,
+    held_out_units,
     judge_fitted,
     mean_model,
     score_by_probability,
@@ -53,6 +54,7 @@ from csf.search.study import Study
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.strategies import EqualCostsFirst, ImbalanceRatio, Ladder
 from csf.strategies.base import level_of_costs
+from csf.thresholding.alerts import WrongAlerts, no_scores_to_compare
 from csf.thresholding.capacity import RankedHeldOut, ReviewBands, bands_of_score, choices_by_score, rank_by_score
 from csf.thresholding.certificates import ScoredSamples, certify
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
@@ -455,6 +457,8 @@ class BinaryResult(SearchResult):
         # Without splits nothing was trained: the model is the user's own.
         trained = self.n_splits > 0
         found = assess(store, self.metric, self.key, random_state=seed, chooser=self.chooser, trained=trained)
+        if len(ends := self.metric.extremes) > 1:
+            found = found.over_range(self.metric.of(self.errors), [end.of(self.errors) for end in ends])
         if store.share == 1.0:
             return found
         # Counts of all rows say what was attained, and draws of a sample what the choice added to the best value there:
@@ -500,6 +504,29 @@ class BinaryResult(SearchResult):
         assert proba is not None, "one was asked for"
         (share,) = proba.predict(np.array([ranked.least]))
         return 1.0 - share, share
+
+    def held_out_alerts(self, at: int) -> WrongAlerts:
+        """Collect the held-out rows for which an alert would be wrong: negatives, and those taken for a wrong class."""
+        (store, score), lost = self.compared_scores, self.row.lost
+        return WrongAlerts.of(score, ~store.is_pos if lost is None else ~store.is_pos | lost, store)
+
+    def with_calibration(self, rule: ThresholdRule, calibration: Task) -> Self:
+        """Keep what wrong alerts score among calibration samples."""
+        (named, score), truth = rule.scored(calibration.X), calibration.user_labels.decode(calibration.codes)
+        wrong = (calibration.codes <= 0) | (truth != named)
+        return replace(self, wrong_apart={1: WrongAlerts.of(score, wrong, held_out_units(calibration))})
+
+    @property
+    def compared_scores(self) -> tuple[ScoreStore, Array]:
+        """Held-out entries and scores of the winner, which limits on wrong alerts compare with."""
+        if self.store is None:
+            raise ValueError(
+                "wrong_at_most compares rows with held-out scores, which searches on Dask and Spark do not keep; "
+                "search in memory with csf.CostSearch, or give csf.tune_threshold labels and scores of held-out rows"
+            )
+        if (score := self.row.score) is None:
+            raise no_scores_to_compare()
+        return self.store, score
 
     @property
     def row(self) -> ScoreRow:

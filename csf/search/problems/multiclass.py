@@ -36,6 +36,7 @@ from csf.search.problems.base import (
     Studies,
     _column,
     fold_models,
+    held_out_units,
     judge_fitted,
     mean_model,
     trial_table,
@@ -44,6 +45,7 @@ from csf.search.problems.base import (
 )
 from csf.search.study import MulticlassStudy, judged_fields
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
+from csf.thresholding.alerts import AlertLimit, WrongAlerts, limits_on_alerts, no_scores_to_compare
 from csf.thresholding.batch import places_limited
 from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples
 from csf.thresholding.class_answers import (
@@ -346,6 +348,27 @@ class MulticlassResult(CandidateResult):
         choice = self._answered(ReviewAnswers(bands.review, self.metric, self.names), assessment)
         return class_reviewed(choice, bands, self.candidate, assessment)
 
+    def held_out_alerts(self, at: int) -> WrongAlerts:
+        """Collect the held-out rows of all other classes, by their probabilities of this one."""
+        if self.store[self.candidate.key].score is None:
+            raise no_scores_to_compare()
+        return WrongAlerts.of(self._held_out_rows().rows.proba[:, at], self.store.truth != at, self.store)
+
+    def with_calibration(self, rule: MulticlassRule, calibration: Task) -> Self:
+        """Keep what wrong alerts of each class score among calibration samples."""
+        units, columns = held_out_units(calibration), rule.predict_proba(calibration.X).T
+        apart = {at: WrongAlerts.of(each, calibration.codes != at, units) for at, each in enumerate(columns)}
+        return replace(self, wrong_apart=apart)
+
+    def alert_limits(self, wrong_at_most: object, names: list[Label]) -> dict[int, AlertLimit]:
+        """Read limits on wrong alerts by class."""
+        shares = places_limited(wrong_at_most, names, "class", "wrong_at_most", 0.2)
+        if len(shares) == len(names):
+            raise ValueError(
+                f"wrong_at_most={wrong_at_most!r} limits all classes; leave one without a limit, for the other rows"
+            )
+        return limits_on_alerts(shares, self.wrong_alerts, names)
+
     def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> NamedCapacities:
         """Assess limits on the shares of rows that get some classes."""
         shares = places_limited(at_most, names)
@@ -450,7 +473,8 @@ class MulticlassResult(CandidateResult):
         row = store[self.candidate.key]
         if row.score is None:
             raise ValueError("the search kept the base's own decisions (threshold=None), so that no rule can move")
-        found = ruled(replace(self, store=store, candidate=Candidate(row.key, TUNED)))
+        # Probabilities of the calibration samples were those at the shares of before.
+        found = ruled(replace(self, store=store, candidate=Candidate(row.key, TUNED), wrong_apart=None))
         if rule is None:
             return found, None
         return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)

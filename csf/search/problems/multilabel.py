@@ -23,9 +23,10 @@ from csf.data.labels import LabelMatrix, Labels, label_strata, read_codes
 from csf.evaluate import MAX_BYTES, mean_assessment
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import decisions
+from csf.evaluate.draws import Units
 from csf.evaluate.label_means import LabelledSamples, SampleDraws
 from csf.metrics import get_constraint
-from csf.metrics.registry import LabelMetric, get_label_metric
+from csf.metrics.registry import LabelMetric, constraint_of_truth, get_label_metric
 from csf.metrics.trials import nothing_worked
 from csf.search.config import (
     NO_MEAN_OF_FOLDS,
@@ -38,10 +39,18 @@ from csf.search.config import (
 )
 from csf.search.plan import Plan
 from csf.search.planning import calibration_split, run_search
-from csf.search.problems.base import SearchResult, fold_models, is_prefit, mean_model, score_by_probability
+from csf.search.problems.base import (
+    SearchResult,
+    fold_models,
+    held_out_units,
+    is_prefit,
+    mean_model,
+    score_by_probability,
+)
 from csf.search.problems.binary import BinaryProblem, BinaryResult, certified, conclude, with_mean_scores
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.strategies import Ladder
+from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits, WrongAlerts, limits_on_alerts, of_positive
 from csf.thresholding.base import DecisionRule
 from csf.thresholding.batch import places_limited
 from csf.thresholding.capacity import LabelReviews, NamedCapacities
@@ -102,11 +111,13 @@ class MultilabelRule(DecisionRule):
         """Predict 1 where a sample has a label, else 0."""
         return np.column_stack([rule.predict(X) for rule in self.by_label]).astype(np.int64, copy=False)
 
-    def predict_within(self, X: Samples, at_most: object) -> Array:
+    def predict_within(self, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
         """Predict with limits by label."""
-        limits = places_limited(at_most, self.label_names, "label")
+        limits = {} if at_most is None else places_limited(at_most, self.label_names, "label")
         columns = [
-            rule.predict_within(X, limits[at]) if at in limits else rule.predict(X)
+            rule.predict_within(X, limits.get(at), of_positive(wrong, at))
+            if at in limits or at in wrong
+            else rule.predict(X)
             for at, rule in enumerate(self.by_label)
         ]
         return np.column_stack(columns).astype(np.int64, copy=False)
@@ -177,6 +188,25 @@ class LabelsResult(BinaryResult):
     def reviewed(self, bands: LabelReviews, assessment: Assessment) -> Reviewed:
         """Assess three answers to pairs of a sample and a label."""
         return super().reviewed(bands.bands[0], assessment)
+
+    def held_out_alerts(self, at: int) -> WrongAlerts:
+        """Collect the held-out rows without a label."""
+        store, score = self.compared_scores
+        score, truth, samples = (self.by_label(each)[:, at] for each in (score, store.truth, store.samples))
+        weight = None if store.importance is None else self.by_label(store.importance)[:, at]
+        return WrongAlerts.of(score, ~truth, Units(truth, weight, samples, store.copies))
+
+    def with_calibration(self, rule: MultilabelRule, calibration: Task) -> Self:
+        """Keep what wrong alerts score among calibration samples."""
+        units = held_out_units(calibration)
+        columns = zip(rule.score_samples(calibration.X).T, calibration.codes.T)
+        apart = {at: WrongAlerts.of(score, codes <= 0, units) for at, (score, codes) in enumerate(columns)}
+        return replace(self, wrong_apart=apart)
+
+    def alert_limits(self, wrong_at_most: object, names: list[Label]) -> dict[int, AlertLimit]:
+        """Read limits on wrong alerts by label."""
+        shares = places_limited(wrong_at_most, names, "label", "wrong_at_most", 0.2)
+        return limits_on_alerts(shares, self.wrong_alerts, names)
 
     def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> NoReturn:
         """Raise an error: capacities are those of single labels."""
@@ -379,6 +409,7 @@ class LabelSearch:
             rule = replace(rule, rules=tuple(labels.given(list(rule.rules))))
             if self.calibration is not None:
                 found, rule = problem.certify(found, rule, self.calibration, search.confidence)
+                found = found.with_calibration(rule, self.calibration)
         return found, rule, seconds
 
 
@@ -529,6 +560,11 @@ class MeanResult:
         low, high = np.mean(ends, axis=0).tolist()
         return NamedCapacities.of(float(np.mean(values)), (low, high), {names[at]: limited[at] for at in limited})
 
+    def alert_limits(self, wrong_at_most: object, names: list[Label]) -> dict[int, AlertLimit]:
+        """Read limits on wrong alerts by label."""
+        shares = places_limited(wrong_at_most, names, "label", "wrong_at_most", 0.2)
+        return limits_on_alerts(shares, lambda at: self.searches[at].result_.wrong_alerts(1), names)
+
     def assess(self) -> Assessment:
         """Assess the mean over labels."""
         return mean_assessment([each.assess() for each in self.searches])
@@ -580,7 +616,7 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
 
 def _demands_of(config: SearchConfig, names: Sequence[Label], aim: LabelMetric) -> list[Constraint | None]:
     """Return the constraint on each label; a part without a label is one on all of them."""
-    constraint = get_constraint(config.constraint)
+    constraint = constraint_of_truth(aim.of_one, get_constraint(config.constraint))
     if constraint is None:
         return [None] * len(names)
     if aim.average != "macro" and any(part.of is not None for part in constraint.parts):

@@ -27,6 +27,7 @@ from csf.search.problems.base import (
     Problem,
     SearchResult,
     fold_models,
+    held_out_units,
     judge_fitted,
     mean_model,
     score_by_probability,
@@ -37,6 +38,7 @@ from csf.search.problems.base import (
 from csf.search.problems.binary import BinaryProblem
 from csf.search.study import MulticlassStudy, powers_of
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
+from csf.thresholding.alerts import WrongAlerts
 from csf.thresholding.capacity import RankedHeldOut, ReviewBands, bands_of_costs, rank_by_costs
 from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples, check_rates
 from csf.thresholding.row_costs import (
@@ -366,6 +368,15 @@ class RowCostResult(CandidateResult):
         odds = self.tuned.log_odds(RowCostChoice(self.store).score(self.key)) - self.tuned.threshold
         odds = self._log_odds if tuned_apart else odds
         return rank_by_costs(self.store, odds, extra=self.tuned.extra)
+
+    def held_out_alerts(self, at: int) -> WrongAlerts:
+        """Collect the held-out negatives."""
+        return WrongAlerts.of(RowCostChoice(self.store).score(self.key), ~self.store.truth, self.store)
+
+    def with_calibration(self, rule: RowCostRule, calibration: Task) -> Self:
+        """Keep what negatives score among calibration samples."""
+        score, wrong = self.rows_of(rule, calibration)[0], calibration.codes <= 0
+        return replace(self, wrong_apart={1: WrongAlerts.of(score, wrong, held_out_units(calibration))})
 
     def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Compute which of three answers to the held-out entries has the smallest expected cost."""

@@ -1,0 +1,189 @@
+"""``wrong_at_most`` as users ask for it, of every kind of problem, by its definition on the held-out scores."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import false_discovery_control
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+
+import csf
+from csf import CostSearch
+from csf.metrics import Review
+from tests.search.test_every_kind import FRAME, LABELS, PAID, QUICK, X, Y, of_classes, of_labels, of_rows
+
+A, B = make_classification(1600, 6, weights=[0.85], random_state=0, class_sep=1.2)
+NAMED = np.array(["yes", "no"])[B]  # the first label is the negative one of B, and "no" sorts first
+KNOWN, NEW = slice(0, 1000), slice(1000, None)
+
+
+def binary(**options):
+    base = options.pop("base", LogisticRegression())
+    return CostSearch(base, **(QUICK | {"pos_label": "no"} | options)).fit(A[KNOWN], NAMED[KNOWN])
+
+
+def passing(known, new, share):
+    """Rows that pass, by the definition of their p-values."""
+    p = [(1 + np.sum(known >= score - 1e-9)) / (known.size + 1) for score in new]
+    return false_discovery_control(p) <= share
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return binary()
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
+def test_alerts_are_those_that_the_held_out_negatives_allow(share):
+    fitted = LogisticRegression().fit(A[:300], NAMED[:300])
+    search = binary(base=fitted, cv="prefit")
+    score = search.score_samples(A)
+    expected = passing(score[KNOWN][NAMED[KNOWN] == "yes"], score[NEW], share)
+    found = search.predict(A[NEW], wrong_at_most=share) == "no"
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(search.predict(A[NEW], wrong_at_most={"no": share}) == "no", expected)
+    decision = csf.tune_threshold(NAMED[KNOWN], score[KNOWN], pos_label="no")
+    np.testing.assert_array_equal(decision.predict(score[NEW], wrong_at_most=share) == "no", expected)
+
+
+def test_the_smaller_limit_wins_and_the_order_of_rows_does_not(plain):
+    every = plain.predict(A[NEW], wrong_at_most=0.3) == "no"
+    best = plain.predict(A[NEW], at_most=10, wrong_at_most=0.3) == "no"
+    assert every.sum() > 10 == best.sum()
+    assert not (best & ~every).any()
+    score = plain.score_samples(A[NEW])
+    assert score[best].min() >= score[every & ~best].max()
+    np.testing.assert_array_equal(plain.predict(A[NEW], at_most=10**6, wrong_at_most=0.3) == "no", every)
+    order = np.random.default_rng(0).permutation(600)
+    np.testing.assert_array_equal(plain.predict(A[NEW][order], wrong_at_most=0.3) == "no", every[order])
+
+
+def test_they_survive_files_other_shares_and_lean_copies(plain):
+    expected = plain.predict(A[NEW], wrong_at_most=0.2)
+    for search in (pickle.loads(pickle.dumps(plain)), plain.without_scores(), plain.at_prevalence(0.02)):
+        np.testing.assert_array_equal(search.predict(A[NEW], wrong_at_most=0.2), expected)
+
+
+def test_out_of_fold_scores_count_each_sample_once():
+    repeated = binary(cv=None)
+    assert repeated.n_splits_ == 15
+    assert repeated.result_.wrong_alerts(1).n_rows == pytest.approx((NAMED[KNOWN] == "yes").sum())
+
+
+def test_calibration_samples_are_compared_with_where_there_are_some():
+    asked = {"constraint": "precision >= 0.5", "confidence": 0.8}
+    searches = [
+        (binary(metric="recall", **asked), 1, A[NEW]),
+        (of_rows(constraint="recall >= 0.1", confidence=0.8), 1, FRAME),
+        (of_classes(constraint="recall[urgent] >= 0.2", confidence=0.8), 2, X),
+        (of_labels("f1_micro", constraint="precision >= 0.5", confidence=0.8), 1, X),
+    ]
+    for search, place, rows in searches:
+        apart = search.result_.wrong_apart[place]
+        assert apart.n_rows == apart.scores.size < 0.3 * 1000
+        name = {1: 0.2} if place == 1 and search.pos_label_ is None else 0.2
+        name = {search.classes_[2]: 0.2} if place == 2 else {"dog": 0.2} if name == {1: 0.2} else name
+        search.predict(rows, wrong_at_most=name)
+    labels = of_labels(constraint="precision >= 0.5", confidence=0.8)
+    assert all(each.result_.wrong_apart is not None for each in labels.searches_)
+    moved = searches[2][0].at_prevalence([0.5, 0.3, 0.2])
+    assert moved.result_.wrong_apart is None
+
+
+def test_with_costs_of_rows_alerts_pay_and_pass():
+    search = of_rows()
+    found, odds = search.predict(FRAME, wrong_at_most=0.5), search.decision_rule_.alert_scores(FRAME)
+    known = search.result_.held_out_alerts(1)
+    assert known.n_rows == (PAID == 0).sum()
+    expected = (search.predict(FRAME) == 1) & passing(known.scores, odds, 0.5)
+    np.testing.assert_array_equal(found == 1, expected)
+    assert 0 < expected.sum() < search.predict(FRAME).sum()
+    best = search.predict(FRAME, wrong_at_most=0.5, at_most=5) == 1
+    gain = search.decision_rule_.ranked(FRAME)[1]
+    assert best.sum() == 5
+    assert gain[best].min() >= gain[expected & ~best].max()
+
+
+def test_a_class_with_a_limit_goes_to_all_rows_that_pass_and_to_no_others():
+    search = of_classes(threshold=None)
+    with pytest.raises(ValueError, match="so there is no score for wrong_at_most"):
+        search.predict(X, wrong_at_most={"urgent": 0.2})
+    search = of_classes()
+    proba, row = search.predict_proba(X)[:, 2], search.result_._held_out_rows()
+    expected = passing(row.rows.proba[Y[np.arange(Y.size)][search.held_out_.samples] != "urgent", 2], proba, 0.1)
+    found = search.predict(X, wrong_at_most={"urgent": 0.1})
+    np.testing.assert_array_equal(found == "urgent", expected)
+    rest = search.decision_function(X)[:, :2].argmax(axis=1)
+    np.testing.assert_array_equal(found[~expected], search.classes_[rest][~expected])
+    few = search.predict(X, at_most={"urgent": 9, "soon": 30}, wrong_at_most={"urgent": 0.1})
+    assert ((few == "urgent").sum(), (few == "soon").sum()) == (9, 30)
+
+
+@pytest.mark.parametrize("metric", ["f1_macro", "f1_micro", "f1_samples"])
+def test_labels_have_limits_of_their_own(metric):
+    search = of_labels(metric)
+    found, plain = search.predict(X, wrong_at_most={"dog": 0.1}), search.predict(X)
+    np.testing.assert_array_equal(found[:, [0, 2]], plain[:, [0, 2]])
+    score = search.score_samples(X)[:, 1]
+    own = search.searches_[1].result_.held_out_alerts(1) if metric == "f1_macro" else search.result_.held_out_alerts(1)
+    assert own.n_rows == pytest.approx((LABELS["dog"] == 0).sum())
+    np.testing.assert_array_equal(found[:, 1] == 1, passing(own.scores.astype(float), score, 0.1))
+    both = search.predict(X, at_most={"dog": 7, "cat": 5}, wrong_at_most={"dog": 0.1})
+    assert both.sum(axis=0).tolist() == [5, 7, plain[:, 2].sum()]
+
+
+def test_reviews_take_what_does_not_pass():
+    review, share = Review(cost=0.5, at_most=0.2), 0.05
+    for search, rows, limit, positive in (
+        (binary(review=review), A[NEW], share, "positive"),
+        (of_rows(review=review), FRAME, share, "positive"),
+        (of_classes(review=review), X, {"urgent": share}, "urgent"),
+    ):
+        plain, limited = search.predict_with_review(rows), search.predict_with_review(rows, wrong_at_most=limit)
+        assert ((limited == positive) <= (plain == positive)).all()
+        assert (limited == positive).sum() < (plain == positive).sum()
+        assert set(limited[(plain == positive) & (limited != positive)].tolist()) <= {
+            "review",
+            "negative",
+            "soon",
+            "calm",
+        }
+    labels = of_labels(review=review)
+    limited = labels.predict_with_review(X, wrong_at_most={"dog": 0.01})
+    np.testing.assert_array_equal(limited[:, [0, 2]], labels.predict_with_review(X)[:, [0, 2]])
+
+
+def test_beside_a_null_class_alerts_of_a_wrong_class_are_wrong():
+    search = CostSearch(LogisticRegression(), null_class="calm", **QUICK).fit(X, Y)
+    lost = search.result_.row.lost
+    wrong = (Y == "calm").sum() + (0 if lost is None else lost.sum())
+    assert search.result_.wrong_alerts(1).n_rows == wrong > (Y == "calm").sum()
+    found = search.predict(X, wrong_at_most=0.1)
+    assert 0.0 < np.mean(found[found != "calm"] != Y[found != "calm"]) < 0.2
+    assert (search.predict(X, wrong_at_most=0.1, at_most=20) != "calm").sum() == 20
+    with pytest.raises(ValueError, match="all classes but the null one together, by a number"):
+        search.predict(X, wrong_at_most={"urgent": 0.1})
+    with pytest.raises(ValueError, match=r"is by class, and wrong_at_most limits all but calm together"):
+        search.predict(X, wrong_at_most=0.1, at_most={"urgent": 5})
+
+
+def test_what_cannot_be_decided_is_refused_with_the_way_out(plain):
+    with pytest.raises(ValueError, match="this is one row"):
+        plain.predict(A[:1], wrong_at_most=0.2)
+    with pytest.raises(ValueError, match=r"wrong_at_most must be a number in \(0, 1\), got 1.5"):
+        plain.predict(A, wrong_at_most=1.5)
+    with pytest.raises(ValueError, match="limits the positive class no alone"):
+        plain.predict(A, wrong_at_most={"yes": 0.2})
+    with pytest.raises(ValueError, match="limits all classes; leave one"):
+        of_classes().predict(X, wrong_at_most=dict.fromkeys(["calm", "soon", "urgent"], 0.2))
+    for search in (of_classes(), of_labels()):
+        with pytest.raises(TypeError, match=r"wrong_at_most must say which .*: a dict such as \{'\w+': 0.2\}, got 0.2"):
+            search.predict(X, wrong_at_most=0.2)
+    with pytest.raises(ValueError, match="so there is no score for wrong_at_most"):
+        binary(threshold=None).predict(A, wrong_at_most=0.2)
+    plain = pickle.loads(pickle.dumps(plain))
+    plain.result_ = replace(plain.result_, store=None)
+    with pytest.raises(ValueError, match=r"searches on Dask and Spark do not keep; search in memory"):
+        plain.predict(A, wrong_at_most=0.2)

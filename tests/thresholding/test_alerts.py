@@ -1,0 +1,103 @@
+"""Limits on wrong alerts: p-values and step-up by their definitions, and the promise on simulated batches."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from csf.evaluate.stores import EntryStore
+from csf.thresholding.alerts import AlertLimit, WrongAlerts, alerted_scores, limits_on_alerts
+
+
+def known_of(score, wrong=None, weight=None, samples=None, groups=None):
+    score = np.asarray(score, dtype=float)
+    store = EntryStore(np.zeros(score.size, dtype=bool), weight, samples=samples)
+    store.draw_together(groups)
+    return WrongAlerts.of(score, np.ones(score.size, dtype=bool) if wrong is None else np.asarray(wrong), store)
+
+
+def numbers(n_least=1):
+    return st.lists(st.integers(-4, 4), min_size=n_least, max_size=12)
+
+
+@given(known=numbers(), new=numbers(2), share=st.sampled_from([0.1, 0.25, 0.5, 0.8]))
+@pytest.mark.filterwarnings("ignore:no row can be an alert")
+def test_they_are_what_their_definitions_say(known, new, share):
+    p = [(1 + sum(each >= score for each in known)) / (len(known) + 1) for score in new]
+    test = AlertLimit(known_of(known), share)
+    np.testing.assert_allclose(test.known.p_values(np.array(new, dtype=float)), p)
+    ordered, m = sorted(p), len(p)
+    limits = [ordered[k - 1] for k in range(1, m + 1) if ordered[k - 1] <= share * k / m + 1e-12]
+    expected = [bool(limits) and each <= max(limits) for each in p]
+    assert test.passing(np.array(new, dtype=float)).tolist() == expected
+
+
+@given(known=numbers(2), data=st.data())
+def test_whole_weights_are_rows_and_rows_of_weight_0_are_none(known, data):
+    weight = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(known), max_size=len(known))), dtype=float)
+    weight[0] += 1.0
+    weighted, repeated = known_of(known, weight=weight), known_of(np.repeat(known, weight.astype(int)))
+    new = np.linspace(-5.0, 5.0, 21)
+    np.testing.assert_allclose(weighted.p_values(new), repeated.p_values(new))
+    assert weighted.n_rows == pytest.approx(weight.sum())
+
+
+def test_what_depends_on_each_other_counts_less():
+    score, new = np.arange(12.0), np.array([-1.0, 5.5, 20.0])
+    plain = known_of(score)
+    # Repeated folds score a sample three times: a sample is one row, and its scores share its weight.
+    repeated = known_of(np.repeat(score, 3), samples=np.repeat(np.arange(12), 3))
+    np.testing.assert_allclose(repeated.p_values(new), plain.p_values(new))
+    grouped = known_of(score, groups=np.repeat(np.arange(4), 3))
+    assert (plain.n_rows, repeated.n_rows, grouped.n_rows) == (12.0, pytest.approx(12.0), pytest.approx(4.0))
+    uneven = known_of(score, weight=np.array([1.5] * 6 + [0.5] * 6))
+    assert uneven.n_rows == pytest.approx(12.0**2 / (6 * 1.5**2 + 6 * 0.5**2))
+    # Only rows for which an alert would be wrong are compared with.
+    some = known_of(score, wrong=score < 6.0)
+    np.testing.assert_allclose(some.p_values(new), known_of(score[:6]).p_values(new))
+
+
+def test_equal_scores_stay_equal_in_single_precision():
+    known = known_of([0.1, 0.7, 0.9])
+    single = WrongAlerts(known.scores.astype(np.float32), known.shares, known.n_rows)
+    new = np.array([0.1, 0.7, 0.9, np.inf, -np.inf, np.nan])
+    np.testing.assert_allclose(single.p_values(new), [1.0, 0.75, 0.5, 0.25, 1.0, 1.0])
+
+
+def test_the_mean_share_of_wrong_alerts_is_kept_whatever_the_share_of_positives():
+    share, n_batches = 0.2, 250
+    for n_pos in (0, 3, 60):
+        rng, wrong = np.random.default_rng(n_pos), []
+        for _ in range(n_batches):
+            limit = AlertLimit(known_of(rng.normal(size=300)), share)
+            found = limit.passing(np.append(rng.normal(size=100 - n_pos), rng.normal(size=n_pos) + 3.0))
+            wrong.append(found[: 100 - n_pos].sum() / max(found.sum(), 1))
+        promise, error = share * (1.0 - n_pos / 100), np.std(wrong) / np.sqrt(n_batches)
+        assert 0.3 * promise <= np.mean(wrong) <= promise + 3.0 * error
+
+
+def test_single_rows_and_few_held_out_ones_are_told():
+    limit = AlertLimit(known_of(np.arange(30.0)), 0.2)
+    with pytest.raises(ValueError, match=r"this is one row: alone it would be a wrong alert in 20% of cases"):
+        limit.passing(np.array([99.0]))
+    assert limit.passing(np.array([])).tolist() == []
+    with pytest.warns(UserWarning, match=r"stand for 3, and 4 are needed at least"):
+        assert not AlertLimit(known_of(np.arange(3.0)), 0.2).passing(np.array([9.0, 9.0])).any()
+    nobody = known_of(np.arange(3.0), wrong=np.zeros(3, dtype=bool))
+    assert nobody.p_values(np.array([9.0])).tolist() == [1.0]
+
+
+def test_classes_with_a_limit_go_to_the_rows_that_pass():
+    limit = AlertLimit(known_of(np.linspace(0.0, 0.5, 99)), 0.2)
+    scores = np.array([[0.5, 0.1, 0.4], [0.1, 0.2, 0.7], [0.6, 0.3, 0.1], [0.4, 0.35, 0.25]])
+    proba = np.array([[0.0, 0.1, 0.9], [0.0, 0.2, 0.2], [0.6, 0.3, 0.95], [0.4, 0.35, 0.25]])
+    assert alerted_scores(scores, {2: limit}, proba).argmax(axis=1).tolist() == [2, 1, 2, 0]
+    assert alerted_scores(scores, {2: limit}, proba, lift=False).argmax(axis=1).tolist() == [0, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("share", "error"), [(1.0, ValueError), (0.0, ValueError), ("a", TypeError), (True, TypeError)]
+)
+def test_shares_are_checked_by_name(share, error):
+    with pytest.raises(error, match=r"wrong_at_most of 'urgent' must be a number in \(0, 1\)"):
+        limits_on_alerts({1: share}, lambda at: known_of([0.0]), ["calm", "urgent"])
