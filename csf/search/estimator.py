@@ -24,6 +24,7 @@ from csf._common.validation import check_samples, check_weights, warn_of_order
 from csf.data.folds import Task, read_groups
 from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
+from csf.metrics import get_constraint
 from csf.metrics.registry import for_classes, is_label_metric, metric_of
 from csf.metrics.row_costs import COSTS, RowCosts, row_costs
 from csf.search.config import SearchConfig, SearchOptions
@@ -35,6 +36,7 @@ from csf.search.problems import read_problem
 from csf.search.problems.base import is_prefit
 from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch
+from csf.search.problems.segments import BY
 from csf.thresholding.capacity import Capacity, NamedCapacities, RankedHeldOut
 from csf.thresholding.linear_rule import no_threshold
 from csf.thresholding.rule import ThresholdClassifier, base_has
@@ -195,7 +197,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     """
 
     # What scikit-learn's metadata routing may be asked for, by `set_fit_request` and its kind.
-    __metadata_request__fit = __metadata_request__predict = __metadata_request__score = dict.fromkeys(COSTS)
+    __metadata_request__fit = __metadata_request__predict = __metadata_request__score = dict.fromkeys((*COSTS, BY))
     __metadata_request__predict_proba = dict.fromkeys(COSTS)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -288,8 +290,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         config = SearchConfig.of(self)
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
         X, y = check_samples(X, y, sample_weight=sample_weight, **fit_params)
-        given = {name: fit_params[name] for name in COSTS if fit_params.get(name) is not None}
-        fit_params, costs = {name: each for name, each in fit_params.items() if name not in COSTS}, self._costs(given)
+        given = {name: fit_params[name] for name in (*COSTS, BY) if fit_params.get(name) is not None}
+        costs = self._costs(given)
+        fit_params = {name: each for name, each in fit_params.items() if name not in (*COSTS, BY)}
         if costs is not None:
             # Whatever else is given is for the base or the splits, unless it is like a cost.
             self._costs({name: each for name, each in fit_params.items() if did_you_mean(name, COSTS)})
@@ -331,6 +334,14 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     def _costs(self, given: Mapping[str, object]) -> RowCosts | None:
         """Read the costs of rows, if they are searched; raise a TypeError for other arguments or for another metric."""
         costs = row_costs(self.metric)
+        if BY in given:
+            demand = get_constraint(self.constraint)
+            if demand is None or demand.by is None:
+                raise TypeError(
+                    f"{BY} has the segments of a constraint such as 'recall gap <= 0.05 by sex', got constraint="
+                    f"{self.constraint!r}; leave {BY} out. Rows that belong together in folds are groups="
+                )
+            given = {name: each for name, each in given.items() if name != BY}
         unknown = [name for name in given if name not in COSTS]
         if given and (costs is None or unknown):
             hint = did_you_mean(unknown[0], ("at_most", *COSTS)) if unknown else ""
@@ -551,7 +562,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     def _with_costs(self, given: Mapping[str, object], **rows: object) -> Any:
         """Return the rule that knows the costs of the rows, which belong to other arguments too."""
         warn_of_order(**rows, **given)
-        return self.decision_rule_ if self._costs(given) is None else replace(self.decision_rule_, given=given)
+        costs, rule = self._costs(given), self.decision_rule_
+        return replace(rule, given=given) if costs is not None or BY in given else rule
 
     @available_if(_has_a_threshold)
     def score_samples(self, X: Samples) -> Array:

@@ -1,0 +1,439 @@
+"""Thresholds by segment: the best ones whose rates differ by no more than a tolerance, or keep a level in each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.special import ndtr
+from scipy.stats import beta, binom
+
+from csf._common.messages import did_you_mean
+from csf._common.sklearn import num_samples, safe_indexing
+from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
+from csf.metrics.base import LinearFractional
+from csf.metrics.constraints import CELLS, Constraint, Precision, Recall, Share
+from csf.thresholding._kernels import add_window_maxima
+from csf.thresholding.curve import ThresholdCurve, sweep
+from csf.thresholding.rule import ThresholdRule
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+# Rounding of two rates that are equal.
+_ROUNDING = 1e-12
+# Rounds of Dinkelbach's method, which needs about three; and places of each segment that bound the others.
+_MOST_ROUNDS, _FEW = 100, 1000
+
+
+# ---------------------------------------------------------------- which rows belong to which segment
+
+
+def beyond(score: Array, cuts: Array) -> Array:
+    """Subtract each row's threshold; at least 0 exactly where the score is at least the threshold."""
+    score = np.asarray(score, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.where(score == cuts, 0.0, score - cuts)
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Values of a column, or of an array beside the samples, that divide the rows into segments.
+
+    Parameters
+    ----------
+    by : str
+        Name of the column.
+    known : tuple of label
+        The values.
+    """
+
+    by: str
+    known: tuple[Label, ...]
+
+    @classmethod
+    def of(cls, by: str, X: Samples, given: ArrayLike | None) -> Self:
+        """Read the segments of samples; ``given`` are their values where they are no column of ``X``."""
+        values = set(_values(by, X, given))
+        try:
+            return cls(by, tuple(sorted(values)))
+        except TypeError:
+            return cls(by, tuple(sorted(values, key=str)))
+
+    def codes(self, X: Samples, given: ArrayLike | None) -> IntArray:
+        """Return the place of each row's segment among the known ones; raise a ValueError for others."""
+        place = {value: at for at, value in enumerate(self.known)}
+        values = _values(self.by, X, given)
+        codes = np.array([place.get(value, -1) for value in values], dtype=np.int64)
+        if (codes < 0).any():
+            unknown = list(dict.fromkeys(value for value in values if value not in place))
+            raise ValueError(
+                f"{self.by} has the value {unknown[0]!r}, for which there is no threshold, in {(codes < 0).sum()} of "
+                f"{codes.size} rows; known: {list(self.known)}. Map it to one of these, or fit with rows of it"
+            )
+        return codes
+
+    def table(
+        self, codes: IntArray, is_pos: BoolArray, decided: BoolArray, weight: Array | None, constraint: Constraint
+    ) -> dict[Label, dict[str, float]]:
+        """Compute the weight of each segment, its share of positives, and rates of decisions about its rows.
+
+        They are recall, precision, and the constrained ones; NaN where a segment has none.
+        """
+        n, each = len(self.known), np.ones(codes.size) if weight is None else weight
+        total, pos, fn, fp = (
+            np.bincount(codes, each * mask, n) for mask in (is_pos | True, is_pos, is_pos & ~decided, decided & ~is_pos)
+        )
+        quantities: list[Any] = [Recall(), Precision(), *(part.quantity for part in constraint.parts)]
+        table: dict[Label, dict[str, float]] = {}
+        for at, name in enumerate(self.known):
+            errors = [np.array([side[at] / total[at]]) for side in (fn, fp)] if total[at] else [np.full(1, np.nan)] * 2
+            share = float(pos[at] / total[at]) if total[at] else np.nan
+            rates = {rate.name: float(_rate_at(rate, *errors, share)[0]) for rate in quantities}
+            table[name] = {"weight": float(total[at]), "positives": share} | rates
+        return table
+
+
+def _values(by: str, X: Samples, given: ArrayLike | None) -> list[Label]:
+    columns, n_rows = getattr(X, "columns", None), num_samples(X)
+    if given is None and (columns is None or by not in list(columns)):
+        known = "no names" if columns is None else f"the columns {list(columns)}{did_you_mean(by, columns)}"
+        raise ValueError(
+            f"the constraint is by {by!r}, and X has {known}. Give a frame with this column, or its values as by=, to "
+            "fit and to predict"
+        )
+    column: Any = safe_indexing(X, by, axis=1) if given is None else given
+    values = np.asarray(column)
+    if values.shape != (n_rows,):
+        raise ValueError(f"by must have one value for each of {n_rows} rows, got shape {values.shape}")
+    listed = values.tolist()
+    # Missing values of pandas are no numbers, and equal to nothing.
+    missing = sum(value is None or type(value).__name__ in ("NAType", "NaTType") or value != value for value in listed)
+    if missing:
+        raise ValueError(
+            f"{by} is missing in {missing} of {n_rows} rows, and no threshold is for them; fill it with a value of its "
+            "own, such as 'unknown', or drop these rows"
+        )
+    return listed
+
+
+# ---------------------------------------------------------------- the best thresholds
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentCuts:
+    """Thresholds of all segments, the value of the metric, that without a constraint, and whether it is kept."""
+
+    cuts: Array
+    value: float
+    free: float
+    keeps: bool
+
+
+# Curve of a segment of no weight.
+_NOTHING = ThresholdCurve(np.array([np.inf, -np.inf]), np.zeros(2), np.zeros(2), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentCurves:
+    """Curves of all thresholds of each segment.
+
+    Parameters
+    ----------
+    curves : list of ThresholdCurve
+        One for each segment.
+    shares : ndarray of shape (n_segments,)
+        Share of each segment in the weight of all rows.
+    """
+
+    curves: list[ThresholdCurve]
+    shares: Array
+
+    @classmethod
+    def of(cls, is_pos: BoolArray, score: Array, codes: IntArray, n_segments: int, weight: Array | None) -> Self:
+        """Sweep the scores of each segment."""
+        parts = [np.flatnonzero(codes == segment) for segment in range(n_segments)]
+        weights = [None if weight is None else weight[part] for part in parts]
+        totals = np.array([part.size if own is None else own.sum() for part, own in zip(parts, weights)], dtype=float)
+        curves = [
+            sweep(is_pos[part], score[part], own) if total else _NOTHING
+            for part, own, total in zip(parts, weights, totals)
+        ]
+        return cls(curves, totals / totals.sum())
+
+    @cached_property
+    def pos(self) -> float:
+        """Share of positives in all rows."""
+        return float(self.shares @ [curve.pos for curve in self.curves])
+
+    def rates(self, part: Constraint) -> list[Array]:
+        """Compute a constrained rate at each threshold of each segment; NaN for a segment that has none."""
+        rates = [_rate_at(part.quantity, curve.fn, curve.fp, curve.pos) for curve in self.curves]
+        return [rate if share else np.full(rate.size, np.nan) for rate, share in zip(rates, self.shares)]
+
+    def best(self, metric: LinearFractional, constraint: Constraint | None = None) -> SegmentCuts:
+        """Find the thresholds of largest value among those that keep a constraint by segments.
+
+        A level t of a ratio of sums is a price of either error (Dinkelbach): thresholds of least total price are those
+        of the best value at the level that they reach, and each round reaches a higher one. At a price each segment
+        has its own best threshold. Rates differ by no more than a tolerance exactly where a window of that width holds
+        all of them: of each window that begins at a rate the best thresholds of all segments add up. So the result is
+        the best one of all combinations of thresholds.
+
+        Where no threshold of a segment keeps a level, its nearest ones are taken, and ``keeps`` is False.
+        """
+        limits = self._limits(constraint)
+        errors = [(share * curve.fn, share * curve.fp) for curve, share in zip(self.curves, self.shares)]
+        # The best level without limits is out of reach, and a good price to begin with.
+        free = level = metric.range(self.pos)[1] if constraint is None else self.best(metric).value
+        best, found = -np.inf, None
+        for _ in range(_MOST_ROUNDS):
+            c_fn, c_fp = metric.cost_weights(level, pos=self.pos)
+            chosen = limits.best([-(c_fn * fn + c_fp * fp) for fn, fp in errors], found)
+            fn, fp = (float(sum(each[side][at] for each, at in zip(errors, chosen))) for side in (0, 1))
+            value = float(metric.value(min(fn, self.pos), min(fp, 1.0 - self.pos), pos=self.pos))
+            if value <= best:
+                break
+            price, level, best, found = level, value, value, chosen
+            if value == price:
+                break
+        assert found is not None, "there is a first round"
+        cuts = np.array([curve.threshold_of(at) for curve, at in zip(self.curves, found)])
+        return SegmentCuts(cuts, best, best if constraint is None else free, limits.kept_at(found))
+
+    def _limits(self, constraint: Constraint | None) -> _Limits:
+        """Find the places of each segment's curve that a constraint allows, and the rates that share a window."""
+        if constraint is None:
+            return _Limits()
+        if constraint.gap:
+            rates = {at: each for at, each in enumerate(self.rates(constraint)) if not np.isnan(each).any()}
+            return _Limits(rates=rates, width=constraint.level + _ROUNDING)
+        missing = [np.maximum.reduce(each) for each in zip(*map(self._missing, constraint.parts))]
+        return _Limits([each <= each.min() for each in missing], keeps=all(each.min() == 0.0 for each in missing))
+
+    def _missing(self, part: Constraint) -> list[Array]:
+        """Compute by how much each threshold of each segment misses a level; 0 for a segment without the rate."""
+        return [np.nan_to_num(np.asarray(part.missing(rate))) for rate in self.rates(part)]
+
+
+def _rate_at(quantity: Any, fn: Array, fp: Array, pos: float) -> Array:
+    """Compute a rate of a segment; NaN where it counts nothing of it."""
+    try:
+        return np.asarray(quantity.value(fn, fp, pos=pos), dtype=float)
+    except ZeroDivisionError:
+        return np.full(np.shape(fn), np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class _Limits:
+    """Allowed places of each segment's curve, ``None`` for all; and the rates of segments that share a window."""
+
+    allowed: list[BoolArray] | None = None
+    rates: dict[int, Array] = field(default_factory=dict)
+    width: float = np.inf
+    keeps: bool = True
+
+    def best(self, worth: list[Array], known: list[int] | None) -> list[int]:
+        """Choose a place of each segment, rates in one window, so that their worth adds up to most.
+
+        ``known`` are places within the limits, if some are known.
+        """
+        if self.allowed is not None:
+            worth = [np.where(allowed, each, -np.inf) for allowed, each in zip(self.allowed, worth)]
+        chosen = [int(each.argmax()) for each in worth]
+        if not self.rates or self.kept_at(chosen):
+            return chosen
+        if known is None:
+            # Few places have a good sum already.
+            some = {at: np.arange(0, rate.size, max(1, rate.size // _FEW)) for at, rate in self.rates.items()}
+            known = self._in_window(worth, chosen, some)
+        near = {at: np.arange(rate.size) for at, rate in self.rates.items()}
+        if known is not None:
+            # A place that is behind the best one by more than all known places together is in no better sum.
+            behind = sum(worth[at][chosen[at]] - worth[at][known[at]] for at in self.rates) + _ROUNDING
+            near = {at: np.flatnonzero(worth[at] >= worth[at][chosen[at]] - behind) for at in self.rates}
+        return self._in_window(worth, chosen, near) or chosen
+
+    def _in_window(self, worth: list[Array], chosen: list[int], among: dict[int, IntArray]) -> list[int] | None:
+        """Choose among some places of the segments that share a window; ``None`` where no window holds all."""
+        among = {at: places[np.argsort(self.rates[at][places], kind="stable")] for at, places in among.items()}
+        rates = {at: self.rates[at][places] for at, places in among.items()}
+        most, start = -np.inf, 0.0
+        # The least rate is one of some segment.
+        for starts in rates.values():
+            totals = np.zeros(starts.size)
+            for at, own in rates.items():
+                add_window_maxima(own, worth[at][among[at]], starts, self.width, totals)
+            best = int(totals.argmax())
+            if totals[best] > most:
+                most, start = float(totals[best]), float(starts[best])
+        if most == -np.inf:
+            return None
+        chosen = list(chosen)
+        for at, own in rates.items():
+            first, end = np.searchsorted(own, start), np.searchsorted(own, start + self.width, side="right")
+            places = among[at][first:end]
+            chosen[at] = int(places[worth[at][places].argmax()])
+        return chosen
+
+    def kept_at(self, chosen: list[int]) -> bool:
+        """Check whether all limits are kept at the chosen places."""
+        rates = [float(each[chosen[at]]) for at, each in self.rates.items()]
+        return self.keeps and (not rates or max(rates) <= min(rates) + self.width)
+
+
+def worst_rates(constraint: Constraint, table: Mapping[Label, Mapping[str, float]]) -> dict[str, float]:
+    """Return the largest gap of a rate, or the rate of the segment that is closest to its level or misses it most."""
+    rates = {}
+    for part in constraint.parts:
+        values = np.array([row[part.quantity.name] for row in table.values()])
+        worst = np.nanmin(values) if part.side == ">=" else np.nanmax(values)
+        rates[part.name] = float(np.nanmax(values) - np.nanmin(values) if part.gap else worst)
+    return rates
+
+
+# ---------------------------------------------------------------- a fitted classifier with them
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SegmentRule(ThresholdRule):
+    """Rule of a fitted classifier with a threshold for each segment; see `ThresholdRule` for the other parameters.
+
+    Its score is that of the classifier less the threshold of the row's segment, so that its own threshold is 0.
+
+    Parameters
+    ----------
+    segments : Segments
+        Which rows belong to which segment.
+    cuts : ndarray of shape (n_segments,)
+        The thresholds.
+    given : mapping, default={}
+        Values of the rows that are to be predicted, as ``by``, where they are no column of the samples.
+    """
+
+    segments: Segments
+    cuts: Array
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def raw(self, X: Samples) -> Array:
+        """Compute the classifier's own scores."""
+        return super().scored(X)[1]
+
+    def scored(self, X: Samples) -> tuple[Array, Array]:
+        """Return the positive class, and the score beyond the threshold of each row's segment."""
+        codes = self.segments.codes(X, self.given.get("by"))
+        found, score = super().scored(X)
+        return found, beyond(score, self.cuts[codes])
+
+    def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
+        """Raise an error: a limit on all rows would move the rates of the segments."""
+        raise ValueError(
+            f"at_most= would leave out rows of some segments of {self.segments.by!r} more than of others, and the "
+            "constraint would not hold; predict without it, or search with a constraint on all rows"
+        )
+
+    @property
+    def threshold_proba(self) -> None:
+        """``None``: each segment has a threshold of its own."""
+
+
+# ---------------------------------------------------------------- the certificate of a gap
+
+
+# Part of the error that is spent on the rate that both hypotheses leave open, and pieces that its range is cut into.
+_NUISANCE, _PIECES = 0.01, 100
+# Numbers of ones that are less likely than this are added to the p-value without a look at them.
+_FAR = 1e-9
+
+
+def excess_probability(
+    first: tuple[int, int], second: tuple[int, int], share: Share, tolerance: float, error: float = 0.1
+) -> float:
+    """Compute the p-value of the hypothesis that one rate exceeds another one by at least a tolerance.
+
+    Each pair has the ones and the counted samples of one segment, independent binomials. The observed difference is
+    the statistic. It falls with the first rate and rises with the second one under its own distribution, so that the
+    hypothesis is likeliest where they differ by just the tolerance. There the second rate is left open: the largest
+    probability over its exact confidence interval counts, plus the probability that this one misses it [1]_. Pieces of
+    that interval are bounded by the more favourable end for either rate, so that the p-value is not too small.
+
+    References
+    ----------
+    .. [1] R. Berger, D. Boos, "P values maximized over a confidence set for the nuisance parameter", Journal of the
+       American Statistical Association 89, 1994.
+
+    Examples
+    --------
+    >>> from csf.metrics.constraints import Recall, share_of
+    >>> excess_probability((400, 500), (410, 500), share_of(Recall()), 0.05)
+    0.004
+    """
+    (x, n), (y, m) = first, second
+    if not n or not m:
+        return 1.0
+    observed = share.value(x / n) - share.value(y / m)
+    miss = _NUISANCE * error
+    low = beta.ppf(0.5 * miss, y, m - y + 1) if y else 0.0
+    high = beta.ppf(1.0 - 0.5 * miss, y + 1, m - y) if y < m else 1.0
+    # No rate exceeds one that is closer to the largest value than the tolerance.
+    high = min(high, share.share(share.value(1.0) - tolerance))
+    if low >= high:
+        return miss
+    ends = np.linspace(low, high, _PIECES + 1)
+    least = np.clip(share.share(np.asarray(share.value(ends[:-1])) + tolerance), 0.0, 1.0)
+    ones = np.arange(int(binom.ppf(_FAR, n, least[0])), int(binom.isf(_FAR, n, least[-1])) + 1)
+    # From so many ones of the second on the difference is no larger than the observed one.
+    enough = np.ceil(m * np.asarray(share.share(np.asarray(share.value(ones / n)) - observed)) - 1e-9)
+    reach = binom.pmf(ones, n, least[:, None]) * binom.sf(enough - 1, m, ends[1:, None])
+    return float(min(1.0, reach.sum(axis=1).max() + 2.0 * _FAR + miss))
+
+
+def counts_by_segment(
+    share: Share, codes: IntArray, n_segments: int, is_pos: BoolArray, decided: BoolArray
+) -> IntArray:
+    """Count the ones and the counted rows of each segment, of shape (n_segments, 2)."""
+    cell = np.where(is_pos, 0, 2) + ~decided
+    tables = np.bincount(4 * codes + cell, minlength=4 * n_segments).reshape(n_segments, 4)
+    return np.stack(share.counts(**dict(zip(CELLS, tables.T))), axis=1)
+
+
+def gap_violation(counts: IntArray, share: Share, tolerance: float, error: float) -> float:
+    """Compute the p-value of the hypothesis that the rates of some two segments differ by at least a tolerance.
+
+    Every pair has to pass, so that the largest p-value counts; those of the largest differences come first, and the
+    first one that fails ends the test.
+    """
+    pairs, p = [(tuple(a), tuple(b)) for a, b in permutations(counts.tolist(), 2)], 0.0
+    for a, b in sorted(pairs, key=lambda pair: -(pair[0][0] / max(pair[0][1], 1) - pair[1][0] / max(pair[1][1], 1))):
+        p = max(p, excess_probability(a, b, share, tolerance, error))
+        if p > error:
+            break
+    return p
+
+
+def expected_gap_violation(
+    counts: Sequence[IntArray], share: Share, tolerance: float, n_rows: int
+) -> Callable[[float], Array]:
+    """Predict the p-value of each of some decisions, counted on so many rows, for any number of rows.
+
+    By normal approximation.
+    """
+    ones, n = np.stack(counts)[..., 0].astype(float), np.stack(counts)[..., 1].astype(float)
+    # A sample of either kind besides: shares of 0 and 1 are not sure.
+    rate = (ones + 0.5) / (n + 1.0)
+    value = np.asarray(share.value(rate))
+    slope = np.asarray(share.value(np.minimum(rate + 1e-6, 1.0))) - value
+    variance = (slope / 1e-6) ** 2 * rate * (1.0 - rate) / np.maximum(n, 1.0)
+
+    def p(n_units: float) -> Array:
+        gap = value[:, :, None] - value[:, None, :] - tolerance
+        spread = np.sqrt((variance[:, :, None] + variance[:, None, :]) * n_rows / n_units)
+        pairs = ndtr(gap / spread)
+        pairs[:, np.arange(gap.shape[1]), np.arange(gap.shape[1])] = 0.0
+        return pairs.max(axis=(1, 2))
+
+    return p
