@@ -83,6 +83,8 @@ class Guarantee:
     lost : float
         What the certificate costs: the best value of the metric that keeps the constraint on the held-out scores, less
         the value at the threshold there. 0 where none passed.
+    smallest : str, default=""
+        By segments: the one with fewest positives, whose positives ``n_positives`` and ``needed`` count.
     """
 
     constraint: str
@@ -96,11 +98,13 @@ class Guarantee:
     n_tested: int
     needed: int | None = None
     lost: float = 0.0
+    smallest: str = ""
 
     def __str__(self) -> str:
         """Describe the result in one sentence."""
         what = "rule" if np.isnan(self.threshold) else "threshold"
-        known = f"{self.n_samples} calibration samples, {self.n_positives} of them positive"
+        where = f" in {self.smallest}" if self.smallest else ""
+        known = f"{self.n_samples} calibration samples, {self.n_positives} of them positive{where}"
         if self.holds:
             return f"{self.constraint} holds with confidence {self.confidence:g} ({known}, p = {self.error:.2g})"
         if self.needed is None:
@@ -111,7 +115,7 @@ class Guarantee:
         elif self.needed <= self.n_positives:
             way = "the held-out scores suggested that so many would be enough; loosen the constraint, or add samples"
         else:
-            way = f"about {self.needed} positives would be needed"
+            way = f"about {self.needed} positives{where} would be needed"
         return f"no {what} certifies {self.constraint} with confidence {self.confidence:g} ({known}): {way}"
 
 

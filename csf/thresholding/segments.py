@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.ndimage import maximum_filter1d
 from scipy.special import ndtr
 from scipy.stats import beta, binom
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 # Rounding of two rates that are equal.
 _ROUNDING = 1e-12
 # Rounds of Dinkelbach's method, which needs about three; and places of each segment that bound the others.
-_MOST_ROUNDS, _FEW = 100, 1000
+# And parts of the width of a window.
+_MOST_ROUNDS, _FEW, _BINS = 100, 1000, 8
 
 
 # ---------------------------------------------------------------- which rows belong to which segment
@@ -186,15 +188,16 @@ class SegmentCurves:
 
         Where no threshold of a segment keeps a level, its nearest ones are taken, and ``keeps`` is False.
         """
-        limits = self._limits(constraint)
-        errors = [(share * curve.fn, share * curve.fp) for curve, share in zip(self.curves, self.shares)]
-        # The best level without limits is out of reach, and a good price to begin with.
-        free = level = metric.range(self.pos)[1] if constraint is None else self.best(metric).value
+        limits, parts = self._limits(constraint), list(zip(self.curves, self.shares.tolist()))
+        # The best level without limits is out of reach, and a good price to begin with; for that one few thresholds do.
+        free = level = self._rough_level(metric) if constraint is None else self.best(metric).value
         best, found = -np.inf, None
         for _ in range(_MOST_ROUNDS):
             c_fn, c_fp = metric.cost_weights(level, pos=self.pos)
-            chosen = limits.best([-(c_fn * fn + c_fp * fp) for fn, fp in errors], found)
-            fn, fp = (float(sum(each[side][at] for each, at in zip(errors, chosen))) for side in (0, 1))
+            worth = [(-c_fn * share) * curve.fn - (c_fp * share) * curve.fp for curve, share in parts]
+            chosen = limits.best(worth, found)
+            fn = float(sum(share * curve.fn[at] for (curve, share), at in zip(parts, chosen)))
+            fp = float(sum(share * curve.fp[at] for (curve, share), at in zip(parts, chosen)))
             value = float(metric.value(min(fn, self.pos), min(fp, 1.0 - self.pos), pos=self.pos))
             if value <= best:
                 break
@@ -204,6 +207,17 @@ class SegmentCurves:
         assert found is not None, "there is a first round"
         cuts = np.array([curve.threshold_of(at) for curve, at in zip(self.curves, found)])
         return SegmentCuts(cuts, best, best if constraint is None else free, limits.kept_at(found))
+
+    def _rough_level(self, metric: LinearFractional) -> float:
+        """Compute a level that is close to the best one without limits."""
+        step = max(curve.fn.size for curve in self.curves) // _FEW
+        if step < 2:
+            return metric.range(self.pos)[1]
+        few = [
+            replace(each, lowest_score=each.lowest_score[::step], fn=each.fn[::step], fp=each.fp[::step])
+            for each in self.curves
+        ]
+        return SegmentCurves(few, self.shares).best(metric).value
 
     def _limits(self, constraint: Constraint | None) -> _Limits:
         """Find the places of each segment's curve that a constraint allows, and the rates that share a window."""
@@ -253,10 +267,24 @@ class _Limits:
             known = self._in_window(worth, chosen, some)
         near = {at: np.arange(rate.size) for at, rate in self.rates.items()}
         if known is not None:
-            # A place that is behind the best one by more than all known places together is in no better sum.
-            behind = sum(worth[at][chosen[at]] - worth[at][known[at]] for at in self.rates) + _ROUNDING
-            near = {at: np.flatnonzero(worth[at] >= worth[at][chosen[at]] - behind) for at in self.rates}
+            near = self._near(worth, sum(worth[at][known[at]] for at in self.rates))
         return self._in_window(worth, chosen, near) or chosen
+
+    @cached_property
+    def _bins(self) -> tuple[int, dict[int, IntArray]]:
+        """Number of bins of the rates, less 1, and the bin of each place."""
+        n_bins = int(np.clip(_BINS / self.width, 1, _FEW))
+        return n_bins, {at: np.clip((rate * n_bins).astype(np.int64), 0, n_bins) for at, rate in self.rates.items()}
+
+    def _near(self, worth: list[Array], least: float) -> dict[int, IntArray]:
+        """Select the places that may be in a sum of at least so much, by the largest worth of the others nearby."""
+        n_bins, bins = self._bins
+        reach, tops = int(np.ceil(self.width * n_bins)) + 1, np.full((len(worth), n_bins + 1), -np.inf)
+        for at, own in bins.items():
+            np.maximum.at(tops[at], own, worth[at])
+        tops = maximum_filter1d(tops, 2 * reach + 1, axis=1, mode="constant", cval=-np.inf)[list(bins)]
+        others = {at: (np.delete(tops, row, axis=0)).sum(axis=0) for row, at in enumerate(bins)}
+        return {at: np.flatnonzero(worth[at] + others[at][own] >= least - _ROUNDING) for at, own in bins.items()}
 
     def _in_window(self, worth: list[Array], chosen: list[int], among: dict[int, IntArray]) -> list[int] | None:
         """Choose among some places of the segments that share a window; ``None`` where no window holds all."""
@@ -377,6 +405,11 @@ def excess_probability(
         return 1.0
     observed = share.value(x / n) - share.value(y / m)
     miss = _NUISANCE * error
+    if share.top == (1.0, 0.0) and share.bottom == (1.0, 1.0):
+        # Of many samples Hoeffding's bound is small enough.
+        bound = float(np.exp(-2.0 * max(tolerance - observed, 0.0) ** 2 / (1.0 / n + 1.0 / m)))
+        if bound <= miss:
+            return bound
     low = beta.ppf(0.5 * miss, y, m - y + 1) if y else 0.0
     high = beta.ppf(1.0 - 0.5 * miss, y + 1, m - y) if y < m else 1.0
     # No rate exceeds one that is closer to the largest value than the tolerance.

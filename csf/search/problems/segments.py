@@ -253,7 +253,9 @@ class SegmentProblem(BinaryProblem):
         certified = self._certify_gap if self.demand.gap else self._certify_each
         test, at = certified(parts, tests, np.array([step.score for step in steps]), confidence)
         rates = worst_rates(self.demand, self.segments.table(codes, is_pos, tests[1][at], tested.weight, self.demand))
-        test = replace(test, constraint=str(self.demand), rates=rates, n_samples=codes.size)
+        n_positives = np.bincount(codes, is_pos, len(self.segments.known))
+        smallest = f"{self.demand.by}={self.segments.known[n_positives.argmin()]!s}"
+        test = replace(test, constraint=str(self.demand), rates=rates, n_samples=codes.size, smallest=smallest)
         if not test.holds:
             warn(str(test))
         won = replace(steps[at], guarantee=test, decided=steps[at].decisions, feasible=test.holds)
@@ -352,7 +354,9 @@ class SegmentResampling(Resampling):
         units, rows = self._units
         # The first threshold that finds an entry: a score that falls.
         score, segment = -rows[place].codes.astype(float), self.store.segment[self._grouped[1]]
-        cuts = self.result.cuts_of(units.is_pos, score, segment, units.weights_in(held)).cuts
+        n_segments = len(self.result.segments.known)
+        curves = SegmentCurves.of(units.is_pos, score, segment, n_segments, units.weights_in(held))
+        cuts = self.result.best_cuts(curves).cuts
         rest, found = units.weights_in(units.copies - held), score >= cuts[segment]
         positives, negatives = rest * units.is_pos, rest * ~units.is_pos
         return np.array([positives @ found, negatives @ found, positives.sum(), negatives.sum()])
@@ -377,19 +381,20 @@ class SegmentResult(BinaryResult):
     # Value of the best thresholds by segment on held-out samples, were there no constraint.
     free: float = np.nan
 
-    def cuts_of(
-        self, is_pos: BoolArray, score: Array, segment: IntArray, weight: Array | None, share: float = 0.0
-    ) -> SegmentCuts:
-        """Find the best thresholds for scores, with levels that are stricter by a share of the way."""
+    def best_cuts(self, curves: SegmentCurves, share: float = 0.0) -> SegmentCuts:
+        """Find the best thresholds of all segments, with levels that are stricter by a share of the way."""
         metric = self.metric.metric if isinstance(self.metric, Constrained) else self.metric
-        curves = SegmentCurves.of(is_pos, score, segment, len(self.segments.known), weight)
         return curves.best(metric, self.demand.tightened(share))
 
-    def tuned(self, share: float = 0.0) -> Self:
-        """Tune the thresholds on the winner's held-out scores, see `cuts_of`."""
+    @cached_property
+    def _curves(self) -> SegmentCurves:
         store, row = self._of_winner
         assert row.score is not None, "thresholds are tuned"
-        found = self.cuts_of(store.is_pos, row.score, store.segment, store.weight, share)
+        return SegmentCurves.of(store.is_pos, row.score, store.segment, len(self.segments.known), store.weight)
+
+    def tuned(self, share: float = 0.0) -> Self:
+        """Tune the thresholds on the winner's held-out scores, see `best_cuts`."""
+        found = self.best_cuts(self._curves, share)
         own: Any = {"cuts": found.cuts, "score": found.value, "free": found.free, "feasible": found.keeps}
         own |= {"config": replace(self.config, constraint=self.demand)}
         result = replace(self, threshold=0.0, guarantee=None, decided=None, **own)
