@@ -103,6 +103,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     constraint : str or Constraint, default=None
         What the classifier must satisfy on held-out predictions, e.g. ``"precision >= 0.8, fpr <= 0.01"``; of one of
         several classes or labels ``"recall[urgent] >= 0.9"``. Of several labels one without brackets is on each.
+        ``"recall gap <= 0.05 by sex"`` and ``"precision >= 0.8 in each country"`` have a threshold for each value of a
+        column of X, or of ``by=`` of `fit` and `predict`; laws forbid this for some uses, see the guide.
     confidence : float, default=None
         Probability, in (0, 1), with which the constraint, and limits on wrong answers of a review, also hold on new
         data. The promise breaks if you repeat the search until one passes. See `csf.thresholding.certificates`.
@@ -176,6 +178,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         Several classes: the decision, the winner's class weights, the out-of-fold confusion matrix in shares.
     searches_, best_scores_, label_names_ : list of CostSearch, ndarray, ndarray
         Several labels: the search, value and name of each.
+    thresholds_, segments_, limit_cost_ : dict, dict of dict, float
+        By segments: the threshold of each, its size and rates out-of-fold, and what the limit costs there.
     row_rule_, row_costs_, threshold_without_costs_, dearest_share_ : str, RowCosts, float, float
         Costs of each row: the decision, the costs, the threshold without them, the share of the dearest 1 % of rows.
 
@@ -256,7 +260,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             Arguments of the base's ``fit`` (and ``groups`` of the splitter); those with one entry a sample are split
             with the samples. Where the metric is ``"savings"``, ``"cost"``, ``"benefit"`` or a `csf.metrics.RowCosts`,
             also ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost``: a number, or one for each sample, that a false
-            negative, false positive, true positive and true negative costs.
+            negative, false positive, true positive and true negative costs. Where the constraint is by segments, also
+            ``by``: the segment of each sample, where it is no column of ``X``.
 
         Returns
         -------
@@ -378,7 +383,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             classes the rows stay that lose most by their next best class, which the others get.
         **costs : float or array-like of shape (n_samples,)
             ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost`` of these samples, where `fit` was given some. Without
-            them one threshold on the probability decides, with a warning.
+            them one threshold on the probability decides, with a warning. ``by``, where `fit` was given it.
 
         Returns
         -------

@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from csf._common.typing import Array, BoolArray, IntArray, Params
+from csf._common.typing import Array, BoolArray, IntArray
 from csf.metrics.constraints import CELLS, QUANTITIES, gains_of, terms_of
 from csf.thresholding.curve import ThresholdCurve, sweep_several
 
@@ -672,7 +672,7 @@ def certify_decisions(
         known = zip(constraint.parts, calibrated)
         return {part.name: _rate(part, each.samples, each.predicted[at]) for part, each in known}
 
-    about: Params = {
+    about: dict[str, Any] = {
         "constraint": str(constraint),
         "confidence": confidence,
         "n_samples": calibrated[0].samples.score.size,
@@ -682,7 +682,7 @@ def certify_decisions(
 
 
 def certify_rules(
-    about: Params,
+    about: dict[str, Any],
     expected: Sequence[Callable[[float], Array]],
     violation: Callable[[int], float],
     rates: Callable[[int], dict[str, float]],

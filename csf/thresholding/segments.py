@@ -93,11 +93,16 @@ class Segments:
         quantities: list[Any] = [Recall(), Precision(), *(part.quantity for part in constraint.parts)]
         table: dict[Label, dict[str, float]] = {}
         for at, name in enumerate(self.known):
-            errors = [np.array([side[at] / total[at]]) for side in (fn, fp)] if total[at] else [np.full(1, np.nan)] * 2
-            share = float(pos[at] / total[at]) if total[at] else np.nan
-            rates = {rate.name: float(_rate_at(rate, *errors, share)[0]) for rate in quantities}
-            table[name] = {"weight": float(total[at]), "positives": share} | rates
+            share, missed, wrong = (each[at : at + 1] / (total[at] or np.nan) for each in (pos, fn, fp))
+            rates = {rate.name: float(_rate_at(rate, missed, wrong, float(share[0]))[0]) for rate in quantities}
+            table[name] = {"weight": float(total[at]), "positives": float(share[0])} | rates
         return table
+
+    def rates_on(
+        self, constraint: Constraint, X: Samples, is_pos: BoolArray, decided: BoolArray, weight: Array | None
+    ) -> dict[str, float]:
+        """Compute the constrained values of decisions about samples that have the segments as a column."""
+        return worst_rates(constraint, self.table(self.codes(X, None), is_pos, decided, weight, constraint))
 
 
 def _values(by: str, X: Samples, given: ArrayLike | None) -> list[Label]:
@@ -263,9 +268,10 @@ class _Limits:
             return chosen
         if known is None:
             # Few places have a good sum already.
-            some = {at: np.arange(0, rate.size, max(1, rate.size // _FEW)) for at, rate in self.rates.items()}
+            steps = {at: max(1, rate.size // _FEW) for at, rate in self.rates.items()}
+            some: dict[int, IntArray] = {at: np.arange(0, self.rates[at].size, step) for at, step in steps.items()}
             known = self._in_window(worth, chosen, some)
-        near = {at: np.arange(rate.size) for at, rate in self.rates.items()}
+        near: dict[int, IntArray] = {at: np.arange(rate.size) for at, rate in self.rates.items()}
         if known is not None:
             near = self._near(worth, sum(worth[at][known[at]] for at in self.rates))
         return self._in_window(worth, chosen, near) or chosen

@@ -126,7 +126,7 @@ class SegmentProblem(BinaryProblem):
         """Raise a ValueError where there is a single segment, or one has too few rows that a rate counts."""
         known, name = self.segments.known, self.demand.by
         if len(known) < 2:
-            raise ValueError(f"{name} is {known[0]!r} in all rows; a constraint by segments needs two of them at least")
+            raise ValueError(f"{name} has the values {list(known)} alone; a constraint by segments needs two at least")
         curves = SegmentCurves.of(is_pos, np.zeros(is_pos.size), self.codes, len(known), None)
         for part in self.demand.parts:
             for segment, rates in zip(known, curves.rates(part)):
@@ -232,6 +232,7 @@ class SegmentProblem(BinaryProblem):
     def mean_of_folds(self, plan: Plan, found: BinaryResult) -> tuple[SegmentResult, SegmentRule]:
         """Return the result with the thresholds of the mean of the models of all folds, and the rule of that mean."""
         mean, rule = super().mean_of_folds(plan, found)
+        assert isinstance(mean, SegmentResult), "as the one that was found"
         tuned = mean.tuned()
         return tuned, tuned.in_rule(rule)
 
@@ -285,8 +286,10 @@ class SegmentProblem(BinaryProblem):
         """Test the levels of all segments."""
         names, parts = self.segments.known, self.demand.parts
         first, *others = (replace(part, by=None, of=name) for part in parts for name in names)
-        views = [[_segment_of(part, at) for _ in parts for at in range(len(names))] for part in (searched, tested)]
-        return certify_decisions(replace(first, others=tuple(others)), *views, values, confidence)
+        known, calibrated = (
+            [_segment_of(part, at) for _ in parts for at in range(len(names))] for part in (searched, tested)
+        )
+        return certify_decisions(replace(first, others=tuple(others)), known, calibrated, values, confidence)
 
 
 # Segments of samples, decisions of several rules about them, and the samples.
@@ -384,6 +387,7 @@ class SegmentResult(BinaryResult):
     def best_cuts(self, curves: SegmentCurves, share: float = 0.0) -> SegmentCuts:
         """Find the best thresholds of all segments, with levels that are stricter by a share of the way."""
         metric = self.metric.metric if isinstance(self.metric, Constrained) else self.metric
+        assert isinstance(metric, LinearFractional), "checked when the problem was read"
         return curves.best(metric, self.demand.tightened(share))
 
     @cached_property
@@ -430,11 +434,6 @@ class SegmentResult(BinaryResult):
     def rates(self) -> dict[str, float]:
         """Constrained values on held-out samples, by their names."""
         return worst_rates(self.demand, self.table_by_segment)
-
-    def rates_on(self, X: Samples, is_pos: BoolArray, decided: BoolArray, weight: Array | None) -> dict[str, float]:
-        """Compute the constrained values of decisions about samples that have the segments as a column."""
-        codes = self.segments.codes(X, None)
-        return worst_rates(self.demand, self.segments.table(codes, is_pos, decided, weight, self.demand))
 
     @property
     def errors(self) -> ErrorProfile:
