@@ -242,7 +242,7 @@ class SegmentCurves:
 def _rate_at(quantity: Any, fn: Array, fp: Array, pos: float) -> Array:
     """Compute a rate of a segment; NaN where it counts nothing of it."""
     try:
-        return np.asarray(quantity.value(fn, fp, pos=pos), dtype=float)
+        return np.asarray(quantity.value(fn, fp, pos=pos), dtype=float) + 0.0 * pos  # NaN of no rows
     except ZeroDivisionError:
         return np.full(np.shape(fn), np.nan)
 
