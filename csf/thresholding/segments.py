@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d
-from scipy.special import ndtr
+from scipy.special import gammaln, ndtr, xlog1py, xlogy
 from scipy.stats import beta, binom
 
 from csf._common.messages import did_you_mean
@@ -30,6 +30,8 @@ _ROUNDING = 1e-12
 # Rounds of Dinkelbach's method, which needs about three; and places of each segment that bound the others.
 # And parts of the width of a window.
 _MOST_ROUNDS, _FEW, _BINS = 100, 1000, 8
+# So many places of all segments are looked at one by one.
+_SMALL = 20_000
 
 
 # ---------------------------------------------------------------- which rows belong to which segment
@@ -266,12 +268,14 @@ class _Limits:
         chosen = [int(each.argmax()) for each in worth]
         if not self.rates or self.kept_at(chosen):
             return chosen
+        near: dict[int, IntArray] = {at: np.arange(rate.size) for at, rate in self.rates.items()}
+        if sum(map(len, near.values())) <= _SMALL:
+            return self._in_window(worth, chosen, near) or chosen
         if known is None:
             # Few places have a good sum already.
             steps = {at: max(1, rate.size // _FEW) for at, rate in self.rates.items()}
             some: dict[int, IntArray] = {at: np.arange(0, self.rates[at].size, step) for at, step in steps.items()}
             known = self._in_window(worth, chosen, some)
-        near: dict[int, IntArray] = {at: np.arange(rate.size) for at, rate in self.rates.items()}
         if known is not None:
             near = self._near(worth, sum(worth[at][known[at]] for at in self.rates))
         return self._in_window(worth, chosen, near) or chosen
@@ -424,11 +428,24 @@ def excess_probability(
         return miss
     ends = np.linspace(low, high, _PIECES + 1)
     least = np.clip(share.share(np.asarray(share.value(ends[:-1])) + tolerance), 0.0, 1.0)
-    ones = np.arange(int(binom.ppf(_FAR, n, least[0])), int(binom.isf(_FAR, n, least[-1])) + 1)
+    ones, others = _likely(n, least), _likely(m, ends[1:])
     # From so many ones of the second on the difference is no larger than the observed one.
     enough = np.ceil(m * np.asarray(share.share(np.asarray(share.value(ones / n)) - observed)) - 1e-9)
-    reach = binom.pmf(ones, n, least[:, None]) * binom.sf(enough - 1, m, ends[1:, None])
-    return float(min(1.0, reach.sum(axis=1).max() + 2.0 * _FAR + miss))
+    tails = np.cumsum(_chances(others, m, ends[1:])[:, ::-1], axis=1)[:, ::-1]
+    tails = np.pad(tails, ((0, 0), (0, 1)))[:, np.clip(enough - others[0], 0, others.size).astype(int)]
+    reach = (_chances(ones, n, least) * tails).sum(axis=1)
+    return float(min(1.0, reach.max() + 4.0 * _FAR + miss))
+
+
+def _likely(n: int, shares: Array) -> IntArray:
+    """List the numbers of ones among n samples that are not too unlikely for ascending shares."""
+    return np.arange(int(binom.ppf(_FAR, n, shares[0])), int(binom.isf(_FAR, n, shares[-1])) + 1)
+
+
+def _chances(ones: IntArray, n: int, shares: Array) -> Array:
+    """Compute binomial probabilities of numbers of ones, a row for each share; faster than those of `binom`."""
+    ways = gammaln(n + 1.0) - gammaln(ones + 1.0) - gammaln(n - ones + 1.0)
+    return np.exp(ways + xlogy(ones, shares[:, None]) + xlog1py(n - ones, -shares[:, None]))
 
 
 def counts_by_segment(

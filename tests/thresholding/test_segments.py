@@ -83,7 +83,7 @@ def test_the_best_of_all_combinations(seed, name):
 
 def test_few_places_are_enough_to_find_the_best(monkeypatch):
     """Bounds by bins leave out places of many scores, and no better ones."""
-    rng, n = np.random.default_rng(0), 6000
+    rng, n = np.random.default_rng(0), 30_000
     codes, y = rng.integers(0, 3, n), rng.random(n) < 0.3
     score = rng.normal(size=n) + (0.5 + codes) * y
     curves = SegmentCurves.of(y, score, codes, 3, None)
