@@ -79,6 +79,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     row_costs_: RowCosts
     row_rule_: str
     confusion_: Array
+    thresholds_: dict[Label, float]
+    segments_: dict[Label, dict[str, float]]
+    limit_cost_: float
     n_features_in_: int
     feature_names_in_: Array
     # The largest sample weight of `fit`; ``None`` where it was given none.

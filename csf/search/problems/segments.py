@@ -233,6 +233,7 @@ class SegmentProblem(BinaryProblem):
         """Return the result with the thresholds of the mean of the models of all folds, and the rule of that mean."""
         mean, rule = super().mean_of_folds(plan, found)
         assert isinstance(mean, SegmentResult), "as the one that was found"
+        assert isinstance(rule, SegmentRule), "as that of one model"
         tuned = mean.tuned()
         return tuned, tuned.in_rule(rule)
 
