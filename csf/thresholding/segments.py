@@ -184,6 +184,17 @@ class SegmentCurves:
         rates = [_rate_at(part.quantity, curve.fn, curve.fp, curve.pos) for curve in self.curves]
         return [rate if share else np.full(rate.size, np.nan) for rate, share in zip(rates, self.shares)]
 
+    def check(self, constraint: Constraint, segments: Segments) -> None:
+        """Raise a ValueError where a segment has no row that a constrained rate counts."""
+        for part in constraint.parts:
+            for name, rates in zip(segments.known, self.rates(part)):
+                if np.isnan(rates).any():
+                    raise ValueError(
+                        f"{part.quantity.name} has no value where {segments.by} is {name!r}: all held-out rows of "
+                        f"positive weight there are of one class. Merge it with another one of {list(segments.known)}, "
+                        "or leave its rows out"
+                    )
+
     def best(self, metric: LinearFractional, constraint: Constraint | None = None) -> SegmentCuts:
         """Find the thresholds of largest value among those that keep a constraint by segments.
 

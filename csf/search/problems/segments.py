@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 
 # The argument with the segments of rows.
 BY = "by"
+# Levels of 0 and 1 are none that a test can show.
+_LEAST = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,52 +118,46 @@ class SegmentProblem(BinaryProblem):
             )
         by: Any = demand.by
         segments = Segments.of(by, X, given.get(BY))
-        problem = cls(
-            labels, demand, segments, segments.codes(X, given.get(BY)), certifies=config.confidence is not None
-        )
-        problem._check_segments(codes > 0, config)
+        if len(segments.known) < 2:
+            raise ValueError(f"{by} is {segments.known[0]!r} in all rows; a constraint by segments needs two at least")
+        problem = cls(labels, demand, segments, segments.codes(X, given.get(BY)), config.confidence is not None)
+        if problem.certifies:
+            problem._check_numbers(codes > 0, 1.0 - float(config.confidence or 0.0), config.calibration)
         return problem, codes
 
-    def _check_segments(self, is_pos: BoolArray, config: SearchConfig) -> None:
-        """Raise a ValueError where there is a single segment, or one has too few rows that a rate counts."""
-        known, name = self.segments.known, self.demand.by
-        if len(known) < 2:
-            raise ValueError(f"{name} has the values {list(known)} alone; a constraint by segments needs two at least")
-        curves = SegmentCurves.of(is_pos, np.zeros(is_pos.size), self.codes, len(known), None)
-        for part in self.demand.parts:
-            for segment, rates in zip(known, curves.rates(part)):
-                if np.isnan(rates).any():
-                    raise ValueError(
-                        f"{part.quantity.name} has no value where {name} is {segment!r}: all rows there are of one "
-                        f"class. Merge it with another one of {list(known)}, or leave its rows out"
-                    )
-            if config.confidence is not None:
-                self._check_numbers(part, is_pos, 1.0 - config.confidence, config.calibration)
+    def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
+        """Check the user's weights and return them; each segment needs rows that a rate counts."""
+        weight = super().weights(sample_weight, codes)
+        none = np.zeros(codes.size)
+        SegmentCurves.of(codes > 0, none, self.codes, len(self.segments.known), weight).check(
+            self.demand, self.segments
+        )
+        return weight
 
-    def _check_numbers(self, part: Constraint, is_pos: BoolArray, error: float, held_back: float) -> None:
+    def _check_numbers(self, is_pos: BoolArray, error: float, held_back: float) -> None:
         """Raise a ValueError where a test cannot pass, whatever it sees: even rows without a fault are too few."""
-        share = share_of(part.quantity)
-        if share is None:
-            if part.gap:
+        for part in self.demand.parts:
+            share = share_of(part.quantity)
+            if share is None and part.gap:
                 raise ValueError(
                     f"confidence= certifies gaps of rates that are shares of rows, such as recall, and {part.name} is "
                     "none; leave confidence out"
                 )
-            return
-        cells = set(share.ones + share.zeros)
-        counted = np.where(is_pos, bool(cells & {"tp", "fn"}), bool(cells & {"fp", "tn"}))
-        tolerated = part.level if part.side == "<=" else 1.0 - part.level
-        most = float(share.share(1.0 - tolerated))
-        least = np.inf if most >= 1.0 else np.log(error) / np.log(most) if most > 0.0 else 0.0
-        n_rows = np.bincount(self.codes, counted, len(self.segments.known))
-        if n_rows.min() * held_back < least:
-            at = int(n_rows.argmin())
-            raise ValueError(
-                f"too few rows to certify {part} with confidence {1.0 - error:g}: where {self.demand.by} is "
-                f"{self.segments.known[at]!r} there are {n_rows[at]:g} that {part.quantity.name} counts, and "
-                f"{np.ceil(least / held_back):g} are needed, {held_back:g} of them for the test, if all of these are "
-                "right. Merge small segments, loosen the level, or leave confidence out"
-            )
+            if share is None:
+                continue
+            cells = set(share.ones + share.zeros)
+            counted = np.where(is_pos, bool(cells & {"tp", "fn"}), bool(cells & {"fp", "tn"}))
+            n_rows = np.bincount(self.codes, counted, len(self.segments.known))
+            # So often are all rows right where the rate is at the level, or differs by the whole gap.
+            right = np.clip(share.share(1.0 - part.level if part.side == "<=" else part.level), _LEAST, 1.0 - _LEAST)
+            needed, at = np.ceil(np.log(error) / np.log(right) / held_back), int(n_rows.argmin())
+            if n_rows[at] < needed:
+                raise ValueError(
+                    f"too few rows to certify {part} with confidence {1.0 - error:g}: where {part.by} is "
+                    f"{self.segments.known[at]!r} there are {n_rows[at]:g} that {part.quantity.name} counts, and "
+                    f"{needed:g} are needed even if all of them are right. Merge small segments, loosen the level, or "
+                    "leave confidence out"
+                )
 
     def of_part(self, task: Task) -> tuple[Self, Task]:
         """Restrict the problem to a task that may be a part of all samples; return the task without its segments."""
@@ -395,7 +391,9 @@ class SegmentResult(BinaryResult):
     def _curves(self) -> SegmentCurves:
         store, row = self._of_winner
         assert row.score is not None, "thresholds are tuned"
-        return SegmentCurves.of(store.is_pos, row.score, store.segment, len(self.segments.known), store.weight)
+        curves = SegmentCurves.of(store.is_pos, row.score, store.segment, len(self.segments.known), store.weight)
+        curves.check(self.demand, self.segments)
+        return curves
 
     def tuned(self, share: float = 0.0) -> Self:
         """Tune the thresholds on the winner's held-out scores, see `best_cuts`."""

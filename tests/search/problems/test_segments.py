@@ -253,6 +253,10 @@ REFUSED = {
         lambda: CostSearch(LogisticRegression(), constraint=GAP).fit(X, Y, by=np.where(Y == 1, "a", "b")),
         "Merge it with another one",
     ),
+    "a segment of positives without weight": (
+        lambda: CostSearch(LogisticRegression(), constraint=GAP).fit(X, Y, (SEX == "m") | (Y == 0), by=SEX),
+        "Merge it with another one",
+    ),
     "capacity": (lambda: fitted().predict(X, by=SEX, at_most=9), "predict without it"),
     "a capacity": (lambda: fitted().at_capacity(0.1), "leave it out"),
     "another share": (lambda: fitted().at_prevalence(0.2), "cv='prefit'"),
