@@ -375,7 +375,10 @@ def _add_problem_options(command):
         "--metric", default=SearchConfig.metric, metavar="NAME", help="what is maximised (%(default)s), see below"
     )
     _add_labelled(group)
-    text = 'demand such as "precision >= 0.8" or "fpr <= 0.01"; of several classes "recall[urgent] >= 0.9"'
+    text = (
+        'demand such as "precision >= 0.8" or "fpr <= 0.01"; of several classes "recall[urgent] >= 0.9"; by the values '
+        'of a column "recall gap <= 0.05 by sex" or "precision >= 0.8 in each country"'
+    )
     group.add_argument("--constraint", metavar="TEXT", help=text)
     group.add_argument(
         "--base",

@@ -46,6 +46,7 @@ from csf.metrics.registry import MetricLike, constraint_of_truth
 from csf.metrics.row_costs import OUTCOMES, RowCosts, row_costs
 from csf.plots.cone import ConeDisplay
 from csf.plots.decisions import draw_costs
+from csf.plots.threshold_curve import ThresholdCurveDisplay
 from csf.report.page import Comparison, check_page, draw_outcomes
 from csf.search import CostSearch
 from csf.search.config import AUTO, SearchConfig, shared_effort, steps_of, strategy_of
@@ -53,6 +54,7 @@ from csf.search.planning import planned_models
 from csf.search.problems import read_problem
 from csf.search.problems.base import Problem as KindOfProblem
 from csf.search.problems.multiclass import class_metric
+from csf.search.problems.segments import SegmentProblem
 from csf.search.study import MulticlassStudy
 from csf.strategies import Ladder
 from csf.thresholding.linear_rule import confusion_of
@@ -189,8 +191,8 @@ class Setup:
     @property
     def on_codes(self) -> Constraint | None:
         """The constraint with codes in place of classes, for what is trained on codes."""
-        if self.constraint is None:
-            return None
+        if self.constraint is None or self.constraint.by is not None:
+            return self.constraint
         first, *others = (replace(part, of=part.place_in(self.classes)) for part in self.constraint.parts)
         return replace(first, others=tuple(others))
 
@@ -384,6 +386,10 @@ class CommandProblem:
             classes = self.data.labels.classes.tolist()
             matrix = confusion_of(part.codes, decided, len(classes), part.weight)
             rate = float(demands_on(self.constraint, classes)[0].rate(matrix))
+        elif isinstance(self.kind, SegmentProblem):
+            segments, demand = self.kind.segments, self.kind.demand
+            rates = segments.rates_on(demand, part.X, part.codes == 1, decided == 1, part.weight)
+            rate = rates[demand.name]
         elif self.constraint is not None:
             profile = ErrorProfile.from_masks(part.codes == 1, decided == 1, sample_weight=part.weight)
             rate = self.constraint.rate.of(profile)
@@ -606,7 +612,7 @@ def draw_search(path: str, search: CostSearch) -> None:
         ConfusionMatrixDisplay(shares, display_labels=search.classes_).plot(ax=ax, cmap="Blues", values_format=".2g")
         ax.set_title("Share of each class, out of fold")
     else:
-        ConeDisplay.from_estimator(search, ax=ax)
+        (ThresholdCurveDisplay if search.result_.kind == "segments" else ConeDisplay).from_estimator(search, ax=ax)
     write_figure(path, figure)
 
 

@@ -40,12 +40,13 @@ from csf.cli.problem import (
 from csf.cli.tables import CliError, format_number, format_table, in_options, is_number, require, way_out
 from csf.export.decisions import decision_rule
 from csf.export.rules import linear_rule, table_rule
+from csf.metrics import get_constraint
 from csf.metrics.registry import get_metric
 from csf.plots.decisions import answers_to_all, reviewed_in_words
 from csf.plots.words import short, spread
 from csf.report.checks import SUSPICIONS, summarise
 from csf.report.held_out import Judged
-from csf.report.kinds import constrained, guarantees, held_out, threshold_in_words
+from csf.report.kinds import constrained, guarantees, held_out, threshold_in_words, thresholds_in_words
 from csf.report.page import check_page, write_report
 from csf.search.threshold import Decision, tune_threshold
 from csf.thresholding.linear_rule import counts_of
@@ -233,6 +234,11 @@ def _worth_showing(search):
 def _winner_text(search, problem):
     c_fn, c_fp = search.best_cost_weights_
     parameters = "".join(f", {_short(key)} = {value}" for key, value in search.best_params_.items())
+    if search.result_.kind == "segments":
+        first = f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
+        cost = f"  the limit costs {search.limit_cost_:.4f} of the {problem.metric.name} without it, out-of-fold"
+        table = [f"  {line}" for line in segments_table(search).splitlines()]
+        return "\n".join([first + thresholds_in_words(search), *_value_lines(search, problem), cost, *table])
     lines = [
         f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
         + threshold_in_words(search),
@@ -242,6 +248,15 @@ def _winner_text(search, problem):
     if search.gap_ >= 0.0:
         lines.append(f"  other class weights gain at most {search.gap_:.4f} more, in 19 of 20 searches")
     return "\n".join(lines)
+
+
+def segments_table(search: CostSearch) -> str:
+    """Format the threshold, size and rates of each segment, out-of-fold."""
+    rows = [
+        [short(name, 40), *(format_number(each, ".4g") for each in row.values())]
+        for name, row in search.segments_.items()
+    ]
+    return format_table([search.result_.demand.by, *next(iter(search.segments_.values()))], rows)
 
 
 def _demand_lines(search):
@@ -377,7 +392,7 @@ def _write(options, problem, search, results, held, found, say):
 def _rule_of(search, problem):
     """Return the rule of a linear model of two classes, or of any other the decision on its scores."""
     linear = all(name in LINEAR for name in base_names(problem.options.base))
-    if problem.several or problem.by_row or not linear:
+    if problem.several or problem.by_row or not linear or search.result_.kind == "segments":
         return decision_rule(search)
     return table_rule(search) if problem.data.features.kind == "frame" else linear_rule(search)
 
@@ -460,6 +475,7 @@ def _threshold_record(search):
     names = ("best_threshold_proba", "threshold_interval", "upper_bound", "gap", "bound_margin")
     costs = dict(zip(("c_fn", "c_fp"), search.best_cost_weights_))
     own = {name: getattr(search, f"{name}_") for name in names}
+    own |= {"segments": search.segments_, "limit_cost": search.limit_cost_} if hasattr(search, "segments_") else {}
     return {"t": search.best_t_, **costs, "threshold": search.best_threshold_, **own}
 
 
@@ -573,7 +589,9 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
     for path in (options.json, options.report):
         check_output(path)
     check_page(options.report or "")
-    used = tuple(filter(None, (options.score, options.group)))
+    demand = get_constraint(options.constraint)
+    by = None if demand is None else demand.by
+    used = tuple(filter(None, (options.score, options.group, by)))
     data = read_dataset(options.data, ReadOptions.of(options, only=used))
     score, groups = data.X[options.score], None if options.group is None else data.X[options.group]
     if not is_number(score):
@@ -591,6 +609,7 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
         metric,
         constraint=options.constraint,
         confidence=options.confidence,
+        by=None if by is None else data.X[by].to_numpy(),
         groups=None if groups is None else groups.to_numpy(),
         sample_weight=data.sample_weight,
         pos_label=data.pos_label,
@@ -610,9 +629,11 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
 
 def _threshold_lines(options: Namespace, decision: Decision, cut: float, positive: Label) -> list[str]:
     search, (low, high) = decision.search, decision.interval
+    side, sign = ("<=", -1.0) if options.lower_is_positive else (">=", 1.0)
+    cuts = {f" of {segment}": 0.0 + sign * each for segment, each in decision.thresholds.items()} or {"": cut}
     name = get_metric(search.metric).name if options.labelled else options.metric
     lines = [
-        f"predict {positive} where {options.score} {'<=' if options.lower_is_positive else '>='} {cut:.6g}",
+        *(f"predict {positive} where {options.score}{of} {side} {each:.6g}" for of, each in cuts.items()),
         f"  to expect on new data: {name} {decision.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
         f"  on these rows: {name} {search.best_score_:.4f}",
     ]
@@ -626,10 +647,13 @@ def _threshold_lines(options: Namespace, decision: Decision, cut: float, positiv
 
 def _decision_record(options: Namespace, decision: Decision, cut: float) -> Params:
     """Return the results as plain numbers and texts."""
+    sign = -1.0 if options.lower_is_positive else 1.0
+    cuts = {name: 0.0 + sign * each for name, each in decision.thresholds.items()}
     return {
         "score": options.score,
         "lower_is_positive": options.lower_is_positive,
         "threshold": cut,
+        **({"thresholds": cuts} if cuts else {}),
         "metric": options.metric,
         "labelled": options.labelled,
         "value": decision.value,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -109,6 +109,70 @@ class ScoreRule(SavedRule):
 
 
 @dataclass(frozen=True, eq=False)
+class SegmentRules(SavedRule):
+    """Rules of two classes with a threshold for each segment of the rows.
+
+    Parameters
+    ----------
+    by : str
+        What the segments are values of.
+    rules : dict of label to ScoreRule
+        Rule of each segment.
+
+    Examples
+    --------
+    >>> known = "LogisticRegression", "predict_proba", np.array([0, 1]), 0
+    >>> rules = SegmentRules("sex", {"f": ScoreRule(*known, 0.3), "m": ScoreRule(*known, 0.6)})
+    >>> rules.decide([0.4, 0.4, 0.7], ["f", "m", "m"])
+    array([1, 0, 1])
+    """
+
+    by: str
+    rules: dict[Label, ScoreRule]
+
+    def decide(self, scores: ArrayLike, by: ArrayLike) -> Array:
+        """Predict labels.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples,) or (n_samples, 2)
+            As for `ScoreRule.decide`.
+        by : array-like of shape (n_samples,)
+            Segment of each row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+
+        Raises
+        ------
+        ValueError
+            If the scores have another shape, some are NaN, or a segment has no rule.
+        """
+        given, segments = floats(scores, "scores"), np.asarray(by).tolist()
+        unknown = [each for each in segments if each not in self.rules]
+        if unknown or len(segments) != len(given):
+            raise ValueError(
+                f"by must be one of {list(self.rules)} for each of {len(given)} rows, got "
+                + (f"{unknown[0]!r}" if unknown else f"{len(segments)} values")
+            )
+        answers = np.array([rule.decide(given) for rule in self.rules.values()])
+        return answers[[list(self.rules).index(each) for each in segments], np.arange(len(segments))]
+
+    def to_dict(self) -> Params:
+        """Return the rules as plain numbers, strings and lists.
+
+        Returns
+        -------
+        dict
+            ``by``, and ``segments``: the value of each, and the entries of its rule, see `ScoreRule.to_dict`.
+        """
+        rows = [{"segment": plain_label(name)} | rule.to_dict() for name, rule in self.rules.items()]
+        return {"rule": "each row by the rule of its segment", "by": self.by, "segments": rows}
+
+
+@dataclass(frozen=True, eq=False)
 class LabelRules(SavedRule):
     """Rules of several labels a sample.
 
@@ -178,9 +242,9 @@ def decision_rule(search: CostSearch) -> Any:
 
     Returns
     -------
-    ScoreRule, ClassRule, CostRule or LabelRules
+    ScoreRule, ClassRule, CostRule, LabelRules or SegmentRules
         Of two classes, or several beside a null class; of several classes that are all alike; of costs of rows; of
-        several labels a sample.
+        several labels a sample; of thresholds by segment.
 
     Raises
     ------
@@ -207,6 +271,10 @@ def decision_rule(search: CostSearch) -> Any:
         return class_rule(search)
     if kind == "row_costs":
         return cost_rule(search)
+    if kind == "segments":
+        shift = search.best_threshold_
+        cuts = {name: replace(used, threshold=cut + shift) for name, cut in search.thresholds_.items()}
+        return SegmentRules(used.segments.by, {name: _of_threshold(rule) for name, rule in cuts.items()})
     if kind in LABELS:
         return LabelRules(search.label_names_.tolist(), tuple(_of_threshold(rule) for rule in used.by_label))
     return _of_threshold(used)

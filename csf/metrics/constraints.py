@@ -220,11 +220,15 @@ QUANTITIES: dict[str, tuple[Callable[[], LinearFractional], str | None]] = {
     "fnr": (FalseNegativeRate, "<="),
     "predicted_positive_rate": (PredictedPositiveRate, None),
     "predicted_rate": (PredictedPositiveRate, None),
+    "selection_rate": (PredictedPositiveRate, None),
     "f1": (FBeta, ">="),
     "jaccard": (Jaccard, ">="),
     "accuracy": (WeightedAccuracy, ">="),
 }
 
+# A demand by segments: the demand, how it is meant, and the column of the segments.
+_BY_SEGMENT = re.compile(r"(.*[<>=≤≥]\s*\S+)\s+(by|in each)\s+(.+)")
+_GAP = " gap"
 _PATTERN = re.compile(r"\s*([^<>=≤≥\[\]]*?)\s*(?:\[(.*)\])?\s*([<>=≤≥]+)\s*([^<>=≤≥]*?)\s*")
 # Commas between demands, not those in the name of a class.
 _COMMA = re.compile(r",(?![^\[]*\])")
@@ -249,6 +253,10 @@ class Constraint:
     of : label, default=None
         Class, or label of several per sample, that counts as positive: a label or its text. ``None`` is the positive
         class of two; of several labels a sample each of them.
+    by : str, default=None
+        Column whose values divide the rows into segments: the rate must keep the level in each of them.
+    gap : bool, default=False
+        Whether it is the largest difference of the rate between two segments that must be at most the level.
 
     Examples
     --------
@@ -259,6 +267,8 @@ class Constraint:
     'precision >= 0.8, fpr <= 0.1'
     >>> str(Constraint(Recall(), ">=", 0.9, of="urgent"))
     'recall[urgent] >= 0.9'
+    >>> str(Constraint(Recall(), "<=", 0.05, by="sex", gap=True)), str(Constraint(Precision(), ">=", 0.8, by="country"))
+    ('recall gap <= 0.05 by sex', 'precision >= 0.8 in each country')
     """
 
     quantity: LinearFractional | CostMatrix
@@ -266,6 +276,8 @@ class Constraint:
     level: float
     others: tuple[Constraint, ...] = ()
     of: Label = None
+    by: str | None = None
+    gap: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.quantity, LinearFractional | CostMatrix):
@@ -277,6 +289,16 @@ class Constraint:
             raise ValueError(f"level must be a number in [0, {highest:g}], got {self.level!r}")
         if not all(isinstance(other, Constraint) for other in self.others):
             raise TypeError(f"others must be csf.metrics.Constraint objects, got {self.others!r}")
+        if self.by is not None and self.of is not None:
+            raise ValueError(
+                f"constraint {self} is by segments, and those are of two classes: say with pos_label= which one is "
+                "positive, in place of the brackets"
+            )
+        if self.gap and (self.by is None or self.side != "<="):
+            raise ValueError(
+                f"a gap is at most a level, and between segments: write {self.quantity.name} gap <= {self.level:g} by "
+                f"COLUMN, got {self}"
+            )
 
     @property
     def _highest(self) -> float:
@@ -287,11 +309,34 @@ class Constraint:
 
     @property
     def name(self) -> str:
-        """Name of the quantity, with its class: ``"recall"``, ``"recall[urgent]"``."""
-        return self.quantity.name if self.of is None else f"{self.quantity.name}[{self.of}]"
+        """Name with class or segments: ``"recall"``, ``"recall[urgent]"``, ``"recall gap by sex"``."""
+        return f"{self._rate_name}{self._segments}"
+
+    @property
+    def _rate_name(self) -> str:
+        return f"{self.quantity.name}{'' if self.of is None else f'[{self.of}]'}{_GAP if self.gap else ''}"
+
+    @property
+    def _segments(self) -> str:
+        return "" if self.by is None else f" {'by' if self.gap else 'in each'} {self.by}"
 
     def __str__(self) -> str:
-        return ", ".join(f"{one.name} {one.side} {one.level:g}" for one in self.parts)
+        return ", ".join(f"{one._rate_name} {one.side} {one.level:g}{one._segments}" for one in self.parts)
+
+    def require_all_rows(self) -> None:
+        """Raise a ValueError for a constraint by segments, where only those on all rows have a meaning."""
+        if any(part.by is not None for part in self.parts):
+            raise ValueError(
+                f"constraint {self} is by segments, which csf.CostSearch and csf.tune_threshold keep for two classes "
+                "with one metric, in memory and without costs of rows. Elsewhere give a constraint on all rows; out-of-"
+                "fold scores of any model have thresholds by segment with csf.tune_threshold(y, score, by=...)"
+            )
+
+    @property
+    def on_all_rows(self) -> Constraint | None:
+        """The constraint with all rows in place of each segment, and without gaps; ``None`` where nothing is left."""
+        parts = [replace(part, by=None) for part in self.parts if not part.gap]
+        return replace(parts[0], others=tuple(parts[1:])) if parts else None
 
     @property
     def parts(self) -> tuple[Constraint, ...]:
@@ -330,8 +375,9 @@ class Constraint:
         Raises
         ------
         ValueError
-            If there is no such name.
+            If there is no such name, or the constraint is by segments.
         """
+        self.require_all_rows()
         return None if self.of is None else place_of(self.of, names, f"constraint {self}")
 
     def violation(self, fn: Values, fp: Values, *, pos: float) -> Values:
@@ -373,6 +419,7 @@ class Constraint:
     @property
     def rate(self) -> LinearFractional:
         """The quantity, as one of error profiles of two classes."""
+        self.require_all_rows()
         if isinstance(self.quantity, CostMatrix):
             raise ValueError(
                 f"constraint {self}: a cost matrix is one of several classes; of two give MeanCost(fn=..., fp=...)"
@@ -408,6 +455,7 @@ def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None)
         ``"<rate> >= <level>"`` or ``"<rate> <= <level>"``, also with ``≥`` or ``≤`` and with a level such as
         ``"80%"``, or several of these, divided by commas; or the three parts as ``("precision", ">=", 0.8)``. Rates
         include ``f1``, ``f<beta>`` and ``jaccard``; one of several classes is in brackets, ``"recall[urgent] >= 0.9"``.
+        By segments, the values of a column: ``"recall gap <= 0.05 by sex"``, ``"precision >= 0.8 in each country"``.
 
     Returns
     -------
@@ -437,19 +485,30 @@ def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None)
 
 
 def _one_constraint(text: str) -> Constraint:
-    match = _PATTERN.fullmatch(text)
-    score = None if match is None else f_beta_of(match[1])
-    if match is None or (match[1] not in QUANTITIES and score is None):
+    segments = _BY_SEGMENT.fullmatch(text.strip())
+    match = _PATTERN.fullmatch(text if segments is None else segments[1])
+    name = "" if match is None else match[1].removesuffix(_GAP)
+    gap = match is not None and name != match[1]
+    score = None if match is None else f_beta_of(name)
+    if match is None or (name not in QUANTITIES and score is None):
         known = ", ".join(f"{name} {side or '<= or >='}" for name, (_, side) in QUANTITIES.items())
-        hint = "" if match is None else did_you_mean(match[1], QUANTITIES)
+        hint = "" if match is None else did_you_mean(name, QUANTITIES)
         raise ValueError(
-            f"cannot read constraint {text!r}; accepted: '<rate> <side> <level>' with {known}, f<beta> >={hint}"
+            f"cannot read constraint {text!r}; accepted: '<rate> <side> <level>' with {known}, f<beta> >={hint}; by "
+            "segments '<rate> gap <= <level> by <column>' and '<rate> <side> <level> in each <column>'"
         )
-    quantity, only = QUANTITIES[match[1]] if score is None else (lambda: score, ">=")
+    if gap != (segments is not None and segments[2] == "by"):
+        raise ValueError(
+            f"constraint {text!r}: a gap is one by segments. Write '{name} gap <= <level> by <column>', or "
+            f"'{name} <side> <level> in each <column>' for a level that each segment keeps"
+        )
+    quantity, only = QUANTITIES[name] if score is None else (lambda: score, ">=")
+    only = "<=" if gap else only
     side = _read_side(text, match[3], only)
     if only is not None and side != only:
         raise ValueError(f"constraint {text!r}: {match[1]} can only be asked to be {only} a level")
-    return Constraint(quantity(), side, _read_level(text, match[4]), of=match[2])
+    by = None if segments is None else segments[3]
+    return Constraint(quantity(), side, _read_level(text, match[4]), of=match[2], by=by, gap=gap)
 
 
 def _read_side(text: str, side: str, only: str | None) -> str:
@@ -502,6 +561,7 @@ class Constrained(Metric):
         for name, kind in (("metric", Metric), ("constraint", Constraint)):
             if not isinstance(getattr(self, name), kind):
                 raise TypeError(f"{name} must be a csf.metrics.{kind.__name__} object, got {getattr(self, name)!r}")
+        self.constraint.require_all_rows()
 
     @property
     def name(self) -> str:

@@ -142,6 +142,25 @@ class BinaryReported(Reported):
         return max(metric.value(pos, 0.0, pos=pos), metric.value(0.0, 1.0 - pos, pos=pos))
 
 
+class SegmentsReported(BinaryReported):
+    """Description of searches with thresholds by segment."""
+
+    two_classes = False
+
+    def winner(self, search: CostSearch) -> str:
+        """Say which thresholds decide."""
+        cuts = thresholds_in_words(search)
+        return f"{model_in_words(search)}; it predicts {target_name(search)} if the score is at least {cuts}."
+
+    def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
+        """Return what the limit costs."""
+        return f"{search.limit_cost_:.3f}", f"of the {metric_of(search)} is what the limit costs, out-of-fold"
+
+    def number(self, search: CostSearch, held: HeldOut | None) -> tuple[str, str] | None:
+        """Return what the limit costs, or the difference to a rival."""
+        return self.number_of_kind(search) if held is None or len(held.judged) < 2 else super().number(search, held)
+
+
 class RowCostsReported(BinaryReported):
     """Description of searches by costs of rows."""
 
@@ -251,6 +270,7 @@ class MultilabelReported(SharedThresholdReported):
 REPORTED: dict[str, Reported] = {
     "binary": BinaryReported(),
     "row_costs": RowCostsReported(),
+    "segments": SegmentsReported(),
     "multiclass": MulticlassReported(),
     "multilabel": MultilabelReported(),
     "shared_threshold": SharedThresholdReported(),
@@ -282,11 +302,11 @@ def constrained(search: CostSearch) -> list[tuple[Constraint, float, bool]]:
     return [(part, rate, not part.missing(rate) if test is None else test.holds) for part, rate in known]
 
 
-def violation_of(search: CostSearch, truth: Array, predicted: Array, weight: Array | None) -> float:
+def violation_of(search: CostSearch, X: Samples, truth: Array, predicted: Array, weight: Array | None) -> float:
     """Compute by how much predictions miss the constraint of a search; of several labels that of any."""
     if search.result_.kind == "multilabel":
         columns = zip(search.searches_, truth.T, predicted.T)
-        return max(violation_of(one, true, answers, weight) for one, true, answers in columns)
+        return max(violation_of(one, X, true, answers, weight) for one, true, answers in columns)
     constraint = get_constraint(search.result_.config.constraint)
     if constraint is None:
         return 0.0
@@ -300,6 +320,9 @@ def violation_of(search: CostSearch, truth: Array, predicted: Array, weight: Arr
         truth, predicted = truth.ravel(), predicted.ravel()
     null = 0 if search.null_class_ is None else search.null_class_
     is_pos = truth != null
+    if search.result_.kind == "segments":
+        rates = search.result_.segments.rates_on(constraint, X, is_pos, predicted != null, weight)
+        return max(float(part.missing(rates[part.name])) for part in constraint.parts)
     errors = ErrorProfile.from_masks(is_pos, is_pos ^ (predicted != truth), sample_weight=weight)
     return float(constraint.violation(errors.fn, errors.fp, pos=errors.pos))
 
@@ -334,7 +357,7 @@ def held_out(
             )
         answers[str(rival)] = predicted
     judged = reported(search).judge(search, X, labels, answers, weight)
-    misses = [violation_of(search, labels, np.asarray(predicted), weight) for predicted in answers.values()]
+    misses = [violation_of(search, X, labels, np.asarray(predicted), weight) for predicted in answers.values()]
     judged = [replace(each, misses=missed) for each, missed in zip(judged, misses)]
     return HeldOut(X, labels, weight, answers, judged)
 
@@ -354,6 +377,11 @@ def model_in_words(search: CostSearch) -> str:
     names = parameter_names(parameters)
     listed = ", ".join(f"{names[key]} = {short(value)}" for key, value in parameters.items())
     return type(last_step(winning_base(search))[1]).__name__ + (f" with {listed}" if listed else "")
+
+
+def thresholds_in_words(search: Any) -> str:
+    """Format the threshold of each segment."""
+    return ", ".join(f"{cut:.4g} for {short(name, 40)}" for name, cut in search.thresholds_.items())
 
 
 def threshold_in_words(search: Any) -> str:

@@ -158,6 +158,15 @@ def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) ->
     }
 
 
+def segment_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
+    """Collect the variables of ``segments.html.j2``."""
+    return _of_any(search, held, mute) | {
+        "figures": {"threshold": _threshold(search, held)},
+        "columns": list(next(iter(search.segments_.values()))),
+        "segments": [(short(name, 40), list(row.values())) for name, row in search.segments_.items()],
+    }
+
+
 def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
     """Collect the variables of ``labels.html.j2``."""
     names = [short(name, 40) for name in search.label_names_.tolist()]
@@ -188,6 +197,7 @@ _PAGES: dict[str, tuple[str, Callable[..., Params]]] = {
     "binary": ("search.html.j2", search_data),
     "multiclass": ("classes.html.j2", class_data),
     "row_costs": ("rows.html.j2", row_data),
+    "segments": ("segments.html.j2", segment_data),
     "multilabel": ("labels.html.j2", label_data),
     "shared_threshold": ("shared.html.j2", shared_data),
 }

@@ -24,6 +24,7 @@ from csf._common.validation import check_samples, check_weights, warn_of_order
 from csf.data.folds import Task, read_groups
 from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
+from csf.metrics import get_constraint
 from csf.metrics.registry import constraint_of_truth, for_classes, is_label_metric, metric_of
 from csf.metrics.row_costs import COSTS, RowCosts, row_costs
 from csf.search.config import SearchConfig, SearchOptions
@@ -35,6 +36,7 @@ from csf.search.problems import read_problem
 from csf.search.problems.base import is_prefit
 from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch
+from csf.search.problems.segments import BY
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits
 from csf.thresholding.capacity import Capacity, NamedCapacities, RankedHeldOut
 from csf.thresholding.linear_rule import no_threshold
@@ -102,6 +104,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     constraint : str or Constraint, default=None
         What the classifier must satisfy on held-out predictions, e.g. ``"precision >= 0.8, fpr <= 0.01"``; of one of
         several classes or labels ``"recall[urgent] >= 0.9"``. Of several labels one without brackets is on each.
+        ``"recall gap <= 0.05 by sex"`` and ``"precision >= 0.8 in each country"`` have a threshold for each value of a
+        column of X, or of ``by=`` of `fit` and `predict`; laws forbid this for some uses, see the guide.
     confidence : float, default=None
         Probability, in (0, 1), with which the constraint, and limits on wrong answers of a review, also hold on new
         data. The promise breaks if you repeat the search until one passes. See `csf.thresholding.certificates`.
@@ -175,6 +179,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         Several classes: the decision, the winner's class weights, the out-of-fold confusion matrix in shares.
     searches_, best_scores_, label_names_ : list of CostSearch, ndarray, ndarray
         Several labels: the search, value and name of each.
+    thresholds_, segments_, limit_cost_ : dict, dict of dict, float
+        By segments: the threshold of each, its size and rates out-of-fold, and what the limit costs there.
     row_rule_, row_costs_, threshold_without_costs_, dearest_share_ : str, RowCosts, float, float
         Costs of each row: the decision, the costs, the threshold without them, the share of the dearest 1 % of rows.
 
@@ -196,7 +202,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     """
 
     # What scikit-learn's metadata routing may be asked for, by `set_fit_request` and its kind.
-    __metadata_request__fit = __metadata_request__predict = __metadata_request__score = dict.fromkeys(COSTS)
+    __metadata_request__fit = __metadata_request__predict = __metadata_request__score = dict.fromkeys((*COSTS, BY))
     __metadata_request__predict_proba = dict.fromkeys(COSTS)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -255,7 +261,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             Arguments of the base's ``fit`` (and ``groups`` of the splitter); those with one entry a sample are split
             with the samples. Where the metric is ``"savings"``, ``"cost"``, ``"benefit"`` or a `csf.metrics.RowCosts`,
             also ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost``: a number, or one for each sample, that a false
-            negative, false positive, true positive and true negative costs.
+            negative, false positive, true positive and true negative costs. Where the constraint is by segments, also
+            ``by``: the segment of each sample, where it is no column of ``X``.
 
         Returns
         -------
@@ -289,8 +296,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         config = SearchConfig.of(self)
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
         X, y = check_samples(X, y, sample_weight=sample_weight, **fit_params)
-        given = {name: fit_params[name] for name in COSTS if fit_params.get(name) is not None}
-        fit_params, costs = {name: each for name, each in fit_params.items() if name not in COSTS}, self._costs(given)
+        given = {name: fit_params[name] for name in (*COSTS, BY) if fit_params.get(name) is not None}
+        costs = self._costs(given)
+        fit_params = {name: each for name, each in fit_params.items() if name not in (*COSTS, BY)}
         if costs is not None:
             # Whatever else is given is for the base or the splits, unless it is like a cost.
             self._costs({name: each for name, each in fit_params.items() if did_you_mean(name, COSTS)})
@@ -334,6 +342,14 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     def _costs(self, given: Mapping[str, object]) -> RowCosts | None:
         """Read the costs of rows, if they are searched; raise a TypeError for other arguments or for another metric."""
         costs = row_costs(self.metric)
+        if BY in given:
+            demand = get_constraint(self.constraint)
+            if demand is None or demand.by is None:
+                raise TypeError(
+                    f"{BY} has the segments of a constraint such as 'recall gap <= 0.05 by sex', got constraint="
+                    f"{self.constraint!r}; leave {BY} out. Rows that belong together in folds are groups="
+                )
+            given = {name: each for name, each in given.items() if name != BY}
         unknown = [name for name in given if name not in COSTS]
         if given and (costs is None or unknown):
             hint = did_you_mean(unknown[0], ("at_most", "wrong_at_most", *COSTS)) if unknown else ""
@@ -388,7 +404,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             best of these rows stay.
         **costs : float or array-like of shape (n_samples,)
             ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost`` of these samples, where `fit` was given some. Without
-            them one threshold on the probability decides, with a warning.
+            them one threshold on the probability decides, with a warning. ``by``, where `fit` was given it.
 
         Returns
         -------
@@ -602,7 +618,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     def _with_costs(self, given: Mapping[str, object], **rows: object) -> Any:
         """Return the rule that knows the costs of the rows, which belong to other arguments too."""
         warn_of_order(**rows, **given)
-        return self.decision_rule_ if self._costs(given) is None else replace(self.decision_rule_, given=given)
+        costs, rule = self._costs(given), self.decision_rule_
+        return replace(rule, given=given) if costs is not None or BY in given else rule
 
     @available_if(_has_a_threshold)
     def score_samples(self, X: Samples) -> Array:

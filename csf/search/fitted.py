@@ -79,6 +79,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     row_costs_: RowCosts
     row_rule_: str
     confusion_: Array
+    thresholds_: dict[Label, float]
+    segments_: dict[Label, dict[str, float]]
+    limit_cost_: float
     n_features_in_: int
     feature_names_in_: Array
     # The largest sample weight of `fit`; ``None`` where it was given none.
@@ -318,7 +321,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         kind, promise = self.result_.kind, getattr(self, "guarantee_", None)
         # Of labels each one that the constraint is on has its own.
         tests = [each for each in (promise if isinstance(promise, list) else [promise]) if each is not None]
-        if demand is None and tests and all(test.holds for test in tests):
+        # A monitor watches all rows, and no segments.
+        if demand is None and tests and all(test.holds for test in tests) and kind != "segments":
             demand = self._demanded(self.constraint)
             if demand is not None and kind == "shared_threshold":  # it is on all pairs of a sample and a label
                 return [(None, (*self._demand(part), f"{part.name}_micro")) for part in demand.parts]

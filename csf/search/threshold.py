@@ -82,6 +82,7 @@ class Decision:
 
     def __repr__(self) -> str:
         how = "rule" if hasattr(self.search, "rule_") else f"threshold={self.threshold:.4g}"
+        how = f"thresholds={self.thresholds}" if self.thresholds else how
         low, high = self.interval
         certified = "" if self.certificate is None else f", certified={self.certificate.holds}"
         return f"Decision({how}, value={self.value:.4g}, interval=({low:.4g}, {high:.4g}){certified})"
@@ -90,6 +91,11 @@ class Decision:
     def threshold(self) -> float:
         """Smallest score that is predicted positive; for three and more classes see `rule`."""
         return self.search.best_threshold_
+
+    @property
+    def thresholds(self) -> dict[Label, float]:
+        """Smallest score that is predicted positive in each segment; empty without a constraint by segments."""
+        return getattr(self.search, "thresholds_", {})
 
     @property
     def rule(self) -> ClassProbabilityRule:
@@ -122,10 +128,11 @@ class Decision:
         at_most: float | Mapping[Label, float] | None = None,
         *,
         wrong_at_most: float | Mapping[Label, float] | None = None,
+        by: ArrayLike | None = None,
     ) -> Array:
-        """Predict the labels of new samples from their scores; limits are those of `csf.CostSearch.predict`."""
-        X = _columns(score, self.search.classes_)
-        return self.search.predict(X, at_most=at_most, wrong_at_most=wrong_at_most)
+        """Predict the labels of new samples from their scores; the options are those of `csf.CostSearch.predict`."""
+        X, given = _columns(score, self.search.classes_), {} if by is None else {"by": by}
+        return self.search.predict(X, at_most=at_most, wrong_at_most=wrong_at_most, **given)
 
     def report(self, path: PathLike, **options: Any) -> None:
         """Write a report as one page for a browser, see `csf.CostSearch.report`."""
@@ -140,6 +147,7 @@ def tune_threshold(
     constraint: str | Constraint | None = SearchConfig.constraint,
     confidence: float | None = SearchConfig.confidence,
     calibration: float = SearchConfig.calibration,
+    by: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Label = SearchConfig.pos_label,
@@ -156,6 +164,8 @@ def tune_threshold(
         sorted labels. What gave them has not been fitted to these samples.
     metric, constraint, confidence, calibration
         As for `csf.CostSearch`, which this is with ``cv="prefit"``, for a model that nobody has.
+    by : array-like of shape (n_samples,), default=None
+        Segments of a constraint such as ``"recall gap <= 0.05 by sex"``.
     groups : array-like of shape (n_samples,), default=None
         Which samples belong together, such as those of one customer.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -183,7 +193,8 @@ def tune_threshold(
     >>> decision.predict([0.4, 1.4])
     array([False,  True])
     """
-    warn_of_order(y=y, score=score, groups=groups, sample_weight=sample_weight)
+    rows = {name: each for name, each in (("by", by), ("groups", groups)) if each is not None}
+    warn_of_order(y=y, score=score, sample_weight=sample_weight, **rows)
     labels, known = check_labels(y)
     X = _scores(score, len(labels), known)
     if X.shape[1] == 1:
@@ -196,7 +207,7 @@ def tune_threshold(
     options: dict[str, Any] = {"metric": metric, "constraint": constraint, "confidence": confidence}
     options |= {"calibration": calibration, "pos_label": pos_label, "random_state": random_state}
     search = CostSearch(base, cv="prefit", **options)
-    return Decision(search.fit(X, y, sample_weight, **({} if groups is None else {"groups": groups})))
+    return Decision(search.fit(X, y, sample_weight, **rows))
 
 
 def _warn_of_reversed(is_pos: BoolArray, score: Array) -> None:

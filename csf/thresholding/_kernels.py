@@ -62,6 +62,30 @@ def _shares(fn, fp, last):
     return pos
 
 
+# ---------------------------------------------------------------- windows
+
+
+@njit(cache=True)
+def add_window_maxima(rates, worth, starts, width, totals):
+    """Add to each of ``totals`` the largest worth where the rate is from its start to ``width`` beyond it, or -inf.
+
+    Rates and starts ascend. Places that may still be the largest wait in a queue of falling worth.
+    """
+    queue = np.empty(rates.shape[0], np.int64)
+    first, last, entered = 0, 0, 0
+    for at in range(starts.shape[0]):
+        end = starts[at] + width
+        while entered < rates.shape[0] and rates[entered] <= end:
+            while last > first and worth[queue[last - 1]] < worth[entered]:
+                last -= 1
+            queue[last] = entered
+            last += 1
+            entered += 1
+        while first < last and rates[queue[first]] < starts[at]:
+            first += 1
+        totals[at] += worth[queue[first]] if first < last else -np.inf
+
+
 # ---------------------------------------------------------------- linear rules
 
 

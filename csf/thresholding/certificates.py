@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -83,6 +83,8 @@ class Guarantee:
     lost : float
         What the certificate costs: the best value of the metric that keeps the constraint on the held-out scores, less
         the value at the threshold there. 0 where none passed.
+    smallest : str, default=""
+        By segments: the one with fewest positives, whose positives ``n_positives`` and ``needed`` count.
     """
 
     constraint: str
@@ -96,11 +98,13 @@ class Guarantee:
     n_tested: int
     needed: int | None = None
     lost: float = 0.0
+    smallest: str = ""
 
     def __str__(self) -> str:
         """Describe the result in one sentence."""
         what = "rule" if np.isnan(self.threshold) else "threshold"
-        known = f"{self.n_samples} calibration samples, {self.n_positives} of them positive"
+        where = f" in {self.smallest}" if self.smallest else ""
+        known = f"{self.n_samples} calibration samples, {self.n_positives} of them positive{where}"
         if self.holds:
             return f"{self.constraint} holds with confidence {self.confidence:g} ({known}, p = {self.error:.2g})"
         if self.needed is None:
@@ -111,7 +115,7 @@ class Guarantee:
         elif self.needed <= self.n_positives:
             way = "the held-out scores suggested that so many would be enough; loosen the constraint, or add samples"
         else:
-            way = f"about {self.needed} positives would be needed"
+            way = f"about {self.needed} positives{where} would be needed"
         return f"no {what} certifies {self.constraint} with confidence {self.confidence:g} ({known}): {way}"
 
 
@@ -485,12 +489,12 @@ def _outlooks(searched: ScoredSamples, curve: ThresholdCurve, demands: Sequence[
 _Sums = Callable[[Callable[[Array], Array]], Array]
 
 
-def _outlook(demand: Demand, sums: _Sums, n_searched: int) -> _Outlook:
+def _outlook(demand: Demand, sums: _Sums, n_searched: float) -> _Outlook:
     """Predict the tests of a demand for some decisions, by what they add up to on the searched samples."""
     return (_of_bets if demand.level is None else _of_counts)(demand, sums, n_searched)
 
 
-def _of_counts(demand: Demand, sums: _Sums, n_searched: int) -> _Outlook:
+def _of_counts(demand: Demand, sums: _Sums, n_searched: float) -> _Outlook:
     level, none = demand.level, _SAME * np.abs(demand.gains).max()
     ones, zeros = sums(lambda gains: np.stack([gains > none, gains < -none]) * 1.0)
 
@@ -505,7 +509,7 @@ def _of_counts(demand: Demand, sums: _Sums, n_searched: int) -> _Outlook:
     return _Outlook(p, np.full(ones.size, np.nan))
 
 
-def _of_bets(demand: Demand, sums: _Sums, n_searched: int) -> _Outlook:
+def _of_bets(demand: Demand, sums: _Sums, n_searched: float) -> _Outlook:
     loss = demand.loss
 
     def of(gains: Array) -> Array:
@@ -581,7 +585,7 @@ def certify(
         n_samples=int(calibrated.is_pos.size),
         n_positives=n_positives,
         n_tested=tested,
-        needed=_needed(outlooks, good, calibrated.n_units, n_positives, error),
+        needed=_needed([outlook.p for outlook in outlooks], good, calibrated.n_units, n_positives, error),
         lost=lost,
     )
 
@@ -649,37 +653,61 @@ def certify_decisions(
     """
     error, demands, outlooks = 1.0 - confidence, [], []
     searched, calibrated = ([each.counted() for each in views] for views in (searched, calibrated))
+    n_units = calibrated[0].samples.n_units
     for part, held_out, tested in zip(constraint.parts, searched, calibrated):
         parts = held_out.samples, tested.samples
         plain = all(each.weight is None and each.groups is None for each in parts)
         demand = Demand.of(part, None if plain else _weights_of(*parts))
         demands.append(demand.within(*parts, (held_out.predicted, tested.predicted)))
-        outlooks.append(_outlook(demands[-1], partial(held_out.sums, demands[-1].gains), parts[0].n_units))
-    n_units, n_positives = calibrated[0].samples.n_units, min(int(each.samples.is_pos.sum()) for each in calibrated)
-    path = _path(values, np.maximum.reduce([outlook.p(n_units) for outlook in outlooks]), error)
+        # Of segments of the samples each is as many times as large as the first one calibrated.
+        n_searched = parts[0].n_units * n_units / max(parts[1].n_units, 1)
+        outlooks.append(_outlook(demands[-1], partial(held_out.sums, demands[-1].gains), n_searched))
 
     def violation(at: int) -> float:
         known = zip(demands, calibrated, outlooks)
         p = [_one(demand, each.totals(demand.gains, at), error, outlook.sizes[at]) for demand, each, outlook in known]
         return float(np.max(p))
 
+    def rates(at: int) -> dict[str, float]:
+        known = zip(constraint.parts, calibrated)
+        return {part.name: _rate(part, each.samples, each.predicted[at]) for part, each in known}
+
+    about: dict[str, Any] = {
+        "constraint": str(constraint),
+        "confidence": confidence,
+        "n_samples": calibrated[0].samples.score.size,
+    }
+    about |= {"n_positives": min(int(each.samples.is_pos.sum()) for each in calibrated)}
+    return certify_rules(about, [outlook.p for outlook in outlooks], violation, rates, values, n_units)
+
+
+def certify_rules(
+    about: dict[str, Any],
+    expected: Sequence[Callable[[float], Array]],
+    violation: Callable[[int], float],
+    rates: Callable[[int], dict[str, float]],
+    values: Array,
+    n_units: int,
+) -> tuple[Guarantee, int]:
+    """Test rules in an order that is fixed before, and return the guarantee of the best one that passes, and its place.
+
+    ``expected`` are the p-values of all rules that each demand expects on a number of units, of which there are
+    ``n_units`` now. ``violation`` is the test of the rule at a place, and ``rates`` are the constrained rates there.
+    """
+    error, n_positives = 1.0 - about["confidence"], about["n_positives"]
+    path = _path(values, np.maximum.reduce([each(n_units) for each in expected]), error)
     place, p, n_tested, holds = run_in_order([partial(violation, at) for at in path.tolist()], error)
     at = int(path[place])
     lost = float(values.max() - values[at]) if holds else 0.0
     good = values >= (values[at] + 0.5 * lost if holds else -np.inf)
     guarantee = Guarantee(
-        constraint=str(constraint),
-        confidence=confidence,
+        **about,
         holds=holds,
         threshold=np.nan,
         error=p,
-        rates={
-            part.name: _rate(part, each.samples, each.predicted[at]) for part, each in zip(constraint.parts, calibrated)
-        },
-        n_samples=int(calibrated[0].samples.is_pos.size),
-        n_positives=n_positives,
+        rates=rates(at),
         n_tested=n_tested,
-        needed=_needed(outlooks, good, n_units, n_positives, error),
+        needed=_needed(expected, good, n_units, n_positives, error),
         lost=lost,
     )
     return guarantee, at
@@ -701,11 +729,13 @@ def _rate(constraint: Constraint, calibrated: ScoredSamples, predicted: BoolArra
     return float(top / bottom) if bottom > 0.0 else 0.0
 
 
-def _needed(outlooks: Sequence[_Outlook], good: BoolArray, n_units: int, n_positives: int, error: float) -> int | None:
+def _needed(
+    expected: Sequence[Callable[[float], Array]], good: BoolArray, n_units: int, n_positives: int, error: float
+) -> int | None:
     """Estimate how many positives one of the good decisions needs to pass by a clear margin."""
     factor = 1.0
     while factor <= _FAR:
-        if np.maximum.reduce([outlook.p(factor * n_units)[good] for outlook in outlooks]).min() <= 0.5 * error:
+        if np.maximum.reduce([each(factor * n_units)[good] for each in expected]).min() <= 0.5 * error:
             return int(np.ceil(factor * max(n_positives, 1)))
         factor *= 1.25
     return None

@@ -168,11 +168,11 @@ class ThresholdCurve:
             allowed = np.flatnonzero(violation <= (0.0 if feasible else least + _slack(violation, least)))
         cut = _first_best(values if allowed is None else values[allowed], metric)
         cut = cut if allowed is None else int(allowed[cut])
-        return Cut(self._threshold(cut), float(values[cut]), self._profile(cut), feasible)
+        return Cut(self.threshold_of(cut), float(values[cut]), self._profile(cut), feasible)
 
     def fewest_errors(self) -> float:
         """Find the threshold with the fewest errors, also where one class has no weight; break ties as `best`."""
-        return self._threshold(_first_best(1.0 - self.fn - self.fp, "accuracy"))
+        return self.threshold_of(_first_best(1.0 - self.fn - self.fp, "accuracy"))
 
     def at(self, threshold: float) -> ErrorProfile:
         """Compute the error profile of the rule ``score >= threshold``.
@@ -238,8 +238,8 @@ class ThresholdCurve:
     def _profile(self, cut: int) -> ErrorProfile:
         return ErrorProfile(fn=float(self.fn[cut]), fp=float(self.fp[cut]), pos=self.pos)
 
-    def _threshold(self, cut: int) -> float:
-        """Compute one threshold without all others."""
+    def threshold_of(self, cut: int) -> float:
+        """Compute one of `thresholds`, at a place, without all others."""
         if cut == self.fn.shape[0] - 1:
             return -np.inf
         return float(midpoint(self.lowest_score[cut], self.lowest_score[cut + 1]))

@@ -8,6 +8,7 @@ from csf._common.typing import Params
 from csf.search.problems.binary import BinaryProblem
 from csf.search.problems.multiclass import MulticlassProblem
 from csf.search.problems.row_costs import RowCostProblem
+from csf.search.problems.segments import SegmentProblem
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
     from csf.search.problems.base import Problem
 
 # The first one that matches is the kind of a target with one label a sample.
-KINDS: list[type[Problem]] = [RowCostProblem, MulticlassProblem, BinaryProblem]
+KINDS: list[type[Problem]] = [SegmentProblem, RowCostProblem, MulticlassProblem, BinaryProblem]
 
 
 def read_problem(config: SearchConfig, X: Samples, y: ArrayLike, given: Params) -> tuple[Problem, IntArray]:
     """Read the problem that a target with one label a sample poses, and its codes.
 
-    ``given`` are costs of rows. A ValueError for options that the kind has no use for.
+    ``given`` are costs or segments of rows. A ValueError for options that the kind has no use for.
     """
     kind = next(kind for kind in KINDS if kind.matches(config, y))
     return kind.read(config, X, y, given)

@@ -351,7 +351,7 @@ class SearchResult:
     """Result of a search; `csf.CostSearch` describes the attributes that it sets."""
 
     # Kind of problem: "binary", "multiclass", "row_costs", "multilabel" with a search for each label, or
-    # "shared_threshold" of all labels.
+    # "shared_threshold" of all labels, or "segments" with a threshold each.
     kind: ClassVar[str]
     # Whether a single threshold decides; if not, `curve` and `study` raise errors.
     has_threshold: ClassVar[bool] = True

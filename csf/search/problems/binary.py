@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import attrgetter
@@ -183,12 +183,15 @@ class BinaryProblem(Problem):
             stopped = "the models were fitted before: only their thresholds were tuned, and the best of them was chosen"
         searched = judge_fitted(config, task, self.judge(config), studies, results, stopped)
         _warn_of_one_unit(searched.store)
-        found = conclude(searched, chooser_of(config, [Model(None, None, None)]))
+        found = self._concluded(searched, chooser_of(config, [Model(None, None, None)]))
         return found, self._rule(found, *bases[found.winner.setting][:3])
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> BinaryResult:
         """Build the outcome of a finished search."""
-        return conclude(SearchResult.of_plan(plan, config, store, stopped), chooser_of(config, plan.models))
+        return self._concluded(SearchResult.of_plan(plan, config, store, stopped), chooser_of(config, plan.models))
+
+    def _concluded(self, searched: SearchResult, chooser: Chooser) -> BinaryResult:
+        return conclude(searched, chooser)
 
     def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> ThresholdRule:
         """Build the rule of the winner, trained on all samples."""
@@ -537,7 +540,11 @@ class BinaryResult(SearchResult):
 
 
 def conclude(
-    searched: SearchResult, chooser: Chooser, counted: Sequence[object] = (), *, made: type[BinaryResult] = BinaryResult
+    searched: SearchResult,
+    chooser: Chooser,
+    counted: Sequence[object] = (),
+    *,
+    made: Callable[..., BinaryResult] = BinaryResult,
 ) -> BinaryResult:
     """Conclude a search by the rule of its ``chooser``.
 

@@ -1,0 +1,506 @@
+"""Thresholds by segment: the best ones whose rates differ by no more than a tolerance, or keep a level in each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.ndimage import maximum_filter1d
+from scipy.special import gammaln, ndtr, xlog1py, xlogy
+from scipy.stats import beta, binom
+
+from csf._common.messages import did_you_mean
+from csf._common.sklearn import num_samples, safe_indexing
+from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
+from csf.metrics.base import LinearFractional
+from csf.metrics.constraints import CELLS, Constraint, Precision, Recall, Share
+from csf.thresholding._kernels import add_window_maxima
+from csf.thresholding.curve import ThresholdCurve, sweep
+from csf.thresholding.rule import ThresholdRule
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+# Rounding of two rates that are equal.
+_ROUNDING = 1e-12
+# Rounds of Dinkelbach's method, which needs about three; and places of each segment that bound the others.
+# And parts of the width of a window.
+_MOST_ROUNDS, _FEW, _BINS = 100, 1000, 8
+# So many places of all segments are looked at one by one.
+_SMALL = 20_000
+
+
+# ---------------------------------------------------------------- which rows belong to which segment
+
+
+def beyond(score: Array, cuts: Array) -> Array:
+    """Subtract each row's threshold; at least 0 exactly where the score is at least the threshold."""
+    score = np.asarray(score, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.where(score == cuts, 0.0, score - cuts)
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Values of a column, or of an array beside the samples, that divide the rows into segments.
+
+    Parameters
+    ----------
+    by : str
+        Name of the column.
+    known : tuple of label
+        The values.
+    """
+
+    by: str
+    known: tuple[Label, ...]
+
+    @classmethod
+    def of(cls, by: str, X: Samples, given: ArrayLike | None) -> Self:
+        """Read the segments of samples; ``given`` are their values where they are no column of ``X``."""
+        values = set(_values(by, X, given))
+        try:
+            return cls(by, tuple(sorted(values)))
+        except TypeError:
+            return cls(by, tuple(sorted(values, key=str)))
+
+    def codes(self, X: Samples, given: ArrayLike | None) -> IntArray:
+        """Return the place of each row's segment among the known ones; raise a ValueError for others."""
+        place = {value: at for at, value in enumerate(self.known)}
+        values = _values(self.by, X, given)
+        codes = np.array([place.get(value, -1) for value in values], dtype=np.int64)
+        if (codes < 0).any():
+            unknown = list(dict.fromkeys(value for value in values if value not in place))
+            raise ValueError(
+                f"{self.by} has the value {unknown[0]!r}, for which there is no threshold, in {(codes < 0).sum()} of "
+                f"{codes.size} rows; known: {list(self.known)}. Map it to one of these, or fit with rows of it"
+            )
+        return codes
+
+    def table(
+        self, codes: IntArray, is_pos: BoolArray, decided: BoolArray, weight: Array | None, constraint: Constraint
+    ) -> dict[Label, dict[str, float]]:
+        """Compute the weight of each segment, its share of positives, and rates of decisions about its rows.
+
+        They are recall, precision, and the constrained ones; NaN where a segment has none.
+        """
+        n, each = len(self.known), np.ones(codes.size) if weight is None else weight
+        total, pos, fn, fp = (
+            np.bincount(codes, each * mask, n) for mask in (is_pos | True, is_pos, is_pos & ~decided, decided & ~is_pos)
+        )
+        quantities: list[Any] = [Recall(), Precision(), *(part.quantity for part in constraint.parts)]
+        table: dict[Label, dict[str, float]] = {}
+        for at, name in enumerate(self.known):
+            share, missed, wrong = (each[at : at + 1] / (total[at] or np.nan) for each in (pos, fn, fp))
+            rates = {rate.name: float(_rate_at(rate, missed, wrong, float(share[0]))[0]) for rate in quantities}
+            table[name] = {"weight": float(total[at]), "positives": float(share[0])} | rates
+        return table
+
+    def rates_on(
+        self, constraint: Constraint, X: Samples, is_pos: BoolArray, decided: BoolArray, weight: Array | None
+    ) -> dict[str, float]:
+        """Compute the constrained values of decisions about samples that have the segments as a column."""
+        return worst_rates(constraint, self.table(self.codes(X, None), is_pos, decided, weight, constraint))
+
+
+def _values(by: str, X: Samples, given: ArrayLike | None) -> list[Label]:
+    columns, n_rows = getattr(X, "columns", None), num_samples(X)
+    if given is None and (columns is None or by not in list(columns)):
+        known = "no names" if columns is None else f"the columns {list(columns)}{did_you_mean(by, columns)}"
+        raise ValueError(
+            f"the constraint is by {by!r}, and X has {known}. Give a frame with this column, or its values as by=, to "
+            "fit and to predict"
+        )
+    column: Any = safe_indexing(X, by, axis=1) if given is None else given
+    values = np.asarray(column)
+    if values.shape != (n_rows,):
+        raise ValueError(f"by must have one value for each of {n_rows} rows, got shape {values.shape}")
+    listed = values.tolist()
+    # Missing values of pandas are no numbers, and equal to nothing.
+    missing = sum(value is None or type(value).__name__ in ("NAType", "NaTType") or value != value for value in listed)
+    if missing:
+        raise ValueError(
+            f"{by} is missing in {missing} of {n_rows} rows, and no threshold is for them; fill it with a value of its "
+            "own, such as 'unknown', or drop these rows"
+        )
+    return listed
+
+
+# ---------------------------------------------------------------- the best thresholds
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentCuts:
+    """Thresholds of all segments, the value of the metric, that without a constraint, and whether it is kept."""
+
+    cuts: Array
+    value: float
+    free: float
+    keeps: bool
+
+
+# Curve of a segment of no weight.
+_NOTHING = ThresholdCurve(np.array([np.inf, -np.inf]), np.zeros(2), np.zeros(2), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentCurves:
+    """Curves of all thresholds of each segment.
+
+    Parameters
+    ----------
+    curves : list of ThresholdCurve
+        One for each segment.
+    shares : ndarray of shape (n_segments,)
+        Share of each segment in the weight of all rows.
+    """
+
+    curves: list[ThresholdCurve]
+    shares: Array
+
+    @classmethod
+    def of(cls, is_pos: BoolArray, score: Array, codes: IntArray, n_segments: int, weight: Array | None) -> Self:
+        """Sweep the scores of each segment."""
+        parts = [np.flatnonzero(codes == segment) for segment in range(n_segments)]
+        weights = [None if weight is None else weight[part] for part in parts]
+        totals = np.array([part.size if own is None else own.sum() for part, own in zip(parts, weights)], dtype=float)
+        curves = [
+            sweep(is_pos[part], score[part], own) if total else _NOTHING
+            for part, own, total in zip(parts, weights, totals)
+        ]
+        return cls(curves, totals / totals.sum())
+
+    @cached_property
+    def pos(self) -> float:
+        """Share of positives in all rows."""
+        return float(self.shares @ [curve.pos for curve in self.curves])
+
+    def rates(self, part: Constraint) -> list[Array]:
+        """Compute a constrained rate at each threshold of each segment; NaN for a segment that has none."""
+        rates = [_rate_at(part.quantity, curve.fn, curve.fp, curve.pos) for curve in self.curves]
+        return [rate if share else np.full(rate.size, np.nan) for rate, share in zip(rates, self.shares)]
+
+    def check(self, constraint: Constraint, segments: Segments) -> None:
+        """Raise a ValueError where a segment has no row that a constrained rate counts."""
+        for part in constraint.parts:
+            for name, rates in zip(segments.known, self.rates(part)):
+                if np.isnan(rates).any():
+                    raise ValueError(
+                        f"{part.quantity.name} has no value where {segments.by} is {name!r}: all held-out rows of "
+                        f"positive weight there are of one class. Merge it with another one of {list(segments.known)}, "
+                        "or leave its rows out"
+                    )
+
+    def best(self, metric: LinearFractional, constraint: Constraint | None = None) -> SegmentCuts:
+        """Find the thresholds of largest value among those that keep a constraint by segments.
+
+        A level t of a ratio of sums is a price of either error (Dinkelbach): thresholds of least total price are those
+        of the best value at the level that they reach, and each round reaches a higher one. At a price each segment
+        has its own best threshold. Rates differ by no more than a tolerance exactly where a window of that width holds
+        all of them: of each window that begins at a rate the best thresholds of all segments add up. So the result is
+        the best one of all combinations of thresholds.
+
+        Where no threshold of a segment keeps a level, its nearest ones are taken, and ``keeps`` is False.
+        """
+        limits, parts = self._limits(constraint), list(zip(self.curves, self.shares.tolist()))
+        # The best level without limits is out of reach, and a good price to begin with; for that one few thresholds do.
+        free = level = self._rough_level(metric) if constraint is None else self.best(metric).value
+        best, found = -np.inf, None
+        for _ in range(_MOST_ROUNDS):
+            c_fn, c_fp = metric.cost_weights(level, pos=self.pos)
+            worth = [(-c_fn * share) * curve.fn - (c_fp * share) * curve.fp for curve, share in parts]
+            chosen = limits.best(worth, found)
+            fn = float(sum(share * curve.fn[at] for (curve, share), at in zip(parts, chosen)))
+            fp = float(sum(share * curve.fp[at] for (curve, share), at in zip(parts, chosen)))
+            value = float(metric.value(min(fn, self.pos), min(fp, 1.0 - self.pos), pos=self.pos))
+            if value <= best:
+                break
+            price, level, best, found = level, value, value, chosen
+            if value == price:
+                break
+        assert found is not None, "there is a first round"
+        cuts = np.array([curve.threshold_of(at) for curve, at in zip(self.curves, found)])
+        return SegmentCuts(cuts, best, best if constraint is None else free, limits.kept_at(found))
+
+    def _rough_level(self, metric: LinearFractional) -> float:
+        """Compute a level that is close to the best one without limits."""
+        step = max(curve.fn.size for curve in self.curves) // _FEW
+        if step < 2:
+            return metric.range(self.pos)[1]
+        few = [
+            replace(each, lowest_score=each.lowest_score[::step], fn=each.fn[::step], fp=each.fp[::step])
+            for each in self.curves
+        ]
+        return SegmentCurves(few, self.shares).best(metric).value
+
+    def _limits(self, constraint: Constraint | None) -> _Limits:
+        """Find the places of each segment's curve that a constraint allows, and the rates that share a window."""
+        if constraint is None:
+            return _Limits()
+        if constraint.gap:
+            rates = {at: each for at, each in enumerate(self.rates(constraint)) if not np.isnan(each).any()}
+            return _Limits(rates=rates, width=constraint.level + _ROUNDING)
+        missing = [np.maximum.reduce(each) for each in zip(*map(self._missing, constraint.parts))]
+        return _Limits([each <= each.min() for each in missing], keeps=all(each.min() == 0.0 for each in missing))
+
+    def _missing(self, part: Constraint) -> list[Array]:
+        """Compute by how much each threshold of each segment misses a level; 0 for a segment without the rate."""
+        return [np.nan_to_num(np.asarray(part.missing(rate))) for rate in self.rates(part)]
+
+
+def _rate_at(quantity: Any, fn: Array, fp: Array, pos: float) -> Array:
+    """Compute a rate of a segment; NaN where it counts nothing of it."""
+    try:
+        return np.asarray(quantity.value(fn, fp, pos=pos), dtype=float) + 0.0 * pos  # NaN of no rows
+    except ZeroDivisionError:
+        return np.full(np.shape(fn), np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class _Limits:
+    """Allowed places of each segment's curve, ``None`` for all; and the rates of segments that share a window."""
+
+    allowed: list[BoolArray] | None = None
+    rates: dict[int, Array] = field(default_factory=dict)
+    width: float = np.inf
+    keeps: bool = True
+
+    def best(self, worth: list[Array], known: list[int] | None) -> list[int]:
+        """Choose a place of each segment, rates in one window, so that their worth adds up to most.
+
+        ``known`` are places within the limits, if some are known.
+        """
+        if self.allowed is not None:
+            worth = [np.where(allowed, each, -np.inf) for allowed, each in zip(self.allowed, worth)]
+        chosen = [int(each.argmax()) for each in worth]
+        if not self.rates or self.kept_at(chosen):
+            return chosen
+        near: dict[int, IntArray] = {at: np.arange(rate.size) for at, rate in self.rates.items()}
+        if sum(map(len, near.values())) <= _SMALL:
+            return self._in_window(worth, chosen, near) or chosen
+        if known is None:
+            # Few places have a good sum already.
+            steps = {at: max(1, rate.size // _FEW) for at, rate in self.rates.items()}
+            some: dict[int, IntArray] = {at: np.arange(0, self.rates[at].size, step) for at, step in steps.items()}
+            known = self._in_window(worth, chosen, some)
+        if known is not None:
+            near = self._near(worth, sum(worth[at][known[at]] for at in self.rates))
+        return self._in_window(worth, chosen, near) or chosen
+
+    @cached_property
+    def _bins(self) -> tuple[int, dict[int, IntArray]]:
+        """Number of bins of the rates, less 1, and the bin of each place."""
+        n_bins = int(np.clip(_BINS / self.width, 1, _FEW))
+        return n_bins, {at: np.clip((rate * n_bins).astype(np.int64), 0, n_bins) for at, rate in self.rates.items()}
+
+    def _near(self, worth: list[Array], least: float) -> dict[int, IntArray]:
+        """Select the places that may be in a sum of at least so much, by the largest worth of the others nearby."""
+        n_bins, bins = self._bins
+        reach, tops = int(np.ceil(self.width * n_bins)) + 1, np.full((len(worth), n_bins + 1), -np.inf)
+        for at, own in bins.items():
+            np.maximum.at(tops[at], own, worth[at])
+        tops = maximum_filter1d(tops, 2 * reach + 1, axis=1, mode="constant", cval=-np.inf)[list(bins)]
+        others = {at: (np.delete(tops, row, axis=0)).sum(axis=0) for row, at in enumerate(bins)}
+        return {at: np.flatnonzero(worth[at] + others[at][own] >= least - _ROUNDING) for at, own in bins.items()}
+
+    def _in_window(self, worth: list[Array], chosen: list[int], among: dict[int, IntArray]) -> list[int] | None:
+        """Choose among some places of the segments that share a window; ``None`` where no window holds all."""
+        among = {at: places[np.argsort(self.rates[at][places], kind="stable")] for at, places in among.items()}
+        rates = {at: self.rates[at][places] for at, places in among.items()}
+        most, start = -np.inf, 0.0
+        # The least rate is one of some segment.
+        for starts in rates.values():
+            totals = np.zeros(starts.size)
+            for at, own in rates.items():
+                add_window_maxima(own, worth[at][among[at]], starts, self.width, totals)
+            best = int(totals.argmax())
+            if totals[best] > most:
+                most, start = float(totals[best]), float(starts[best])
+        if most == -np.inf:
+            return None
+        chosen = list(chosen)
+        for at, own in rates.items():
+            first, end = np.searchsorted(own, start), np.searchsorted(own, start + self.width, side="right")
+            places = among[at][first:end]
+            chosen[at] = int(places[worth[at][places].argmax()])
+        return chosen
+
+    def kept_at(self, chosen: list[int]) -> bool:
+        """Check whether all limits are kept at the chosen places."""
+        rates = [float(each[chosen[at]]) for at, each in self.rates.items()]
+        return self.keeps and (not rates or max(rates) <= min(rates) + self.width)
+
+
+def worst_rates(constraint: Constraint, table: Mapping[Label, Mapping[str, float]]) -> dict[str, float]:
+    """Return the largest gap of a rate, or the rate of the segment that is closest to its level or misses it most."""
+    rates = {}
+    for part in constraint.parts:
+        values = np.array([row[part.quantity.name] for row in table.values()])
+        worst = np.nanmin(values) if part.side == ">=" else np.nanmax(values)
+        rates[part.name] = float(np.nanmax(values) - np.nanmin(values) if part.gap else worst)
+    return rates
+
+
+# ---------------------------------------------------------------- a fitted classifier with them
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SegmentRule(ThresholdRule):
+    """Rule of a fitted classifier with a threshold for each segment; see `ThresholdRule` for the other parameters.
+
+    Its score is that of the classifier less the threshold of the row's segment, so that its own threshold is 0.
+
+    Parameters
+    ----------
+    segments : Segments
+        Which rows belong to which segment.
+    cuts : ndarray of shape (n_segments,)
+        The thresholds.
+    given : mapping, default={}
+        Values of the rows that are to be predicted, as ``by``, where they are no column of the samples.
+    """
+
+    segments: Segments
+    cuts: Array
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def raw(self, X: Samples) -> Array:
+        """Compute the classifier's own scores."""
+        return super().scored(X)[1]
+
+    def scored(self, X: Samples) -> tuple[Array, Array]:
+        """Return the positive class, and the score beyond the threshold of each row's segment."""
+        codes = self.segments.codes(X, self.given.get("by"))
+        found, score = super().scored(X)
+        return found, beyond(score, self.cuts[codes])
+
+    def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
+        """Raise an error: a limit on all rows would move the rates of the segments."""
+        raise ValueError(
+            f"at_most= and wrong_at_most= would leave out rows of some segments of {self.segments.by!r} more than of others, and the "
+            "constraint would not hold; predict without it, or search with a constraint on all rows"
+        )
+
+    @property
+    def threshold_proba(self) -> None:
+        """``None``: each segment has a threshold of its own."""
+
+
+# ---------------------------------------------------------------- the certificate of a gap
+
+
+# Part of the error that is spent on the rate that both hypotheses leave open, and pieces that its range is cut into.
+_NUISANCE, _PIECES = 0.01, 100
+# Numbers of ones that are less likely than this are added to the p-value without a look at them.
+_FAR = 1e-9
+
+
+def excess_probability(
+    first: tuple[int, int], second: tuple[int, int], share: Share, tolerance: float, error: float = 0.1
+) -> float:
+    """Compute the p-value of the hypothesis that one rate exceeds another one by at least a tolerance.
+
+    Each pair has the ones and the counted samples of one segment, independent binomials. The observed difference is
+    the statistic. It falls with the first rate and rises with the second one under its own distribution, so that the
+    hypothesis is likeliest where they differ by just the tolerance. There the second rate is left open: the largest
+    probability over its exact confidence interval counts, plus the probability that this one misses it [1]_. Pieces of
+    that interval are bounded by the more favourable end for either rate, so that the p-value is not too small.
+
+    References
+    ----------
+    .. [1] R. Berger, D. Boos, "P values maximized over a confidence set for the nuisance parameter", Journal of the
+       American Statistical Association 89, 1994.
+
+    Examples
+    --------
+    >>> from csf.metrics.constraints import Recall, share_of
+    >>> excess_probability((400, 500), (410, 500), share_of(Recall()), 0.05)
+    0.004
+    """
+    (x, n), (y, m) = first, second
+    if not n or not m:
+        return 1.0
+    observed = share.value(x / n) - share.value(y / m)
+    miss = _NUISANCE * error
+    if share.top == (1.0, 0.0) and share.bottom == (1.0, 1.0):
+        # Of many samples Hoeffding's bound is small enough.
+        bound = float(np.exp(-2.0 * max(tolerance - observed, 0.0) ** 2 / (1.0 / n + 1.0 / m)))
+        if bound <= miss:
+            return bound
+    low = beta.ppf(0.5 * miss, y, m - y + 1) if y else 0.0
+    high = beta.ppf(1.0 - 0.5 * miss, y + 1, m - y) if y < m else 1.0
+    # No rate exceeds one that is closer to the largest value than the tolerance.
+    high = min(high, share.share(share.value(1.0) - tolerance))
+    if low >= high:
+        return miss
+    ends = np.linspace(low, high, _PIECES + 1)
+    least = np.clip(share.share(np.asarray(share.value(ends[:-1])) + tolerance), 0.0, 1.0)
+    ones, others = _likely(n, least), _likely(m, ends[1:])
+    # From so many ones of the second on the difference is no larger than the observed one.
+    enough = np.ceil(m * np.asarray(share.share(np.asarray(share.value(ones / n)) - observed)) - 1e-9)
+    tails = np.cumsum(_chances(others, m, ends[1:])[:, ::-1], axis=1)[:, ::-1]
+    tails = np.pad(tails, ((0, 0), (0, 1)))[:, np.clip(enough - others[0], 0, others.size).astype(int)]
+    reach = (_chances(ones, n, least) * tails).sum(axis=1)
+    return float(min(1.0, reach.max() + 4.0 * _FAR + miss))
+
+
+def _likely(n: int, shares: Array) -> IntArray:
+    """List the numbers of ones among n samples that are not too unlikely for ascending shares."""
+    return np.arange(int(binom.ppf(_FAR, n, shares[0])), int(binom.isf(_FAR, n, shares[-1])) + 1)
+
+
+def _chances(ones: IntArray, n: int, shares: Array) -> Array:
+    """Compute binomial probabilities of numbers of ones, a row for each share; faster than those of `binom`."""
+    ways = gammaln(n + 1.0) - gammaln(ones + 1.0) - gammaln(n - ones + 1.0)
+    return np.exp(ways + xlogy(ones, shares[:, None]) + xlog1py(n - ones, -shares[:, None]))
+
+
+def counts_by_segment(
+    share: Share, codes: IntArray, n_segments: int, is_pos: BoolArray, decided: BoolArray
+) -> IntArray:
+    """Count the ones and the counted rows of each segment, of shape (n_segments, 2)."""
+    cell = np.where(is_pos, 0, 2) + ~decided
+    tables = np.bincount(4 * codes + cell, minlength=4 * n_segments).reshape(n_segments, 4)
+    return np.stack(share.counts(**dict(zip(CELLS, tables.T))), axis=1)
+
+
+def gap_violation(counts: IntArray, share: Share, tolerance: float, error: float) -> float:
+    """Compute the p-value of the hypothesis that the rates of some two segments differ by at least a tolerance.
+
+    Every pair has to pass, so that the largest p-value counts; those of the largest differences come first, and the
+    first one that fails ends the test.
+    """
+    pairs, p = [(tuple(a), tuple(b)) for a, b in permutations(counts.tolist(), 2)], 0.0
+    for a, b in sorted(pairs, key=lambda pair: -(pair[0][0] / max(pair[0][1], 1) - pair[1][0] / max(pair[1][1], 1))):
+        p = max(p, excess_probability(a, b, share, tolerance, error))
+        if p > error:
+            break
+    return p
+
+
+def expected_gap_violation(
+    counts: Sequence[IntArray], share: Share, tolerance: float, n_rows: int
+) -> Callable[[float], Array]:
+    """Predict the p-value of each of some decisions, counted on so many rows, for any number of rows.
+
+    By normal approximation.
+    """
+    ones, n = np.stack(counts)[..., 0].astype(float), np.stack(counts)[..., 1].astype(float)
+    # A sample of either kind besides: shares of 0 and 1 are not sure.
+    rate = (ones + 0.5) / (n + 1.0)
+    value = np.asarray(share.value(rate))
+    slope = np.asarray(share.value(np.minimum(rate + 1e-6, 1.0))) - value
+    variance = (slope / 1e-6) ** 2 * rate * (1.0 - rate) / np.maximum(n, 1.0)
+
+    def p(n_units: float) -> Array:
+        gap = value[:, :, None] - value[:, None, :] - tolerance
+        spread = np.sqrt((variance[:, :, None] + variance[:, None, :]) * n_rows / n_units)
+        pairs = ndtr(gap / spread)
+        pairs[:, np.arange(gap.shape[1]), np.arange(gap.shape[1])] = 0.0
+        return pairs.max(axis=(1, 2))
+
+    return p

@@ -1,0 +1,57 @@
+"""Thresholds by segment on the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.search.problems.test_segments import samples
+
+pytest.importorskip("skops")
+QUICK = ("--target", "target", "--base", "logistic", "--cv", 3)
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    X, y, sex = samples(1200)
+    path = tmp_path_factory.mktemp("people") / "people.csv"
+    X.assign(sex=sex, p=X["a"] + (sex == "m"), target=y).to_csv(path, index=False)
+    return path
+
+
+def test_search_and_predict(ok, people, tmp_path):
+    files = {name: tmp_path / name for name in ("all.json", "model.skops", "report.html", "rule.json", "cut.svg")}
+    flags = ("--json", files["all.json"], "--save", files["model.skops"], "--report", files["report.html"])
+    flags += ("--rule", files["rule.json"], "--plot", files["cut.svg"])
+    text = ok("search", people, "-v", *QUICK, "--constraint", "recall gap <= 0.1 by sex", *flags)
+    assert "the limit costs" in text
+    assert "out-of-fold recall gap by sex" in text
+    winner = json.loads(files["all.json"].read_text())["winner"]
+    assert set(winner["segments"]) == {"f", "m"}
+    rule = json.loads(files["rule.json"].read_text())
+    assert rule["by"] == "sex"
+    assert "Segments by sex" in files["report.html"].read_text()
+    labels = [line.split(",")[0] for line in ok("predict", files["model.skops"], people).splitlines()[1:]]
+    frame = pd.read_csv(people)
+    found = np.array(labels) == "1"
+    recalls = [found[(frame["sex"] == each) & (frame["target"] == 1)].mean() for each in "fm"]
+    assert np.ptp(recalls) < 0.2
+
+
+def test_a_segment_that_the_model_does_not_know(ok, error_of, people, tmp_path):
+    model, other = tmp_path / "model.skops", tmp_path / "new.csv"
+    ok("search", people, *QUICK, "--constraint", "precision >= 0.4 in each sex", "--save", model, "--no-rivals")
+    pd.read_csv(people).assign(sex="x").to_csv(other, index=False)
+    assert "known: ['f', 'm']" in error_of("predict", model, other)
+    demand = ("--constraint", "recall gap <= 0.1 by sex")
+    assert "use csf search" in error_of("compare", people, *QUICK, *demand)
+
+
+def test_thresholds_of_a_column_of_scores(ok, people, tmp_path):
+    path = tmp_path / "all.json"
+    flags = ("--target", "target", "--score", "p", "--constraint", "recall gap <= 0.1 by sex", "--json", path)
+    text = ok("threshold", people, *flags)
+    assert "where p of f >= " in text
+    assert "where p of m >= " in text
+    assert set(json.loads(path.read_text())["thresholds"]) == {"f", "m"}

@@ -1,0 +1,298 @@
+"""Searches with thresholds by segment, as users call them."""
+
+import json
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+import csf
+from csf import CostSearch
+from csf.export import decision_rule, fixed_threshold, linear_rule
+from csf.metrics import Review, RowCosts
+from csf.plots import ThresholdCurveDisplay
+from csf.plugin import PlugInClassifier
+
+QUICK = {"param_grid": None, "cv": 3, "n_trials": 1, "random_state": 0}
+GAP, EACH = "recall gap <= 0.05 by sex", "precision >= 0.5 in each sex"
+
+
+def samples(n=900, seed=0):
+    """Two segments whose scores and shares of positives differ."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"))
+    sex = rng.choice(["f", "m"], n)
+    y = (rng.uniform(size=n) < expit(1.5 * X["a"] + 1.5 * (sex == "m") - 1.5)).astype(int).to_numpy()
+    return X, y, sex
+
+
+X, Y, SEX = samples()
+FRAME = X.assign(sex=np.where(SEX == "m", 1.0, 0.0))
+
+
+def fitted(constraint=GAP, base=None, **options):
+    return CostSearch(base or LogisticRegression(), constraint=constraint, **(QUICK | options)).fit(X, Y, by=SEX)
+
+
+def prefit(constraint=GAP, **options):
+    base = FrozenEstimator(LogisticRegression().fit(X, Y))
+    return CostSearch(base, constraint=constraint, **options).fit(X, Y, by=SEX)
+
+
+def recalls(predicted, sex=SEX, y=Y):
+    return [predicted[(sex == each) & (y == 1)].mean() for each in "fm"]
+
+
+@pytest.fixture(scope="module")
+def search():
+    return fitted()
+
+
+@pytest.mark.parametrize("options", [{}, {"threshold": "tune"}, {"metric": "accuracy"}], ids=str)
+def test_the_gap_is_kept_where_thresholds_were_tuned(options):
+    found, free = (
+        prefit(**options),
+        prefit(constraint=None, **options)
+        if False
+        else CostSearch(FrozenEstimator(LogisticRegression().fit(X, Y)), **options).fit(X, Y),
+    )
+    predicted = found.predict(X, by=SEX)
+    assert np.ptp(recalls(predicted)) == pytest.approx(found.constraint_value_)
+    assert found.feasible_
+    assert found.constraint_value_ <= 0.05
+    assert np.ptp(recalls(free.predict(X))) > found.constraint_value_
+    assert found.score(X, Y, by=SEX) == pytest.approx(found.best_score_)
+    assert found.limit_cost_ >= 0.0
+    for name, row in found.segments_.items():
+        at = name == SEX
+        assert row["threshold"] == found.thresholds_[name]
+        assert (row["weight"], row["positives"]) == (at.sum(), Y[at].mean())
+        assert row["recall"] == pytest.approx(predicted[at & (Y == 1)].mean())
+        assert row["precision"] == pytest.approx(Y[at & (predicted == 1)].mean())
+
+
+def test_a_level_is_kept_in_each_segment():
+    found = prefit("precision >= 0.7 in each sex, recall >= 0.2 in each sex")
+    predicted = found.predict(X, by=SEX)
+    precision = [Y[(each == SEX) & (predicted == 1)].mean() for each in "fm"]
+    assert found.feasible_
+    assert min(precision) >= 0.7
+    assert min(precision) == pytest.approx(found.constraint_value_)
+    assert min(recalls(predicted)) >= 0.2
+    assert "upper" not in str(found.summary())
+
+
+def test_a_level_that_no_threshold_reaches_is_said():
+    closest = pytest.warns(UserWarning, match="no thresholds keep precision >= 0.99 in each sex")
+    with pytest.warns(UserWarning, match="no trial satisfies precision >= 0.99"), closest:
+        found = prefit("precision >= 0.99 in each sex, recall >= 0.9 in each sex")
+    assert not found.feasible_
+
+
+def test_a_column_of_the_samples_is_as_good_as_an_array():
+    column = CostSearch(LogisticRegression(), constraint=GAP, **QUICK).fit(FRAME, Y)
+    array = CostSearch(LogisticRegression(), constraint=GAP, **QUICK).fit(FRAME.to_numpy(), Y, by=FRAME["sex"])
+    np.testing.assert_array_equal(column.predict(FRAME), array.predict(FRAME.to_numpy(), by=FRAME["sex"].to_numpy()))
+    assert list(column.thresholds_) == [0.0, 1.0]
+    np.testing.assert_array_equal(column.decision_function(FRAME) >= 0.0, column.predict(FRAME) == 1)
+    assert column.predict_proba(FRAME).shape == (len(FRAME), 2)
+
+
+def test_scores_and_thresholds_agree(search):
+    rule = search.decision_rule_
+    raw = search.best_estimator_.decision_function(X)
+    cuts = np.array([search.thresholds_[each] for each in SEX])
+    np.testing.assert_array_equal(search.predict(X, by=SEX), raw >= cuts)
+    assert (search.best_threshold_, rule.threshold_proba) == (0.0, None)
+    search.best_threshold_ = 0.5
+    np.testing.assert_array_equal(search.predict(X, by=SEX), raw - cuts >= 0.5)
+    search.best_threshold_ = 0.0
+
+
+def test_words_in_any_order_and_copies(search):
+    words = np.where(Y == 1, "bad", "good")
+    other = CostSearch(LogisticRegression(), constraint=GAP, pos_label="bad", **QUICK).fit(X, words, by=SEX)
+    np.testing.assert_array_equal(other.predict(X, by=SEX) == "bad", search.predict(X, by=SEX) == 1)
+    again = pickle.loads(pickle.dumps(search))
+    np.testing.assert_array_equal(again.predict(X, by=SEX), search.predict(X, by=SEX))
+    assert clone(search).fit(X, Y, by=SEX).thresholds_ == search.thresholds_
+    order = np.random.default_rng(1).permutation(len(Y))
+    moved = prefit().thresholds_
+    base = FrozenEstimator(LogisticRegression().fit(X, Y))
+    assert CostSearch(base, constraint=GAP).fit(X.iloc[order], Y[order], by=SEX[order]).thresholds_ == moved
+
+
+def test_a_weight_of_two_is_two_rows():
+    base, weight = FrozenEstimator(LogisticRegression().fit(X, Y)), np.random.default_rng(2).integers(1, 3, len(Y))
+    twice = np.repeat(np.arange(len(Y)), weight)
+    one = CostSearch(base, constraint=GAP).fit(X, Y, sample_weight=weight, by=SEX)
+    two = CostSearch(base, constraint=GAP).fit(X.iloc[twice], Y[twice], by=SEX[twice])
+    assert one.thresholds_ == two.thresholds_
+    assert (one.best_score_, one.corrected_score_) == pytest.approx((two.best_score_, two.corrected_score_))
+
+
+def test_the_corrected_value_is_that_of_thresholds_tuned_apart():
+    """Scores that say nothing: what the tuned thresholds attain is chance, and its correction is below."""
+    rng = np.random.default_rng(0)
+    y, by = rng.random(120) < 0.3, rng.integers(0, 2, 120)
+    decision = csf.tune_threshold(
+        y, rng.normal(size=120), "accuracy", constraint="selection_rate gap <= 0.3 by s", by=by
+    )
+    assert decision.value < decision.search.best_score_
+    low, high = decision.interval
+    assert low < decision.value < high
+    assert np.isnan(decision.search.threshold_interval_).all()
+
+
+def test_means_of_folds_and_several_models():
+    mean = fitted(refit="folds")
+    assert np.ptp(recalls(mean.predict(X, by=SEX))) < 0.2
+    several = fitted(base=[LogisticRegression(), GaussianNB()])
+    assert set(several.thresholds_) == {"f", "m"}
+
+
+# ---------------------------------------------------------------- certificates
+
+
+def test_certified_thresholds_keep_the_gap_on_the_rows_held_back():
+    X, y, sex = samples(6000, seed=1)
+    found = CostSearch(LogisticRegression(), constraint="recall gap <= 0.15 by sex", confidence=0.9, **QUICK)
+    found.fit(X, y, by=sex)
+    test = found.guarantee_
+    assert test.holds
+    assert test.rates == {"recall gap by sex": found.constraint_value_}
+    assert found.constraint_value_ < 0.15
+    assert test.error <= 0.1
+    assert test.smallest == "sex=f"
+    assert "in sex=f" in str(test)
+    new, truth, other = samples(20_000, seed=2)
+    assert np.ptp(recalls(found.predict(new, by=other), other, truth)) <= 0.15
+    # Of the decisions that were certified, and of no others.
+    assert found.corrected_score_ == pytest.approx(found.best_score_)
+
+
+def test_a_level_in_each_segment_is_certified():
+    X, y, sex = samples(3000, seed=1)
+    options = {"constraint": "precision >= 0.4 in each sex", "confidence": 0.9}
+    found = CostSearch(LogisticRegression(), **options, **QUICK).fit(X, y, by=sex)
+    assert found.guarantee_.holds
+    assert found.guarantee_.constraint == "precision >= 0.4 in each sex"
+    assert found.guarantee_.rates["precision in each sex"] >= 0.4
+    weight = np.where(sex == "m", 2.0, 1.0)
+    weighted = CostSearch(LogisticRegression(), **options, **QUICK).fit(X, y, sample_weight=weight, by=sex)
+    assert weighted.guarantee_.n_samples == 900
+
+
+def test_too_few_rows_are_told_how_many_are_needed():
+    with pytest.warns(UserWarning, match=r"about \d+ positives in sex=f would be needed"):
+        found = fitted("recall gap <= 0.1 by sex", confidence=0.9)
+    assert not found.feasible_
+    with pytest.raises(ValueError, match=r"too few rows to certify .* where sex is 'f' there are \d+ .* are needed"):
+        fitted("recall gap <= 0.01 by sex", confidence=0.9)
+
+
+# ---------------------------------------------------------------- what else reads such a search
+
+
+def test_reports_exports_and_plots(search, tmp_path):
+    rule = decision_rule(search)
+    raw = search.best_estimator_.decision_function(X)
+    np.testing.assert_array_equal(rule.decide(raw, SEX), search.predict(X, by=SEX))
+    rule.save(tmp_path / "rule.json")
+    written = json.loads((tmp_path / "rule.json").read_text())
+    assert [each["segment"] for each in written["segments"]] == ["f", "m"]
+    with pytest.raises(ValueError, match="got 'x'"):
+        rule.decide(raw[:1], ["x"])
+    for export in (linear_rule, fixed_threshold):
+        with pytest.raises(ValueError, match="thresholds by segment"):
+            export(search)
+    ThresholdCurveDisplay.from_estimator(search)
+    summary = str(search.summary())
+    assert "recall gap by sex" in summary
+    assert "for f" in summary
+    held = CostSearch(LogisticRegression(), constraint=GAP, **QUICK).fit(FRAME, Y)
+    held.report(tmp_path / "page.html", FRAME, Y, rivals={"all": np.ones_like(Y)})
+    page = (tmp_path / "page.html").read_text()
+    assert "Segments by sex" in page
+    assert "What the limit costs" in page
+
+
+def test_thresholds_of_scores_alone():
+    raw = LogisticRegression().fit(X, Y).decision_function(X)
+    decision = csf.tune_threshold(Y, raw, constraint=GAP, by=SEX)
+    assert decision.thresholds == pytest.approx(prefit().thresholds_)
+    assert "thresholds=" in repr(decision)
+    np.testing.assert_array_equal(decision.predict(raw, by=SEX), prefit().predict(X, by=SEX))
+
+
+def test_a_monitor_watches_all_rows(search):
+    assert search.monitor().demand.startswith("f1 >= ")
+    with pytest.raises(ValueError, match="is by segments"):
+        search.monitor(GAP)
+
+
+REFUSED = {
+    "an unknown segment": (lambda: fitted().predict(X, by=np.where(SEX == "m", "x", SEX)), "known: ['f', 'm']"),
+    "a missing segment": (lambda: fitted().predict(X, by=np.where(SEX == "m", None, SEX)), "'unknown'"),
+    "a segment of NaN": (lambda: fitted().predict(X, by=np.where(SEX == "m", np.nan, 1.0)), "missing in"),
+    "no segments": (lambda: fitted().predict(X), "or its values as by="),
+    "segments of other rows": (lambda: fitted().predict(X, by=SEX[:9]), "one value for each of 900 rows"),
+    "segments without a constraint": (lambda: CostSearch(LogisticRegression()).fit(X, Y, by=SEX), "leave by out"),
+    "a single segment": (
+        lambda: CostSearch(LogisticRegression(), constraint=GAP).fit(X, Y, by=["f"] * len(Y)),
+        "needs two at least",
+    ),
+    "a segment of one class": (
+        lambda: CostSearch(LogisticRegression(), constraint=GAP).fit(X, Y, by=np.where(Y == 1, "a", "b")),
+        "Merge it with another one",
+    ),
+    "a segment of positives without weight": (
+        lambda: CostSearch(LogisticRegression(), constraint=GAP).fit(X, Y, (SEX == "m") | (Y == 0), by=SEX),
+        "Merge it with another one",
+    ),
+    "capacity": (lambda: fitted().predict(X, by=SEX, at_most=9), "predict without it"),
+    "a capacity": (lambda: fitted().at_capacity(0.1), "leave it out"),
+    "another share": (lambda: fitted().at_prevalence(0.2), "cv='prefit'"),
+    "reviews": (lambda: fitted(review=Review(at_most=0.1)), "Leave it out"),
+    "own decisions": (lambda: fitted(threshold=None), "'stable'"),
+    "a gap and a level": (lambda: fitted("recall gap <= 0.1 by sex, fpr <= 0.2 in each sex"), "keep one gap"),
+    "a level of all rows": (lambda: fitted("fpr <= 0.2 in each sex, recall >= 0.2"), "of one column"),
+    "no ratio of sums": (lambda: fitted(metric="gmean"), "use F1"),
+    "costs of rows": (lambda: fitted(metric=RowCosts(fn=2.0, fp=1.0)), "Elsewhere give a constraint on all rows"),
+    "several classes": (
+        lambda: CostSearch(LogisticRegression(), "f1_macro", constraint=GAP).fit(X, np.arange(len(Y)) % 3, by=SEX),
+        "classes",
+    ),
+    "several labels": (
+        lambda: CostSearch(LogisticRegression(), "f1_macro", constraint=GAP).fit(FRAME, np.column_stack([Y, 1 - Y])),
+        "is by segments",
+    ),
+    "a plug-in classifier": (
+        lambda: PlugInClassifier(LogisticRegression(), constraint=GAP).fit(X, Y),
+        "tune_threshold",
+    ),
+    "weights under a certificate": (
+        lambda: CostSearch(LogisticRegression(), constraint="recall gap <= 0.3 by s", confidence=0.9).fit(
+            X, Y, sample_weight=np.arange(len(Y)) + 1.0, by=SEX
+        ),
+        "leave out sample_weight=",
+    ),
+    "a certified gap of no share": (lambda: fitted("f2 gap <= 0.3 by sex", confidence=0.9), "leave confidence out"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_meaning_is_refused_with_the_way_out(name):
+    call, way_out = REFUSED[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises((ValueError, TypeError)) as caught:
+            call()
+    assert way_out in str(caught.value)
