@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from operator import itemgetter
@@ -582,6 +582,16 @@ class RowCostChoice(CandidateChoice):
             if same and self._saved(winner, other, counts, Margins.ROW_RULES[other.rule]):
                 winner = other
         return winner
+
+    def is_behind(self, settings: Sequence[int], others: Sequence[int]) -> bool:
+        """Check whether the best one of other settings saves more on all samples than the best one of these."""
+        paid = {
+            row.key[0]: self.paid(Candidate(row.key, self.store.kinds[0])) @ self.store.copies
+            for row in self.store
+            if not row.power
+        }
+        best, rival = (min((paid[at] for at in some if at in paid), default=np.inf) for some in (settings, others))
+        return bool(rival < best)
 
     def tuned(self, candidate: Candidate, counts: Array) -> CostDecision:
         """Tune the decision rule of a candidate on samples with these counts."""
