@@ -213,10 +213,10 @@ def steps_of(param_grid: Grid, settings: Sequence[Params], effort: SearchEffort 
     [None, None, None, 0]
     """
     if not isinstance(param_grid, str) or effort.own is not None or len(settings[0]) != 1:
-        variants = [{name: value for name, value in each.items() if not is_rounds(name)} for each in settings]
+        number = variant_numbers(settings)
         # The last of several variants has the largest trees, and takes the time of all others.
-        is_wide = isinstance(param_grid, str) and len({*map(repr, variants)}) > 2
-        return [RaceStep(0 if is_wide and each == variants[-1] else None) for each in variants]
+        last = max(number) if isinstance(param_grid, str) and max(number) > 1 else None
+        return [RaceStep(0 if each == last else None) for each in number]
     # Of each multiple the one next to it on the way to 1.
     multiples = [*MULTIPLES, *BEYOND][: len(settings)]
     inner = [multiple / 4.0 ** np.sign(multiple - 1.0) for multiple in multiples]
@@ -224,6 +224,13 @@ def steps_of(param_grid: Grid, settings: Sequence[Params], effort: SearchEffort 
         RaceStep() if one == 1.0 else RaceStep(multiples.index(other), beyond=one in BEYOND)
         for one, other in zip(multiples, inner)
     ]
+
+
+def variant_numbers(settings: Sequence[Params]) -> list[int]:
+    """Assign numbers to settings; those that differ in their rounds of boosting alone have the same one."""
+    parts = [{name: value for name, value in each.items() if not is_rounds(name)} for each in settings]
+    different = [part for at, part in enumerate(parts) if part not in parts[:at]]
+    return [different.index(part) for part in parts]
 
 
 def steps_of_models(models: Sequence[Model]) -> list[RaceStep]:

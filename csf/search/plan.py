@@ -79,4 +79,6 @@ class Plan:
     def unsearched(self) -> list[str]:
         """Notes on models whose parameters nobody named and `settings_of` does not know."""
         plain = [each for each in self.models if isinstance(each.param_grid, str) and each.settings == [{}]]
-        return [f"param_grid={each.param_grid!r} knows no parameter of {last_name(each.base)} to search" for each in plain]
+        return [
+            f"param_grid={each.param_grid!r} knows no parameter of {last_name(each.base)} to search" for each in plain
+        ]

@@ -355,8 +355,8 @@ def rounds_trainers(base: Estimator, folds: list[Fold], made: list[Trainer], pre
 
 
 # ---------------------------------------------------------------- settings
-# Where every probability counts, as with costs of rows, defaults overfit few samples. Of 24 settings that were tried, any
-# four gain about the same over them: many small trees, few smallest ones, and large ones with random splits.
+# Where every probability counts, as with costs of rows, defaults overfit few samples. Of 24 settings that were tried,
+# any four gain about the same over them: many small trees, few of the smallest, and large ones with random splits.
 
 
 _VARIANTS: dict[str, tuple[Params, ...]] = {
@@ -376,7 +376,13 @@ _VARIANTS: dict[str, tuple[Params, ...]] = {
         {"depth": 6, "learning_rate": 0.05, "iterations": 200, "rsm": 0.4},
     ),
     "sklearn.HistGradientBoostingClassifier": (
-        {"max_leaf_nodes": 7, "learning_rate": 0.03, "max_iter": 300, "min_samples_leaf": 50, "l2_regularization": 10.0},
+        {
+            "max_leaf_nodes": 7,
+            "learning_rate": 0.03,
+            "max_iter": 300,
+            "min_samples_leaf": 50,
+            "l2_regularization": 10.0,
+        },
         {"max_leaf_nodes": 4, "learning_rate": 0.05},
         {"max_leaf_nodes": 63, "learning_rate": 0.05, "max_iter": 200, "max_features": 0.4},
     ),
@@ -408,7 +414,7 @@ def variants_of(base: Estimator) -> list[Params]:
 
     def is_given(name: str) -> bool:
         names = next((each for each in _SYNONYMS if name in each), (name,))
-        return any(params.get(each) is not None and params[each] != default.get(each) for each in names)
+        return any(each in params and params[each] != default.get(each) for each in names)
 
     variants: list[Params] = []
     for variant in () if params.get("booster") == "gblinear" else _VARIANTS[_name_of(base)]:

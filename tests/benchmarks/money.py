@@ -200,7 +200,9 @@ def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", choices=sets(), default=sets(), help="sets (all that are there)")
-    parser.add_argument("--base", choices=("lightgbm", "xgboost", "catboost", "histograms", "forest"), default="lightgbm")
+    parser.add_argument(
+        "--base", choices=("lightgbm", "xgboost", "catboost", "histograms", "forest"), default="lightgbm"
+    )
     parser.add_argument("--seeds", type=int, default=3, help="draws of each set (3)")
     parser.add_argument("--rows", type=int, default=4000, help="rows that are drawn, at most half of a set (4000)")
     options = parser.parse_args()

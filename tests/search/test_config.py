@@ -311,7 +311,9 @@ def test_a_limit_that_is_no_time_is_refused(limit):
 
 
 def test_an_unknown_word_for_the_grid_is_refused():
-    with pytest.raises(ValueError, match=r"param_grid must be one of \('auto',\), got 'Auto'. Did you mean 'auto'"):
+    with pytest.raises(
+        ValueError, match=r"param_grid must be one of \('auto', 'wide'\), got 'Auto'. Did you mean 'auto'"
+    ):
         CostSearch(LinearSVC(), param_grid="Auto").fit(X, Y)
 
 

@@ -20,7 +20,7 @@ from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts
 from csf.metrics.row_costs import row_costs as get_row_costs
 from csf.metrics.trials import nothing_worked
-from csf.search.config import AUTO, FAST, MANY, WIDE, Unsupported, settings_of, steps_of
+from csf.search.config import AUTO, FAST, MANY, WIDE, Unsupported, settings_of, steps_of, variant_numbers
 from csf.search.problems.base import (
     CandidateResult,
     FittedBase,
@@ -214,11 +214,10 @@ class RowCostProblem(BinaryProblem):
         waiting: dict[int, tuple[list[int], list[int]]] = {}
         for model in plan.models:
             steps = steps_of(model.param_grid, model.settings, model.effort)
-            early = [model.first + at for at, step in enumerate(steps) if step.before is None]
-            # As many numbers of rounds as the last variant has.
-            n_own = len(steps) - len(early)
-            rivals = early[:n_own], early[n_own:]
-            waiting |= {model.first + at: rivals for at, step in enumerate(steps) if step.before is not None}
+            numbered = list(enumerate(zip(steps, variant_numbers(model.settings)), start=model.first))
+            own = [at for at, (_, number) in numbered if number == 0]
+            smaller = [at for at, (step, number) in numbered if number and step.before is None]
+            waiting |= {at: (own, smaller) for at, (step, _) in numbered if step.before is not None}
         if not waiting or store is None:
             return None
         return LargestLast(plan.studies, waiting, lambda own, others: RowCostChoice(store).is_behind(own, others))
