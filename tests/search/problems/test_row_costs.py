@@ -602,19 +602,25 @@ def test_one_answer_works_like_any_rule(alike, tmp_path):
     assert np.isfinite(search.threshold_curve(X, y).values).all()
 
 
-@pytest.mark.parametrize("answer", ["negative", "positive"])
-def test_one_answer_that_breaks_a_constraint_does_not_win(answer):
+def certified(answer, demand):
     base, costs, X, y = losing(answer, 600)
-    demand = {"negative": "recall >= 0.2", "positive": "predicted_rate <= 0.8"}[answer]
     options = {"cv": 3, "n_trials": 1, "param_grid": None, "random_state": 0}
     search = CostSearch(base, costs, constraint=demand, confidence=0.8, **options).fit(X, y)
-    assert search.guarantee_.holds == search.feasible_
-    assert len(set(search.predict(X))) == 2
-    allowed = {"negative": "fpr <= 0.5", "positive": "recall >= 0.5"}[answer]
-    search = CostSearch(base, costs, constraint=allowed, confidence=0.8, **options).fit(X, y)
     assert search.guarantee_.holds
+    return search, X
+
+
+def test_one_answer_that_breaks_a_constraint_does_not_win():
+    search, X = certified("negative", "recall >= 0.2")
+    assert len(set(search.predict(X))) == 2
+
+
+@pytest.mark.parametrize(("answer", "demand"), [("negative", "fpr <= 0.5"), ("positive", "recall >= 0.5")])
+def test_one_answer_that_keeps_a_constraint_is_certified(answer, demand):
+    search, X = certified(answer, demand)
     assert search.row_rule_ == answer
     assert (search.predict(X) == (answer == "positive")).all()
+    assert search.predict(X, at_most=5).sum() == (5 if answer == "positive" else 0)
 
 
 # ---------------------------------------------------------------- settings of boosters
