@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------- defaults
 
 
-AUTO, WIDE = "auto", "wide"
+WORDS = AUTO, WIDE = "auto", "wide"
 
 # Multiples of the base's own C. It comes first: a search that has to stop early has tried it, and it wins ties.
 MULTIPLES = [4.0**power for power in (0, 1, 2, 3, -1, -2, -3)]
@@ -607,7 +607,7 @@ class SearchConfig(SearchOptions):
         for model in self.models:
             grid = model.param_grid
             if isinstance(grid, str):
-                check_choice(grid, "param_grid", (AUTO, WIDE))
+                check_choice(grid, "param_grid", WORDS)
             elif grid is not None:
                 check_grid(grid)
             if (

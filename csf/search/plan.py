@@ -12,7 +12,7 @@ from csf._common.sklearn import last_name
 from csf._common.typing import Array, Estimator, IntArray, Params
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold, make_folds
-from csf.search.config import Model
+from csf.search.config import WORDS, Model
 from csf.trainers import Prepared, make_trainers
 from csf.trainers.base import with_methods
 
@@ -78,7 +78,5 @@ class Plan:
     @property
     def unsearched(self) -> list[str]:
         """Notes on models whose parameters nobody named and `settings_of` does not know."""
-        plain = [each for each in self.models if isinstance(each.param_grid, str) and each.settings == [{}]]
-        return [
-            f"param_grid={each.param_grid!r} knows no parameter of {last_name(each.base)} to search" for each in plain
-        ]
+        named = [(each.param_grid, last_name(each.base)) for each in self.models if each.settings == [{}]]
+        return [f"param_grid={grid!r} knows no parameter of {name} to search" for grid, name in named if grid in WORDS]

@@ -298,7 +298,7 @@ def choose(
 
 
 DROPPED = "settings that were behind, or failed, with equal costs were trained no further"
-NOT_TRIED = "larger trees than the base's own were not tried, as smaller ones are better"
+NOT_TRIED = "larger trees than the base's own were left out, as smaller ones are better"
 
 
 def races(config: SearchConfig) -> bool:
@@ -467,6 +467,7 @@ def _of_model(standing: _Standing, places: list[int]) -> list[int]:
     return [settings[place] for place in hopeful if place == best or most[best, place] > Margins.RACE_GAIN]
 
 
+@dataclass(frozen=True, eq=False)
 class LargestLast:
     """Race without other costs: the largest trees, which take most time, are tried where smaller ones gain nothing.
 
@@ -480,13 +481,9 @@ class LargestLast:
         ``is_behind(own, others)`` says whether the best of the others is better than the best own setting.
     """
 
-    def __init__(
-        self,
-        studies: Sequence[History],
-        waiting: Mapping[int, tuple[Sequence[int], Sequence[int]]],
-        is_behind: Callable[[Sequence[int], Sequence[int]], bool],
-    ) -> None:
-        self.studies, self.waiting, self.is_behind = studies, waiting, is_behind
+    studies: Sequence[History]
+    waiting: Mapping[int, tuple[Sequence[int], Sequence[int]]]
+    is_behind: Callable[[Sequence[int], Sequence[int]], bool]
 
     def n_folds(self, at: int, trial: Trial) -> int:
         """Return 0: every trial is trained on all folds."""

@@ -589,13 +589,12 @@ class RowCostChoice(CandidateChoice):
 
     def is_behind(self, settings: Sequence[int], others: Sequence[int]) -> bool:
         """Check whether the best one of other settings saves more on all samples than the best one of these."""
-        paid = {
-            row.key[0]: self.paid(Candidate(row.key, self.store.kinds[0])) @ self.store.copies
-            for row in self.store
-            if not row.power
-        }
-        best, rival = (min((paid[at] for at in some if at in paid), default=np.inf) for some in (settings, others))
-        return bool(rival < best)
+
+        def least(some: Sequence[int]) -> float:
+            candidates = [Candidate(row.key, self.store.kinds[0]) for row in self.store if row.key[0] in some]
+            return min((float(self.paid(each) @ self.store.copies) for each in candidates), default=np.inf)
+
+        return least(others) < least(settings)
 
     def tuned(self, candidate: Candidate, counts: Array) -> CostDecision:
         """Tune the decision rule of a candidate on samples with these counts."""

@@ -361,28 +361,22 @@ def rounds_trainers(base: Estimator, folds: list[Fold], made: list[Trainer], pre
 
 _VARIANTS: dict[str, tuple[Params, ...]] = {
     "lightgbm.LGBMClassifier": (
-        {"num_leaves": 7, "learning_rate": 0.03, "n_estimators": 300, "min_child_samples": 50, "reg_lambda": 10.0},
+        {"num_leaves": 7, "learning_rate": 0.03, "n_estimators": 300, "min_child_samples": 50, "reg_lambda": 10},
         {"num_leaves": 4, "learning_rate": 0.05},
         {"num_leaves": 63, "learning_rate": 0.05, "n_estimators": 200, "colsample_bytree": 0.4, "extra_trees": True},
     ),
     "xgboost.XGBClassifier": (
-        {"max_depth": 3, "learning_rate": 0.03, "n_estimators": 300, "min_child_weight": 5.0, "reg_lambda": 10.0},
+        {"max_depth": 3, "learning_rate": 0.03, "n_estimators": 300, "min_child_weight": 5, "reg_lambda": 10},
         {"max_depth": 2, "learning_rate": 0.05},
         {"max_depth": 6, "learning_rate": 0.05, "n_estimators": 200, "colsample_bytree": 0.4, "subsample": 0.5},
     ),
     "catboost.CatBoostClassifier": (
-        {"depth": 3, "learning_rate": 0.03, "iterations": 300, "l2_leaf_reg": 10.0},
+        {"depth": 3, "learning_rate": 0.03, "iterations": 300, "l2_leaf_reg": 10},
         {"depth": 2, "learning_rate": 0.05, "iterations": 100},
         {"depth": 6, "learning_rate": 0.05, "iterations": 200, "rsm": 0.4},
     ),
     "sklearn.HistGradientBoostingClassifier": (
-        {
-            "max_leaf_nodes": 7,
-            "learning_rate": 0.03,
-            "max_iter": 300,
-            "min_samples_leaf": 50,
-            "l2_regularization": 10.0,
-        },
+        {"max_leaf_nodes": 7, "learning_rate": 0.03, "max_iter": 300, "min_samples_leaf": 50, "l2_regularization": 10},
         {"max_leaf_nodes": 4, "learning_rate": 0.05},
         {"max_leaf_nodes": 63, "learning_rate": 0.05, "max_iter": 200, "max_features": 0.4},
     ),
