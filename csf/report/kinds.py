@@ -193,9 +193,9 @@ class RowCostsReported(BinaryReported):
     def same_answer(self, search: CostSearch, held: HeldOut | None) -> SameAnswer:
         """Return the cheaper one of both answers to all rows."""
         paid = answers_to_all(search) if held is None else paid_on(search, held)
-        costs = {answer: paid[f"{answer} for all rows"] for answer in ANSWERS[::2]}
-        answer = min(costs, key=lambda each: costs[each])
-        return SameAnswer(float(search.row_costs_.value(costs[answer], *costs.values(), 1.0)), answer)
+        negative, positive = (paid[f"{answer} for all rows"] for answer in ANSWERS[::2])
+        value = float(search.row_costs_.value(min(negative, positive), negative, positive, 1.0))
+        return SameAnswer(value, "negative" if negative <= positive else "positive")
 
 
 class MulticlassReported(Reported):
