@@ -28,6 +28,7 @@ from csf.metrics.trials import first_line
 from csf.plots.words import metric_name, other_costs, short, spread
 from csf.report.held_out import HeldOut, Judged
 from csf.report.kinds import constrained, guarantees, reported
+from csf.search.config import MODEL
 from csf.search.threshold import tune_threshold
 
 if TYPE_CHECKING:
@@ -460,7 +461,9 @@ def _is_matched(held: HeldOut | None) -> bool:
 @check("CSF002", "winner at the edge of the grid", several=True)
 def _edges(search, held):
     said = []
-    for key, value in ({} if _is_matched(held) else search.best_params_).items():
+    # Those of one of a few known settings belong together.
+    is_known = isinstance(search.param_grid, str) and len(search.best_params_.keys() - {MODEL}) > 1
+    for key, value in ({} if is_known or _is_matched(held) else search.best_params_).items():
         tried = {each for each in search.cv_results_[f"param_{key}"].tolist() if _is_number(each)}
         if _is_number(value) and len(tried) > 2 and value in (min(tried), max(tried)):
             side = "smaller" if value == min(tried) else "larger"
@@ -719,9 +722,13 @@ def _verdict(search: CostSearch, held: HeldOut | None, found: list[Finding], low
         return "Do not use it as it is."
     if any(each.code in SUSPICIONS for each in found):
         return "Look at its features before you use it."
-    same = reported(search).same_answer(search, held)
-    if low <= same:
-        return f"Do not use it yet: one answer for all samples, worth {same:.3f}, may be as good."
+    worth, answer = reported(search).same_answer(search, held)
+    if low <= worth and answer == getattr(search, "row_rule_", None):
+        return f"Do without a model: no rule saved anything over “{answer}” for all rows."
+    if low <= worth:
+        # Values below 0 are costs.
+        value = f"worth {worth:.3f}" if worth >= 0.0 else f"at a mean cost of {-worth:.3f}"
+        return f"Do not use it yet: one answer for all samples, “{answer}”, {value}, may be as good."
     if held is not None and as_good_as(held.judged):
         return "Take the simpler method."
     verdict = "Use it." if held else "Use it, and judge it on samples that fit has not seen."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from csf._common.typing import Array, Samples
 from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights
 from csf.data.labels import read_codes
 from csf.metrics import get_constraint
+from csf.metrics.confusion import CostMatrix
 from csf.metrics.constraints import ANSWERS
 from csf.metrics.demands import demands_on
 from csf.metrics.profile import ErrorProfile
@@ -85,9 +86,16 @@ class Reported(ABC):
         """Say what the interval of the value does not show; empty for nothing."""
         return ""
 
-    def same_answer(self, search: CostSearch, held: HeldOut | None) -> float:
-        """Return the larger value of answering "negative" or "positive" to all; -inf where that cannot compete."""
-        return -np.inf
+    def same_answer(self, search: CostSearch, held: HeldOut | None) -> SameAnswer:
+        """Return the best answer to all samples alike, where such an answer can compete."""
+        return SameAnswer()
+
+
+class SameAnswer(NamedTuple):
+    """Best of the answers that are the same for all samples, by its name, and its value: -inf where none competes."""
+
+    value: float = -np.inf
+    answer: str = ""
 
 
 class BinaryReported(Reported):
@@ -131,15 +139,17 @@ class BinaryReported(Reported):
         """Say how many samples the rarer class has."""
         return f", with {search.class_count_.min():g} samples of the rarer class"
 
-    def same_answer(self, search: CostSearch, held: HeldOut | None) -> float:
-        """Return the larger value of one answer to all, see `Reported.same_answer`."""
+    def same_answer(self, search: CostSearch, held: HeldOut | None) -> SameAnswer:
+        """Return the better one of both answers to all, see `Reported.same_answer`."""
         if search.pos_label_ is None or search.constraint is not None:
-            return -np.inf
+            return SameAnswer()
         pos = search.studies_[0].pos if held is None else float(np.mean(held.y == search.pos_label_))
         metric = aim_of(search)
         if metric.trivial_answer(pos=pos) is not None:
-            return -np.inf
-        return max(metric.value(pos, 0.0, pos=pos), metric.value(0.0, 1.0 - pos, pos=pos))
+            return SameAnswer()
+        negative = SameAnswer(metric.value(pos, 0.0, pos=pos), short(search.null_class_, 40))
+        positive = SameAnswer(metric.value(0.0, 1.0 - pos, pos=pos), short(search.pos_label_, 40))
+        return positive if positive.value > negative.value else negative
 
 
 class SegmentsReported(BinaryReported):
@@ -191,18 +201,20 @@ class RowCostsReported(BinaryReported):
 
     def doubt(self, search: CostSearch) -> str:
         """Note the value of the same answer to all rows, unless the interval of the winner is above it."""
-        worth = self.same_answer(search, None)
+        worth, answer = self.same_answer(search, None)
         if worth < search.score_interval_[0]:
             return ""
         return (
-            f" It does not lie above {worth:.3g}, the value of the same answer to all rows: a gain over that is not "
-            "shown."
+            f" It does not lie above {worth:.3g}, the value of the same answer to all rows, “{answer}”: a gain over "
+            "that is not shown."
         )
 
-    def same_answer(self, search: CostSearch, held: HeldOut | None) -> float:
-        """Return the larger value of one answer to all rows."""
-        negative, positive = (answers_to_all(search)[f"{side} for all rows"] for side in ("negative", "positive"))
-        return float(search.row_costs_.value(min(negative, positive), negative, positive, 1.0))
+    def same_answer(self, search: CostSearch, held: HeldOut | None) -> SameAnswer:
+        """Return the cheaper one of both answers to all rows."""
+        paid = answers_to_all(search) if held is None else paid_on(search, held)
+        negative, positive = (paid[f"{answer} for all rows"] for answer in ANSWERS[::2])
+        value = float(search.row_costs_.value(min(negative, positive), negative, positive, 1.0))
+        return SameAnswer(value, "negative" if negative <= positive else "positive")
 
 
 class MulticlassReported(Reported):
@@ -221,6 +233,17 @@ class MulticlassReported(Reported):
         weights = "equal class weights" if power == 0.0 else f"class weights in proportion to share^-{power:.3g}"
         rule = "its own decision" if search.rule_.kind == "argmax" else "a tuned rule of its probabilities"
         return f"{model_in_words(search)}, trained with {weights}; it predicts by {rule}."
+
+    def same_answer(self, search: CostSearch, held: HeldOut | None) -> SameAnswer:
+        """Return the best class to predict for all samples, where errors have costs: of rates it is mostly 0."""
+        metric = search.result_.read_metric(metric_of(search))
+        if not isinstance(metric, CostMatrix) or search.constraint is not None:
+            return SameAnswer()
+        classes = search.classes_.tolist()
+        counts = search.class_count_ if held is None else np.array([np.sum(held.y == label) for label in classes])
+        values = [float(metric.value(np.outer(counts / counts.sum(), column))) for column in np.eye(counts.size)]
+        at = int(np.argmax(values))
+        return SameAnswer(values[at], short(classes[at], 40))
 
     def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
         """Return the number of samples of the rarest class."""

@@ -16,7 +16,7 @@ from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 
 from csf._common.messages import did_you_mean, warn
-from csf._common.sklearn import last_step, named_models, routing_enabled, with_parameters
+from csf._common.sklearn import clone, last_step, named_models, routing_enabled, with_parameters
 from csf._common.typing import Array, Estimator, Label, Params, PathLike, RandomState_
 from csf._common.validation import (
     check_choice,
@@ -36,7 +36,7 @@ from csf.strategies import Ladder, Strategy, get_strategy
 from csf.strategies.named import OnlyEqualCosts
 from csf.thresholding.certificates import check_rates
 from csf.trainers import ENGINES
-from csf.trainers.boosters import rounds_of
+from csf.trainers.boosters import is_rounds, rounds_of, variants_of
 from csf.trainers.linear import linear_kind
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------- defaults
 
 
-AUTO = "auto"
+WORDS = AUTO, WIDE = "auto", "wide"
 
 # Multiples of the base's own C. It comes first: a search that has to stop early has tried it, and it wins ties.
 MULTIPLES = [4.0**power for power in (0, 1, 2, 3, -1, -2, -3)]
@@ -65,7 +65,7 @@ _FOLDS, _FEW = 5, 500
 MANY = 20_000
 
 # Parameters to search, see `settings_of`.
-Grid: TypeAlias = 'Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["auto"] | None'
+Grid: TypeAlias = 'Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["auto", "wide"] | None'
 # What is accepted of an option, and why nothing else is.
 Unsupported = tuple[object, str]
 NO_REVIEW: dict[str, Unsupported] = {"review": (None, "reviews need tuned scores, and no null class beside others")}
@@ -139,10 +139,10 @@ def settings_of(
 
     Parameters
     ----------
-    param_grid : dict, list of dict, "auto" or None
+    param_grid : dict, list of dict, "auto", "wide" or None
         ``"auto"`` means C times 4^-3, ..., 4^3 for the linear models that have a fast solver, whatever the engine,
         fewer rounds of boosters where they can be read off the trainings of all (`csf.trainers.boosters`), and nothing
-        for others.
+        for others. ``"wide"`` adds settings of boosters (`csf.trainers.boosters.variants_of`) with their rounds.
     base : estimator
         Classifier or pipeline.
     engine : {"auto", "generic"}, default="auto"
@@ -170,7 +170,7 @@ def settings_of(
         found = _solved(base)
         if found is not None:
             return [{f"{found[0]}C": found[1].C * multiple} for multiple in multiples]
-        return [{}] if n_samples is None or engine != AUTO else _rounds(base, n_samples)
+        return _of_booster(base, None if engine != AUTO else n_samples, is_wide=param_grid == WIDE)
     return list(ParameterGrid(param_grid)) if param_grid is not None else [{}]
 
 
@@ -208,9 +208,15 @@ def steps_of(param_grid: Grid, settings: Sequence[Params], effort: SearchEffort 
     >>> from sklearn.svm import LinearSVC
     >>> [step.before for step in steps_of("auto", settings_of("auto", LinearSVC()))]
     [None, 0, 1, 2, 0, 4, 5]
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
+    >>> [step.before for step in steps_of("wide", settings_of("wide", HistGradientBoostingClassifier()), BY_ROUNDS)]
+    [None, None, None, 0]
     """
-    if not isinstance(param_grid, str) or effort.own is not None:
-        return [RaceStep() for _ in settings]
+    if not isinstance(param_grid, str) or effort.own is not None or len(settings[0]) != 1:
+        number = variant_numbers(settings)
+        # The last of several variants has the largest trees, and takes the time of all others.
+        last = max(number) if isinstance(param_grid, str) and max(number) > 1 else None
+        return [RaceStep(0 if each == last else None) for each in number]
     # Of each multiple the one next to it on the way to 1.
     multiples = [*MULTIPLES, *BEYOND][: len(settings)]
     inner = [multiple / 4.0 ** np.sign(multiple - 1.0) for multiple in multiples]
@@ -218,6 +224,13 @@ def steps_of(param_grid: Grid, settings: Sequence[Params], effort: SearchEffort 
         RaceStep() if one == 1.0 else RaceStep(multiples.index(other), beyond=one in BEYOND)
         for one, other in zip(multiples, inner)
     ]
+
+
+def variant_numbers(settings: Sequence[Params]) -> list[int]:
+    """Assign numbers to settings; those that differ in their rounds of boosting alone have the same one."""
+    parts = [{name: value for name, value in each.items() if not is_rounds(name)} for each in settings]
+    different = [part for at, part in enumerate(parts) if part not in parts[:at]]
+    return [different.index(part) for part in parts]
 
 
 def steps_of_models(models: Sequence[Model]) -> list[RaceStep]:
@@ -232,14 +245,21 @@ def steps_of_models(models: Sequence[Model]) -> list[RaceStep]:
     return steps
 
 
-def _rounds(base: Estimator, n_samples: int) -> list[Params]:
-    """List the numbers of rounds of a booster, its own first; empty for other bases."""
+def _of_booster(base: Estimator, n_samples: int | None, *, is_wide: bool) -> list[Params]:
+    """List the settings of a booster, its own first; a single empty one for other bases.
+
+    ``n_samples`` are those on which fewer rounds can be read off trainings; ``None`` for no such rounds.
+    """
     prefix, last = last_step(base)
-    known = None if routing_enabled() else rounds_of(last, n_samples)
-    if known is None:
-        return [{}]
-    numbers = dict.fromkeys(max(1, round(share * known.own)) for share in ROUNDS)
-    return [{f"{prefix}{known.name}": number} for number in numbers]
+    settings: list[Params] = []
+    for variant in [{}, *(variants_of(last) if is_wide else ())]:
+        known = None
+        if n_samples is not None and not routing_enabled():
+            known = rounds_of(clone(last).set_params(**variant) if variant else last, n_samples)
+        shares = [1.0] if known is None else ROUNDS
+        numbers = [{} if known is None else {known.name: max(1, round(share * known.own))} for share in shares]
+        settings += [{f"{prefix}{name}": value for name, value in {**variant, **each}.items()} for each in numbers]
+    return [setting for at, setting in enumerate(settings) if setting not in settings[:at]]
 
 
 def effort_of(base: Estimator, engine: str, param_grid: Grid, settings: Sequence[Params]) -> SearchEffort:
@@ -587,7 +607,7 @@ class SearchConfig(SearchOptions):
         for model in self.models:
             grid = model.param_grid
             if isinstance(grid, str):
-                check_choice(grid, "param_grid", (AUTO,))
+                check_choice(grid, "param_grid", WORDS)
             elif grid is not None:
                 check_grid(grid)
             if (

@@ -12,7 +12,7 @@ from csf._common.sklearn import last_name
 from csf._common.typing import Array, Estimator, IntArray, Params
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold, make_folds
-from csf.search.config import AUTO, Model
+from csf.search.config import WORDS, Model
 from csf.trainers import Prepared, make_trainers
 from csf.trainers.base import with_methods
 
@@ -78,5 +78,5 @@ class Plan:
     @property
     def unsearched(self) -> list[str]:
         """Notes on models whose parameters nobody named and `settings_of` does not know."""
-        plain = [each.base for each in self.models if each.param_grid == AUTO and each.settings == [{}]]
-        return [f"param_grid='auto' knows no parameter of {last_name(base)} to search" for base in plain]
+        named = [(each.param_grid, last_name(each.base)) for each in self.models if each.settings == [{}]]
+        return [f"param_grid={grid!r} knows no parameter of {name} to search" for grid, name in named if grid in WORDS]

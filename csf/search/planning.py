@@ -22,7 +22,7 @@ from csf.data.folds import group_folds, make_folds, resolve_splits
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.row_costs import row_costs
-from csf.search.config import AUTO, Model, effort_of, shared_effort, split_seed
+from csf.search.config import Model, effort_of, shared_effort, split_seed
 from csf.search.loop import Checkpoint, Forecast, SearchLoop
 from csf.search.plan import Plan, TrainingSetup
 from csf.search.workers import LocalTrainer, threads_for
@@ -191,7 +191,7 @@ def run_search(
         # Trials of several models take their own times each.
         forecast=None if quiet or len(plan.models) > 1 else Forecast(),
         # Multiples of its own C decide nothing about whether a base can be trained.
-        n_settings=len(plan.models) if config.param_grid == AUTO else None,
+        n_settings=len(plan.models) if isinstance(config.param_grid, str) else None,
         race=problem.race(config, plan, trainer.store),
     )
     stopped = loop.run()

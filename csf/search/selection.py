@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from csf.metrics.profile import ErrorProfile
     from csf.metrics.trials import Trial
     from csf.search.config import RaceStep, SearchConfig
-    from csf.search.study import Study
+    from csf.search.study import History, Study
     from csf.thresholding.curve import ThresholdCurve
 
 # ---------------------------------------------------------------- the gain over equal costs
@@ -298,6 +298,7 @@ def choose(
 
 
 DROPPED = "settings that were behind, or failed, with equal costs were trained no further"
+NOT_TRIED = "larger trees than the base's own were left out, as smaller ones are better"
 
 
 def races(config: SearchConfig) -> bool:
@@ -464,3 +465,38 @@ def _of_model(standing: _Standing, places: list[int]) -> list[int]:
     if hopeful and most[own, best] <= Margins.RACE_GAIN:
         return [settings[own]]
     return [settings[place] for place in hopeful if place == best or most[best, place] > Margins.RACE_GAIN]
+
+
+@dataclass(frozen=True, eq=False)
+class LargestLast:
+    """Race without other costs: the largest trees, which take most time, are tried where smaller ones gain nothing.
+
+    Parameters
+    ----------
+    studies : sequence of History
+        One for each setting, with a single trial.
+    waiting : mapping of int to (sequence of int, sequence of int)
+        For each setting that comes last those with the base's own trees, and those with smaller ones.
+    is_behind : callable
+        ``is_behind(own, others)`` says whether the best of the others is better than the best own setting.
+    """
+
+    studies: Sequence[History]
+    waiting: Mapping[int, tuple[Sequence[int], Sequence[int]]]
+    is_behind: Callable[[Sequence[int], Sequence[int]], bool]
+
+    def n_folds(self, at: int, trial: Trial) -> int:
+        """Return 0: every trial is trained on all folds."""
+        return 0
+
+    def ask(self) -> list[tuple[int, Trial]]:
+        """List the settings and trials to train next, those that wait after all others; empty at the end."""
+        known = enumerate(self.studies)
+        if first := [(at, trial) for at, study in known if at not in self.waiting for trial in study.ask_batch()]:
+            return first
+        for at, rivals in self.waiting.items():
+            study = self.studies[at]
+            if not study.trials and self.is_behind(*rivals):
+                study.dropped, study.stop_reason = True, NOT_TRIED
+        left = [(at, self.studies[at]) for at in self.waiting if not self.studies[at].dropped]
+        return [(at, trial) for at, study in left for trial in study.ask_batch()]

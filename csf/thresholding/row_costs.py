@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from operator import itemgetter
@@ -591,9 +591,22 @@ class RowCostChoice(CandidateChoice):
         winner = trials[int(np.argmax(saved >= (1.0 - _NOISE) * saved.max()))]
         for other in self.allowed:
             same = other.key == winner.key and other.rule in Margins.ROW_RULES
-            if same and self._saved(winner, other, counts, Margins.ROW_RULES[other.rule]):
+            if same and (self._saved(winner, other, counts, Margins.ROW_RULES[other.rule]) or self._is(winner, other)):
                 winner = other
         return winner
+
+    def _is(self, winner: Candidate, other: Candidate) -> bool:
+        """Check whether a tuned threshold is beyond all scores, so that it is the same answer to all rows."""
+        return winner.rule == "swept" and other.rule in CONSTANT and np.array_equal(self.paid(winner), self.paid(other))
+
+    def is_behind(self, settings: Sequence[int], others: Sequence[int]) -> bool:
+        """Check whether the best one of other settings saves more on all samples than the best one of these."""
+
+        def least(some: Sequence[int]) -> float:
+            candidates = [Candidate(row.key, self.store.kinds[0]) for row in self.store if row.key[0] in some]
+            return min((float(self.paid(each) @ self.store.copies) for each in candidates), default=np.inf)
+
+        return least(others) < least(settings)
 
     def tuned(self, candidate: Candidate, counts: Array) -> CostDecision:
         """Tune the decision rule of a candidate on samples with these counts."""

@@ -9,6 +9,7 @@ from sklearn.model_selection import cross_val_predict, train_test_split
 from csf.cli.data import BUILTIN, ReadOptions, read_dataset
 from csf.cli.predict import load_model
 from csf.cli.problem import make_base
+from csf.evaluate.choices import Margins
 from tests.search.problems.test_row_costs import frame
 
 pytest.importorskip("skops")
@@ -162,3 +163,21 @@ def test_a_certificate_beside_one_threshold_that_has_none(ok, loans):
     assert "  on these samples: predicted_positive_rate 0." in text
     lines = [line.split("|") for line in text.splitlines() if "best single threshold" in line and line[0] == "|"]
     assert lines[0][4].strip() == "no"
+
+
+@pytest.mark.parametrize("answer", ["negative", "positive"])
+def test_one_answer_to_all_rows(ok, loans, tmp_path, monkeypatch, answer):
+    for rule in Margins.ROW_RULES:
+        monkeypatch.setitem(Margins.ROW_RULES, rule, -99.0 if rule == answer else 99.0)
+    files = {name: tmp_path / name for name in ("all.json", "model.skops")}
+    flags = ("--json", files["all.json"], "--save", files["model.skops"], "--no-rivals", "--trials", 1)
+    text = " ".join(ok("search", loans, "-v", "--target", "target", *QUICK, *flags).split())
+    assert f"each row by its own costs ({answer})" in text
+    assert ("no rule saved anything over “negative” for all rows" in text) == (answer == "negative")
+    json.loads(files["all.json"].read_text(encoding="utf-8"))
+    label = "1" if answer == "positive" else "0"
+    rows = [line.split(",")[0] for line in ok("predict", files["model.skops"], loans).splitlines()[1:]]
+    # Where a hit costs more than a miss, no answer is the cheaper one but "negative".
+    assert rows.count(label) > 0.9 * len(rows)
+    limited = ok("predict", files["model.skops"], loans, "--at-most", 20).splitlines()[1:]
+    assert sum(line.startswith("1,") for line in limited) == (20 if answer == "positive" else 0)

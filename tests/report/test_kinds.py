@@ -6,7 +6,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from csf import CostSearch
-from csf.metrics import Column, RowCosts, get_constraint
+from csf.metrics import Column, CostMatrix, RowCosts, get_constraint
 from csf.report.checks import findings
 from csf.report.kinds import REPORTED, constrained, held_out, reported
 
@@ -59,11 +59,41 @@ def test_labels_that_the_search_does_not_know_are_named(kind):
 
 def test_one_answer_for_all_competes_where_two_classes_do(kind):
     name, search, _, _ = kind
-    worth = reported(search).same_answer(search, None)
-    assert np.isfinite(worth) == (name in ("binary", "row_costs"))
+    worth, answer = reported(search).same_answer(search, None)
+    assert np.isfinite(worth) == bool(answer) == (name in ("binary", "row_costs"))
     if name == "binary":
         share = Y.mean()
         assert worth == pytest.approx(2 * share / (1 + share))
+        assert answer == "1"
+
+
+def test_one_answer_to_held_out_rows_is_what_they_cost():
+    """The literal costs of both answers."""
+    amount = SAMPLES[:, 0]
+    search = CostSearch(LogisticRegression(), RowCosts(fn=Column(0), fp=1.0, measure="cost"), n_trials=1, cv=2)
+    search.fit(SAMPLES, Y)
+    few = np.append(np.flatnonzero(Y == 1)[:20], np.flatnonzero(Y == 0)[0])
+    held = held_out(search, SAMPLES[few], Y[few], None, None)
+    assert amount[few[:20]].sum() > 1.0
+    assert reported(search).same_answer(search, held) == (pytest.approx(-1.0 / 21), "positive")
+    negative, positive = np.where(Y == 1, amount, 0.0).mean(), np.where(Y == 1, 0.0, 1.0).mean()
+    value, answer = reported(search).same_answer(search, None)
+    assert value == pytest.approx(-min(negative, positive))
+    assert answer == ("negative" if negative <= positive else "positive")
+
+
+def test_one_class_for_all_competes_with_a_cost_matrix():
+    """Labels that nothing predicts: the class of least mean cost, by hand."""
+    y = np.random.default_rng(0).integers(0, 3, 200)
+    costs = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+    search = CostSearch(LogisticRegression(), CostMatrix(costs), cv=2, n_trials=1, param_grid=None).fit(SAMPLES, y)
+    mean = np.bincount(y) / y.size @ costs
+    worth, answer = reported(search).same_answer(search, None)
+    assert (worth, answer) == (pytest.approx(-mean.min()), str(mean.argmin()))
+    assert f"“{answer}”, at a mean cost of {mean.min():.3f}, may be as good" in " ".join(str(search.summary()).split())
+    held = held_out(search, SAMPLES[:50], y[:50], None, None)
+    mean = np.bincount(y[:50]) / 50 @ costs
+    assert reported(search).same_answer(search, held) == (pytest.approx(-mean.min()), str(mean.argmin()))
 
 
 # ---------------------------------------------------------------- constraints

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import RepeatedStratifiedKFold, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsRestClassifier
@@ -19,7 +19,19 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.plugin import PlugInClassifier
-from csf.search.config import FAST, PLAIN, SLOW, effort_of, has_fast_solver, open_cv, settings_of, steps_of
+from csf.report.checks import findings
+from csf.search.config import (
+    BY_ROUNDS,
+    FAST,
+    PLAIN,
+    SLOW,
+    effort_of,
+    has_fast_solver,
+    open_cv,
+    settings_of,
+    steps_of,
+    variant_numbers,
+)
 from csf.strategies import Ladder
 
 RNG = np.random.default_rng(0)
@@ -311,7 +323,9 @@ def test_a_limit_that_is_no_time_is_refused(limit):
 
 
 def test_an_unknown_word_for_the_grid_is_refused():
-    with pytest.raises(ValueError, match=r"param_grid must be one of \('auto',\), got 'Auto'. Did you mean 'auto'"):
+    with pytest.raises(
+        ValueError, match=r"param_grid must be one of \('auto', 'wide'\), got 'Auto'. Did you mean 'auto'"
+    ):
         CostSearch(LinearSVC(), param_grid="Auto").fit(X, Y)
 
 
@@ -352,3 +366,54 @@ def test_a_search_that_has_nothing_to_find_says_so(metric, answer):
     with pytest.warns(UserWarning, match=message):
         CostSearch(fitted, metric, cv="prefit").fit(X, y)
     search.set_params(constraint=f"{'precision' if metric == 'recall' else 'recall'} >= 0.8").fit(X, y)
+
+
+# ---------------------------------------------------------------- settings of boosters
+
+
+BOOSTER = HistGradientBoostingClassifier(max_iter=4, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("metric", "y", "n_settings"),
+    [("f1", Y, 12), ("f1_macro", np.arange(Y.size) % 3, 4), ("f1_macro", np.column_stack([Y, 1 - Y]), 12)],
+    ids=["two classes", "several classes", "several labels"],
+)
+def test_wide_searches_settings_of_boosters_with_any_metric(metric, y, n_settings):
+    search = CostSearch(BOOSTER, metric, param_grid="wide", cv=2, n_trials=1).fit(X, y)
+    for one in getattr(search, "searches_", [search]):
+        assert len(one.result_.settings) == n_settings
+        assert one.best_params_ in one.result_.settings
+        assert one.n_trials_ in (n_settings, n_settings - 3)
+
+
+@pytest.mark.parametrize("base", [LinearSVC(), GradientBoostingClassifier(), RandomForestClassifier()], ids=str)
+def test_wide_is_auto_for_other_bases(base):
+    wide, auto = (settings_of(grid, base, n_samples=100) for grid in ("wide", "auto"))
+    assert wide == auto
+
+
+def test_wide_says_where_it_knows_nothing():
+    search = CostSearch(RandomForestClassifier(2, random_state=0), param_grid="wide", cv=2).fit(X, Y)
+    assert "param_grid='wide' knows no parameter of RandomForestClassifier to search" in search.stop_reason_
+
+
+def test_settings_are_numbered_by_what_differs_besides_rounds():
+    settings = [{"a__n_estimators": 4}, {"a__n_estimators": 2}, {"a__max_depth": 1, "a__n_estimators": 4}, {"C": 1.0}]
+    assert variant_numbers(settings) == [0, 0, 1, 2]
+
+
+def test_the_largest_trees_wait_for_the_others():
+    before = [step.before for step in steps_of("wide", settings_of("wide", BOOSTER, n_samples=100), BY_ROUNDS)]
+    assert before == [None] * 9 + [0] * 3
+    # Of two variants none waits.
+    few = clone(BOOSTER).set_params(max_leaf_nodes=9, learning_rate=0.2, l2_regularization=1.0, min_samples_leaf=9)
+    settings = settings_of("wide", few, n_samples=100)
+    assert len(settings) == 6
+    assert {step.before for step in steps_of("wide", settings, BY_ROUNDS)} == {None}
+
+
+def test_settings_that_belong_together_are_at_no_edge():
+    search = CostSearch(BOOSTER, param_grid="wide", cv=2, n_trials=1).fit(X, Y)
+    search.best_params_ = {"max_leaf_nodes": 4, "learning_rate": 0.05, "max_iter": 4}
+    assert "CSF002" not in [each.code for each in findings(search)]

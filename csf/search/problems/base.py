@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from csf.metrics.profile import ErrorProfile
     from csf.search.config import Model, SearchConfig, SearchEffort, Unsupported
     from csf.search.plan import Plan
-    from csf.search.selection import Race
+    from csf.search.selection import LargestLast, Race
     from csf.search.study import History, MulticlassStudy, Study
     from csf.search.training import Evaluator
     from csf.thresholding.alerts import WrongAlerts
@@ -119,8 +119,8 @@ class Problem(ABC):
         """Return the plan with the trainings that this kind of problem adds."""
         return plan
 
-    def race(self, config: SearchConfig, plan: Plan, store: Store | None) -> Race | None:
-        """Return what decides which settings are trained at further costs; ``None`` for all of them."""
+    def race(self, config: SearchConfig, plan: Plan, store: Store | None) -> Race | LargestLast | None:
+        """Return what decides which settings are trained, or at further costs; ``None`` for all of them."""
         return None
 
     @abstractmethod

@@ -49,7 +49,7 @@ from csf.search.problems.base import (
     warn_of_open_gap,
     warn_of_violation,
 )
-from csf.search.selection import Race, choose, races, stable_choice
+from csf.search.selection import LargestLast, Race, choose, races, stable_choice
 from csf.search.study import Study
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.strategies import EqualCostsFirst, ImbalanceRatio, Ladder
@@ -152,7 +152,7 @@ class BinaryProblem(Problem):
         """Check whether settings drop out, see `races`."""
         return races(config)
 
-    def race(self, config: SearchConfig, plan: Plan, store: Any) -> Race | None:
+    def race(self, config: SearchConfig, plan: Plan, store: Any) -> Race | LargestLast | None:
         """Create the race that decides which settings are trained at more costs; return ``None`` for all of them."""
         if not self._races(config) or len(plan.studies) == 1:
             return None

@@ -20,7 +20,7 @@ from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts
 from csf.metrics.row_costs import row_costs as get_row_costs
 from csf.metrics.trials import nothing_worked
-from csf.search.config import FAST, MANY, Unsupported, settings_of
+from csf.search.config import AUTO, FAST, MANY, WIDE, Unsupported, settings_of, steps_of, variant_numbers
 from csf.search.problems.base import (
     CandidateResult,
     FittedBase,
@@ -36,6 +36,7 @@ from csf.search.problems.base import (
     warn_of_violation,
 )
 from csf.search.problems.binary import BinaryProblem
+from csf.search.selection import LargestLast
 from csf.search.study import MulticlassStudy, powers_of
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.thresholding.alerts import WrongAlerts
@@ -162,9 +163,11 @@ class RowCostProblem(BinaryProblem):
         return replace(self, table=self.costs.table(task.X, **given)), replace(task, fit_params=others)
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[Params]:
-        """List the settings of a model, its own first: given ones, else rounds of boosters on few samples."""
-        few = n_samples if n_samples is not None and n_samples <= MANY else None
-        return settings_of(model.param_grid, model.base, config.engine, multiples=(1.0,), n_samples=few)
+        """List the settings of a model, its own first: given ones, else wide ones of boosters on few samples."""
+        grid, is_few = model.param_grid, n_samples is not None and n_samples <= MANY
+        if grid == AUTO:
+            grid, n_samples = (WIDE, n_samples) if is_few else (AUTO, None)
+        return settings_of(grid, model.base, config.engine, multiples=(1.0,), n_samples=n_samples)
 
     def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[RowCostStudy]:
         """Create a study without trials for each setting."""
@@ -208,8 +211,18 @@ class RowCostProblem(BinaryProblem):
         value = self.costs.value_of(self.table.take(fold.test), fold.y_test > 0, decided, fold.weight_test)
         return None if np.isnan(value) else value
 
-    def race(self, config: SearchConfig, plan: Plan, store: Store | None) -> None:
-        """Return ``None``: no setting drops out, because there are few trainings."""
+    def race(self, config: SearchConfig, plan: Plan, store: RowCostStore | None) -> LargestLast | None:
+        """Return what tries the largest trees of boosters last; ``None`` where all settings are trained at once."""
+        waiting: dict[int, tuple[list[int], list[int]]] = {}
+        for model in plan.models:
+            steps = steps_of(model.param_grid, model.settings, model.effort)
+            numbered = list(enumerate(zip(steps, variant_numbers(model.settings)), start=model.first))
+            own = [at for at, (_, number) in numbered if number == 0]
+            smaller = [at for at, (step, number) in numbered if number and step.before is None]
+            waiting |= {at: (own, smaller) for at, (step, _) in numbered if step.before is not None}
+        if not waiting or store is None:
+            return None
+        return LargestLast(plan.studies, waiting, lambda own, others: RowCostChoice(store).is_behind(own, others))
 
     def judge(self, config: SearchConfig) -> RowCostEvaluator:
         """Create the judge of trainings."""

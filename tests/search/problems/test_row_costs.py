@@ -26,9 +26,12 @@ from csf.evaluate import Candidate
 from csf.evaluate.choices import Margins
 from csf.export import cost_rule
 from csf.metrics import Column, Review, RowCosts
+from csf.metrics.row_costs import CostTable
+from csf.search.config import MANY, SearchConfig
+from csf.search.problems.row_costs import RowCostProblem
 from csf.strategies import Ladder
 from csf.thresholding import row_costs
-from csf.thresholding.row_costs import CostDecision
+from csf.thresholding.row_costs import CostDecision, RowCostChoice, RowCostStore, RowScores
 from tests.oracles import row_costs as oracle
 
 COST = RowCosts(fn="amount", fp=5.0, tp=1.0)
@@ -493,7 +496,7 @@ def test_the_same_answer_to_all_is_a_candidate(share, answer):
     assert search.best_score_ >= 0.0
     low, high = search.score_interval_
     assert low <= search.corrected_score_ <= high
-    assert "does not lie above 0, the value of the same answer to all rows" in in_one_line(search)
+    assert f"does not lie above 0, the value of the same answer to all rows, “{answer}”" in in_one_line(search)
 
 
 def in_one_line(search):
@@ -541,3 +544,168 @@ def test_costs_of_probabilities_are_read(fitted):
         search.predict_proba(X, fn_cost="a")
     with pytest.raises(ValueError, match="fn_cost must be given"):
         search.monitor().update(y, y, X=X)
+
+
+# ---------------------------------------------------------------- where no rule saves
+
+
+def losing(answer, n_rows=200):
+    """Rows in which acting by their costs always loses: the dear ones are never of the class that makes them dear."""
+    rng = np.random.default_rng(0)
+    is_dear = np.arange(n_rows) % 4 == 0
+    y = (rng.uniform(size=n_rows) < 0.3) & ~is_dear
+    X = pd.DataFrame({"noise": rng.normal(size=n_rows), "amount": np.where(is_dear, 20.0, 1.0)})
+    # The base sees noise alone.
+    base = make_pipeline(make_column_transformer(("passthrough", ["noise"])), LogisticRegression())
+    if answer == "negative":
+        return base, RowCosts(fn="amount", fp=4.0), X, y.astype(int)
+    return base, RowCosts(fn=4.0, fp="amount"), X, (~y).astype(int)
+
+
+@pytest.fixture(scope="module", params=["negative", "positive"])
+def alike(request):
+    base, costs, X, y = losing(request.param)
+    options = {"cv": 3, "n_trials": 1, "param_grid": None, "review": Review(cost=0.5)}
+    return request.param, CostSearch(base, costs, **options).fit(X, y), X, y
+
+
+def test_one_answer_wins_where_every_rule_loses(alike):
+    answer, search, X, y = alike
+    assert search.row_rule_ == answer
+    assert (search.predict(X) == (answer == "positive")).all()
+    # By hand: the threshold of each row on the probability of the base loses.
+    p, amount = y.mean(), X["amount"]
+    gain, loss = (amount, 4.0) if answer == "negative" else (4.0, amount)
+    acts = p * gain >= (1.0 - p) * loss
+    assert search.row_costs_.score(y, acts.astype(int), X) < 0.0
+    assert search.best_score_ == search.score(X, y) == search.corrected_score_ == 0.0
+    assert search.score_interval_ == (0.0, 0.0)
+    said = in_one_line(search)
+    assert f"no rule saved anything, and it answers {answer!r} to all rows" in said
+    assert f"It does not lie above 0, the value of the same answer to all rows, “{answer}”" in said
+    assert f"What to do: Do without a model: no rule saved anything over “{answer}” for all rows." in said
+
+
+def test_one_answer_works_like_any_rule(alike, tmp_path):
+    answer, search, X, y = alike
+    acted_on = 5 if answer == "positive" else 0
+    assert search.predict(X, at_most=5).sum() == acted_on
+    rule, score = cost_rule(search), search.best_estimator_.decision_function(X)
+    fn, fp = (X["amount"], 4.0) if answer == "negative" else (4.0, X["amount"])
+    np.testing.assert_array_equal(rule.decide(score, fn=fn, fp=fp), search.predict(X))
+    json.dumps(rule.to_dict(), allow_nan=False)
+    assert set(search.predict_with_review(X)) == {answer}
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(search)).predict(X), search.predict(X))
+    moved = search.at_prevalence(0.5)
+    assert np.isin(moved.predict(X), [0, 1]).all()
+    assert search.monitor().update(y, search.predict(X), X=X) is False
+    assert np.isfinite(search.threshold_curve(X, y).values).all()
+
+
+def certified(answer, demand):
+    base, costs, X, y = losing(answer, 600)
+    options = {"cv": 3, "n_trials": 1, "param_grid": None, "random_state": 0}
+    search = CostSearch(base, costs, constraint=demand, confidence=0.8, **options).fit(X, y)
+    assert search.guarantee_.holds
+    return search, X
+
+
+def test_one_answer_that_breaks_a_constraint_does_not_win():
+    search, X = certified("negative", "recall >= 0.2")
+    assert len(set(search.predict(X))) == 2
+
+
+@pytest.mark.parametrize(("answer", "demand"), [("negative", "fpr <= 0.5"), ("positive", "recall >= 0.5")])
+def test_one_answer_that_keeps_a_constraint_is_certified(answer, demand):
+    search, X = certified(answer, demand)
+    assert search.row_rule_ == answer
+    assert (search.predict(X) == (answer == "positive")).all()
+    assert search.predict(X, at_most=5).sum() == (5 if answer == "positive" else 0)
+
+
+# ---------------------------------------------------------------- settings of boosters
+
+
+SMALL = HistGradientBoostingClassifier(max_iter=4, random_state=0)
+
+
+def small(**options):
+    """A search of trees so few that they are quickly trained; their number is the user's, and stays."""
+    return CostSearch(**{"base": SMALL, "metric": COST, "cv": 2, "n_trials": 1} | options)
+
+
+@pytest.mark.parametrize("tries_large", [False, True])
+def test_settings_of_boosters_are_raced_and_all_of_them_count(monkeypatch, tries_large):
+    monkeypatch.setattr(row_costs.RowCostChoice, "is_behind", lambda *_: not tries_large)
+    X, y = frame(200)
+    search = small().fit(X, y)
+    assert search.n_trials_ == len(search.held_out_) == (12 if tries_large else 9)
+    assert search.best_params_ in [trial_params(search, at) for at in range(search.n_trials_)]
+    assert {each.key for each in RowCostChoice(search.held_out_).allowed} == {
+        (trial.setting, trial.number) for trial in search.trials_
+    }
+    assert {params["max_iter"] for params in search.result_.settings} == {1, 2, 4}
+    assert ("larger trees than the base's own were left out" in search.stop_reason_) == (not tries_large)
+    again = clone(search).set_params(param_grid=[{name: [each] for name, each in search.best_params_.items()}])
+    np.testing.assert_array_equal(again.fit(X, y).best_estimator_.predict(X), search.best_estimator_.predict(X))
+
+
+def trial_params(search, at):
+    return search.result_.settings[search.trials_[at].setting]
+
+
+def test_large_trees_are_tried_where_small_ones_cost_no_less():
+    """By hand: what the rows pay under the rule of Elkan on held-out log-odds."""
+    rng = np.random.default_rng(0)
+    is_pos, amount = rng.uniform(size=60) < 0.4, rng.lognormal(size=60) + 1.0
+    table = CostTable(amount, np.full(60, 2.0), np.zeros(60), np.zeros(60))
+    store, paid = RowCostStore(is_pos, None, COST, table, likely=True), {}
+    for setting in range(6):
+        score = rng.normal(size=60) + is_pos
+        store.put(RowScores(key=(setting, 0), score=score, value=0.0, equal_costs=True, power=0.0))
+        acts = expit(score) * amount >= expit(-score) * 2.0
+        paid[setting] = np.where(is_pos, np.where(acts, 0.0, amount), np.where(acts, 2.0, 0.0)).sum()
+    choice = RowCostChoice(store)
+    for own, others in (((0, 1), (2, 3)), ((2, 3), (0, 1)), ((4,), (0, 5)), ((5, 1), (3, 4))):
+        assert choice.is_behind(own, others) == (min(map(paid.get, others)) < min(map(paid.get, own)))
+    # Failed trials have no scores, and cost more than any.
+    assert choice.is_behind((9,), (0,))
+    assert not choice.is_behind((0,), (9,))
+
+
+def test_settings_are_tried_up_to_so_many_rows():
+    def number(grid, n_samples, **options):
+        base = clone(SMALL).set_params(early_stopping=False)
+        config = SearchConfig(base=base, param_grid=grid, **options)
+        return len(RowCostProblem.settings(None, config, config.models[0], n_samples))  # pyright: ignore[reportArgumentType]
+
+    assert number("auto", MANY) == number("wide", MANY) == 12
+    assert number("auto", MANY + 1) == 1
+    # Arguments of fit may stop trainings early.
+    assert number("auto", None) == 1
+    assert number("wide", MANY + 1, engine="generic") == number("auto", MANY, engine="generic") == 4
+    assert number({"max_depth": [1, 2]}, MANY) == 2
+    assert number(None, 10) == 1
+
+
+def test_settings_of_pipelines_and_of_several_models():
+    X, y = frame(200)
+    models = {"boosting": make_pipeline(StandardScaler(), SMALL), "linear": LogisticRegression()}
+    search = small(base=models).fit(X, y)
+    prefix = "histgradientboostingclassifier__"
+    tried = [params for params in search.result_.settings if params["model"] == "boosting"]
+    assert len(tried) == 12
+    assert all(name == "model" or name.startswith(prefix) for params in tried for name in params)
+    assert len(search.held_out_) == search.n_trials_ in (10, 13)
+
+
+def test_a_race_goes_on_where_it_was_stopped(tmp_path):
+    X, y = frame(200)
+    whole = small().fit(X, y)
+    options = {"checkpoint": tmp_path / "search.json"}
+    stopped = small(**options, callbacks=[lambda study, trial: trial.setting == 4]).fit(X, y)
+    assert stopped.n_trials_ < whole.n_trials_
+    resumed = small(**options).fit(X, y)
+    assert resumed.n_trials_ == whole.n_trials_
+    assert resumed.best_params_ == whole.best_params_
+    np.testing.assert_array_equal(resumed.predict(X), whole.predict(X))
