@@ -14,7 +14,7 @@ features are standardised, counts of words become tf-idf, both before the clock 
   of ``--runs`` pairs of runs, which takes two processors that nobody else uses.
 
 Forests, calibrated SVMs and L1 penalties are trained from nothing each time: on ``few`` alone unless sets are named.
-On ``large``, 300 000 rows with a tenth of positives and as many to judge on, LightGBM and a forest of leaves of 20 rows.
+On ``large``, 300 000 rows with a tenth of positives and as many to judge on, LightGBM and a forest of large leaves.
 
 The set ``million`` is drawn: 10**6 rows of 30 standard normal features in float32, two overlapping classes; ``few`` is
 2000 rows with few positives; ``wide`` and ``wider`` are 13 086 x 216 and 38 938 x 410, a quarter of them numbers of
