@@ -9,6 +9,7 @@ folder. Where neither is writable, every process compiles again.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache as once
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ config: Any = _config  # numba sets its options when it is imported
 
 # Folders of other versions that stay, the latest used ones: some ten megabytes each.
 KEPT = 8
+
+_LOGGER = logging.getLogger("csf")
 
 # What a file that holds kernels looks like. Kernels read nothing of csf from other files (a test checks it).
 _HOLDS_KERNELS = re.compile(rb"^@njit\b|^def (?:njit|compiled)\b", re.MULTILINE)
@@ -46,6 +50,13 @@ def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any
         finally:
             config.CACHE_DIR = before
     return made
+
+
+@once
+def _log_compilation(folder: str) -> None:
+    """Log, once in a process that no other has started, that a call takes longer than later ones."""
+    if parent_process() is None:
+        _LOGGER.warning("csf compiles its loops, once on this machine: some seconds, kept in %s", folder)
 
 
 @once
@@ -93,8 +104,11 @@ class _Cache(FunctionCache):
         """Load the compiled code of a signature; return ``None`` where there is none."""
         with suppress(Exception):  # unpickling half a file raises anything
             found = super().load_overload(sig, target_context)
+            if found is None:
+                _log_compilation(self.cache_path)
+                return None
             # Processes that compile different signatures at once may have given their files the same name.
-            if found is None or tuple(found.signature.args) == tuple(sigutils.normalize_signature(sig)[0]):
+            if tuple(found.signature.args) == tuple(sigutils.normalize_signature(sig)[0]):
                 return found
         with suppress(OSError):
             self.flush()

@@ -21,13 +21,36 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 _LOCK = Lock()
 
 
-def njit(*, cache: bool = True, **options: Any) -> Callable[[Loop], Loop]:
-    """Delay `numba.njit` until the first call; ``cache`` keeps the code for other processes, see `compile_cache`."""
+# Numbers in the largest array of a call, up to which it takes less time than numba takes to be imported.
+FEW = 1 << 16
+
+
+def njit(
+    *, cache: bool = True, few: Callable[..., Any] | None = None, most: int = FEW, **options: Any
+) -> Callable[[Loop], Loop]:
+    """Delay `numba.njit` until the first call; ``cache`` keeps the code for other processes, see `compile_cache`.
+
+    Where no array has more than ``most`` numbers the function ``few`` is called, which does the same without numba.
+    """
 
     def decorate(function: Loop) -> Loop:
-        return cast(Loop, Kernel(cast(FunctionType, function), cache, options))
+        return cast(Loop, Kernel(cast(FunctionType, function), cache, options, few, most))
 
     return decorate
+
+
+def on_lists(function: Loop) -> Loop:
+    """Run a loop over arrays of one dimension on lists, which Python reads faster, and write to the arrays."""
+
+    def run(*arguments: Any) -> Any:
+        lists = [given.tolist() if isinstance(given, np.ndarray) else given for given in arguments]
+        result = function(*lists)
+        for given, values in zip(arguments, lists):
+            if isinstance(given, np.ndarray) and given.flags.writeable:
+                given[...] = values
+        return result
+
+    return cast(Loop, run)
 
 
 class Kernel:
@@ -35,13 +58,22 @@ class Kernel:
 
     __name__: str
 
-    def __init__(self, py_func: FunctionType, cache: bool, options: Params) -> None:
+    def __init__(
+        self,
+        py_func: FunctionType,
+        cache: bool,
+        options: Params,
+        few: Callable[..., Any] | None = None,
+        most: int = FEW,
+    ) -> None:
         update_wrapper(self, py_func)
-        self.py_func, self._cache, self._options = py_func, cache, options
+        self.py_func, self._cache, self._options, self._few, self._most = py_func, cache, options, few, most
         self._dispatcher: Callable[..., Any] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the compiled function."""
+        """Call the compiled function, or what takes its place for small arrays."""
+        if self._few is not None and all(np.size(each) <= self._most for each in arguments):
+            return self._few(*arguments)
         return (self._dispatcher or self.dispatcher())(*arguments)
 
     def dispatcher(self) -> Callable[..., Any]:
@@ -59,7 +91,8 @@ class Kernel:
             for name in _names(self.py_func.__code__):
                 if isinstance(known.get(name), Kernel) and known[name] is not self:
                     known[name] = known[name]._made()
-            if known.get(self.__name__) is self:
+            # Whether small arrays are compiled for is decided at each call.
+            if known.get(self.__name__) is self and self._few is None:
                 known[self.__name__] = made
             self._dispatcher = made
         return self._dispatcher

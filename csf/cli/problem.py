@@ -35,7 +35,7 @@ from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import Array, Estimator, IntArray, Label, Params, Samples
 from csf.cli.data import Dataset, FeatureColumns, ReadOptions, densified, read_dataset
 from csf.cli.tables import CliError, require
-from csf.data.folds import resolve_splits
+from csf.data.folds import Task, enough_splits, resolve_splits
 from csf.data.responses import response_method
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.predictions import Predictions
@@ -401,6 +401,9 @@ class CommandProblem:
         effort = shared_effort([each.effort for each in self._models(train.y)])
         cv = self.kind.cv(self.config, train.y, effort, random_state=check_random_state(seed))
         splits = resolve_splits(cv, train.X, train.y, random_state=seed)
+        if self.config.may_hold_out_less:
+            kind, task = self.kind.of_part(Task(train.X, train.codes, train.weight))
+            splits = enough_splits(splits, train.codes, kind.stakes(task))
         confidence = vars(self.options).get("confidence")
         return Setup(
             self.base,

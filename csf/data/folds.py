@@ -352,6 +352,54 @@ def first_repeat(splits: Sequence[tuple[IntArray, IntArray]]) -> int:
     return len(tests)
 
 
+# Held-out samples of a class with which the threshold costs less than 0.2 points of F1: of normal scores with 2 to 30 %
+# positives, the root of the mean square of what one tuned on so many positives loses is 0.07 to 0.19 points.
+ENOUGH = 2000
+
+
+def enough_splits(
+    splits: list[tuple[IntArray, IntArray]],
+    codes: IntArray,
+    weight: Array | None = None,
+    groups: IntArray | None = None,
+) -> list[tuple[IntArray, IntArray]]:
+    """Return as many of the first splits as hold out enough of each class (of each label): all where none are enough.
+
+    Parameters
+    ----------
+    splits : list of tuple of ndarray
+        Train and test indices, which hold out random samples.
+    codes : ndarray of int, shape (n_samples,) or (n_samples, n_labels)
+        Codes of the samples.
+    weight : ndarray of shape (n_samples,), default=None
+        What each sample contributes to the value. Uneven weights count as fewer samples: the squared sum divided by
+        the sum of squares.
+    groups : ndarray of int, shape (n_samples,), default=None
+        Samples of a group count as one.
+
+    Examples
+    --------
+    >>> splits = [(np.array([], dtype=int), np.arange(start, 20_000, 4)) for start in range(4)]
+    >>> [len(enough_splits(splits, np.arange(20_000) < n_pos)) for n_pos in (2000, 4000, 8000)]
+    [4, 2, 1]
+    """
+    columns = [codes] if codes.ndim == 1 else list(codes.T)
+    kinds = [(column, code) for column in columns for code in np.unique(column)]
+    if min(np.count_nonzero(column == code) for column, code in kinds) < ENOUGH:
+        return splits
+    sums = np.zeros((2, len(kinds)))
+    for count, (_, test) in enumerate(splits, start=1):
+        for at, (column, code) in enumerate(kinds):
+            of_kind = test[column[test] == code]
+            held_out = np.ones(of_kind.size) if weight is None else weight[of_kind]
+            if groups is not None:
+                held_out = np.bincount(groups[of_kind], held_out)
+            sums[:, at] += held_out.sum(), held_out @ held_out
+        if (sums[0] ** 2 >= ENOUGH * sums[1]).all() and sums[1].all():
+            return splits[:count]
+    return splits
+
+
 # Classes with too few samples that an error names.
 _MOST_NAMED = 5
 

@@ -4,10 +4,63 @@ from __future__ import annotations
 
 import numpy as np
 
-from csf._common.compiled import njit
+from csf._common.compiled import njit, on_lists
+
+# Denominators below so much of their terms are rounding.
+_ROUNDING = 4 * 2.220446049250313e-16
+
+# ---------------------------------------------------------------- few samples, without compiled code
 
 
-@njit(cache=True)
+def _count_few(drawn, units, counts, most):
+    counts[:] = np.minimum(counts + np.bincount(units[drawn], minlength=counts.size), most)
+
+
+def _class_sums_of_few(is_pos, weight):
+    return np.stack([weight[~is_pos].sum(axis=0, dtype=float), weight[is_pos].sum(axis=0, dtype=float)])
+
+
+def _sums_of_few(codes, is_pos, weight, n_cuts, sums):
+    place = codes + (n_cuts + 1) * is_pos.astype(np.intp)
+    order = np.argsort(place, kind="stable")
+    place, at = place[order], sums[:, : n_cuts + 1, : weight.shape[1]]
+    starts = np.flatnonzero(np.diff(place, prepend=-1))
+    at[:] = 0
+    if starts.size:
+        kinds, cuts = np.divmod(place[starts], n_cuts + 1)
+        at[kinds, cuts] = np.add.reduceat(weight[order], starts, axis=0, dtype=sums.dtype)
+    np.cumsum(at[:, :n_cuts], axis=1, out=at[:, :n_cuts])
+
+
+def _best_of_few(sums, n_cuts, pos, neg, numbers, tie, cuts, values):
+    n_draws, total = pos.size, pos + neg
+    (n0, n_fn, n_fp, d0, d_fn, d_fp), valid = numbers.T, np.flatnonzero((pos > 0.0) & (neg > 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fn = np.maximum(pos - sums[1, :n_cuts, :n_draws], 0.0) / total
+        fp = np.minimum(sums[0, :n_cuts, :n_draws], neg) / total
+        below, size = d0 + d_fn * fn + d_fp * fp, np.abs(d0) + np.abs(d_fn) * fn + np.abs(d_fp) * fp
+        value = np.where(below > _ROUNDING * size, (n0 + n_fn * fn + n_fp * fp) / below, 0.0)
+    best = (value > value.max(axis=0) - tie).argmax(axis=0)
+    cuts[valid], values[valid] = best[valid], value[best, np.arange(n_draws)][valid]
+
+
+def _middle_of_few(sums, n_cuts, cuts):
+    at = sums[:, :n_cuts, : cuts.size]
+    # The last threshold before the draw has another sample.
+    last = np.full(at.shape[1:], n_cuts - 1)
+    last[:-1] = np.where((at[:, 1:] != at[:, :-1]).any(axis=0), np.arange(n_cuts - 1)[:, None], n_cuts - 1)
+    last = np.minimum.accumulate(last[::-1], axis=0)[::-1]
+    cuts[:] = (cuts + last[cuts, np.arange(cuts.size)]) // 2
+
+
+def _candidates_of_few(*arguments):
+    return on_lists(candidate_cuts.py_func)(*arguments)
+
+
+# ---------------------------------------------------------------- compiled loops
+
+
+@njit(cache=True, few=_count_few)
 def count_drawn(drawn, units, counts, most):
     """Count in ``counts`` how often each unit was drawn, at most ``most`` times."""
     for sample in drawn:
@@ -16,7 +69,7 @@ def count_drawn(drawn, units, counts, most):
             counts[unit] += 1
 
 
-@njit(cache=True)
+@njit(cache=True, few=_class_sums_of_few)
 def class_sums(is_pos, weight):
     """Sum the weights of all negatives and of all positives on each draw, given those of entries on each draw."""
     sums = np.zeros((2, weight.shape[1]))
@@ -27,7 +80,7 @@ def class_sums(is_pos, weight):
     return sums
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, few=_candidates_of_few, most=1 << 11, nogil=True)
 def candidate_cuts(score, is_pos, copies, order, every, keep, cuts):
     """Write the numbers of entries above each threshold that can be the best. Return the number of thresholds.
 
@@ -36,7 +89,7 @@ def candidate_cuts(score, is_pos, copies, order, every, keep, cuts):
     Groups of equal scores are never divided. The first candidate, above all scores, is left out where scores of +inf
     rule it out.
     """
-    n_entries, size = order.shape[0], 0
+    n_entries, size = len(order), 0
     if n_entries == 0 or score[order[0]] < np.inf:
         cuts[0] = 0
         size = 1
@@ -65,17 +118,7 @@ def candidate_cuts(score, is_pos, copies, order, every, keep, cuts):
     return size
 
 
-@njit(cache=True, nogil=True)
-def code_samples(order, entries, cuts, codes):
-    """Write for each entry the first threshold that includes it; ``entries`` are places of ``order`` in ``codes``."""
-    cut = 0
-    for rank in range(order.shape[0]):
-        while cuts[cut] <= rank:
-            cut += 1
-        codes[entries[order[rank]]] = cut
-
-
-@njit(cache=True)
+@njit(cache=True, few=_sums_of_few)
 def sums_at(codes, is_pos, weight, n_cuts, sums):
     """Write the weights of true (``sums[1]``) and false positives (``sums[0]``) at each threshold, for all draws.
 
@@ -94,7 +137,7 @@ def sums_at(codes, is_pos, weight, n_cuts, sums):
                 sums[kind, cut, draw] += sums[kind, cut - 1, draw]
 
 
-@njit(cache=True)
+@njit(cache=True, few=_best_of_few, most=1 << 15)
 def best_ratios(sums, n_cuts, pos, neg, numbers, tie, cuts, values):
     """Write the best threshold of each draw, and its value, for a ratio of two affine functions of the errors.
 
@@ -112,14 +155,14 @@ def best_ratios(sums, n_cuts, pos, neg, numbers, tie, cuts, values):
             fp = min(np.float64(sums[0, cut, draw]), neg[draw]) / total
             below = d0 + d_fn * fn + d_fp * fp
             value = 0.0
-            if below > 4 * 2.220446049250313e-16 * (abs(d0) + abs(d_fn) * fn + abs(d_fp) * fp):
+            if below > _ROUNDING * (abs(d0) + abs(d_fn) * fn + abs(d_fp) * fp):
                 value = (n0 + n_fn * fn + n_fp * fp) / below
             if value > best + tie:
                 best, at = value, cut
         cuts[draw], values[draw] = at, best
 
 
-@njit(cache=True)
+@njit(cache=True, few=_middle_of_few)
 def middle_of_ties(sums, n_cuts, cuts):
     """Move each draw's threshold to the middle of those between which the draw has no sample."""
     for draw in range(cuts.shape[0]):

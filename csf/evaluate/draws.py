@@ -15,7 +15,6 @@ from csf.evaluate._kernels import (
     best_ratios,
     candidate_cuts,
     class_sums,
-    code_samples,
     count_drawn,
     middle_of_ties,
     sums_at,
@@ -328,7 +327,8 @@ class CodedRow:
         n_cuts = candidate_cuts(score, is_pos, copies[entries], order, max(every, 1), keep, cuts)
         cuts = _thinned(cuts[:n_cuts], keep)
         codes = np.full(n_entries, cuts.size, dtype=np.uint16)
-        code_samples(order, entries, cuts, codes)
+        # Each entry has the first threshold that includes it.
+        codes[entries[order]] = np.repeat(np.arange(cuts.size), np.diff(cuts, prepend=0))
         return cls(codes, _thresholds(score[order].astype(np.float64), cuts, keep, row.threshold))
 
 

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.compiled import njit
+from csf._common.compiled import njit, on_lists
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, BoolArray, IntArray, Label, Values
 from csf._common.validation import (
@@ -454,10 +454,14 @@ def _is_convex(points):
     return bool((into[:, 0] * over[:, 1] > into[:, 1] * over[:, 0]).all())
 
 
-@njit(cache=True, nogil=True)
+def _hull_of_few(*arguments: Array) -> IntArray:
+    return on_lists(hull_cuts.py_func)(*arguments)  # pyright: ignore[reportFunctionMemberAccess] (a kernel has one)
+
+
+@njit(cache=True, few=_hull_of_few, most=1 << 11, nogil=True)
 def hull_cuts(fn: Array, fp: Array) -> IntArray:
     """Find the vertices of the lower-left convex hull, by decreasing ``fn``, but none within rounding of an edge."""
-    first, end = 0, fn.shape[0] - 1
+    first, end = 0, len(fn) - 1
     largest_fn, largest_fp = fn[first], fp[end]
     while first < end and fp[first + 1] == fp[first]:
         first += 1

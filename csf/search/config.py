@@ -517,6 +517,16 @@ class SearchConfig(SearchOptions):
         return self.refit == "folds"
 
     @property
+    def may_hold_out_less(self) -> bool:
+        """True where a value hardly depends on small errors of the threshold, and csf chooses the folds.
+
+        Near the best threshold it does not; under a constraint, or a limit on wrong answers, it does. A mean over folds
+        needs all of them.
+        """
+        limited = self.constraint is not None or getattr(self.metric, "constraint", None) is not None
+        return self.cv is None and not (limited or self.limits_answers or self.averages_folds)
+
+    @property
     def splits_are_given(self) -> bool:
         """True where ``cv`` is a list of splits."""
         return isinstance(self.cv, Iterable) and not isinstance(self.cv, str) and not hasattr(self.cv, "split")

@@ -18,7 +18,7 @@ from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone, last_name, open_callback_context, safe_indexing, slice_params
 from csf._common.typing import Estimator, IntArray, Params
 from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, takes_weights
-from csf.data.folds import group_folds, make_folds, resolve_splits
+from csf.data.folds import enough_splits, group_folds, make_folds, resolve_splits
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.row_costs import row_costs
@@ -55,6 +55,8 @@ def make_plan(config: SearchConfig, problem: Problem, task: Task, split_params: 
     if task.groups is not None and (config.cv is None or isinstance(config.cv, Real)):
         cv = group_folds(cv, y, task.groups, random_state=split_seed(random_state))
     splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
+    if config.may_hold_out_less:
+        splits = enough_splits(splits, task.codes, problem.stakes(task), task.groups)
     folds = make_folds(task, splits)
     studies = problem.studies(config, folds, [each.effort for each in models for _ in each.settings])
     channel_of = partial(_channel_of, config, weighted=task.weight is not None)

@@ -31,6 +31,8 @@ _LAST_LOOKS = 2.0
 _TINY = np.finfo(np.float64).tiny
 # New second derivatives that take fewer looks than these are always made: old ones mislead first steps.
 _CHEAP = 2.0
+# Share of the rows that represent the others, up to which a problem is solved on these first.
+_FEW_OF_MANY = 1.0 / 12.0
 # Share of the slope that inexact Newton steps leave.
 _FORCING = 0.3
 # Rows that such steps make second derivatives of: one of so many, and so many at least.
@@ -130,8 +132,28 @@ class Logistic(Solver[Solution]):
         self._curvatures = Curvatures(rows, sign, self._ridge, shares)
         self._parts = [(part, rows.take(rows.at[part])) for part in rows.blocks(_CHUNK)]
 
-    def _solve(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution], max_iter: int) -> Solution:
+    @cached_property
+    def _few(self) -> tuple[IntArray, Array, Logistic] | None:
+        """Rows that represent all, how many each represents, and the problem on these; ``None`` without many rows."""
+        curvatures = self._curvatures
+        if self.rows.n_coefficients > DIRECT or curvatures.share > _FEW_OF_MANY:
+            return None
+        places, factor = curvatures.representatives()
+        part = self.rows.take(self.rows.at[places])
+        return places, factor, Logistic(part, self.sign[places], penalise_constant=not self._free)
+
+    def _guesses(self, weight: Array, tol: float) -> list[Solution]:
+        """Solve for a few rows that represent the others: from there, few looks at all rows are left."""
+        if self._few is None:
+            return []
+        places, factor, problem = self._few
+        return [problem.solve(factor * weight[places], tol=tol)]
+
+    def _solve(
+        self, weight: Array, tol: float, atol: float, starts: Sequence[Solution], max_iter: int, *, guess: bool = True
+    ) -> Solution:
         direct, curvatures = self.rows.n_coefficients <= DIRECT, self._curvatures
+        starts = starts or (self._guesses(weight, tol) if guess else ())
         totals = curvatures.totals(weight)
         w, anchor = self._start(totals, starts) if starts else (np.zeros(self.rows.n_coefficients), None)
         of_all = anchor is not None and starts[0].of_all and self._whole is not None
@@ -160,7 +182,7 @@ class Logistic(Solver[Solution]):
                 gap = self._gap(point, weight, goal)
                 # A poor start may lead to where all curvatures vanish, and no step helps. From zero none can.
                 if starts and gap > goal:
-                    return self._solve(weight, tol, atol, (), max_iter)
+                    return self._solve(weight, tol, atol, (), max_iter, guess=False)
                 break
             left = found.least_gap + found.less * found.objective
             if not direct or self._is_stale(found.square / point.square, goal / max(left, goal)):
@@ -307,10 +329,10 @@ def _interpolation(along: Array, beside: Array, line: Array, away: Array) -> Arr
     return factors
 
 
-# About as many rows of a class as its matrix is made of, at least, and for each coefficient.
-_ENOUGH, _ENOUGH_PER_FEATURE = 3_000, 25
-# Times that the limit of `thinned` is set anew.
-_ROUNDS = 10
+# About as many rows of a class as its matrix is made of, at least, for each coefficient, and one of so many.
+_ENOUGH, _ENOUGH_PER_FEATURE, _ENOUGH_OF_MANY = 3_000, 25, 16
+# Times that the limit of `thinned` is set anew, unless it yields so much of the number before.
+_ROUNDS, _ALL_BUT = 10, 1.0 - 1e-9
 
 
 class Curvatures:
@@ -332,14 +354,20 @@ class Curvatures:
         """Rows of both classes from which matrices are computed, and the number of rows that each represents."""
         # Some thousand rows say it as well as a million, as long as the few that a rare feature has are among them.
         enough, of_pos = max(_ENOUGH, _ENOUGH_PER_FEATURE * self._ridge.size), self._sign > 0.0
-        return [self._stand_for(np.flatnonzero(of_class), enough) for of_class in (of_pos, ~of_pos)]
+        classes = [np.flatnonzero(of_class) for of_class in (of_pos, ~of_pos)]
+        return [self._stand_for(places, max(enough, places.size / _ENOUGH_OF_MANY)) for places in classes]
 
-    def _stand_for(self, places: IntArray, count: int) -> tuple[IntArray, Array]:
+    def _stand_for(self, places: IntArray, count: float) -> tuple[IntArray, Array]:
         if places.size <= count:
             return places, np.ones(places.size)
         shares = np.ones(places.size) if self._shares is None else self._shares[places]
         taken, factor = thinned(self._rows.take(self._rows.at[places]).leverages(shares), count)
         return places[taken], factor
+
+    def representatives(self) -> tuple[IntArray, Array]:
+        """Return the rows of both classes from which matrices are computed, and the number that each represents."""
+        places, factor = (np.concatenate(parts) for parts in zip(*self._taken))
+        return places, factor
 
     @property
     def share(self) -> float:
@@ -415,7 +443,10 @@ def thinned(sizes: Array, count: float) -> tuple[IntArray, Array]:
     # Terms above the limit are not cut into several: the limit falls until the others make up the number.
     for _ in range(_ROUNDS):
         chances = np.minimum(sizes / limit, 1.0)
-        limit *= chances.sum() / count
+        short = chances.sum() / count
+        limit *= short
+        if short > _ALL_BUT:
+            break
     reached = np.cumsum(chances)
     taken = np.flatnonzero(np.floor(reached) > np.floor(reached - chances))
     return taken, 1.0 / chances[taken]

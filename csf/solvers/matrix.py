@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import sparse
 
 from csf._common.compiled import column_of, njit, parts, row_and_bounds
 from csf._common.threads import side_by_side
-from csf._common.typing import Array, IntArray, Samples
+from csf._common.typing import Array, FloatArray, IntArray, Samples
 from csf._common.validation import canonical_csr, small_indices
 from csf.solvers.base import Scalar
 
@@ -360,6 +361,8 @@ class CsrBlock:
 Block: TypeAlias = DenseBlock | CsrBlock
 
 
+# Numbers of dense rows that are copied for products of numpy, which need no compiled loops.
+_FEW = 1 << 15
 # Rows that one thread passes over at a time, and stored values for each coefficient that it sums up.
 _ROWS, _STORED = 1 << 16, 16
 
@@ -410,6 +413,7 @@ class Rows:
             The view; nothing is copied.
         """
         view = copy(self)
+        vars(view).pop("_few", None)
         view.at = small_indices(np.asarray(at), self.X.shape[0])
         return view
 
@@ -417,6 +421,19 @@ class Rows:
     def is_sparse(self) -> bool:
         """True where the matrix is CSR."""
         return len(self.parts) == 3
+
+    @cached_property
+    def _few(self) -> FloatArray | None:
+        """Rows with the constant feature, where these are dense and few; ``None`` elsewhere."""
+        if self.is_sparse or self.n_rows * self.n_coefficients > _FEW:
+            return None
+        return self._extended(self.at)
+
+    def _extended(self, at: IntArray) -> FloatArray:
+        """Copy dense rows of the matrix, with the constant feature."""
+        part = np.full((at.shape[0], self.n_coefficients), self.constant)
+        part[:, :-1] = self.X[at]
+        return part
 
     @property
     def n_rows(self) -> int:
@@ -446,6 +463,8 @@ class Rows:
         ndarray of shape (n_rows,)
             float64 products.
         """
+        if self._few is not None:
+            return self._few @ w
         out = np.empty(self.n_rows)
 
         def score(part: slice) -> None:
@@ -469,6 +488,8 @@ class Rows:
         ndarray of shape (n_coefficients,)
             The sum.
         """
+        if self._few is not None:
+            return factor @ (np.square(self._few) if squares else self._few)
         kernel = add_squares if squares else add_rows
         return self._sum(kernel, factor, self.n_coefficients)
 
@@ -487,6 +508,8 @@ class Rows:
         ndarray of shape (n_coefficients,)
             ``combine(factor * scores(v))``, in one pass over the rows.
         """
+        if self._few is not None:
+            return (factor * (self._few @ v)) @ self._few
         out = np.zeros(self.n_coefficients)
         add_images(self.parts, self.constant, self.at, factor, v, out)
         return out
@@ -504,6 +527,8 @@ class Rows:
         ndarray of shape (2, n_coefficients)
             The sums of the rows whose factors are not negative, and of the others.
         """
+        if self._few is not None:
+            return np.stack([np.maximum(factor, 0.0), np.minimum(factor, 0.0)]) @ self._few
         return self._sum(add_by_sign, factor, 2, self.n_coefficients)
 
     def _sum(self, kernel: Callable[..., None], factor: Array, *shape: int) -> Array:
@@ -568,6 +593,8 @@ class Rows:
 
     def _squares(self, scale: Array) -> Array:
         """Sum the squares of each row, those of each feature times its scale."""
+        if self._few is not None:
+            return np.square(self._few) @ scale
         out = np.empty(self.n_rows)
         norms(self.parts, self.constant, self.at, scale, out)
         return out
@@ -585,6 +612,9 @@ class Rows:
             Changed in place.
         """
         part = self.take(self.at[places])
+        if part._few is not None:
+            out += (part._few * factor[:, None]).T @ part._few
+            return
         out += part._sum(gram_sparse if self.is_sparse else gram_dense, factor, *out.shape)
 
     def block(self, places: IntArray, factor: Array) -> Block:
@@ -603,9 +633,8 @@ class Rows:
             The copy; it numbers the columns that it uses from 0.
         """
         if not self.is_sparse:
-            part = np.full((places.shape[0], self.n_coefficients), self.constant)
-            part[:, :-1] = self.X[self.at[places]]
-            return DenseBlock(np.arange(self.n_coefficients), part * factor[:, None])
+            part = self._extended(self.at[places]) * factor[:, None]
+            return DenseBlock(np.arange(self.n_coefficients), part)
         mark = np.full(self.X.shape[1], -1, dtype=np.int32)
         columns = np.empty(self.n_coefficients, dtype=np.int64)
         values, used, starts, count = compact(self.parts, self.at[places], factor, mark, columns)

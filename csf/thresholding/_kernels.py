@@ -20,7 +20,42 @@ def _with_weight(total, rest, weights, at):
     return grown, rest + ((total - (grown - part)) + (added - part))
 
 
-@njit(cache=True)
+def _merge_few(pos_scores, pos_weights, neg_scores, neg_weights, lowest_score, fn, fp):
+    """Do what `merge_cuts` does for few samples, without compiled code."""
+    values = np.unique(np.concatenate([pos_scores, neg_scores]))[::-1]
+    size = values.size + 1
+    lowest_score[0], lowest_score[1:size] = np.inf, values
+    # An infinite score is no cut of its own.
+    for scores, weights, sums in ((pos_scores, pos_weights, fn), (neg_scores, neg_weights, fp)):
+        sums[0] = 0.0
+        sums[1:size] = _totals(weights, scores.size)[scores.size - np.searchsorted(scores, values)]
+    start = int(values.size > 0 and values[0] == np.inf)
+    for array in (lowest_score, fn, fp):
+        array[: size - start] = array[start:size]
+    last = size - start - 1
+    weight_pos, weight_neg = fn[last], fp[last]
+    total = weight_pos + weight_neg
+    pos = weight_pos / total
+    fn[: last + 1] = np.minimum.accumulate(np.minimum((weight_pos - fn[: last + 1]) / total, pos))
+    shares = np.where(fp[: last + 1] == weight_neg, 1.0 - pos, np.minimum(fp[: last + 1] / total, 1.0 - pos))
+    fp[: last + 1] = np.maximum.accumulate(shares)
+    return last + 1, pos
+
+
+def _totals(weights, size):
+    """Sum weights from the last one on, from 0 up to all of them; sums are compensated as in `merge_cuts`."""
+    if weights is None:
+        return np.arange(size + 1.0)
+    total, rest, totals = 0.0, 0.0, [0.0]
+    for added in weights[::-1].tolist():
+        grown = total + added
+        part = grown - total
+        total, rest = grown, rest + ((total - (grown - part)) + (added - part))
+        totals.append(total + rest)
+    return np.array(totals)
+
+
+@njit(cache=True, few=_merge_few)
 def merge_cuts(pos_scores, pos_weights, neg_scores, neg_weights, lowest_score, fn, fp):
     """Write the thresholds between samples of both classes. Return their number and the share of positives.
 
@@ -93,7 +128,14 @@ _ROWS = 64
 # Scores are rounded as `ClassProbabilityRule.scores` rounds them, so that ties in tuning are ties in prediction.
 
 
-@njit(cache=True, nogil=True)
+def _decide_few(proba, slopes, offsets, counts, decided):
+    at = (proba * slopes - offsets).argmax(axis=1)
+    changed = np.flatnonzero(counts & (decided != at))
+    decided[changed] = at[changed]
+    return changed.size
+
+
+@njit(cache=True, few=_decide_few, nogil=True)
 def decide_affine(proba, slopes, offsets, counts, decided):
     """Write the class with the largest ``slope * p - offset`` for entries that count. Return the number of changes."""
     n_changed = 0

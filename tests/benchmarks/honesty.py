@@ -5,6 +5,7 @@
 - ``score``: bias of the best and the corrected score, and coverage of the 90 % interval, on simulated scores;
 - ``refits``: whether 90 % intervals cover the value of the model that ``fit`` returns, on 16 populations that are known
   or huge, and the bias of both scores; ``--results FILE`` keeps each draw and goes on from there;
+- ``folds``: the same on 4 populations of which the default folds are fewer than five;
 - ``halves``: mean difference of both to the value on the other half of real sets, for the plain call;
 - ``cost``: the time that the correction takes, on Adult;
 - ``constraints``: how often ``confidence=0.9`` and the point estimate violate a constraint, and what that costs, on
@@ -46,7 +47,7 @@ from tests.benchmarks.bases import paper_search
 from tests.benchmarks.certificates import layouts
 from tests.benchmarks.coverage import coverage
 from tests.benchmarks.data import all_sets, load_binary
-from tests.benchmarks.refits import refits
+from tests.benchmarks.refits import LARGE, refits
 from tests.benchmarks.tables import print_table
 from tests.benchmarks.watching import late, sequences
 from tests.benchmarks.watching_kinds import kinds
@@ -390,9 +391,15 @@ def _row_of_bound(metric, base, strategy, k, told):
     }
 
 
+def folds(n_draws, path=None):
+    """Rows of the topic."""
+    return refits(n_draws, path, LARGE)
+
+
 _ALL = (
     score,
     refits,
+    folds,
     halves,
     cost,
     constraints,
@@ -417,14 +424,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("topic", choices=[*TOPICS, "promises"])
     parser.add_argument("--draws", type=int, default=100, help="simulations, splits or levels (100)")
-    parser.add_argument("--results", help="file of the draws of refits, which goes on from it")
+    parser.add_argument("--results", help="file of the draws of refits and folds, which goes on from it")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.topic == "promises":
         for topic, n_draws in PROMISES.items():
             print_table(topic(n_draws))
         return
-    more = {"path": options.results} if options.topic == "refits" else {}
+    more = {"path": options.results} if options.topic in ("refits", "folds") else {}
     print_table(TOPICS[options.topic](options.draws, **more))
 
 

@@ -15,10 +15,10 @@ from csf._common.files import replaced
 from notebooks.experiments.datasets import load_set
 from tests.benchmarks.data import SEVERAL, data_folder
 
-__all__ = ["POPULATIONS", "Population", "fitted", "record", "refits"]
+__all__ = ["LARGE", "POPULATIONS", "Population", "fitted", "record", "refits"]
 
-# Samples that stand for a generated population.
-_MANY = 60_000
+# Samples that stand for a generated population, at least and for each training sample.
+_MANY, _TIMES = 60_000, 10
 
 
 def _boosted():
@@ -60,9 +60,8 @@ class Population:
         """Training samples, and those that stand for the population."""
         rng = np.random.default_rng([zlib.crc32(self.name.encode()), seed])
         if self.source in _SHAPES:
-            return _generated(self.source, self.share, round(self.n_pos / self.share), rng), _whole(
-                self.source, self.share
-            )
+            n = round(self.n_pos / self.share)
+            return _generated(self.source, self.share, n, rng), _whole(self.source, self.share, max(_MANY, _TIMES * n))
         X, y = _real(self.source)
         mixed, n = rng.permutation(y.size), round(self.n_pos / np.mean(y))
         return (X[mixed[:n]], y[mixed[:n]]), (X[mixed[n:]], y[mixed[n:]])
@@ -86,8 +85,8 @@ def _generated(shape, share, n, rng):
 
 
 @cache
-def _whole(shape, share):
-    return _generated(shape, share, _MANY, np.random.default_rng(1))
+def _whole(shape, share, n):
+    return _generated(shape, share, n, np.random.default_rng(1))
 
 
 @cache
@@ -118,6 +117,15 @@ POPULATIONS = [
 ]
 
 
+# Positives are so many that the plain call trains on one, two or three folds.
+LARGE = [
+    Population("mixture", "svc", 12_000),
+    Population("mixture", "logistic", 12_000, param_grid=None),
+    Population("gaussian", "logistic", 6000, "gmean"),
+    Population("mixture", "svc", 3500, share=0.4),
+]
+
+
 def fitted(population, seed):
     """The fitted search of a draw, with the value and the best threshold of its model on the population."""
     (X, y), (X_all, y_all) = population.draw(seed)
@@ -140,11 +148,11 @@ def record(search, truth, best):
     }
 
 
-def refits(n_draws, path=None):
+def refits(n_draws, path=None, populations=None):
     """Rows of the topic; draws that ``path`` holds already are not made again."""
     known = json.loads(Path(path).read_text()) if path is not None and Path(path).exists() else {}
     tables = []
-    for population in POPULATIONS:
+    for population in POPULATIONS if populations is None else populations:
         draws = known.setdefault(population.name, {})
         for seed in range(n_draws):
             if str(seed) not in draws:

@@ -30,7 +30,8 @@ import warnings; warnings.simplefilter("error")
 import numpy as np
 import csf
 from csf.thresholding import sweep
-best = sweep(np.array([False, True, True, False]), np.array([0.1, 0.3, 0.2, 0.2])).best(csf.metrics.get_metric("f1"))
+truth, score = np.tile([False, True, True, False], 20_000), np.tile([0.1, 0.3, 0.2, 0.2], 20_000)
+best = sweep(truth, score).best(csf.metrics.get_metric("f1"))
 print(best.value)
 """
 

@@ -1,6 +1,7 @@
 """Tasks, their splits and folds."""
 
 import pickle
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,17 @@ from sklearn.model_selection import GroupKFold, KFold, RepeatedStratifiedKFold, 
 from sklearn.svm import LinearSVC
 
 from csf._common.validation import small_indices
-from csf.data.folds import Fold, Task, bound_share, first_repeat, group_folds, make_folds, resolve_splits
+from csf.data import folds
+from csf.data.folds import (
+    Fold,
+    Task,
+    bound_share,
+    enough_splits,
+    first_repeat,
+    group_folds,
+    make_folds,
+    resolve_splits,
+)
 from csf.data.labels import Labels
 from csf.data.responses import Features
 
@@ -302,3 +313,55 @@ def test_there_may_be_as_many_folds_as_groups():
 def test_places_take_four_bytes_where_these_reach():
     at = np.array([2, 0])
     assert (small_indices(at, 3).dtype, small_indices(at, 2**32).dtype) == (np.int32, np.int64)
+
+
+# ---------------------------------------------------------------- as many folds as the threshold asks for
+
+
+@pytest.mark.parametrize(
+    ("n_pos", "count"), [(1999, 5), (2000, 5), (2500, 4), (2495, 5), (4996, 3), (4997, 2), (9995, 2), (10_000, 1)]
+)
+def test_as_many_folds_as_hold_out_two_thousand_of_the_rarest_class(n_pos, count):
+    y = np.arange(30_000) < n_pos
+    splits = list(StratifiedKFold(5, shuffle=True, random_state=0).split(y, y))
+    assert enough_splits(splits, y) == splits[:count]
+    assert enough_splits(splits, ~y) == splits[:count]
+    assert enough_splits(splits, np.column_stack([y, np.arange(30_000) % 2])) == splits[:count]
+
+
+def test_uneven_weights_and_groups_count_as_fewer_samples():
+    y = np.arange(30_000) % 2
+    splits = list(KFold(5, shuffle=True, random_state=0).split(y))
+    assert len(enough_splits(splits, y, 3.0 * np.ones(y.size))) == 1
+    # One row of a hundred weighs as much as all others together.
+    assert enough_splits(splits, y, np.where(np.arange(y.size) % 200 < 2, 100.0, 1.0)) == splits
+    assert enough_splits(splits, y, np.zeros(y.size)) == splits
+    groups = np.arange(30_000) // 20
+    grouped = list(GroupKFold(5, shuffle=True, random_state=0).split(y, y, groups))
+    assert len(enough_splits(grouped, y)) == 1
+    assert enough_splits(grouped, y, groups=groups) == grouped
+
+
+@given(st.data())
+def test_folds_end_with_the_first_that_is_enough(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    n, enough = 120, data.draw(st.integers(1, 40))
+    y, weight = rng.integers(0, 3, n), rng.integers(0, 4, n).astype(float)
+    groups = data.draw(st.sampled_from([None, rng.integers(0, 30, n)]))
+    splits = [(np.array([], dtype=int), test) for test in np.array_split(rng.permutation(n), 5)]
+    if groups is not None:
+        splits = [(np.array([], dtype=int), np.flatnonzero(groups % 5 == fold)) for fold in range(5)]
+
+    def is_enough(count, code):
+        units = {}
+        for at in np.concatenate([test for _, test in splits[:count]]):
+            if y[at] == code:
+                unit = at if groups is None else groups[at]
+                units[unit] = units.get(unit, 0.0) + weight[at]
+        total, squares = sum(units.values()), sum(size**2 for size in units.values())
+        return squares > 0 and total**2 >= enough * squares
+
+    counts = [count for count in range(1, 6) if all(is_enough(count, code) for code in np.unique(y))]
+    rare = min(np.bincount(y)[np.unique(y)]) < enough
+    with mock.patch.object(folds, "ENOUGH", enough):
+        assert len(enough_splits(splits, y, weight, groups)) == (5 if rare or not counts else counts[0])

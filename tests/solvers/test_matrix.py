@@ -10,10 +10,19 @@ from linear_builders import LAYOUTS, unsorted_csr
 from scipy import sparse
 
 from csf._common.threads import Threads
-from csf.solvers import Logistic, Rows, SquaredHinge
+from csf.solvers import Logistic, Rows, SquaredHinge, matrix
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 both = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+@pytest.fixture(autouse=True, scope="module", params=["numpy", "compiled"])
+def products(request):
+    """Both ways to multiply dense rows, whatever their number."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "compiled":
+            patch.setattr(matrix, "_FEW", 0)
+        yield
 
 
 def drawn(seed, *, dtype=np.float64, n=40, d=6):

@@ -631,7 +631,7 @@ def test_probabilities_are_real_numbers():
 def run(kernel, arguments, python):
     """Result of a kernel and its arrays afterwards; they are written in place."""
     arguments = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
-    result = (kernel.py_func if python else kernel)(*arguments)
+    result = (kernel.py_func if python else kernel.dispatcher())(*arguments)
     return result, [a for a in arguments if isinstance(a, np.ndarray)]
 
 

@@ -111,6 +111,10 @@ class Problem(ABC):
         """Return the splitter, or the splits."""
         return cv_of(config.cv, y, effort, random_state=random_state)
 
+    def stakes(self, task: Task) -> Array | None:
+        """Return what each sample contributes to the value; ``None`` where all count alike."""
+        return task.weight
+
     @abstractmethod
     def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> Studies:
         """Return one study without trials for each setting, which has an effort."""

@@ -18,7 +18,7 @@ from csf._common.sklearn import clone, last_step
 from csf._common.typing import IntArray, Label, Params, PathLike
 from csf._common.validation import check_weights, floats
 from csf.data.costs import assembled
-from csf.data.folds import Task, read_groups, resolve_splits
+from csf.data.folds import Task, enough_splits, read_groups, resolve_splits
 from csf.data.labels import LabelMatrix, Labels, label_strata, read_codes
 from csf.evaluate import MAX_BYTES, mean_assessment
 from csf.evaluate.assessment import n_draws_of
@@ -336,6 +336,9 @@ class LabelSearch:
         config = replace(config, base=base, param_grid=grid, metric=self.aim.of_one, confidence=None)
         codes = self.labels.ordered
         splits, seed, fit_params = common_splits(config, task.X, label_strata(codes), task.fit_params)
+        if config.may_hold_out_less:
+            groups = read_groups(task.fit_params.get("groups"), task.n_samples)
+            splits = enough_splits(splits, codes, task.weight, groups)
         _check_splits(splits, self.labels)
         self.task = replace(task, codes=codes, fit_params=fit_params)
         self.config = replace(config, cv=splits, random_state=seed)

@@ -169,6 +169,10 @@ class RowCostProblem(BinaryProblem):
             grid, n_samples = (WIDE, n_samples) if is_few else (AUTO, None)
         return settings_of(grid, model.base, config.engine, multiples=(1.0,), n_samples=n_samples)
 
+    def stakes(self, task: Task) -> Array:
+        """Compute what is at stake in each row, times the user's weights."""
+        return np.abs(self.table.stakes(task.codes > 0)) * (1.0 if task.weight is None else task.weight)
+
     def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[RowCostStudy]:
         """Create a study without trials for each setting."""
         return [RowCostStudy(self.costs, 0.0) for _ in efforts]
