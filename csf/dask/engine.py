@@ -33,7 +33,7 @@ from csf.data.costs import own_class_weights
 from csf.data.labels import Labels
 from csf.data.responses import NATURAL_THRESHOLDS, above, positive_score, response_method
 from csf.distributed.counts import OfPart, OfResults, PartedScores, PartScores, Result, score_of
-from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job, hash_folds
+from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job, hash_folds, sample_shares
 from csf.distributed.newton import (
     Answer,
     LinearModel,
@@ -462,9 +462,7 @@ class DaskEngine(Engine):
         if self.data.thinned is not None or self.totals().rows[:-1].sum() <= MOST_COLLECTED:
             return None
         counts = self.found.count(np.array([self.labels.null, self.labels.positive]))
-        # As many of both, or all of a rare class.
-        shares = np.minimum(np.maximum(_SAMPLED / 2, _SAMPLED - counts[::-1]) / counts, 1.0)
-        sample = _Sample(self.labels.positive, shares.tolist(), self.data.seed + 1)
+        sample = _Sample(self.labels.positive, sample_shares(counts, _SAMPLED), self.data.seed + 1)
         return self._known.sampled(sample)
 
     def sample(self) -> DaskEngine | None:

@@ -311,6 +311,11 @@ class Engine(ABC):
 # ---------------------------------------------------------------- folds
 
 
+def sample_shares(counts: Array, size: int) -> list[float]:
+    """Return the shares of negatives and positives in a sample: as many of both, or all of a rare class."""
+    return np.minimum(np.maximum(size / 2, size - counts[::-1]) / counts, 1.0).tolist()
+
+
 _ODD, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 

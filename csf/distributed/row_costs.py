@@ -68,15 +68,15 @@ class RowCostEngineSearch(EngineSearch):
 
     def _planned(self) -> tuple[None, list[str]]:
         """Make studies and trainer, with trainings of weighed rows; nothing races."""
-        n_rows = int(self.totals.rows.sum())
+        n_rows, first = int(self.totals.rows.sum()), len(self.bases)
+        more = RowCostProblem.weighings(self.config, self._models, n_rows)
+        powers = {at: power for at, (_, power) in enumerate(more, first)}
+        self.costs.check_sums(self.engine.cost_sums([0.0, *powers.values()]))
         problem = RowCostProblem(self.labels, self.costs, self.engine.entry_costs())
         constraint = problem.read_constraint(self.config.constraint)
         if constraint is not None:
             check_rates(constraint)
         self.problem = replace(problem, constraint=constraint)
-        more, first = problem.weighings(self.config, self._models, n_rows), len(self.bases)
-        powers = {at: power for at, (_, power) in enumerate(more, first)}
-        self.costs.check_sums(self.engine.cost_sums([0.0, *powers.values()]))
         self.studies = [RowCostStudy(self.costs, powers.get(at, 0.0)) for at in range(first + len(more))]
         self.bases = self.bases + [self.bases[at] for at, _ in more]
         self.settings = self.settings + [self.settings[at] for at, _ in more]

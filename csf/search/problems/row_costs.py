@@ -183,11 +183,13 @@ class RowCostProblem(BinaryProblem):
             weights=[plan.task.weight] * len(plan.bases) + [self._weight(plan.task, power) for _, power in more],
         )
 
-    def weighings(self, config: SearchConfig, models: Sequence[Model], n_samples: int) -> list[tuple[int, float]]:
+    @classmethod
+    def weighings(cls, config: SearchConfig, models: Sequence[Model], n_samples: int) -> list[tuple[int, float]]:
         """List the first settings of models that are trained on weighed rows, and the powers of the rows' costs."""
-        return [(each.first, power) for each in models for power in self._powers(config, each.effort, n_samples)]
+        return [(each.first, power) for each in models for power in cls._powers(config, each.effort, n_samples)]
 
-    def _powers(self, config: SearchConfig, effort: SearchEffort, n_samples: int) -> list[float]:
+    @staticmethod
+    def _powers(config: SearchConfig, effort: SearchEffort, n_samples: int) -> list[float]:
         """List the powers of the rows' costs other than 0."""
         given = not isinstance(config.strategy, str)
         # Of many samples the root is left out, for the time of its training.
