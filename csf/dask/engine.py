@@ -383,7 +383,8 @@ def base_kind(base: Estimator) -> DaskBase:
     raise TypeError(
         "base must be LinearSVC, LogisticRegression, a pipeline of StandardScaler, MinMaxScaler or MaxAbsScaler that "
         "ends in one of them, xgboost.dask.DaskXGBClassifier or lightgbm.DaskLGBMClassifier, got "
-        f"{base!r}; other classifiers need their data in memory: csf.CostSearch"
+        f"{base!r}; encode categories before the search, e.g. with dask.dataframe.get_dummies; other classifiers need "
+        "their data in memory: csf.CostSearch"
     )
 
 

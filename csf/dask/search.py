@@ -181,14 +181,15 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 
     Parameters
     ----------
-    base : estimator
+    base : estimator, or list or dict of estimators
         `sklearn.svm.LinearSVC` (squared hinge) or `sklearn.linear_model.LogisticRegression` (L2), whose objectives
         are minimised by Newton's method, a pass over the data for each step of all folds and settings, with the duality
         gap as proof; a pipeline of `StandardScaler`, `MinMaxScaler` or `MaxAbsScaler` that ends in one of them, whose
         scalers learn the training part of each fold in the first pass; `xgboost.dask.DaskXGBClassifier` or
-        `lightgbm.DaskLGBMClassifier`, which need a cluster and its memory.
-    metric : str or Metric, default="f1"
-        What is maximised, see `csf.CostSearch`.
+        `lightgbm.DaskLGBMClassifier`, which need a cluster and its memory. Several are trained one after the other, and
+        the best one is chosen as in `csf.CostSearch`.
+    metric : str, Metric or RowCosts, default="f1"
+        What is maximised, see `csf.CostSearch`. Costs of rows are columns of ``X``, or given to `fit`.
     strategy : str, Strategy or callable, default="ladder"
         Where to train next.
     n_trials : int, default=10
@@ -275,14 +276,16 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     that are behind are not trained on all rows, and are not among ``trials_``. ``held_out_``, the corrections,
     ``min_gain``, ``bound_margin_`` and `at_prevalence` read its scores. Corrections take the root of its share of the
     rows of what the choice adds there; its intervals are wider than those of all rows would be. A constraint switches
-    the race off.
+    the race off. With costs of rows, the sample decides all but the trainings: which one and which decision win, the
+    score, its interval, and whether a constraint holds.
 
     What `csf.CostSearch` has and this search has not: ``confidence`` (its stratified calibration part is drawn by
     shuffling rows in memory), ``null_class`` and ``weighting`` (partitions are trained on two classes),
     the choice of rounds for boosting (it would score all rows once more for each number of them),
-    ``bound_on="train"`` (it would score all rows once more for each fold), other steps of pipelines and other bases
-    (they would have to be fitted on partitions too), and scikit-learn's callbacks. `report` takes samples in memory, as
-    it shows them: give it computed ones.
+    ``bound_on="train"`` (it would score all rows once more for each fold), several classes (search one against the
+    others, ``y == label``, or a sample in memory), other steps of pipelines and other bases (they would have to be
+    fitted on partitions too; encode categories before, e.g. with ``dask.dataframe.get_dummies``), and
+    scikit-learn's callbacks. `report` takes samples in memory, as it shows them: give it computed ones.
 
     Examples
     --------
@@ -421,6 +424,8 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     def _mapped(self, method: str, X: Samples, costs: Mapping[str, Column | float], **shape: Any) -> DaskArray:
         """Apply a method of the rule to samples and their costs, see `mapped`."""
         rule: Any = self.decision_rule_
+        if "at_most" in costs:
+            raise TypeError("at_most is of a batch in memory: to_local().predict(X.compute(), at_most=...)")
         if given_costs(self.metric, costs) is None:
             return mapped(rule, method, X, **shape)
         known = rule.row_costs.remembering(costs)

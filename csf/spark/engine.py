@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from math import frexp, ldexp
 from multiprocessing.pool import ThreadPool
 from numbers import Real
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyspark.ml import Estimator, Model, Pipeline, PipelineModel
-from pyspark.ml.classification import LinearSVC, LinearSVCModel, LogisticRegressionModel
+from pyspark.ml.classification import LinearSVCModel, LogisticRegressionModel
 from pyspark.ml.feature import Bucketizer, SQLTransformer, VectorSlicer
 from pyspark.ml.functions import vector_to_array
 from pyspark.ml.linalg import Vectors, VectorUDT
@@ -425,7 +425,7 @@ def with_threshold(model: Model, cut: float) -> tuple[Model, float]:
         return model, threshold
     threshold = _between(cut)
     if not last.hasParam("thresholds"):
-        return _decided(model, threshold), threshold
+        return _answering(model, lambda score: f"IF({score} > {threshold!r}D, 1D, 0D)"), threshold
     # LogisticRegression has both, which must agree, and reads one or the other depending on its family.
     last.set(last.getParam("thresholds"), [1.0 - threshold, threshold])
     if last.hasParam("threshold"):
@@ -433,42 +433,27 @@ def with_threshold(model: Model, cut: float) -> tuple[Model, float]:
     return model, threshold
 
 
-def _decided(model: Model, threshold: float) -> PipelineModel:
-    """Append stages of Spark that put a threshold on the probability, for models that always use one half."""
-    last = last_stage(model)
-    name, given = last.getOrDefault("predictionCol"), last.getOrDefault("probabilityCol")
-    added = [f"{name}_{what}" for what in ("half", "score", "margin")]
-    last.set(last.getParam("predictionCol"), added[0])
-    # A linear model of one feature, whose sign is known: its margin is a multiple of the probability.
-    line = LinearSVC(fitIntercept=False, standardization=False, maxIter=1, featuresCol=added[1], labelCol="label")
-    known = [(Vectors.dense([value]), value) for value in (0.0, 1.0)]
-    rule = line.fit(SparkSession.active().createDataFrame(known, [added[1], "label"]))
-    rule.set(rule.getParam("threshold"), float(rule.coefficients[0]) * threshold)
-    rule.set(rule.getParam("predictionCol"), name)
-    rule.set(rule.getParam("rawPredictionCol"), added[2])
-    slicer = VectorSlicer(inputCol=given, outputCol=added[1], indices=[1])
-    kept = SQLTransformer(statement=f"SELECT * EXCEPT ({', '.join(f'`{each}`' for each in added)}) FROM __THIS__")
-    before = model.stages if isinstance(model, PipelineModel) else [model]
-    return PipelineModel(stages=[*before, slicer, rule, kept])
-
-
 def with_costs(model: Model, costs: RowCosts, decision: CostDecision, power: float) -> PipelineModel:
     """Append stages of Spark that answer each row by its own costs, see `csf.thresholding.row_costs.CostDecision`."""
+    answer = partial(answer_in_sql, costs=costs, decision=decision, power=power, margin=_by_margin(last_stage(model)))
+    return _answering(model, answer)
+
+
+def _answering(model: Model, answer: Callable[[str], str]) -> PipelineModel:
+    """Append stages of Spark that predict 1 or 0 by an expression in SQL of the score, whose name it is given."""
     last = last_stage(model)
     name, given = last.getOrDefault("predictionCol"), last.getOrDefault(score_parameter(last))
     half, sliced, score = added = [f"{name}_{what}" for what in ("half", "sliced", "score")]
     last.set(last.getParam("predictionCol"), half)
     # A regression on one feature with a slope of 1: its prediction is the entry of a vector as a number.
     known = [(Vectors.dense([value]), value) for value in (0.0, 1.0)]
-    line = LinearRegression(
-        fitIntercept=False, standardization=False, solver="normal", featuresCol=sliced, labelCol=score
-    )
+    options: Any = {"solver": "normal", "fitIntercept": False, "standardization": False}
+    line = LinearRegression(featuresCol=sliced, labelCol=score, **options)
     number = line.fit(SparkSession.active().createDataFrame(known, [sliced, score]))
     number.set(number.getParam("predictionCol"), score)
     slicer = VectorSlicer(inputCol=given, outputCol=sliced, indices=[1])
-    answer = answer_in_sql(f"`{score}`", costs, decision, power, margin=_by_margin(last))
     kept = ", ".join(f"`{each}`" for each in added)
-    rule = SQLTransformer(statement=f"SELECT * EXCEPT ({kept}), {answer} AS `{name}` FROM __THIS__")
+    rule = SQLTransformer(statement=f"SELECT * EXCEPT ({kept}), {answer(f'`{score}`')} AS `{name}` FROM __THIS__")
     before = model.stages if isinstance(model, PipelineModel) else [model]
     return PipelineModel(stages=[*before, slicer, number, rule])
 

@@ -243,10 +243,10 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
     bestModel : pyspark.ml.Model
         Spark's own model, trained on all rows, with its threshold set: it is saved, loaded and served without csf.
         XGBoost's, which has no threshold, becomes a PipelineModel with stages of Spark that apply the threshold to its
-        probability.
+        probability, and so does any model with costs of rows, with a stage that answers each row by its costs.
     bestThreshold : float or None
         The threshold: a probability, or a raw margin for LinearSVC. More than that is positive. ``None`` where the
-        model keeps its own decision.
+        model keeps its own decision, and with costs of rows.
     bestScore : float
         Value of the metric on the pooled held-out rows.
     correctedScore : float or None
@@ -424,8 +424,9 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         Parameters to search together with the costs, as `pyspark.ml.tuning.ParamGridBuilder` makes them. They race as
         the settings of `csf.CostSearch` do where scores are collected: those that are behind with equal costs are
         trained no further. Of several estimators each has the maps whose parameters are its own.
-    metric : str or Metric, default="f1"
-        What is maximised, see `csf.CostSearch`.
+    metric : str, Metric or RowCosts, default="f1"
+        What is maximised, see `csf.CostSearch`. Costs of rows are numbers or columns of the frame,
+        ``RowCosts(fn="amount", fp=5.0)``; of more than 2**18 rows in folds a sample of so many decides on them.
     strategy : str, Strategy or callable, default="ladder"
         Where to train next: ``"ladder"`` is equal costs, those that balance the classes, and those in between.
     constraint : str or Constraint, default=None

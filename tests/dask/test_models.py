@@ -25,7 +25,7 @@ MODELS = {
 @pytest.fixture(scope="module")
 def rows(data):
     X, y, _ = data
-    return X[:1500], y[:1500], hash_folds(0, 1500, 3)
+    return X[:1000], y[:1000], hash_folds(0, 1000, 3)
 
 
 def pieces(*arrays):
@@ -35,9 +35,13 @@ def pieces(*arrays):
 @pytest.mark.parametrize(
     ("base", "options"),
     [
-        (MODELS, {"random_state": 0}),
-        (list(MODELS.values()), {"param_grid": {"linearsvc": {"C": [1e-3, 1.0]}, "logisticregression": None}}),
-        (MODELS, {"param_grid": None, "threshold": "tune", "constraint": "recall >= 0.8"}),
+        pytest.param(MODELS, {"random_state": 0}, marks=pytest.mark.slow),
+        pytest.param(
+            list(MODELS.values()),
+            {"param_grid": {"linearsvc": {"C": [1e-3, 1.0]}, "logisticregression": None}},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(MODELS, {"param_grid": None, "constraint": "recall >= 0.8"}, marks=pytest.mark.slow),
         (MODELS, {"param_grid": None, "min_gain": 1.0}),
     ],
     ids=["dict", "list", "constraint", "gain"],
