@@ -385,7 +385,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         if data.costs is None:
             search = EngineSearch(*planned, **options)
         else:
-            likely = all(gives_log_odds(base_kind(each).in_memory(each)) for each in bases)
+            likely = all(gives_log_odds(base_kind(each.base).in_memory(each.base)) for each in models)
             search = RowCostEngineSearch(*planned, **options, costs=data.costs, labels=engine.labels, likely=likely)
         found, start = search.run(), time.perf_counter()
         fitted, rule = _refitted(search, engine, found) if config.refit else (None, None)

@@ -752,7 +752,8 @@ class EngineSearch:
         self._keep(left)
         tried = sum(bool(study.trials) for study in studies)
         message = f"a sample of {totals.rows.sum()} rows left {len(left)} of {tried} settings in the race"
-        return [RaceStep() for _ in left], [message] if len(left) < tried else []
+        steps = [each._replace(before=None, beyond=False) for each in steps_of_models(self._models)]
+        return steps, [message] if len(left) < tried else []
 
     def _race(self, steps: list[RaceStep]) -> Race | None:
         """Make the studies, and the race that drops settings if held-out scores are collected, as in memory."""
