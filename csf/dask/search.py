@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 
 def mapped(
-    rule: ThresholdRule,
+    rule: Any,
     method: str,
     X: Samples,
     costs: Mapping[str, Column] | None = None,
@@ -79,12 +79,12 @@ def mapped(
 ) -> Any:
     """Apply a method of a rule to samples and their costs, lazily if these are lazy; ``n_columns=None`` for none."""
     columns = () if n_columns is None else (n_columns,)
-    ask = _Asked(rule, method, np.empty((0, *columns), dtype=dtype), tuple(costs or ()))
     if not (is_array(X) or is_frame(X)):
-        return ask(X, *(costs or {}).values())
+        return getattr(replace(rule, given=costs) if costs else rule, method)(X)
     import dask.array as da
     from dask.delayed import delayed
 
+    ask = _Asked(rule, method, np.empty((0, *columns), dtype=dtype), tuple(costs or ()))
     if is_array(X) and not costs:
         X = X.rechunk({1: -1})
         shape = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], columns)}
