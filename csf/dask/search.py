@@ -546,12 +546,7 @@ def _with_costs(data: DaskData, costs: RowCosts | None, given: Mapping[str, Any]
     if costs is None:
         return data
     columns = {name: each for name, each in given.items() if not isinstance(each, Real | NoneType)}
-    costs = costs.remembering(given)
-    if missing := costs.needs(columns):
-        raise ValueError(
-            f"{' and '.join(missing)} must be given, or columns of X by their names: metric=RowCosts(fn='amount', ...)"
-        )
-    return replace(data, costs=costs, given=columns)
+    return replace(data, costs=costs.remembering(given), given=columns)
 
 
 def _refitted(search: EngineSearch, engine: DaskEngine, found: Any) -> tuple[Estimator, ThresholdRule]:

@@ -11,6 +11,7 @@ from csf.metrics.row_costs import OUTCOMES
 from csf.thresholding.row_costs import DIGITS
 
 if TYPE_CHECKING:
+    from csf._common.typing import Costs
     from csf.metrics.row_costs import RowCosts
     from csf.thresholding.row_costs import CostDecision
 
@@ -27,7 +28,7 @@ def sql_of(source: Any) -> str:
     return f"CAST(`{quoted}` AS DOUBLE)"
 
 
-def gain_and_loss(costs: Any, extra: tuple[float, float] = (0.0, 0.0)) -> tuple[str, str]:
+def gain_and_loss(costs: Any, extra: Costs = (0.0, 0.0)) -> tuple[str, str]:
     """Return `csf.metrics.row_costs.CostTable.gain` and ``loss`` in SQL, with extra costs of both errors."""
     known = {name: sql_of(getattr(costs, name)) for name in OUTCOMES}
     pairs = (("fn", "tp", extra[0]), ("fp", "tn", extra[1]))

@@ -589,7 +589,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             **{theirs: self.getOrDefault(own) for own, theirs in SHARED.items()},
         )
         config.check_options({theirs: own for own, theirs in SHARED.items()})
-        planned = self._planned()
+        planned: list[Any] = self._planned()
         models = [model._replace(settings=[_setting(each) for each in model.settings]) for model in planned]
         settings = [setting for model in models for setting in model.named_settings]
         bases = [SparkBase(model.base.copy(each), self.getSeed()) for model in planned for each in model.settings]
@@ -644,7 +644,8 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
 
     def _planned(self) -> list[SearchedModel]:
         """Return the estimators, named and sorted as the models of `csf.CostSearch`, with the maps of each."""
-        estimators, maps = self.getEstimators(), self.getEstimatorParamMaps()
+        estimators = self.getEstimators()
+        maps: list[Any] = self.getEstimatorParamMaps()
         if len(estimators) == 1:
             return [SearchedModel(None, estimators[0], None, maps, effort=SLOW)]
         names = [name for name, _ in named_models([last_stage(each) for each in estimators]) or ()]

@@ -136,7 +136,7 @@ def test_a_search_goes_on_from_its_file(rows, tmp_path):
         (RowCosts(fn="size", fp=1.0), {}, {}, ValueError, r"in partition \d fn='size' .* is no column of X"),
         (RowCosts(fn=Column(9), fp=1.0), {}, {}, ValueError, "places 0 to 4"),
         (RowCosts(fn="a", fp=1.0), {}, {}, ValueError, r"in partition \d fn='a' .* costs are finite numbers >= 0"),
-        ("savings", {}, {"fp_cost": 1.0}, ValueError, "fn_cost must be given, or columns of X by their names"),
+        ("savings", {}, {"fp_cost": 1.0}, ValueError, r"in partition \d fn_cost must be given: .* name a column of X"),
         ("f1", {}, {"fn_cost": 1.0}, TypeError, "fn_cost cannot be given with metric='f1'"),
         ("savings", {}, {"fm_cost": 1.0}, TypeError, "fm_cost cannot be given"),
         (RowCosts(fn="amount", fp=0.0), {}, {}, ValueError, "there is nothing to decide"),
