@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from dask.delayed import Delayed
     from distributed import Client
 
+    from csf.metrics.row_costs import CostTable, RowCosts
+
 # ---------------------------------------------------------------- a cluster that loses its workers
 
 
@@ -205,13 +207,15 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RawPart:
-    """Partition as the user's collections hold it: its number, samples, labels, weights and folds."""
+    """Partition as the user's collections hold it: its number, samples, labels, weights, folds and costs."""
 
     index: int
     X: Samples
     y: Array
     weight: Array | None
     fold: Array
+    # Of each row, where the metric is costs of rows.
+    costs: CostTable | None = None
 
     def rows(self, at: IntArray) -> Samples:
         """Select samples by their positions."""
@@ -231,6 +235,11 @@ class RawPart:
         of_rows, of_columns = (np.arange(1, n + 1) * 0.6180339887498949 % 1.0 for n in rows.shape)
         labels = zlib.crc32(np.ascontiguousarray(self.fold).tobytes(), zlib.crc32(hash_array(self.y).tobytes()))
         return Mark(labels, float(of_rows @ (rows @ of_columns)))
+
+    def table(self) -> CostTable:
+        """Return the costs of the rows."""
+        assert self.costs is not None, "asked for where the metric is costs of rows"
+        return self.costs
 
     def coded(self, pos_label: Label) -> Part:
         """Convert the part for the linear solvers: a matrix, and codes for labels."""
@@ -272,11 +281,14 @@ class DaskData:
     thinned: Sequence[Delayed] | None = None
     # Seconds for which passes wait until a worker is at work; ``None`` for the usual ones.
     patience: float | None = None
+    # Costs of rows, where these are the metric, and those of them that were given as columns.
+    costs: RowCosts | None = None
+    given: Mapping[str, Column] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check("X", self.X, 2)
         _check("y", self.y, 1)
-        for name, value in (("sample_weight", self.weight), ("folds", self.folds)):
+        for name, value in (("sample_weight", self.weight), ("folds", self.folds), *self.given.items()):
             if value is not None:
                 _check(name, value, 1)
 
@@ -299,26 +311,27 @@ class DaskData:
         if self.thinned is not None:
             return list(self.thinned)
         expected = list(self.X.columns) if is_frame(self.X) else self.n_features
-        make = delayed(_Reader(expected, self.cv, self.seed), pure=False, traverse=False)
-        return [
-            make(index, X, y, weight, fold, self.marks.get(index))
-            for index, (X, y, weight, fold) in enumerate(self.pieces)
-        ]
+        reader = _Reader(expected, self.cv, self.seed, self.costs, tuple(self.given))
+        make = delayed(reader, pure=False, traverse=False)
+        return [make(index, self.marks.get(index), *pieces) for index, pieces in enumerate(self.pieces)]
 
     @cached_property
     def pieces(self) -> list[tuple[Delayed | None, ...]]:
-        """Delayed samples, labels, weights and folds of each partition, as the user's collections hold them."""
-        rows = self.X if is_frame(self.X) else self.X.rechunk({1: -1})
-        given = ("y", self.y), ("sample_weight", self.weight), ("folds", self.folds)
-        return list(zip(_delayed(rows), *(_aligned(*pair, rows) for pair in given), strict=True))
+        """Delayed samples, labels, weights, folds and given costs of each partition, as the collections hold them."""
+        return pieces_of(self.X, {"y": self.y, "sample_weight": self.weight, "folds": self.folds, **self.given})
+
+    def changed(self, of_part: Callable[[RawPart], RawPart]) -> DaskData:
+        """Return the data with other parts, which are made when they are read."""
+        from dask.delayed import delayed
+
+        function, call = delayed(of_part, traverse=False), delayed(_call, pure=False)
+        return replace(self, thinned=[call(function, part) for part in self.parts])
 
     def sampled(self, of_part: Callable[[RawPart], RawPart]) -> DaskData:
         """Return the data with fewer rows in each part, kept on the workers."""
         from dask.base import persist
-        from dask.delayed import delayed
 
-        function, call = delayed(of_part, traverse=False), delayed(_call, pure=False)
-        fewer = [call(function, part) for part in self.parts]
+        fewer = self.changed(of_part).parts
         return replace(self, thinned=watched_pass(lambda: persist(*fewer), first=not self.marks))
 
     def reduced(self, of_part: Callable[[RawPart], Out], of_results: Callable[[Sequence[Out]], Out]) -> Out:
@@ -337,11 +350,17 @@ class DaskData:
         moves = [delayed(_moved)(*each) for each in self.pieces] if is_first and is_frame(self.X) else []
         result, *moved = watched_pass(lambda: compute(results[0], *moves), first=not self.marks, patience=self.patience)
         sums: Any = np.sum(moved, axis=0) if moved else ()
-        for name, (apart, differs) in zip(("y", "sample_weight", "folds"), sums):
+        for name, (apart, differs) in zip(("y", "sample_weight", "folds", *self.given), sums):
             if differs and apart % 2**64 == 0:
                 way = f"join {name} to X by it before the two are separated"
                 warn_of_moved_rows(name, "X", way, f"{name}.reset_index(drop=True)")
         return result
+
+
+def pieces_of(X: Samples, columns: Mapping[str, Column | None]) -> list[tuple[Any, ...]]:
+    """Return delayed samples of each partition with the columns of the same rows."""
+    rows = X if is_frame(X) else X.rechunk({1: -1})
+    return list(zip(_delayed(rows), *(_aligned(name, each, rows) for name, each in columns.items()), strict=True))
 
 
 def _moved(X: Samples, *columns: Samples) -> Array:
@@ -407,8 +426,12 @@ class _Reader:
     columns: list[Label] | int
     cv: int | float
     seed: int
+    costs: RowCosts | None
+    names: tuple[str, ...]
 
-    def __call__(self, index: int, X: Samples, y: Any, weight: Any, fold: Any, mark: Mark | None) -> RawPart:
+    def __call__(
+        self, index: int, mark: Mark | None, X: Samples, y: Any, weight: Any, fold: Any, *given: Any
+    ) -> RawPart:
         _check_columns(index, X, self.columns)
         n_rows, y = X.shape[0], np.asarray(y)
         weight = None if weight is None else np.asarray(weight, dtype=np.float64)
@@ -419,7 +442,7 @@ class _Reader:
                     f"in partition {index} X has {n_rows} rows and {name} {values.shape[0]}: their partitions must "
                     "hold the same samples"
                 )
-        part = RawPart(index, X, y, weight, fold)
+        part = RawPart(index, X, y, weight, fold, self._table(index, X, given))
         if mark is not None and (what := mark.differs(part.mark)):
             raise ChangedRows(
                 f"the {what} of partition {index} are not those of the first read: its source gives other rows, or "
@@ -428,6 +451,16 @@ class _Reader:
                 "give random numbers a seed"
             )
         return part
+
+    def _table(self, index: int, X: Samples, given: Sequence[Any]) -> CostTable | None:
+        """Compute the costs of the rows; say of which partition they are where they cannot be."""
+        if self.costs is None:
+            return None
+        try:
+            named = {name: np.asarray(each) for name, each in zip(self.names, given)}
+            return self.costs.table(X, n_rows=X.shape[0], **named)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"in partition {index} {error}") from None
 
 
 def _check_columns(index: int, X: Samples, expected: list[Label] | int) -> None:
@@ -555,6 +588,7 @@ def _checksum(part: RawPart) -> int:
     # Frames may have columns that are no numbers.
     X = hash_rows(part.X, index=False) if hasattr(part.X, "columns") else matrix(part.X)
     pieces += [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
+    pieces += [] if part.costs is None else [part.costs.fn, part.costs.fp, part.costs.tp, part.costs.tn]
     for piece in pieces:
         crc = zlib.crc32(np.ascontiguousarray(piece if piece is not None else 0).tobytes(), crc)
     # Spread over 64 bits, so that sums of parts seldom agree.

@@ -7,14 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from csf._common.sklearn import clone, last_step, named_models
+from csf._common.sklearn import clone, last_step
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf._common.validation import check_labels, check_pos_label
 from csf.dask.collections import (
@@ -33,7 +33,7 @@ from csf.data.costs import own_class_weights
 from csf.data.labels import Labels
 from csf.data.responses import NATURAL_THRESHOLDS, above, positive_score, response_method
 from csf.distributed.counts import OfPart, OfResults, PartedScores, PartScores, Result, score_of
-from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job, hash_folds
+from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job, hash_folds, sample_shares
 from csf.distributed.newton import (
     Answer,
     LinearModel,
@@ -46,6 +46,7 @@ from csf.distributed.newton import (
     scalers_of,
     solve_together,
 )
+from csf.metrics.row_costs import CostTable, cost_sums, stake_weights
 from csf.solvers.base import DIRECT
 from csf.trainers.base import Training
 
@@ -58,6 +59,13 @@ if TYPE_CHECKING:
 
 # Scores of rows in memory; it can be pickled, and travels to the partitions.
 Scorer: TypeAlias = Callable[[Samples], Array]
+
+
+class DaskModel(NamedTuple):
+    """Model as it is trained, and how: what a search hands on."""
+
+    kind: DaskBase
+    model: Any
 
 
 class DaskBase(ABC):
@@ -156,7 +164,7 @@ class LinearBase(DaskBase):
         def ask(questions: list[Question]) -> list[Answer]:
             return data.reduced(partial(_answers, questions=questions, pos_label=labels.positive), add_answers)
 
-        scalings = [self._scaling(job, data, found) for job in jobs] if self.scaled else None
+        scalings = [self._scaling(job, data, found) for job in jobs]
         jobs = [replace(job, base=_coded(job.base, labels)) for job in jobs]
         try:
             models = solve_together(jobs, data.n_features, ask, scalings)
@@ -165,7 +173,9 @@ class LinearBase(DaskBase):
             return [error for _ in jobs]
         return [Training(model, state=model.w, gap=model.relative_gap) for model in models]
 
-    def _scaling(self, job: Job, data: DaskData, found: Survey) -> Scaling:
+    def _scaling(self, job: Job, data: DaskData, found: Survey) -> Scaling | None:
+        if scalers_of(job.base) is None:
+            return None
         known = Moments.merged([part for fold, part in found.moments.items() if fold != job.fold])
         constant = LinearProblem.of(job.base[-1]).constant
         return Scaling.of(scalers_of(job.base) or [], known, constant, data.feature_names)
@@ -362,11 +372,6 @@ _SAMPLED = 1 << 18
 
 def base_kind(base: Estimator) -> DaskBase:
     """Choose how to train a base on Dask collections; raise a TypeError for one that cannot be."""
-    if named_models(base) is not None:
-        raise TypeError(
-            f"base must be one classifier on Dask collections, got {base!r}; fit a search of each model with the same "
-            "cv and compare their corrected_score_, or load the data and use csf.CostSearch"
-        )
     scaled = scalers_of(base) is not None
     if isinstance(base[-1] if scaled else base, LinearSVC | LogisticRegression):
         return LinearBase(scaled)
@@ -378,8 +383,18 @@ def base_kind(base: Estimator) -> DaskBase:
     raise TypeError(
         "base must be LinearSVC, LogisticRegression, a pipeline of StandardScaler, MinMaxScaler or MaxAbsScaler that "
         "ends in one of them, xgboost.dask.DaskXGBClassifier or lightgbm.DaskLGBMClassifier, got "
-        f"{base!r}; other classifiers need their data in memory: csf.CostSearch"
+        f"{base!r}; encode categories before the search, e.g. with dask.dataframe.get_dummies; other classifiers need "
+        "their data in memory: csf.CostSearch"
     )
+
+
+def base_kinds(bases: Sequence[Estimator]) -> list[DaskBase]:
+    """Choose how to train several bases: each kind once, and linear models with scalers if one of them has some."""
+    kinds: dict[type, DaskBase] = {}
+    for kind in map(base_kind, bases):
+        if not (isinstance(kind, LinearBase) and type(kind) in kinds and not kind.scaled):
+            kinds[type(kind)] = kind
+    return list(kinds.values())
 
 
 class DaskEngine(Engine):
@@ -389,8 +404,8 @@ class DaskEngine(Engine):
     ----------
     data : DaskData
         The collections.
-    kind : DaskBase
-        How bases are trained.
+    *kinds : DaskBase
+        How bases are trained, each kind once.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     checksum : bool, default=False
@@ -406,14 +421,16 @@ class DaskEngine(Engine):
     [[7.0, 3.0], [6.0, 4.0], [0.0, 0.0]]
     """
 
-    def __init__(self, data: DaskData, kind: DaskBase, *, pos_label: Label = None, checksum: bool = False) -> None:
-        self.data, self.kind, self._positive, self._checksum = data, kind, pos_label, checksum
+    def __init__(self, data: DaskData, *kinds: DaskBase, pos_label: Label = None, checksum: bool = False) -> None:
+        self.data, self.kinds, self._positive, self._checksum = data, kinds, pos_label, checksum
+        # By which weights that are powers of what rows cost are multiplied.
+        self._scales: dict[float, float] = {}
 
     # The first pass is made when something is asked for: it counts in the time of the search.
     @cached_property
     def found(self) -> Survey:
         """Results of the first pass."""
-        return survey(self.data, self.kind.moments, checksum=self._checksum)
+        return survey(self.data, partial(_moments, kinds=self.kinds), checksum=self._checksum)
 
     @cached_property
     def _known(self) -> DaskData:
@@ -446,34 +463,87 @@ class DaskEngine(Engine):
         if self.data.thinned is not None or self.totals().rows[:-1].sum() <= MOST_COLLECTED:
             return None
         counts = self.found.count(np.array([self.labels.null, self.labels.positive]))
-        # As many of both, or all of a rare class.
-        shares = np.minimum(np.maximum(_SAMPLED / 2, _SAMPLED - counts[::-1]) / counts, 1.0)
-        sample = _Sample(self.labels.positive, shares.tolist(), self.data.seed + 1)
+        sample = _Sample(self.labels.positive, sample_shares(counts, _SAMPLED), self.data.seed + 1)
         return self._known.sampled(sample)
 
     def sample(self) -> DaskEngine | None:
         """See `Engine.sample`."""
-        return None if self._sampled is None else DaskEngine(self._sampled, self.kind, pos_label=self._positive)
+        return None if self._sampled is None else DaskEngine(self._sampled, *self.kinds, pos_label=self._positive)
 
     def entries(self) -> PartScores:
         """See `Engine.entries`."""
         return self._scores([]).few.reduced(PartScores._make, _joined)
 
+    def cost_sums(self, powers: Sequence[float]) -> Array:
+        """See `Engine.cost_sums`."""
+        of_part = partial(_cost_sums, pos_label=self.labels.positive, powers=powers)
+        sums = self._known.reduced(of_part, partial(np.sum, axis=0))
+        self._scales = {power: sums[4] / total for power, total in zip(powers, sums[4:], strict=True)}
+        return sums
+
+    def entry_costs(self) -> CostTable:
+        """See `Engine.entry_costs`."""
+        return (self._sampled or self._known).reduced(_held_out_costs, CostTable.joined)
+
     def most_jobs(self, n_folds: int) -> int:
         """See `Engine.most_jobs`."""
-        return self.kind.most_jobs(n_folds, self.data.n_features)
+        return min(kind.most_jobs(n_folds, self.data.n_features) for kind in self.kinds)
 
     def train(self, jobs: Sequence[Job]) -> list[Training | Exception]:
         """See `Engine.train`."""
-        return self.kind.train(jobs, self._known, self.found, self.labels)
+        kinds = [self._kind(job.base) for job in jobs]
+        trained: dict[int, Training | Exception] = {}
+        # Together what can share passes.
+        for kind, power in dict.fromkeys((kind, job.power) for kind, job in zip(kinds, jobs)):
+            at = [k for k, job in enumerate(jobs) if (kinds[k], job.power) == (kind, power)]
+            data = self._known
+            if power:
+                data = data.changed(_Weighing(self.labels.positive, power, self._scales[power]))
+            trained |= zip(at, kind.train([jobs[k] for k in at], data, self.found, self.labels))
+        return [_tagged(kind, trained[k]) for k, kind in enumerate(kinds)]
 
-    def scores(self, models: Sequence[object]) -> PartedScores:
+    def _kind(self, base: Estimator) -> DaskBase:
+        """Return how a base is trained."""
+        return next(kind for kind in self.kinds if isinstance(base_kind(base), type(kind)))
+
+    def scores(self, models: Sequence[DaskModel]) -> PartedScores:
         """See `Engine.scores`."""
-        return self._scores([self.kind.scorer(model, self.labels) for model in models])
+        scored = self._scores([each.kind.scorer(each.model, self.labels) for each in models])
+        scored.own_cut, scored.method = models[0].kind.own_cut, models[0].kind.method
+        return scored
 
     def _scores(self, scorers: list[Scorer]) -> _DaskScores:
         held = _HeldOutScores(scorers, self.labels.positive)
-        return _DaskScores(self._known, held, self.found.n_folds, self.kind.own_cut, self._sampled)
+        return _DaskScores(self._known, held, self.found.n_folds, self._sampled)
+
+
+def _tagged(kind: DaskBase, trained: Training | Exception) -> Training | Exception:
+    return trained if isinstance(trained, Exception) else trained._replace(model=DaskModel(kind, trained.model))
+
+
+def _moments(part: RawPart, *, kinds: Sequence[DaskBase]) -> dict[int, Moments]:
+    return {fold: moments for kind in kinds for fold, moments in kind.moments(part).items()}
+
+
+def _cost_sums(part: RawPart, *, pos_label: Label, powers: Sequence[float]) -> Array:
+    return cost_sums(part.table(), part.y == pos_label, part.weight, powers)
+
+
+def _held_out_costs(part: RawPart) -> CostTable:
+    return part.table().take(np.flatnonzero(part.fold >= 0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighing:
+    """Weights of a partition that are a power of what its rows cost."""
+
+    pos_label: Label
+    power: float
+    scale: float
+
+    def __call__(self, part: RawPart) -> RawPart:
+        given = part.table(), part.y == self.pos_label, part.weight
+        return replace(part, weight=stake_weights(*given, self.power, self.scale))
 
 
 @dataclass(frozen=True, eq=False)
@@ -489,7 +559,8 @@ class _Sample:
         kept = [hash_folds(part.index, is_pos.size, share, self.seed) == 0 for share in self.shares]
         at, share = np.flatnonzero(np.where(is_pos, *kept[::-1])), np.where(is_pos, *self.shares[::-1])
         weight = (1.0 if part.weight is None else part.weight[at]) / share[at]
-        return RawPart(part.index, part.rows(at), part.y[at], weight, part.fold[at])
+        costs = None if part.costs is None else part.costs.take(at)
+        return RawPart(part.index, part.rows(at), part.y[at], weight, part.fold[at], costs)
 
 
 def _joined(parts: Sequence[PartScores]) -> PartScores:
@@ -502,12 +573,10 @@ def _joined(parts: Sequence[PartScores]) -> PartScores:
 class _DaskScores(PartedScores):
     """Scores that are computed in each pass; ``few`` are those that are collected."""
 
-    def __init__(
-        self, data: DaskData, held: _HeldOutScores, n_folds: int, own_cut: float, sample: DaskData | None
-    ) -> None:
-        super().__init__(n_folds, own_cut)
+    def __init__(self, data: DaskData, held: _HeldOutScores, n_folds: int, sample: DaskData | None) -> None:
+        super().__init__(n_folds, 0.0)
         self._data, self._held = data, held
-        self.few = self if sample is None else _DaskScores(sample, held, n_folds, own_cut, None)
+        self.few = self if sample is None else _DaskScores(sample, held, n_folds, None)
 
     def reduced(self, of_part: OfPart[Result], of_results: OfResults[Result]) -> Result:
         """See `PartedScores.reduced`."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
+from numbers import Real
+from types import NoneType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import with_parameters
-from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
+from csf._common.typing import Array, BoolArray, Estimator, Label, PathLike, RandomState_, Samples
 from csf.dask.collections import (
     DaskData,
     LostWorkers,
@@ -23,20 +25,33 @@ from csf.dask.collections import (
     check_labels_given,
     is_array,
     is_frame,
+    pieces_of,
     require_dask,
 )
-from csf.dask.engine import DaskEngine, base_kind
+from csf.dask.engine import DaskEngine, base_kind, base_kinds
 from csf.data.costs import check_class_weight
+from csf.data.responses import gives_log_odds
 from csf.distributed.engine import EngineSearch, check_folds, local_search
+from csf.distributed.row_costs import RowCostEngineSearch
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.search.config import BEYOND, MULTIPLES, NO_MEAN_OF_FOLDS, SearchConfig, has_fast_solver, settings_of
+from csf.metrics.row_costs import RowCosts, given_costs, paid
+from csf.search.config import (
+    BEYOND,
+    FAST,
+    MULTIPLES,
+    NO_MEAN_OF_FOLDS,
+    SLOW,
+    SearchConfig,
+    has_fast_solver,
+    numbered,
+    settings_of,
+)
 from csf.search.estimator import CostSearch
 from csf.search.fitted import FittedSearch, class_attributes
-from csf.search.planning import with_setting
-from csf.search.problems.binary import BinaryResult
+from csf.search.planning import seeded_models, with_setting
+from csf.search.problems.row_costs import RowCostProblem
 from csf.thresholding.rule import ThresholdRule, base_has
-from csf.trainers import seeded
 
 if TYPE_CHECKING:
     from dask.array import Array as DaskArray
@@ -44,42 +59,56 @@ if TYPE_CHECKING:
     from csf.dask.collections import Column
     from csf.metrics.constraints import Constraint
     from csf.metrics.registry import MetricLike
-    from csf.search.config import Grid
+    from csf.search.config import Grid, Model
     from csf.search.study import Bound
     from csf.strategies.base import StrategyLike
+    from csf.thresholding.row_costs import RowCostRule
     from csf.trainers.base import Training
 
 # ---------------------------------------------------------------- lazy predictions
 
 
-def mapped(rule: ThresholdRule, method: str, X: Samples, *, dtype: Any, n_columns: int | None = None) -> DaskArray:
-    """Apply a method of a rule to samples, lazily if these are lazy; ``n_columns=None`` for one dimension."""
+def mapped(
+    rule: Any,
+    method: str,
+    X: Samples,
+    costs: Mapping[str, Column] | None = None,
+    *,
+    dtype: Any,
+    n_columns: int | None = None,
+) -> Any:
+    """Apply a method of a rule to samples and their costs, lazily if these are lazy; ``n_columns=None`` for none."""
     columns = () if n_columns is None else (n_columns,)
-    ask = _Asked(rule, method, np.empty((0, *columns), dtype=dtype))
-    if is_array(X):
+    if not (is_array(X) or is_frame(X)):
+        return getattr(replace(rule, given=costs) if costs else rule, method)(X)
+    import dask.array as da
+    from dask.delayed import delayed
+
+    ask = _Asked(rule, method, np.empty((0, *columns), dtype=dtype), tuple(costs or ()))
+    if is_array(X) and not costs:
         X = X.rechunk({1: -1})
         shape = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], columns)}
         return X.map_blocks(ask, dtype=dtype, meta=ask.empty, **shape)
-    if is_frame(X):
-        import dask.array as da
-        from dask.delayed import delayed
-
-        whole = delayed(ask, pure=False, traverse=False)
-        parts = [da.from_delayed(whole(part), (np.nan, *columns), dtype) for part in X.to_delayed()]
-        return da.concatenate(parts, allow_unknown_chunksizes=True)
-    return getattr(rule, method)(X)
+    whole, pieces = delayed(ask, pure=False, traverse=False), pieces_of(X, costs or {})
+    lengths = X.chunks[0] if is_array(X) else [np.nan] * len(pieces)
+    parts = [da.from_delayed(whole(*each), (n, *columns), dtype) for each, n in zip(pieces, lengths, strict=True)]
+    return da.concatenate(parts, allow_unknown_chunksizes=True)
 
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """Method of a rule for one partition; an empty one is skipped, as some libraries refuse it."""
+    """Method of a rule for one partition and its costs; an empty one is skipped, as some libraries refuse it."""
 
     rule: ThresholdRule
     method: str
     empty: Array
+    names: tuple[str, ...] = ()
 
-    def __call__(self, X: Samples) -> Array:
-        return getattr(self.rule, self.method)(X) if X.shape[0] else self.empty
+    def __call__(self, X: Samples, *costs: Any) -> Array:
+        if not X.shape[0]:
+            return self.empty
+        given = {name: np.asarray(each) for name, each in zip(self.names, costs)}
+        return getattr(replace(self.rule, given=given) if given else self.rule, self.method)(X)
 
 
 def profile_of(rule: ThresholdRule, data: DaskData) -> ErrorProfile:
@@ -90,6 +119,12 @@ def profile_of(rule: ThresholdRule, data: DaskData) -> ErrorProfile:
 
 def _judged(part: RawPart, *, rule: ThresholdRule) -> Array:
     """Sum the weights of one partition by truth and prediction."""
+    is_pos, predicted = _decided(part, rule)
+    return np.bincount(2 * is_pos + predicted, weights=part.weight, minlength=4).reshape(2, 2).astype(np.float64)
+
+
+def _decided(part: RawPart, rule: ThresholdRule) -> tuple[BoolArray, BoolArray]:
+    """Return which rows of one partition are positive, and which are predicted so."""
     check_labels_given(part)
     import pandas
 
@@ -99,8 +134,22 @@ def _judged(part: RawPart, *, rule: ThresholdRule) -> Array:
             f"y holds the label {label!r} in partition {part.index}, the search knows {sorted(rule.names)}"
         )
     predicted = _Asked(rule, "predict", rule.names[:0])(part.X)
-    cells = 2 * (part.y != rule.null) + (predicted != rule.null)
-    return np.bincount(cells, weights=part.weight, minlength=4).reshape(2, 2).astype(np.float64)
+    return (part.y != rule.null).astype(bool), predicted != rule.null
+
+
+def paid_by(rule: RowCostRule, data: DaskData) -> float:
+    """Compute the value of the decisions of a rule on collections with costs, in one pass."""
+    sums: Any = data.reduced(partial(_paid, rule=rule), partial(np.sum, axis=0))
+    return rule.row_costs.value(*sums)
+
+
+def _paid(part: RawPart, *, rule: RowCostRule) -> Array:
+    """Sum what the decisions about one partition and both constant answers cost, and the weights."""
+    weight, table = np.ones(part.y.size) if part.weight is None else part.weight, part.table()
+    known = {f"{name}_cost": each for name, each in vars(table).items()}
+    is_pos, predicted = _decided(part, replace(rule, row_costs=RowCosts(), given=known))
+    costs = table.answers(is_pos)
+    return np.array([weight @ paid(*costs, predicted), *(weight @ each for each in costs), weight.sum()])
 
 
 # ---------------------------------------------------------------- DaskCostSearch
@@ -132,14 +181,15 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 
     Parameters
     ----------
-    base : estimator
+    base : estimator, or list or dict of estimators
         `sklearn.svm.LinearSVC` (squared hinge) or `sklearn.linear_model.LogisticRegression` (L2), whose objectives
         are minimised by Newton's method, a pass over the data for each step of all folds and settings, with the duality
         gap as proof; a pipeline of `StandardScaler`, `MinMaxScaler` or `MaxAbsScaler` that ends in one of them, whose
         scalers learn the training part of each fold in the first pass; `xgboost.dask.DaskXGBClassifier` or
-        `lightgbm.DaskLGBMClassifier`, which need a cluster and its memory.
-    metric : str or Metric, default="f1"
-        What is maximised, see `csf.CostSearch`.
+        `lightgbm.DaskLGBMClassifier`, which need a cluster and its memory. Several are trained one after the other, and
+        the best one is chosen as in `csf.CostSearch`.
+    metric : str, Metric or RowCosts, default="f1"
+        What is maximised, see `csf.CostSearch`. Costs of rows are columns of ``X``, or given to `fit`.
     strategy : str, Strategy or callable, default="ladder"
         Where to train next.
     n_trials : int, default=10
@@ -226,14 +276,16 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     that are behind are not trained on all rows, and are not among ``trials_``. ``held_out_``, the corrections,
     ``min_gain``, ``bound_margin_`` and `at_prevalence` read its scores. Corrections take the root of its share of the
     rows of what the choice adds there; its intervals are wider than those of all rows would be. A constraint switches
-    the race off.
+    the race off. With costs of rows, the sample decides all but the trainings: which one and which decision win, the
+    score, its interval, and whether a constraint holds.
 
     What `csf.CostSearch` has and this search has not: ``confidence`` (its stratified calibration part is drawn by
     shuffling rows in memory), ``null_class`` and ``weighting`` (partitions are trained on two classes),
     the choice of rounds for boosting (it would score all rows once more for each number of them),
-    ``bound_on="train"`` (it would score all rows once more for each fold), other steps of pipelines and other bases
-    (they would have to be fitted on partitions too), and scikit-learn's callbacks. `report` takes samples in memory, as
-    it shows them: give it computed ones.
+    ``bound_on="train"`` (it would score all rows once more for each fold), several classes (search one against the
+    others, ``y == label``, or a sample in memory), other steps of pipelines and other bases (they would have to be
+    fitted on partitions too; encode categories before, e.g. with ``dask.dataframe.get_dummies``), and
+    scikit-learn's callbacks. `report` takes samples in memory, as it shows them: give it computed ones.
 
     Examples
     --------
@@ -274,7 +326,13 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     bound_on: ClassVar[str] = "validation"
 
     def fit(
-        self, X: Samples, y: Column, sample_weight: Column | None = None, *, folds: Column | None = None
+        self,
+        X: Samples,
+        y: Column,
+        sample_weight: Column | None = None,
+        *,
+        folds: Column | None = None,
+        **costs: Column | float,
     ) -> DaskCostSearch:
         """Search the costs and train the winner.
 
@@ -288,6 +346,8 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             Weights >= 0; they count in every training, metric and bound.
         folds : dask array or series of int, shape (n_samples,), default=None
             Fold of each row instead of ``cv``: 0, 1, ..., or -1 for rows that are never held out.
+        **costs : float, dask array or series of shape (n_samples,)
+            ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost`` where the metric is costs of rows.
 
         Returns
         -------
@@ -307,27 +367,32 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         """
         self._forget()
         require_dask()
-        config = SearchConfig.of(self)
+        config, of_rows = SearchConfig.of(self), given_costs(self.metric, costs)
         config.refuse(NO_MEAN_OF_FOLDS, "data on a cluster")
-        kind = base_kind(config.base)
-        kind.check(config.base)  # before it is cloned, which some bases cannot be
+        if of_rows is not None:
+            config.refuse(RowCostProblem.unsupported, "costs of rows")
+        for model in config.models:
+            base_kind(model.base).check(model.base)  # before it is cloned, which some bases cannot be
         random_state = None if config.random_state is None else check_random_state(config.random_state)
-        base = seeded(config.base, random_state)
-        check_class_weight(base)
-        settings = settings_of(config.param_grid, base, multiples=[*MULTIPLES, *BEYOND])
-        bases = [with_setting(base, setting) for setting in settings]
-        for each in bases:
-            kind.check(each)
+        models, bases = _planned(seeded_models(config.models, random_state), races=of_rows is None)
         seed = 0 if random_state is None else int(random_state.randint(2**31))
-        data = DaskData(X, y, sample_weight, folds, check_folds(config.cv), seed)
-        engine = DaskEngine(data, kind, pos_label=config.pos_label, checksum=config.checkpoint is not None)
-        search = EngineSearch(engine, bases, settings, config, has_fast_solver(base))
+        data = _with_costs(DaskData(X, y, sample_weight, folds, check_folds(config.cv), seed), of_rows, costs)
+        checksum = config.checkpoint is not None
+        engine = DaskEngine(data, *base_kinds(bases), pos_label=config.pos_label, checksum=checksum)
+        settings = [setting for each in models for setting in each.named_settings]
+        planned: Any = engine, bases, settings, config
+        options: Any = {"models": models if len(models) > 1 else None, "fast": models[0].effort is FAST}
+        if data.costs is None:
+            search = EngineSearch(*planned, **options)
+        else:
+            likely = all(gives_log_odds(base_kind(each.base).in_memory(each.base)) for each in models)
+            search = RowCostEngineSearch(*planned, **options, costs=data.costs, labels=engine.labels, likely=likely)
         found, start = search.run(), time.perf_counter()
         fitted, rule = _refitted(search, engine, found) if config.refit else (None, None)
         # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
         self._publish(found, rule)
         vars(self).update(class_attributes(engine.labels))
-        self.class_count_, self.counted_cuts_ = engine.found.count(self.classes_), list(found.counted)
+        self.class_count_, self.counted_cuts_ = engine.found.count(self.classes_), list(search.trainer.counted)
         self.max_sample_weight_ = None if sample_weight is None else float(engine.found.table["largest"].max())
         self.n_features_in_ = data.n_features
         if data.feature_names is not None:
@@ -353,22 +418,39 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         check_is_fitted(self, "trials_")
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in _LEFT}
         known = {name: value for name, value in vars(self).items() if name in _TAKEN}
-        return local_search(base_kind(self.base).in_memory(self.base), self.result_, self._rule, options, **known)
+        bases: Any = {name: base_kind(base).in_memory(base) for name, base, *_ in SearchConfig.of(self).models}
+        return local_search(bases.get(None, bases), self.result_, self._rule, options, **known)
 
-    def predict(self, X: Samples) -> DaskArray:
+    def _mapped(self, method: str, X: Samples, costs: Mapping[str, Column | float], **shape: Any) -> DaskArray:
+        """Apply a method of the rule to samples and their costs, see `mapped`."""
+        rule: Any = self.decision_rule_
+        if "at_most" in costs:
+            raise TypeError("at_most is of a batch in memory: to_local().predict(X.compute(), at_most=...)")
+        if given_costs(self.metric, costs) is None:
+            return mapped(rule, method, X, **shape)
+        known = rule.row_costs.remembering(costs)
+        missing = known.needs(costs)
+        if missing:
+            raise ValueError(f"fit was given costs that are not given here; give {', '.join(missing)} of these samples")
+        given: dict[str, Any] = {name: each for name, each in costs.items() if not isinstance(each, Real)}
+        return mapped(replace(rule, row_costs=known), method, X, given, **shape)
+
+    def predict(self, X: Samples, **costs: Column | float) -> DaskArray:
         """Predict labels with the winner and its threshold.
 
         Parameters
         ----------
         X : dask array or frame of shape (n_samples, n_features)
             Samples; those in memory are predicted at once.
+        **costs : float, dask array or series of shape (n_samples,)
+            ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost`` of these samples, where `fit` was given some.
 
         Returns
         -------
         dask array of shape (n_samples,)
             Labels, as in ``classes_``; computed when they are asked for.
         """
-        return mapped(self.decision_rule_, "predict", X, dtype=self.classes_.dtype)
+        return self._mapped("predict", X, costs, dtype=self.classes_.dtype)
 
     @available_if(base_has("decision_function", "predict_proba"))
     def score_samples(self, X: Samples) -> DaskArray:
@@ -403,22 +485,24 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         return mapped(self.decision_rule_, "decision_function", X, dtype=np.float64)
 
     @available_if(base_has("predict_proba"))
-    def predict_proba(self, X: Samples) -> DaskArray:
+    def predict_proba(self, X: Samples, **costs: Column | float) -> DaskArray:
         """Compute class probabilities corrected for the costs, see `csf.CostSearch.predict_proba`.
 
         Parameters
         ----------
         X : dask array or frame of shape (n_samples, n_features)
             Samples; those in memory are scored at once.
+        **costs : float, dask array or series of shape (n_samples,)
+            As for `predict`.
 
         Returns
         -------
         dask array of shape (n_samples, 2)
             Probabilities in the order of ``classes_``; computed when they are asked for.
         """
-        return mapped(self.decision_rule_, "predict_proba", X, dtype=np.float64, n_columns=2)
+        return self._mapped("predict_proba", X, costs, dtype=np.float64, n_columns=2)
 
-    def score(self, X: Samples, y: Column, sample_weight: Column | None = None) -> float:
+    def score(self, X: Samples, y: Column, sample_weight: Column | None = None, **costs: Column | float) -> float:
         """Compute the value of ``metric`` (not the accuracy) on new data, in one pass.
 
         Parameters
@@ -429,27 +513,56 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             Labels.
         sample_weight : dask array or series of shape (n_samples,), default=None
             Weights >= 0.
+        **costs : float, dask array or series of shape (n_samples,)
+            As for `predict`.
 
         Returns
         -------
         float
             The value of the predictions.
         """
-        return get_metric(self.metric).of(profile_of(self.decision_rule_, DaskData(X, y, sample_weight, None, 2, 0)))
+        rule, data = self.decision_rule_, DaskData(X, y, sample_weight, None, 2, 0)
+        if given_costs(self.metric, costs) is None:
+            return get_metric(self.metric).of(profile_of(rule, data))
+        return paid_by(rule, _with_costs(data, rule.row_costs, costs))
 
 
-def _refitted(search: EngineSearch, engine: DaskEngine, found: BinaryResult) -> tuple[Estimator, ThresholdRule]:
+def _planned(models: list[Model], *, races: bool) -> tuple[list[Model], list[Estimator]]:
+    """Return models with the settings to search, and one base for each setting; raise a ValueError for wrong ones."""
+    planned, bases = [], []
+    for model in models:
+        check_class_weight(model.base)
+        settings = settings_of(model.param_grid, model.base, multiples=[*MULTIPLES, *BEYOND] if races else (1.0,))
+        bases += [with_setting(model.base, setting) for setting in settings]
+        effort = FAST if has_fast_solver(model.base) else SLOW
+        planned.append(model._replace(settings=settings, effort=effort))
+    for each in bases:
+        base_kind(each).check(each)
+    return numbered(planned), bases
+
+
+def _with_costs(data: DaskData, costs: RowCosts | None, given: Mapping[str, Any]) -> DaskData:
+    """Add the costs of the rows to the data, of which numbers are those of all rows."""
+    if costs is None:
+        return data
+    columns = {name: each for name, each in given.items() if not isinstance(each, Real | NoneType)}
+    return replace(data, costs=costs.remembering(given), given=columns)
+
+
+def _refitted(search: EngineSearch, engine: DaskEngine, found: Any) -> tuple[Estimator, ThresholdRule]:
     """Train the winner on everything; return it, and the rule that predicts with it in memory."""
-    kind, labels = engine.kind, engine.labels
-    base = search.bases[found.winner.setting]
-    model = _trained_on_everything(search, engine, found).model
+    labels, base = engine.labels, search.bases[found.winner.setting]
+    kind, model = _trained_on_everything(search, engine, found).model
     fitted = kind.fitted(base, model, engine.data.feature_names, labels)
     local = kind.local(fitted)
     learnt = labels.learnt_by(local)
+    names = labels.decode(learnt.codes)
+    if isinstance(search, RowCostEngineSearch):
+        return fitted, search.problem.rule_of(found, local, kind.method, learnt.known, names)
     rule = ThresholdRule.of(
         local,
         known=learnt.known,
-        names=labels.decode(learnt.codes),
+        names=names,
         null=labels.null,
         threshold=found.threshold,
         method=kind.method,
@@ -459,7 +572,7 @@ def _refitted(search: EngineSearch, engine: DaskEngine, found: BinaryResult) -> 
     return fitted, rule
 
 
-def _trained_on_everything(search: EngineSearch, engine: DaskEngine, found: BinaryResult) -> Training:
+def _trained_on_everything(search: EngineSearch, engine: DaskEngine, found: Any) -> Training:
     """Train the winner; after Ctrl-C, which may have ended all workers, in this process if necessary."""
     interrupted = found.stop_reason.startswith("interrupted")
     if interrupted:

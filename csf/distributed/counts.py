@@ -276,9 +276,12 @@ class Scored(ABC):
     ----------
     own_cut : float
         The model's own decision is positive where the score is at least this.
+    method : str
+        Method of scikit-learn that scores such as these are of.
     """
 
     own_cut: float = 0.0
+    method: str = "decision_function"
 
     @abstractmethod
     def quantiles(self, size: int) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,20 +24,30 @@ from csf.evaluate import ScoreRow, ScoreStore
 from csf.evaluate.choices import decisions
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.trials import known_hull, outcome
-from csf.search.config import FAST, SLOW, Model, RaceStep, SearchConfig, SearchEffort, chooser_of, steps_of
+from csf.search.config import (
+    FAST,
+    SLOW,
+    Model,
+    RaceStep,
+    SearchConfig,
+    SearchEffort,
+    chooser_of,
+    numbered,
+    steps_of_models,
+)
 from csf.search.estimator import CostSearch
 from csf.search.loop import Deadline, SearchLoop
 from csf.search.planning import open_checkpoint
 from csf.search.problems.base import SearchResult, reason_of
-from csf.search.problems.binary import BinaryResult, conclude, make_studies
+from csf.search.problems.binary import conclude, make_studies
 from csf.search.selection import Race, races
 from csf.search.training import BatchTrainer, HeldOutPredictions, TrainedTrial, Work
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
+    from csf.metrics.row_costs import CostTable
     from csf.metrics.trials import CompleteFields, Trial
-    from csf.search.study import Study
 
 # ---------------------------------------------------------------- the contract
 
@@ -135,12 +145,15 @@ class Job:
         any normalisation was applied before.
     starts : sequence, default=()
         States of earlier trainings of the same base and fold, the nearest first; on everything, those of a fold.
+    power : float, default=0.0
+        With costs of rows, rows weigh besides by this power of what is at stake in them, see `Engine.cost_sums`.
     """
 
     base: Estimator
     fold: int | None
     costs: Costs
     starts: Sequence[object] = ()
+    power: float = 0.0
 
 
 class Engine(ABC):
@@ -228,6 +241,29 @@ class Engine(ABC):
         """
         return None
 
+    def cost_sums(self, powers: Sequence[float]) -> Array:
+        """Return sums over all rows of what they cost, where the metric is costs of rows.
+
+        It is called once, before the first training. Jobs with one of the powers then weigh rows by
+        `csf.metrics.row_costs.stake_weights`, with the scale that keeps the sum of the weights. By default an engine
+        has no costs of rows.
+
+        Parameters
+        ----------
+        powers : sequence of float
+            The first one is 0.
+
+        Returns
+        -------
+        ndarray of shape (4 + n_powers,)
+            See `csf.metrics.row_costs.cost_sums`.
+        """
+        raise TypeError(f"{type(self).__name__} has no costs of rows; use csf.CostSearch on a sample of the rows")
+
+    def entry_costs(self) -> CostTable:
+        """Return what the rows of `entries` cost, in their order, where the metric is costs of rows."""
+        raise TypeError(f"{type(self).__name__} has no costs of rows; use csf.CostSearch on a sample of the rows")
+
     def sample(self) -> Engine | None:
         """Return the same search on a sample of the rows, where these are too many for all scores to be collected.
 
@@ -273,6 +309,11 @@ class Engine(ABC):
 
 
 # ---------------------------------------------------------------- folds
+
+
+def sample_shares(counts: Array, size: int) -> list[float]:
+    """Return the shares of negatives and positives in a sample: as many of both, or all of a rare class."""
+    return np.minimum(np.maximum(size / 2, size - counts[::-1]) / counts, 1.0).tolist()
 
 
 _ODD, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
@@ -464,15 +505,18 @@ class EngineTrainer(BatchTrainer):
         sampled: bool = False,
         tune: bool = True,
         normalize: str = "none",
+        powers: Mapping[int, float] | None = None,
     ) -> None:
         self.engine, self.bases, self.metric, self.totals = engine, bases, metric, totals
         self.sampled, self.tune, self.normalize = sampled, tune, normalize
         self.startables = [[_Family(str(setting))] * totals.n_folds for setting in range(len(bases))]
+        # Of settings that weigh rows by a power of what they cost.
+        self.powers = dict(powers or {})
         self.counted: list[CountedCut] = []
         self.entries = engine.entries()
         self.store = None if self.entries is None else self._store(self.entries)
 
-    def _store(self, entries: PartScores) -> ScoreStore:
+    def _store(self, entries: PartScores) -> Any:
         if not self.sampled:
             return ScoreStore(entries.is_pos, entries.weight)
         return SampledStore(entries, self.metric, int(self.totals.rows[:-1].sum()))
@@ -495,20 +539,21 @@ class EngineTrainer(BatchTrainer):
         jobs = [self._job(work, fold) for work in batch for fold in range(self.n_folds)]
         trained = self.engine.train(jobs)
         seconds = (time.perf_counter() - start) / len(batch)
-        for number in range(len(batch)):
+        for number, work in enumerate(batch):
             folds = trained[number * self.n_folds : (number + 1) * self.n_folds]
-            yield self._judged(folds, seconds, raise_errors=raise_errors)
+            yield self._judged(folds, work.trial, seconds, raise_errors=raise_errors)
 
     def train_on_everything(self, setting: int, costs: Costs, starts: Sequence[object]) -> Training:
         """Train at the costs of a trial on all rows, from the states of a fold."""
-        (training,) = self.engine.train([Job(self.bases[setting], None, self._scaled(costs, None), starts)])
+        job = Job(self.bases[setting], None, self._scaled(costs, None), starts, self.powers.get(setting, 0.0))
+        (training,) = self.engine.train([job])
         if isinstance(training, Exception):
             raise training
         return training
 
     def _job(self, work: Work, fold: int) -> Job:
         costs = self._scaled(work.trial.costs, fold)
-        return Job(self.bases[work.setting], fold, costs, work.starts[fold])
+        return Job(self.bases[work.setting], fold, costs, work.starts[fold], self.powers.get(work.setting, 0.0))
 
     def _scaled(self, costs: Costs, fold: int | None) -> Costs:
         """Divide the costs by the mean weight of the training, unless ``normalize`` is "none"."""
@@ -519,7 +564,9 @@ class EngineTrainer(BatchTrainer):
         scale = (negatives + positives) / (c_fp * negatives + c_fn * positives)
         return scale * c_fn, scale * c_fp
 
-    def _judged(self, trained: Sequence[Training | Exception], seconds: float, *, raise_errors: bool) -> TrainedTrial:
+    def _judged(
+        self, trained: Sequence[Training | Exception], trial: Trial, seconds: float, *, raise_errors: bool
+    ) -> TrainedTrial:
         """Judge the trainings of one trial together."""
         times, start = [seconds / self.n_folds] * self.n_folds, time.perf_counter()
         errors = [each for each in trained if isinstance(each, Exception)]
@@ -527,7 +574,7 @@ class EngineTrainer(BatchTrainer):
             return self._failed(errors[0], times, raise_errors)
         trainings = [each for each in trained if not isinstance(each, Exception)]
         try:
-            fields, predictions = self._fields([training.model for training in trainings])
+            fields, predictions = self._fields([training.model for training in trainings], trial)
         except Exception as error:  # scores that are none, or rows that the models refuse
             if (cause := self.engine.cause(error)) is None:
                 raise
@@ -537,7 +584,7 @@ class EngineTrainer(BatchTrainer):
         fields["fit_time"], fields["score_time"] = seconds, time.perf_counter() - start
         return TrainedTrial(fields, [training.state for training in trainings], times, predictions)
 
-    def _fields(self, models: list[object]) -> tuple[CompleteFields, HeldOutPredictions | None]:
+    def _fields(self, models: list[object], trial: Trial) -> tuple[Any, HeldOutPredictions | None]:
         """Compute the fields of a trial from its counted scores; also return the scores where they are collected."""
         scored: Scored = self.engine.scores(models)
         score = None if self.entries is None else scored.collected()
@@ -580,6 +627,8 @@ class EngineSearch:
         Configuration of the search, as `csf.CostSearch` describes it; folds are those of the engine.
     fast : bool, default=False
         Whether trainings cost little: the ladder is longer then, and costs need no margin over equal ones.
+    models : list of Model, default=None
+        Several models with the settings of each, in the order of ``bases``; ``None`` for one.
 
     Attributes
     ----------
@@ -596,12 +645,13 @@ class EngineSearch:
     settings: list[Params]
     config: SearchConfig
     fast: bool = False
+    models: list[Model] | None = None
     totals: FoldTotals = field(init=False)
-    studies: list[Study] = field(init=False)
+    studies: list[Any] = field(init=False)
     trainer: EngineTrainer = field(init=False)
     _loop: SearchLoop = field(init=False, repr=False)
 
-    def run(self) -> BinaryResult:
+    def run(self) -> Any:
         """Search.
 
         Returns
@@ -618,14 +668,7 @@ class EngineSearch:
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
         self.totals = self.engine.totals()
         self.totals.check()
-        steps, sample = steps_of(config.param_grid, self.settings, self._effort), self.engine.sample()
-        behind = []
-        if sample is not None and races(config) and len(steps) > 1:
-            steps, behind = self._raced(sample, steps)
-        options = {"sampled": sample is not None, "tune": config.tunes, "normalize": config.normalize}
-        self.trainer = EngineTrainer(self.engine, self.bases, config.aim, self.totals, **options)
-        race = self._race(steps)
-        self._warn_of_counts()
+        race, notes = self._planned()
         self._loop = loop = SearchLoop(
             self.studies,
             self.trainer,
@@ -637,22 +680,61 @@ class EngineSearch:
             race=race,
         )
         stopped = loop.run()
-        searched = SearchResult(
-            config=config,
-            studies=self.studies,
-            settings=self.settings,
-            n_splits=self.totals.n_folds,
-            store=loop.store,
-            stop_reason="; ".join([stopped or reason_of(self.studies), *behind]),
+        return self._concluded(
+            SearchResult(
+                config=config,
+                studies=self.studies,
+                settings=self.settings,
+                n_splits=self.totals.n_folds,
+                store=loop.store,
+                stop_reason="; ".join([stopped or reason_of(self.studies), *notes]),
+            )
         )
-        chooser = chooser_of(config, [Model(None, None, None, effort=self._effort)])
-        if sample is not None:
+
+    def _planned(self) -> tuple[Race | None, list[str]]:
+        """Make studies and trainer; return the race of the settings, if there is one, and notes on what is left out."""
+        config, steps, sample = self.config, steps_of_models(self._models), self.engine.sample()
+        behind = []
+        if sample is not None and races(config) and len(steps) > 1:
+            steps, behind = self._raced(sample, steps)
+        options = {"sampled": sample is not None, "tune": config.tunes, "normalize": config.normalize}
+        self.trainer = EngineTrainer(self.engine, self.bases, config.aim, self.totals, **options)
+        race = self._race(steps)
+        self._warn_of_counts()
+        return race, behind
+
+    def _concluded(self, searched: SearchResult) -> SearchResult:
+        """Choose the winner."""
+        chooser = chooser_of(self.config, self._models)
+        if self.trainer.sampled:
             chooser = replace(chooser, margin=None)
         return conclude(searched, chooser, self.trainer.counted)
 
     @property
-    def _effort(self) -> SearchEffort:
-        return FAST if self.fast else SLOW
+    def _models(self) -> list[Model]:
+        """Models with the settings that are left of each."""
+        if self.models is None:
+            effort = FAST if self.fast else SLOW
+            return [Model(None, None, self.config.param_grid, self.settings, effort=effort)]
+        return self.models
+
+    def _keep(self, left: Sequence[int]) -> None:
+        """Keep some settings, and forget the others."""
+        if self.models is not None:
+            kept = [
+                each._replace(settings=[one for at, one in enumerate(each.settings, each.first) if at in left])
+                for each in self.models
+            ]
+            self.models = numbered([each for each in kept if each.settings])
+        self.bases, self.settings = [self.bases[at] for at in left], [self.settings[at] for at in left]
+
+    @property
+    def _efforts(self) -> list[SearchEffort]:
+        return [each.effort for each in self._models for _ in each.settings]
+
+    @property
+    def _names(self) -> list[str]:
+        return [] if self.models is None else [str(each.name) for each in self.models]
 
     def _raced(self, sample: Engine, steps: list[RaceStep]) -> tuple[list[RaceStep], list[str]]:
         """Race the settings with equal costs on a sample; return steps for those that remain, and a note."""
@@ -661,26 +743,28 @@ class EngineSearch:
         config = replace(self.config, **alone)
         totals = sample.totals()
         trainer = EngineTrainer(sample, self.bases, config.aim, totals, normalize=config.normalize)
-        studies = make_studies(config, [self._effort] * len(steps), pos=totals.pos)
+        studies = make_studies(config, self._efforts, pos=totals.pos)
         assert trainer.store is not None, "a sample collects its scores"
-        race = Race(studies, steps, trainer.store, config.aim)
+        race = Race(studies, steps, trainer.store, config.aim, names=self._names)
         if SearchLoop(studies, trainer, raise_errors=config.error_score == "raise", race=race).run():
             raise KeyboardInterrupt
         left = race.left()
-        self.bases, self.settings = [self.bases[at] for at in left], [self.settings[at] for at in left]
+        self._keep(left)
         tried = sum(bool(study.trials) for study in studies)
         message = f"a sample of {totals.rows.sum()} rows left {len(left)} of {tried} settings in the race"
-        return [RaceStep() for _ in left], [message] if len(left) < tried else []
+        steps = [each._replace(before=None, beyond=False) for each in steps_of_models(self._models)]
+        return steps, [message] if len(left) < tried else []
 
     def _race(self, steps: list[RaceStep]) -> Race | None:
         """Make the studies, and the race that drops settings if held-out scores are collected, as in memory."""
         store = self.trainer.store if races(self.config) else None
         if store is None:
             # What a race alone goes on to.
-            n_settings = sum(not step.beyond for step in steps)
-            self.bases, self.settings = self.bases[:n_settings], self.settings[:n_settings]
-        self.studies = make_studies(self.config, [self._effort] * len(self.settings), pos=self.totals.pos)
-        return None if store is None or len(steps) == 1 else Race(self.studies, steps, store, self.config.aim)
+            self._keep([at for at, step in enumerate(steps) if not step.beyond])
+        self.studies = make_studies(self.config, self._efforts, pos=self.totals.pos)
+        if store is None or len(steps) == 1:
+            return None
+        return Race(self.studies, steps, store, self.config.aim, names=self._names)
 
     def _warn_of_counts(self) -> None:
         """Warn of options that have no effect where scores are only counted."""
@@ -695,7 +779,7 @@ class EngineSearch:
                 + (" without min_gain asks for just that" if config.min_gain is not None else " asks for just that")
             )
 
-    def train_on_everything(self, found: BinaryResult) -> Training:
+    def train_on_everything(self, found: Any) -> Training:
         """Train the winner of an outcome on all rows."""
         winner = found.winner
         # One fold's solution is as near as another's.
@@ -719,7 +803,7 @@ class RemoteClassifier(ClassifierMixin, BaseEstimator):
         self.name = name
 
 
-def local_search(base: Estimator, found: BinaryResult, rule: Any, options: dict[str, Any], **known: Any) -> CostSearch:
+def local_search(base: Estimator, found: Any, rule: Any, options: dict[str, Any], **known: Any) -> CostSearch:
     """Make a fitted search in memory from an engine's outcome; ``known`` are attributes that no outcome has."""
     search = CostSearch(base, **options)
     vars(search).update(known)

@@ -302,16 +302,17 @@ Solving: TypeAlias = Generator[Question, Answer, LinearModel]
 
 
 def solve_together(
-    jobs: Sequence[Job], n_features: int, ask: Ask, scalings: Sequence[Scaling] | None = None
+    jobs: Sequence[Job], n_features: int, ask: Ask, scalings: Sequence[Scaling | None] | None = None
 ) -> list[LinearModel]:
     """Solve several problems on the same data, with one pass for a step of all of them.
 
-    With ``scalings``, one for each job, the problems are on scaled features.
+    With ``scalings``, one for each job or ``None``, the problems are on scaled features.
     """
     problems = [LinearProblem.of(last_step(job.base)[1]) for job in jobs]
     solving = [_solved(each, job.fold, job.costs, n_features, job.starts) for each, job in zip(problems, jobs)]
     if scalings is not None:
-        solving = [_scaled(each, scaling) for each, scaling in zip(solving, scalings, strict=True)]
+        pairs = zip(solving, scalings, strict=True)
+        solving = [each if scaling is None else _scaled(each, scaling) for each, scaling in pairs]
     found: dict[int, LinearModel] = {}
     questions = {k: next(each) for k, each in enumerate(solving)}
     while questions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any, Self, TypeAlias
@@ -120,6 +120,11 @@ class CostTable:
     def take(self, at: IntArray) -> CostTable:
         """Select rows of the table."""
         return CostTable(*(getattr(self, each.name)[at] for each in fields(self)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Join the costs of several parts, in their order."""
+        return cls(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)))
 
 
 # Parts of a number that count as none: a power of two, by which nothing is rounded.
@@ -267,10 +272,13 @@ class RowCosts:
 
     def check_stakes(self, table: CostTable, is_pos: BoolArray, weight: Array | None = None) -> None:
         """Raise a ValueError where there is nothing to decide, or to save, in rows with a weight."""
-        stakes = table.stakes(is_pos) if weight is None else table.stakes(is_pos)[weight > 0.0]
-        negative, positive = _totals(table, is_pos, np.ones(is_pos.size) if weight is None else weight)
-        if not ((stakes > 0.0).any() and (stakes < 0.0).any()):
-            answer = "positive" if (stakes < 0.0).any() else "negative"
+        self.check_sums(cost_sums(table, is_pos, weight))
+
+    def check_sums(self, sums: Array) -> None:
+        """Raise a ValueError where there is nothing to decide, or to save, in rows with these `cost_sums`."""
+        n_negative, n_positive, negative, positive = sums[:4]
+        if not (n_negative and n_positive):
+            answer = "positive" if n_positive else "negative"
             raise ValueError(
                 f"with these costs, predicting {answer} is never more expensive in any row, so there is nothing to "
                 f"decide: {'fn > tp in no positive row' if answer == 'negative' else 'fp > tn in no negative row'}. "
@@ -392,6 +400,25 @@ def paid(negative: Array, positive: Array, found: Array) -> Array:
     return found * positive + (1.0 - found) * negative
 
 
+def cost_sums(table: CostTable, is_pos: BoolArray, weight: Array | None, powers: Sequence[float] = ()) -> Array:
+    """Sum over rows what a search has to know of their costs; sums of parts of the rows can be added.
+
+    These are the numbers of rows with a weight in which "negative" and "positive" are the cheaper answers, the costs of
+    both answers to all rows, and the weights times each of the powers of what is at stake.
+    """
+    stakes, weight = table.stakes(is_pos), np.ones(is_pos.size) if weight is None else weight
+    counts = [np.count_nonzero(cheaper & (weight > 0.0)) for cheaper in (stakes > 0.0, stakes < 0.0)]
+    sums = [weight @ np.abs(stakes) ** power for power in powers]
+    return np.array([*counts, *_totals(table, is_pos, weight), *sums])
+
+
+def stake_weights(table: CostTable, is_pos: BoolArray, weight: Array | None, power: float, scale: float) -> Array:
+    """Weigh rows by a power of what is at stake in them."""
+    weight = np.ones(is_pos.size) if weight is None else weight
+    # Without the digits that costs in another unit, or rows in another order, would change.
+    return (weight * np.abs(table.stakes(is_pos)) ** power * scale).astype(np.float32).astype(np.float64)
+
+
 def _totals(table: CostTable, is_pos: BoolArray, weight: Array) -> tuple[float, float]:
     """Sum the costs of both answers to all rows; raise a ValueError on overflow."""
     with np.errstate(over="ignore"):
@@ -428,3 +455,18 @@ def row_costs(metric: object) -> RowCosts | None:
     if isinstance(metric, RowCosts):
         return metric
     return RowCosts(measure=metric) if isinstance(metric, str) and metric in MEASURES else None
+
+
+def given_costs(metric: object, given: Mapping[str, object]) -> RowCosts | None:
+    """Return `row_costs` of a metric; raise a TypeError where arguments are no costs, or the metric has none."""
+    costs = row_costs(metric)
+    unknown = [name for name in given if name not in COSTS]
+    if given and (costs is None or unknown):
+        hint = did_you_mean(unknown[0], ("at_most", "wrong_at_most", *COSTS)) if unknown else ""
+        if "at_most" in hint:
+            hint = "; at_most and wrong_at_most are arguments of predict and predict_with_review"
+        raise TypeError(
+            f"{', '.join(given)} cannot be given with metric={metric!r}; accepted: {', '.join(COSTS)}, with "
+            f"metric='savings', 'cost' or 'benefit', or a csf.metrics.RowCosts{hint}"
+        )
+    return costs

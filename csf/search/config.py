@@ -429,6 +429,12 @@ class Model(NamedTuple):
         return self.settings if self.name is None else [{MODEL: self.name, **each} for each in self.settings]
 
 
+def numbered(models: Sequence[Model]) -> list[Model]:
+    """Set the number of the first setting of each model, among those of all."""
+    firsts = [sum(len(each.settings) for each in models[:at]) for at in range(len(models))]
+    return [each._replace(first=first) for each, first in zip(models, firsts)]
+
+
 _CHOICES = {
     "threshold": ("stable", "tune", None),
     "refit": (True, False, "folds"),

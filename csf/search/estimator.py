@@ -26,7 +26,7 @@ from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint
 from csf.metrics.registry import constraint_of_truth, for_classes, is_label_metric, metric_of
-from csf.metrics.row_costs import COSTS, RowCosts, row_costs
+from csf.metrics.row_costs import COSTS, RowCosts, given_costs
 from csf.search.config import SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.kinds import LABELS, kind_of
@@ -345,7 +345,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
 
     def _costs(self, given: Mapping[str, object]) -> RowCosts | None:
         """Read the costs of rows, if they are searched; raise a TypeError for other arguments or for another metric."""
-        costs = row_costs(self.metric)
         if BY in given:
             demand = get_constraint(self.constraint)
             if demand is None or demand.by is None:
@@ -354,19 +353,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
                     f"{self.constraint!r}; leave {BY} out. Rows that belong together in folds are groups="
                 )
             given = {name: each for name, each in given.items() if name != BY}
-        unknown = [name for name in given if name not in COSTS]
-        if given and (costs is None or unknown):
-            hint = did_you_mean(unknown[0], ("at_most", "wrong_at_most", *COSTS)) if unknown else ""
-            hint = (
-                "; at_most and wrong_at_most are arguments of predict and predict_with_review"
-                if "at_most" in hint
-                else hint
-            )
-            raise TypeError(
-                f"{', '.join(given)} cannot be given with metric={self.metric!r}; accepted: {', '.join(COSTS)}, with "
-                f"metric='savings', 'cost' or 'benefit', or a csf.metrics.RowCosts{hint}"
-            )
-        return costs
+        return given_costs(self.metric, given)
 
     @property
     def threshold_(self) -> float | None:

@@ -22,7 +22,7 @@ from csf.data.folds import enough_splits, group_folds, make_folds, resolve_split
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.row_costs import row_costs
-from csf.search.config import Model, effort_of, shared_effort, split_seed
+from csf.search.config import Model, effort_of, numbered, shared_effort, split_seed
 from csf.search.loop import Checkpoint, Forecast, SearchLoop
 from csf.search.plan import Plan, TrainingSetup
 from csf.search.workers import LocalTrainer, threads_for
@@ -76,9 +76,8 @@ def planned_models(
         if _channel_of(config, model.base).kind == "none":
             why = f"{last_name(model.base)} takes no weights, so that other costs cannot reach it"
             effort = effort._replace(ladder_size=1, only_equal=why)
-        first = sum(len(each.settings) for each in found)
-        found.append(model._replace(settings=settings, first=first, effort=effort))
-    return found
+        found.append(model._replace(settings=settings, effort=effort))
+    return numbered(found)
 
 
 def _channel_of(config: SearchConfig, base: Estimator, *, weighted: bool = False) -> CostChannel:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from math import frexp, ldexp
 from multiprocessing.pool import ThreadPool
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyspark.ml import Estimator, Model, Pipeline, PipelineModel
-from pyspark.ml.classification import LinearSVC, LinearSVCModel, LogisticRegressionModel
+from pyspark.ml.classification import LinearSVCModel, LogisticRegressionModel
 from pyspark.ml.feature import Bucketizer, SQLTransformer, VectorSlicer
 from pyspark.ml.functions import vector_to_array
 from pyspark.ml.linalg import Vectors, VectorUDT
+from pyspark.ml.regression import LinearRegression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, NumericType
@@ -28,11 +30,17 @@ from sklearn import linear_model, svm
 from csf._common.typing import Array, IntArray
 from csf.distributed import Bins, Engine, FoldTotals, Job, MemoryScores, PartScores, Scored
 from csf.distributed.counts import empty_bins
+from csf.distributed.engine import sample_shares
+from csf.metrics.row_costs import OUTCOMES, CostTable
+from csf.spark.row_costs import answer_in_sql, gain_and_loss, sql_of
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
     from pyspark.ml.param import Params
     from pyspark.sql import Column
+
+    from csf.metrics.row_costs import RowCosts
+    from csf.thresholding.row_costs import CostDecision
 
 # ---------------------------------------------------------------- sums of weights
 
@@ -118,6 +126,8 @@ class SparkData:
     prefix: str
     # Vectors of finite numbers; None where a pipeline makes them, or the classifier takes others.
     features: str | None = None
+    # Costs of rows, where these are the metric.
+    costs: RowCosts | None = None
 
     def __post_init__(self) -> None:
         self._check("labelCol", self.label, NumericType, "numbers 0 and 1, e.g. (F.col(...) == 'a class').cast('int')")
@@ -127,6 +137,15 @@ class SparkData:
             self._check("foldCol", self.fold, IntegralType, "integers 0, 1, ..., or -1 for rows that train only")
         if self.features is not None:
             self._check("featuresCol", self.features, VectorUDT, "vectors, as VectorAssembler makes them")
+        for name in OUTCOMES if self.costs is not None else ():
+            source = getattr(self.costs, name)
+            if not isinstance(source, Real | str):
+                raise ValueError(
+                    f"{name} of the metric must be a number or the name of a column of the frame, got {source!r}; e.g. "
+                    "RowCosts(fn='amount', fp=5.0)"
+                )
+            if isinstance(source, str):
+                self._check(f"{name} of the metric", source, NumericType, "numbers >= 0")
 
     def _check(self, parameter: str, name: str, kind: type, accepted: str) -> None:
         types = {field.name: field.dataType for field in self.frame.schema.fields}
@@ -184,19 +203,81 @@ class SparkData:
         columns = [named_column(name) for name, kind in types.items() if "map<" not in kind and "variant" not in kind]
         return F.xxhash64(F.lit(seed), *columns)
 
-    def training_rows(self, fold: int | None, costs: tuple[float, float]) -> DataFrame:
-        """Return the rows that a fold trains on, their weights times costs ``(c_fn, c_fp)``; all rows for no fold."""
+    def training_rows(
+        self, fold: int | None, costs: tuple[float, float], power: float = 0.0, scale: float = 1.0
+    ) -> DataFrame:
+        """Return the rows that a fold trains on, their weights times costs ``(c_fn, c_fp)``; all rows for no fold.
+
+        With a ``power``, see `csf.metrics.row_costs.stake_weights`.
+        """
         rows = self.coded if fold is None else self.coded.where(F.col(self.fold_name) != fold)
-        cost = F.when(F.col(self.positive_name), F.lit(costs[0])).otherwise(F.lit(costs[1]))
+        cost, weight = F.when(F.col(self.positive_name), F.lit(costs[0])).otherwise(F.lit(costs[1])), self._weight
+        if power:
+            weight = (weight * F.pow(F.abs(self.stakes), F.lit(power)) * F.lit(scale)).cast("float").cast("double")
         # What else was added would be a feature where a stage takes all columns.
-        rows = rows.withColumn(self.weight_name, cost * F.col(self.weight_name))
+        rows = rows.withColumn(self.weight_name, cost * weight)
         return rows.drop(self.fold_name, self.positive_name, self.key_name)
 
-    def held_out(self, fold: int | None = None) -> DataFrame:
-        """Return the rows of a fold, or of all folds, that have positive weight, with their keys."""
+    def held_out(self, fold: int | None = None, shares: list[float] | None = None) -> DataFrame:
+        """Return the rows of a fold, or of all folds, that have positive weight, with their keys.
+
+        With ``shares`` of both classes it is a sample, with weights by which it represents all of them.
+        """
         number = F.col(self.fold_name)
         inside = number >= 0 if fold is None else number == fold
-        return self.coded.where(inside & (F.col(self.weight_name) > 0))
+        rows = self.coded.where(inside & (self._weight > 0))
+        if shares is None:
+            return rows
+        share = F.when(F.col(self.positive_name), F.lit(shares[1])).otherwise(F.lit(shares[0]))
+        drawn = F.pmod(self._hash(self.seed + 1), F.lit(2**52)) < share * F.lit(2**52)
+        return rows.where(drawn).withColumn(self.weight_name, self._weight / share)
+
+    @property
+    def _weight(self) -> Column:
+        return F.col(self.weight_name)
+
+    # ---------------------------------------------------------------- costs of rows
+
+    @property
+    def cost_columns(self) -> dict[str, Column]:
+        """Columns of what the four outcomes cost."""
+        return {name: F.expr(sql_of(getattr(self.costs, name))) for name in OUTCOMES}
+
+    @property
+    def stakes(self) -> Column:
+        """See `csf.metrics.row_costs.CostTable.stakes`."""
+        gain, loss = (F.expr(each) for each in gain_and_loss(self.costs))
+        return F.when(F.col(self.positive_name), -gain).otherwise(loss)
+
+    def cost_sums(self, powers: Sequence[float]) -> Array:
+        """Check the costs of all rows and compute their sums, see `csf.metrics.row_costs.cost_sums`."""
+        costs, positive, stakes = self.cost_columns, F.col(self.positive_name), self.stakes
+        gain, loss = (F.expr(each) for each in gain_and_loss(self.costs))
+        wrong = [
+            F.max(F.when(~fine, F.coalesce(each.cast("string"), F.lit("null"))))
+            for each in costs.values()
+            for fine in [F.coalesce(_is_finite(each) & (each >= 0), F.lit(False))]
+        ]
+        answers = [F.when(positive, costs[one]).otherwise(costs[other]) for one, other in (("fn", "tn"), ("tp", "fp"))]
+        counts = [
+            F.sum(F.when(cheaper & (self._weight > 0), 1.0).otherwise(0.0)) for cheaper in (stakes > 0, stakes < 0)
+        ]
+        sums = [F.sum(self._weight * each) for each in answers]
+        sums += [F.sum(self._weight * F.pow(F.abs(stakes), F.lit(power))) for power in powers]
+        swapped = F.sum(F.when((gain < 0) & (loss < 0), 1).otherwise(0))
+        asked = [each.alias(f"v{k}") for k, each in enumerate([*wrong, swapped, *counts, *sums])]
+        (found,) = self.coded.agg(*asked).collect()
+        for name, value in zip(costs, found):
+            if value is not None:
+                raise ValueError(
+                    f"{name}={getattr(self.costs, name)!r} of the metric must hold finite numbers >= 0, got {value}"
+                )
+        if found[4]:
+            raise ValueError(
+                f"both errors cost less than correct predictions (fn < tp and fp < tn) in {found[4]} rows; exchange fn "
+                "with fp and tp with tn where the costs of the two classes are swapped"
+            )
+        return np.array(found[5:], dtype=np.float64)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -302,7 +383,7 @@ def score_parameter(last: Params) -> str:
     return "rawPredictionCol" if _by_margin(last) else "probabilityCol"
 
 
-def scored(model: Model, rows: DataFrame, *, tuned: bool) -> tuple[DataFrame, Column]:
+def scored(model: Model, rows: DataFrame, *, tuned: bool, exact: bool = False) -> tuple[DataFrame, Column]:
     """Return the rows with the model's output, and the score: the predicted label where no threshold is tuned."""
     last = last_stage(model)
     found = model.transform(rows)
@@ -311,7 +392,7 @@ def scored(model: Model, rows: DataFrame, *, tuned: bool) -> tuple[DataFrame, Co
     score = vector_to_array(named_column(last.getOrDefault(score_parameter(last))))[1]
     # Probabilities that differ by less than single precision are often equal but for rounding, and no threshold of
     # Spark's models parts them reliably.
-    score = score if _by_margin(last) else score.cast("float").cast("double")
+    score = score if _by_margin(last) or exact else score.cast("float").cast("double")
     # There are two zeros, of which Spark sorts one before the other.
     return found, F.when(score == 0.0, F.lit(0.0)).otherwise(score)
 
@@ -344,7 +425,7 @@ def with_threshold(model: Model, cut: float) -> tuple[Model, float]:
         return model, threshold
     threshold = _between(cut)
     if not last.hasParam("thresholds"):
-        return _decided(model, threshold), threshold
+        return _answering(model, lambda score: f"IF({score} > {threshold!r}D, 1D, 0D)"), threshold
     # LogisticRegression has both, which must agree, and reads one or the other depending on its family.
     last.set(last.getParam("thresholds"), [1.0 - threshold, threshold])
     if last.hasParam("threshold"):
@@ -352,23 +433,29 @@ def with_threshold(model: Model, cut: float) -> tuple[Model, float]:
     return model, threshold
 
 
-def _decided(model: Model, threshold: float) -> PipelineModel:
-    """Append stages of Spark that put a threshold on the probability, for models that always use one half."""
+def with_costs(model: Model, costs: RowCosts, decision: CostDecision, power: float) -> PipelineModel:
+    """Append stages of Spark that answer each row by its own costs, see `csf.thresholding.row_costs.CostDecision`."""
+    answer = partial(answer_in_sql, costs=costs, decision=decision, power=power, margin=_by_margin(last_stage(model)))
+    return _answering(model, answer)
+
+
+def _answering(model: Model, answer: Callable[[str], str]) -> PipelineModel:
+    """Append stages of Spark that predict 1 or 0 by an expression in SQL of the score, whose name it is given."""
     last = last_stage(model)
-    name, given = last.getOrDefault("predictionCol"), last.getOrDefault("probabilityCol")
-    added = [f"{name}_{what}" for what in ("half", "score", "margin")]
-    last.set(last.getParam("predictionCol"), added[0])
-    # A linear model of one feature, whose sign is known: its margin is a multiple of the probability.
-    line = LinearSVC(fitIntercept=False, standardization=False, maxIter=1, featuresCol=added[1], labelCol="label")
+    name, given = last.getOrDefault("predictionCol"), last.getOrDefault(score_parameter(last))
+    half, sliced, score = added = [f"{name}_{what}" for what in ("half", "sliced", "score")]
+    last.set(last.getParam("predictionCol"), half)
+    # A regression on one feature with a slope of 1: its prediction is the entry of a vector as a number.
     known = [(Vectors.dense([value]), value) for value in (0.0, 1.0)]
-    rule = line.fit(SparkSession.active().createDataFrame(known, [added[1], "label"]))
-    rule.set(rule.getParam("threshold"), float(rule.coefficients[0]) * threshold)
-    rule.set(rule.getParam("predictionCol"), name)
-    rule.set(rule.getParam("rawPredictionCol"), added[2])
-    slicer = VectorSlicer(inputCol=given, outputCol=added[1], indices=[1])
-    kept = SQLTransformer(statement=f"SELECT * EXCEPT ({', '.join(f'`{each}`' for each in added)}) FROM __THIS__")
+    options: Any = {"solver": "normal", "fitIntercept": False, "standardization": False}
+    line = LinearRegression(featuresCol=sliced, labelCol=score, **options)
+    number = line.fit(SparkSession.active().createDataFrame(known, [sliced, score]))
+    number.set(number.getParam("predictionCol"), score)
+    slicer = VectorSlicer(inputCol=given, outputCol=sliced, indices=[1])
+    kept = ", ".join(f"`{each}`" for each in added)
+    rule = SQLTransformer(statement=f"SELECT * EXCEPT ({kept}), {answer(f'`{score}`')} AS `{name}` FROM __THIS__")
     before = model.stages if isinstance(model, PipelineModel) else [model]
-    return PipelineModel(stages=[*before, slicer, rule, kept])
+    return PipelineModel(stages=[*before, slicer, number, rule])
 
 
 def _between(cut: float) -> float:
@@ -452,14 +539,16 @@ class SparkBase:
                 "name the classifier's columns otherwise"
             )
 
-    def trained(self, data: SparkData, fold: int | None, costs: tuple[float, float]) -> Model:
+    def trained(
+        self, data: SparkData, fold: int | None, costs: tuple[float, float], power: float = 0.0, scale: float = 1.0
+    ) -> Model:
         """Train a model, which has no reference to the added columns."""
         estimator = self.estimator.copy()
         last = last_stage(estimator)
         own = last.getOrDefault("weightCol") if last.isDefined("weightCol") else ""
         last.set(last.getParam("labelCol"), data.label)
         last.set(last.getParam("weightCol"), data.weight_name)
-        model = estimator.fit(data.training_rows(fold, costs))
+        model = estimator.fit(data.training_rows(fold, costs, power, scale))
         inner = last_stage(model)
         if inner.hasParam("weightCol"):
             inner.set(inner.getParam("weightCol"), own)
@@ -600,6 +689,8 @@ class SparkEngine(Engine):
             data.seed,
         )
         self._scores: SparkScores | None = None
+        # By which weights that are powers of what rows cost are multiplied.
+        self._scales: dict[float, float] = {0.0: 1.0}
 
     @cached_property
     def _totals(self) -> FoldTotals:
@@ -618,11 +709,32 @@ class SparkEngine(Engine):
     def _known(self) -> tuple[IntArray, PartScores] | None:
         """Keys of the rows in folds with their truth, weight and fold, if they are few enough."""
         data = self.data
-        if self._totals.rows[:-1].sum() > MOST_COLLECTED:
+        if self._totals.rows[:-1].sum() > MOST_COLLECTED and data.costs is None:
             return None
         names = data.key_name, data.fold_name, data.positive_name, data.weight_name
-        key, fold, positive, weight = _collected(data.held_out().select(*names))
-        return key, PartScores(np.zeros(key.size), positive, None if data.weight is None else weight, fold)
+        key, fold, positive, weight = _collected(data.held_out(shares=self._shares).select(*names))
+        weight = None if data.weight is None and self._shares is None else weight
+        return key, PartScores(np.zeros(key.size), positive, weight, fold)
+
+    @cached_property
+    def _shares(self) -> list[float] | None:
+        """Shares of both classes in the sample that decides on costs of rows, if rows in folds are too many."""
+        counts = np.array([sum(self.found.rows.get((k, of), 0) for k in range(self.n_folds)) for of in (0, 1)])
+        few = self.data.costs is None or counts.sum() <= MOST_COLLECTED
+        return None if few else sample_shares(counts, MOST_COLLECTED)
+
+    def cost_sums(self, powers: Sequence[float]) -> Array:
+        """See `csf.distributed.Engine.cost_sums`."""
+        sums = self.data.cost_sums(powers)
+        self._scales = {power: float(sums[4] / total) for power, total in zip(powers, sums[4:], strict=True)}
+        return sums
+
+    def entry_costs(self) -> CostTable:
+        """See `csf.distributed.Engine.entry_costs`."""
+        data = self.data
+        columns = [F.col(data.key_name), *(each.alias(name) for name, each in data.cost_columns.items())]
+        # Rows with the same key are the same, so that their order is that of the entries.
+        return CostTable(*_collected(data.held_out(shares=self._shares).select(*columns))[1:])
 
     def entries(self) -> PartScores | None:
         """See `csf.distributed.Engine.entries`."""
@@ -641,7 +753,8 @@ class SparkEngine(Engine):
 
     def _trained(self, job: Job) -> Training | Exception:
         try:
-            return Training(job.base.trained(self.data, job.fold, job.costs))
+            scale = self._scales[job.power]
+            return Training(job.base.trained(self.data, job.fold, job.costs, job.power, scale))
         except Exception as error:
             if (cause := self.cause(error)) is None:
                 raise
@@ -664,14 +777,17 @@ class SparkEngine(Engine):
         rows = reduce(DataFrame.unionAll, [self._held_out(fold, model) for fold, model in enumerate(models)])
         cut = own_cut(models[0], tuned=self.tuned)
         if self._known is not None:
-            return MemoryScores([self._answered(rows, *self._known)], self.n_folds, cut)
+            known = MemoryScores([self._answered(rows, *self._known)], self.n_folds, cut)
+            known.method = "decision_function" if _by_margin(last_stage(models[0])) else "predict_proba"
+            return known
         self._scores = SparkScores(rows.drop("key"), self.n_folds, cut, self.sums)
         return self._scores
 
     def _held_out(self, fold: int, model: Model) -> DataFrame:
         """Return the columns to count of the rows of a fold."""
         data = self.data
-        rows, score = scored(model, data.held_out(fold), tuned=self.tuned)
+        rows = data.held_out(fold, self._shares)
+        rows, score = scored(model, rows, tuned=self.tuned, exact=data.costs is not None)
         columns = {"key": data.key_name, "positive": data.positive_name, "weight": data.weight_name}
         named = [F.col(name).alias(alias) for alias, name in columns.items()]
         return rows.select(F.lit(fold).alias("fold"), *named, score.alias("score"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from inspect import get_annotations, signature
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -15,20 +16,27 @@ from pyspark.ml.param.shared import HasParallelism, HasSeed
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, DefaultParamsWriter
 from pyspark.sql import DataFrame
 
+from csf._common.sklearn import named_models
 from csf._common.validation import check_count, check_fraction
 from csf.data.labels import Labels
 from csf.distributed.engine import EngineSearch, RemoteClassifier, local_search
+from csf.distributed.row_costs import RowCostEngineSearch
+from csf.metrics.row_costs import row_costs
 from csf.metrics.trials import Trial
-from csf.search.config import SearchConfig
+from csf.search.config import SLOW, SearchConfig, numbered
+from csf.search.config import Model as SearchedModel
 from csf.search.fitted import class_attributes
 from csf.search.problems.binary import cv_results
+from csf.search.problems.row_costs import RowCostProblem
 from csf.spark.engine import (
     SparkBase,
     SparkData,
     SparkEngine,
     last_stage,
     local_model,
+    score_parameter,
     stages,
+    with_costs,
     with_threshold,
 )
 from csf.thresholding.rule import ThresholdRule
@@ -41,7 +49,6 @@ if TYPE_CHECKING:
     from csf.metrics import Constraint
     from csf.metrics.registry import MetricLike
     from csf.search.estimator import CostSearch
-    from csf.search.problems.binary import BinaryResult
     from csf.search.study import Bound
     from csf.strategies.base import StrategyLike
 
@@ -67,10 +74,11 @@ class SearchWriter(DefaultParamsWriter):
             [{"parent": param.parent, "name": param.name, "value": value} for param, value in each.items()]
             for each in given.get("estimatorParamMaps") or []
         ]
-        extra = {"estimatorParamMaps": maps, "hasEstimator": "estimator" in given}
+        several, estimators = isinstance(given.get("estimator"), list), search.getEstimators()
+        extra = {"estimatorParamMaps": maps, "nEstimators": len(estimators), "isList": several}
         DefaultParamsWriter.saveMetadata(search, path, self.sparkSession, extra, plain)
-        if "estimator" in given:
-            given["estimator"].write().session(self.sparkSession).save(f"{path}/estimator")
+        for number, estimator in enumerate(estimators):
+            estimator.write().session(self.sparkSession).save(f"{path}/estimator{number}")
 
 
 class SearchReader(DefaultParamsReader[Any]):
@@ -84,10 +92,11 @@ class SearchReader(DefaultParamsReader[Any]):
         search._resetUid(metadata["uid"])
         for name, value in metadata["paramMap"].items():
             search.set(search.getParam(name), value)
-        if metadata["hasEstimator"]:
-            estimator: Any = DefaultParamsReader.loadParamsInstance(f"{path}/estimator", self.sparkSession)
-            search.setParams(estimator=estimator)
-            known = {stage.uid: stage for stage in (estimator, *stages(estimator))}
+        load: Any = DefaultParamsReader.loadParamsInstance
+        estimators = [load(f"{path}/estimator{k}", self.sparkSession) for k in range(metadata["nEstimators"])]
+        if estimators:
+            search.setParams(estimator=estimators if metadata["isList"] else estimators[0])
+            known = {stage.uid: stage for each in estimators for stage in (each, *stages(each))}
             maps = [
                 {known[each["parent"]].getParam(each["name"]): each["value"] for each in entries}
                 for entries in metadata["estimatorParamMaps"]
@@ -143,7 +152,7 @@ _OF_ALL_SEARCHES = {
 }
 SHARED = {name: theirs for name, (theirs, _, _) in _OF_ALL_SEARCHES.items()} | {"seed": "random_state"}
 _OF_SPARK = {
-    "estimator": ("classifier with weightCol, or a Pipeline that ends in one", None),
+    "estimator": ("classifier with weightCol, or a Pipeline that ends in one; or a list of several", None),
     "estimatorParamMaps": ("parameters of the estimator to search together with the costs", None),
     "numFolds": ("number of folds, >= 2", TypeConverters.toInt),
     "trainRatio": ("share of the rows to train on, once, instead of folds", TypeConverters.toFloat),
@@ -181,6 +190,11 @@ def _with_parameters(kind: Kind) -> Kind:
 class SearchParams(HasSeed, HasParallelism):
     """Parameters of `SparkCostSearch`, each with its ``get...`` method."""
 
+    def getEstimators(self) -> list[Any]:
+        """Return the estimators, whether one or several are given."""
+        given: Any = self.getOrDefault("estimator")
+        return [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
+
     def getEstimatorParamMaps(self) -> list[dict[Param[Any], object]]:
         """Return the parameters of the estimator that are searched."""
         maps = self.getOrDefault("estimatorParamMaps")
@@ -205,7 +219,7 @@ class SearchParams(HasSeed, HasParallelism):
         return (self.getOrDefault(name) or None) if self.isSet(name) else None
 
     def _of_estimator(self, name: str) -> str | None:
-        last = last_stage(self.getOrDefault("estimator"))
+        last = last_stage(self.getEstimators()[0])
         return last.getOrDefault(name) or None if last.hasParam(name) and last.isDefined(name) else None
 
 
@@ -229,10 +243,10 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
     bestModel : pyspark.ml.Model
         Spark's own model, trained on all rows, with its threshold set: it is saved, loaded and served without csf.
         XGBoost's, which has no threshold, becomes a PipelineModel with stages of Spark that apply the threshold to its
-        probability.
+        probability, and so does any model with costs of rows, with a stage that answers each row by its costs.
     bestThreshold : float or None
         The threshold: a probability, or a raw margin for LinearSVC. More than that is positive. ``None`` where the
-        model keeps its own decision.
+        model keeps its own decision, and with costs of rows.
     bestScore : float
         Value of the metric on the pooled held-out rows.
     correctedScore : float or None
@@ -320,7 +334,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         attributes = {name: getattr(local, _published(name), None) for name in get_annotations(SparkCostSearchModel)}
         attributes |= {"bestThreshold": bestThreshold, "numFolds": found.n_splits, "settings": found.settings}
         model = cls(bestModel, attributes, found.trials)
-        model.countedCuts, model._local = list(found.counted), local
+        model.countedCuts, model._local = list(getattr(found, "counted", ())), local
         return model
 
     def to_local(self) -> CostSearch:
@@ -402,15 +416,17 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
 
     Parameters
     ----------
-    estimator : pyspark.ml.Estimator
+    estimator : pyspark.ml.Estimator or list of these
         Classifier with ``weightCol`` (LinearSVC, LogisticRegression, trees, forests, GBTClassifier, NaiveBayes,
-        ``xgboost.spark.SparkXGBClassifier``), or a Pipeline that ends in one.
+        ``xgboost.spark.SparkXGBClassifier``), or a Pipeline that ends in one. Of several the best one is chosen as in
+        `csf.CostSearch`, under one corrected score; they share labels and weights.
     estimatorParamMaps : list of dict, default=None
         Parameters to search together with the costs, as `pyspark.ml.tuning.ParamGridBuilder` makes them. They race as
         the settings of `csf.CostSearch` do where scores are collected: those that are behind with equal costs are
-        trained no further.
-    metric : str or Metric, default="f1"
-        What is maximised, see `csf.CostSearch`.
+        trained no further. Of several estimators each has the maps whose parameters are its own.
+    metric : str, Metric or RowCosts, default="f1"
+        What is maximised, see `csf.CostSearch`. Costs of rows are numbers or columns of the frame,
+        ``RowCosts(fn="amount", fp=5.0)``; of more than 2**18 rows in folds a sample of so many decides on them.
     strategy : str, Strategy or callable, default="ladder"
         Where to train next: ``"ladder"`` is equal costs, those that balance the classes, and those in between.
     constraint : str or Constraint, default=None
@@ -499,7 +515,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
     def __init__(
         self,
         *,
-        estimator: Estimator | None = None,
+        estimator: Estimator | list[Estimator] | None = None,
         estimatorParamMaps: list[dict[Param[Any], Any]] | None = None,
         metric: MetricLike = SearchConfig.metric,
         strategy: StrategyLike = SearchConfig.strategy,
@@ -549,8 +565,9 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             The copy.
         """
         that = super().copy(extra)
-        if self.getOrDefault("estimator") is not None:
-            that.setParams(estimator=self.getOrDefault("estimator").copy(extra))
+        copies = [each.copy(extra) for each in self.getEstimators()]
+        if copies:
+            that.setParams(estimator=copies if isinstance(self.getOrDefault("estimator"), list | tuple) else copies[0])
         return that
 
     def write(self) -> SearchWriter:
@@ -567,29 +584,41 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
     def _fit(self, dataset: DataFrame) -> SparkCostSearchModel:
         self._check(dataset)
         config = SearchConfig(
-            base=self.getOrDefault("estimator"),
+            base=self.getEstimators(),
             param_grid=None,
             **{theirs: self.getOrDefault(own) for own, theirs in SHARED.items()},
         )
         config.check_options({theirs: own for own, theirs in SHARED.items()})
-        maps = self.getEstimatorParamMaps()
-        bases = [SparkBase(config.base.copy(each), self.getSeed()) for each in maps]
+        planned: list[Any] = self._planned()
+        models = [model._replace(settings=[_setting(each) for each in model.settings]) for model in planned]
+        settings = [setting for model in models for setting in model.named_settings]
+        bases = [SparkBase(model.base.copy(each), self.getSeed()) for model in planned for each in model.settings]
         for base in bases:
             base.check_frame(dataset)
         data = self._data(dataset)
+        if data.costs is not None:
+            config.refuse(RowCostProblem.unsupported, "costs of rows")
         with data.kept():
             engine = SparkEngine(
                 data, tuned=config.tunes, parallelism=self.getParallelism(), checksum=config.checkpoint is not None
             )
-            search = EngineSearch(engine, bases, [_setting(each) for each in maps], config)
+            several = models if len(models) > 1 else None
+            if data.costs is None:
+                search = EngineSearch(engine, bases, settings, config, models=several)
+            else:
+                likely = all(score_parameter(last_stage(each.estimator)) == "probabilityCol" for each in bases)
+                options: Any = {"costs": data.costs, "labels": Labels(np.array([0, 1]), 0), "likely": likely}
+                search = RowCostEngineSearch(engine, bases, settings, config, models=several, **options)
             try:
                 found = search.run()
             finally:
                 engine.release()
-            model, threshold = search.train_on_everything(found).model, found.threshold
-        local = _local(model, found, engine)
-        if threshold is not None:
-            model, threshold = with_threshold(model, threshold)
+            model = search.train_on_everything(found).model
+        local, threshold = _local(model, found, engine), None
+        if data.costs is not None:
+            model = with_costs(model, data.costs, found.tuned, found.winner.t)
+        elif found.threshold is not None:
+            model, threshold = with_threshold(model, found.threshold)
         return SparkCostSearchModel.of(model, threshold, local)
 
     def _check(self, dataset: object) -> None:
@@ -599,9 +628,10 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
                 f"SparkCostSearch needs a Spark frame, got a {type(dataset).__name__}; for data in memory use "
                 "csf.CostSearch, or spark.createDataFrame(...)"
             )
-        if self.getOrDefault("estimator") is None:
+        if not self.getEstimators():
             raise ValueError("SparkCostSearch has no estimator; give one, e.g. estimator=LinearSVC()")
-        SparkBase(self.getOrDefault("estimator"), 0)
+        for each in self.getEstimators():
+            SparkBase(each, 0)
         maps = self.getEstimatorParamMaps()
         if not isinstance(maps, list) or not maps or not all(isinstance(each, dict) for each in maps):
             raise TypeError(f"estimatorParamMaps must be a list of dicts as of ParamGridBuilder, got {maps!r}")
@@ -612,19 +642,40 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             if self.getFoldCol() is not None or self.isSet("numFolds"):
                 raise ValueError("trainRatio holds out one part, numFolds and foldCol several; give one of them")
 
+    def _planned(self) -> list[SearchedModel]:
+        """Return the estimators, named and sorted as the models of `csf.CostSearch`, with the maps of each."""
+        estimators = self.getEstimators()
+        maps: list[Any] = self.getEstimatorParamMaps()
+        if len(estimators) == 1:
+            return [SearchedModel(None, estimators[0], None, maps, effort=SLOW)]
+        names = [name for name, _ in named_models([last_stage(each) for each in estimators]) or ()]
+        models, left = [], [each for each in maps if each]
+        for name, estimator in sorted(zip(names, estimators), key=itemgetter(0)):
+            uids = {estimator.uid, *(stage.uid for stage in stages(estimator))}
+            own = [each for each in left if {param.parent for param in each} <= uids]
+            left = [each for each in left if each not in own]
+            models.append(SearchedModel(name, estimator, None, own or [{}], effort=SLOW))
+        if left:
+            raise ValueError(f"estimatorParamMaps holds {left[0]!r}, whose parameters are not those of one estimator")
+        return numbered(models)
+
     def _data(self, dataset: DataFrame) -> SparkData:
-        label, fold, last = self.getLabelCol(), self.getFoldCol(), last_stage(self.getOrDefault("estimator"))
-        if last.isSet("labelCol") and last.getOrDefault("labelCol") != label:
-            raise ValueError(
-                f"labelCol={label!r} of the search is not that of {type(last).__name__}, "
-                f"{last.getOrDefault('labelCol')!r}; set one of them only"
-            )
+        label, fold, lasts = self.getLabelCol(), self.getFoldCol(), [last_stage(each) for each in self.getEstimators()]
+        for last in lasts:
+            if last.isSet("labelCol") and last.getOrDefault("labelCol") != label:
+                raise ValueError(
+                    f"labelCol={label!r} of the search is not that of {type(last).__name__}, "
+                    f"{last.getOrDefault('labelCol')!r}; set one of them only"
+                )
         known = self.getOrDefault("numFolds") if fold is None or self.isSet("numFolds") else None
         known = known if self.getOrDefault("trainRatio") is None else 1.0 - self.getOrDefault("trainRatio")
         # XGBoost takes NaN, and pipelines make their features.
-        alone = last is self.getOrDefault("estimator") and type(last).__module__.startswith("pyspark.")
-        features = last.getOrDefault("featuresCol") if alone else None
-        return SparkData(dataset, label, self.getWeightCol(), fold, known, self.getSeed(), self.uid, features)
+        alone = [
+            last for last in lasts if last in self.getEstimators() and type(last).__module__.startswith("pyspark.")
+        ]
+        features = alone[0].getOrDefault("featuresCol") if alone else None
+        costs = row_costs(self.getOrDefault("metric"))
+        return SparkData(dataset, label, self.getWeightCol(), fold, known, self.getSeed(), self.uid, features, costs)
 
 
 def _published(name: str) -> str:
@@ -633,10 +684,12 @@ def _published(name: str) -> str:
     return renamed.get(name, re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)) + "_"
 
 
-def _local(model: Model, found: BinaryResult, engine: SparkEngine) -> CostSearch:
+def _local(model: Model, found: Any, engine: SparkEngine) -> CostSearch:
     """Convert the results to a search in memory, which predicts if the model is available there."""
-    codes, local, rule = np.array([0, 1]), local_model(model), None
-    base = RemoteClassifier(type(found.config.base).__name__)
+    codes, rule = np.array([0, 1]), None
+    # Costs are columns of the frame, which are not those of vectors.
+    local = local_model(model) if engine.data.costs is None else None
+    base = RemoteClassifier(type(found.config.base[0]).__name__ if len(found.config.base) == 1 else "several models")
     if local is not None:
         base, method = type(local)(), ("predict_proba" if hasattr(local, "predict_proba") else "decision_function")
         options = {"threshold": found.threshold, "tuned": found.config.tunes, "costs": found.winner.costs}

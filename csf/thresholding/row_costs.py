@@ -34,7 +34,7 @@ FARTHEST = 40.0
 # Part of a sum that rounding may leave of 0, and by how much more than the last turn a multiplier is.
 _NOISE, _BEYOND, _TINY = 1e-9, 1e-6, 1e-300
 # Digits of sums that count: costs in another unit, or rows in another order, move the others.
-_DIGITS = 9
+DIGITS = 9
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -86,7 +86,7 @@ class CostDecision:
         """Compute the scores to threshold; rows that their costs decide are at +inf and -inf."""
         finite = np.isfinite(shift)
         total = np.clip(self.log_odds(score) + np.where(finite, shift, 0.0), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
-        return np.where(finite, np.round(total, _DIGITS), shift)
+        return np.where(finite, np.round(total, DIGITS), shift)
 
     def decide(self, score: Array, table: CostTable) -> BoolArray:
         """Mark the rows that are answered "positive"."""

@@ -381,8 +381,8 @@ class SegmentRule(ThresholdRule):
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
         """Raise an error: a limit on all rows would move the rates of the segments."""
         raise ValueError(
-            f"at_most= and wrong_at_most= would leave out rows of some segments of {self.segments.by!r} more than of others, and the "
-            "constraint would not hold; predict without it, or search with a constraint on all rows"
+            f"at_most= and wrong_at_most= would leave out more rows of some segments of {self.segments.by!r} than of "
+            "others, and the constraint would not hold; predict without it, or search with a constraint on all rows"
         )
 
     @property

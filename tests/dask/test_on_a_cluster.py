@@ -14,12 +14,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from builders import PAPER, paper_search
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import PredefinedSplit
 from sklearn.svm import LinearSVC
 
 from csf.dask import DaskCostSearch
 from csf.dask.engine import base_kind
 from csf.distributed import hash_folds
+from csf.strategies import Ladder
 
 PAPERS = {name: value for name, value in PAPER.items() if name != "cv"}
 
@@ -105,6 +107,25 @@ def test_a_base_with_a_client_of_its_own_is_refused(client, data):
     base = lightgbm.DaskLGBMClassifier(client=client)
     with pytest.raises(ValueError, match=r"DaskLGBMClassifier\(client=...\) cannot be cloned"):
         DaskCostSearch(base, n_trials=1).fit(da.from_array(X), da.from_array(y))
+
+
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm"])
+def test_linear_models_and_boosters_by_the_costs_of_rows(client, data, name):
+    """Models of several kinds in one search, trained on rows as they are and weighed by what they cost."""
+    X, y, _ = data
+    amount = np.exp(X[:, 1])
+    dX, dy, damount = (da.from_array(a, chunks=(1000, *a.shape[1:])) for a in (X, y, amount))
+    base, options = {"booster": boosting(name), "linear": LogisticRegression()}, {"cv": 2, "error_score": "raise"}
+    search = DaskCostSearch(base, "savings", strategy=Ladder(2), param_grid=None, **options)
+    search.fit(dX, dy, fn_cost=damount, fp_cost=0.5)
+    tried = {(params["model"], params["t"]) for params in search.cv_results_["params"]}
+    assert tried == {(model, power) for model in base for power in (0.0, 1.0)}
+    scores = dict(zip(((p["model"], p["t"]) for p in search.cv_results_["params"]), search.cv_results_["value"]))
+    assert scores["booster", 0.0] != scores["booster", 1.0]
+    predicted = search.predict(dX, fn_cost=damount).compute()
+    np.testing.assert_array_equal(search.to_local().predict(X, fn_cost=amount), predicted)
+    assert search.score(dX, dy, fn_cost=damount) > 0.3
+    assert search.score_interval_[0] <= search.corrected_score_ <= search.score_interval_[1]
 
 
 def kill_a_worker(client):

@@ -399,7 +399,7 @@ def test_the_final_training_goes_on_from_a_fold(data, base, monkeypatch):
     DaskCostSearch(PRECISE[base], n_trials=2, cv=3, param_grid=None).fit(*pieces(3, X, y, weight))
     cold, warm = spent
     assert warm < cold
-    np.testing.assert_allclose(found[1].model.w, found[0].model.w, atol=1e-5)
+    np.testing.assert_allclose(found[1].model.model.w, found[0].model.model.w, atol=1e-5)
 
 
 # ---------------------------------------------------------------- the interface
@@ -552,7 +552,6 @@ def test_data_in_memory_are_sent_to_the_other_class(data):
     ("base", "error", "message"),
     [
         (DecisionTreeClassifier(), TypeError, "base must be LinearSVC, LogisticRegression"),
-        ([LinearSVC(), LogisticRegression()], TypeError, "base must be one classifier on Dask collections"),
         (LinearSVC(loss="hinge"), ValueError, "cannot be trained in parts"),
         (LogisticRegression(class_weight="balanced"), ValueError, "cannot be trained in parts"),
     ],

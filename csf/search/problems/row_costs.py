@@ -17,7 +17,7 @@ from csf.data.labels import read_labels
 from csf.data.responses import PROBABILITIES_FIRST, gives_log_odds, log_odds, respond, response_method
 from csf.metrics.constraints import Constraint, Review
 from csf.metrics.profile import ErrorProfile
-from csf.metrics.row_costs import COSTS, CostTable, RowCosts
+from csf.metrics.row_costs import COSTS, CostTable, RowCosts, cost_sums, stake_weights
 from csf.metrics.row_costs import row_costs as get_row_costs
 from csf.metrics.trials import nothing_worked
 from csf.search.config import AUTO, FAST, MANY, WIDE, Unsupported, settings_of, steps_of, variant_numbers
@@ -182,12 +182,8 @@ class RowCostProblem(BinaryProblem):
 
         Bases without a fast solver have such trainings only if a strategy object asks for them.
         """
-        more = [
-            (each.first, power)
-            for each in plan.models
-            if plan.setup.channel_of(plan.bases[each.first]).carries_samples
-            for power in self._powers(config, each.effort, plan.task.n_samples)
-        ]
+        models = [each for each in plan.models if plan.setup.channel_of(plan.bases[each.first]).carries_samples]
+        more = self.weighings(config, models, plan.task.n_samples)
         return replace(
             plan,
             settings=plan.settings + [plan.settings[at] for at, _ in more],
@@ -196,7 +192,13 @@ class RowCostProblem(BinaryProblem):
             weights=[plan.task.weight] * len(plan.bases) + [self._weight(plan.task, power) for _, power in more],
         )
 
-    def _powers(self, config: SearchConfig, effort: SearchEffort, n_samples: int) -> list[float]:
+    @classmethod
+    def weighings(cls, config: SearchConfig, models: Sequence[Model], n_samples: int) -> list[tuple[int, float]]:
+        """List the first settings of models that are trained on weighed rows, and the powers of the rows' costs."""
+        return [(each.first, power) for each in models for power in cls._powers(config, each.effort, n_samples)]
+
+    @staticmethod
+    def _powers(config: SearchConfig, effort: SearchEffort, n_samples: int) -> list[float]:
         """List the powers of the rows' costs other than 0."""
         given = not isinstance(config.strategy, str)
         # Of many samples the root is left out, for the time of its training.
@@ -205,10 +207,9 @@ class RowCostProblem(BinaryProblem):
 
     def _weight(self, task: Task, power: float) -> Array:
         """Compute the weights of a training, with the same mean as the user's weights."""
-        own = np.ones(task.n_samples) if task.weight is None else task.weight
-        weight = own * np.abs(self.table.stakes(task.codes > 0)) ** power
-        # Without the digits that costs in another unit, or rows in another order, would change.
-        return (weight * (own.sum() / weight.sum())).astype(np.float32).astype(np.float64)
+        is_pos = task.codes > 0
+        rows, total = cost_sums(self.table, is_pos, task.weight, (0.0, power))[4:]
+        return stake_weights(self.table, is_pos, task.weight, power, rows / total)
 
     def value_in(self, fold: Fold, decided: Array) -> float | None:
         """Compute the value of decisions in one fold; ``None`` where there is nothing to save."""
@@ -247,7 +248,7 @@ class RowCostProblem(BinaryProblem):
         stopped = "the base was fitted before: only its decision was tuned"
         won = conclude(judge_fitted(config, task, judge, studies, results, stopped))
         base, method = bases[won.key[0]], results[won.key[0]].method
-        return won, self._rule(won, base.base, method, base.known, base.names)
+        return won, self.rule_of(won, base.base, method, base.known, base.names)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> RowCostResult:
         """Build the result of a finished search."""
@@ -256,7 +257,7 @@ class RowCostProblem(BinaryProblem):
     def rule(self, found: RowCostResult, trainer: Trainer, training: Training) -> RowCostRule:
         """Build the rule of the winner, trained on all samples."""
         estimator = trainer.estimator(training)
-        return self._rule(found, estimator, response_method(estimator), *self.names_in(estimator))
+        return self.rule_of(found, estimator, response_method(estimator), *self.names_in(estimator))
 
     def certify(self, found: Any, rule: Any, calibration: Task, confidence: float) -> tuple[Any, Any]:
         """Replace the decision by the best one whose constraint is certified: each row has a threshold of its own."""
@@ -272,11 +273,12 @@ class RowCostProblem(BinaryProblem):
         store.draw_together(None if groups is None else groups[samples])
         store.put(replace(found.store[found.key], score=log_odds(mean, "predict_proba")))
         found, model = decided_on(found, store.condensed()), mean_model(models)
-        return found, self._rule(found, model, "predict_proba", *self.names_in(model))
+        return found, self.rule_of(found, model, "predict_proba", *self.names_in(model))
 
-    def _rule(
+    def rule_of(
         self, found: RowCostResult, estimator: Estimator, method: str | None, known: Array, names: Array
     ) -> RowCostRule:
+        """Build the rule of a fitted estimator whose scores are those of a method."""
         return RowCostRule(
             estimator=estimator,
             known=known,

@@ -1,0 +1,140 @@
+"""Costs of rows on Spark: what CostSearch finds on the same folds, and decisions by row that Spark makes itself."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression as MemoryRegression
+from sklearn.model_selection import PredefinedSplit
+
+from csf import CostSearch
+from csf.distributed import hash_folds
+from csf.metrics import Column, RowCosts
+from csf.spark import SparkCostSearch, SparkCostSearchModel
+from csf.spark.row_costs import answer_in_sql
+from csf.thresholding.row_costs import CONSTANT, CostDecision
+
+pytestmark = pytest.mark.slow
+
+COSTS = RowCosts(fn="amount", fp=2.0)
+
+
+@pytest.fixture(scope="module")
+def rows(data):
+    X, y, weight = data
+    rng = np.random.default_rng(1)
+    return X, y, weight, hash_folds(0, y.size, 3), np.exp(rng.normal(size=y.size) + X[:, 0])
+
+
+@pytest.fixture(scope="module")
+def frame(framed, rows):
+    X, y, weight, fold, amount = rows
+    return framed(X, 2, label=y, w=weight, fold=fold, amount=amount)
+
+
+def answers(model, frame):
+    columns = model.transform(frame).select("amount", "label", "prediction").toArrow().to_pandas()
+    return columns.sort_values("amount", ignore_index=True)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_it_finds_what_the_search_in_memory_finds(frame, rows, weighted, tmp_path):
+    from pyspark.ml.classification import LogisticRegression
+
+    X, y, weight, fold, amount = rows
+    known = pd.DataFrame(X).assign(amount=amount)
+    # Spark regularises the mean of the losses, with features as they are.
+    n_trained = y.size * 2 / 3
+    estimator = LogisticRegression(regParam=1.0 / n_trained, standardization=False, tol=1e-12, maxIter=500)
+    search = SparkCostSearch(estimator=estimator, metric=COSTS, foldCol="fold", weightCol="w" if weighted else None)
+    model = search.fit(frame)
+    local = model.to_local()
+    base = MemoryRegression(tol=1e-9)
+    names = {"fn_cost": amount, "fp_cost": 2.0}
+    whole = CostSearch(base, "savings", cv=PredefinedSplit(fold), param_grid=None, n_trials=1)
+    whole.fit(X, y, weight if weighted else None, **names)
+    assert (local.row_rule_, local.n_trials_) == (whole.row_rule_, 1)
+    for name in ("best_score_", "corrected_score_", "score_interval_", "dearest_share_"):
+        np.testing.assert_allclose(getattr(local, name), getattr(whole, name), atol=2e-2, err_msg=name)
+    found = answers(model, frame)
+    order = np.argsort(amount)
+    assert np.mean(found["prediction"] != whole.predict(X, fn_cost=amount)[order]) < 0.02
+    value = COSTS.score(y[order], found["prediction"].to_numpy().astype(int), known.iloc[order])
+    assert value == pytest.approx(model.bestScore, abs=0.1)
+    # What is saved is Spark's own.
+    model.save(str(tmp_path / "model"))
+    again = SparkCostSearchModel.load(str(tmp_path / "model"))
+    assert type(again.bestModel).__module__.startswith("pyspark.")
+    pd.testing.assert_frame_equal(answers(again, frame), found)
+    assert (again.bestScore, again.correctedScore) == (model.bestScore, model.correctedScore)
+    assert list(model.results["pooled_test_score"]) == [trial.score for trial in model.trials]
+
+
+def test_a_sample_and_a_pipeline(frame, rows, monkeypatch):
+    from pyspark.ml import Pipeline
+    from pyspark.ml.classification import NaiveBayes
+    from pyspark.ml.feature import StandardScaler
+
+    monkeypatch.setattr("csf.spark.engine.MOST_COLLECTED", 700)
+    scaler = StandardScaler(inputCol="features", outputCol="scaled")
+    estimator = Pipeline(stages=[scaler, NaiveBayes(modelType="gaussian", featuresCol="scaled")])
+    search = SparkCostSearch(estimator=estimator, metric=COSTS, numFolds=2, constraint="recall >= 0.5")
+    model = search.fit(frame)
+    held = model.to_local().held_out_
+    assert 500 < held.truth.size < 900
+    # All of the rare class, and of the other one weights that stand for all.
+    assert held.truth.sum() == rows[1].sum()
+    assert np.average(held.truth, weights=held.weight) == pytest.approx(rows[1].mean(), rel=0.1)
+    assert held.truth.mean() > 1.3 * rows[1].mean()
+    low, high = model.scoreInterval
+    assert low <= model.correctedScore <= high
+    found = answers(model, frame)
+    assert found.loc[found["label"] == 1, "prediction"].mean() >= 0.4
+
+
+@pytest.mark.parametrize("margin", [False, True])
+@pytest.mark.parametrize("kind", ["plain", "sigmoid", "swept", "negative", "positive"])
+def test_answers_in_sql_are_those_in_memory(spark, kind, margin):
+    from pyspark.sql import functions as F
+
+    rng = np.random.default_rng(0)
+    fn, tp, fp, tn = (rng.choice([0.0, 1.0, 1.5, 7.0, 1e6], 400) for _ in range(4))
+    score = rng.normal(size=400) * 3 if margin else rng.choice([0.0, 1.0, 1e-9, 0.3, 0.5, 0.9], 400)
+    table = pd.DataFrame({"fn": fn, "tp": tp, "fp": fp, "tn": tn, "score": score})
+    table = table[~((table["fn"] < table["tp"]) & (table["fp"] < table["tn"]))]
+    costs, power = RowCosts(fn="fn", fp="fp", tp="tp", tn="tn"), 0.0 if kind == "plain" else 0.5
+    options = {"slope": 0.7, "intercept": 0.2, "farthest": 5.0} if kind == "sigmoid" else {"intercept": 0.1}
+    threshold = {"swept": 0.4}.get(kind, CONSTANT.get(kind, 0.0))
+    decision = CostDecision(kind, threshold, extra=(0.5, 0.25), **options)
+    from csf.data.responses import log_odds
+    from csf.thresholding.row_costs import unweighted
+
+    known = costs.table(table)
+    odds = unweighted(
+        log_odds(table["score"].to_numpy(), "decision_function" if margin else "predict_proba"), known.shift, power
+    )
+    answer = F.expr(answer_in_sql("`score`", costs, decision, power, margin=margin))
+    frame = spark.createDataFrame(table.to_numpy().tolist(), list(table.columns))
+    found = np.array(frame.select(answer.alias("answer")).collect())[:, 0]
+    np.testing.assert_array_equal(found == 1.0, decision.decide(odds, known))
+
+
+@pytest.mark.parametrize(
+    ("metric", "options", "error", "message"),
+    [
+        (RowCosts(fn="size", fp=1.0), {}, ValueError, "fn of the metric='size' is no column of the frame"),
+        (RowCosts(fn=Column(1), fp=1.0), {}, ValueError, "fn of the metric must be a number or the name of a column"),
+        ("savings", {}, ValueError, r"fn of the metric must be .*RowCosts\(fn='amount', fp=5.0\)"),
+        (RowCosts(fn="negative", fp=1.0), {}, ValueError, "fn='negative' of the metric must hold finite numbers >= 0"),
+        (RowCosts(fn="amount", fp=0.0), {}, ValueError, "there is nothing to decide"),
+        (RowCosts(fn=1.0, tp=2.0, fp=0.0, tn=1.0), {}, ValueError, "both errors cost less .* in 1200 rows"),
+        (COSTS, {"threshold": "tune"}, ValueError, "threshold='tune' is not for costs of rows"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_before_a_training(frame, monkeypatch, metric, options, error, message):
+    from pyspark.ml.classification import NaiveBayes
+    from pyspark.sql import functions as F
+
+    monkeypatch.setattr("csf.spark.engine.SparkEngine.train", None)
+    search = SparkCostSearch(estimator=NaiveBayes(modelType="gaussian"), metric=metric, numFolds=2, **options)
+    with pytest.raises(error, match=message):
+        search.fit(frame.withColumn("negative", F.col("amount") - 2.0))
