@@ -6,7 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.metrics import f1_score, recall_score
 from sklearn.model_selection import StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from tests.benchmarks import kovacs, kovacs_methods, kovacs_sets
@@ -129,32 +133,52 @@ def test_held_out_rows_are_not_oversampled(made_up):
 # --------------------------------------------------------------------------------------------------------- thresholds
 
 
+def ring(n=80):
+    """Positives around the origin, which no linear model finds."""
+    X = np.random.default_rng(9).normal(size=(n, 2))
+    return StudySet("ring", X, (np.hypot(*X.T) < 0.6).astype(int))
+
+
 def by_hand(data, train, test, metric):
-    """Candidate and threshold by trying every midpoint of the pooled held-out scores; counts on the test rows."""
+    """Counts of the best candidate as it is, and with the best of every midpoint of the pooled held-out scores."""
     X, y, bases = data.X[train], data.y[train], kovacs_methods.candidates()
-    folds = kovacs_methods.inner_folds(y)
-    parts = [kovacs_methods.part_of(X, y, *rows) for rows in folds]
-    truth, best = np.concatenate([part.y_test for part in parts]), (-1.0, None, None)
-    for base in bases:
-        scores = np.concatenate([kovacs_methods.responses([base], part)[0].score for part in parts])
-        known = np.unique(scores)
+    parts = [kovacs_methods.part_of(X, y, *rows) for rows in kovacs_methods.inner_folds(y)]
+    truth, plain, best = np.concatenate([part.y_test for part in parts]), (-1.0, None), (-1.0, None, None)
+    for at, base in enumerate(bases):
+        fitted = [clone(base).fit(part.X, part.y) for part in parts]
+        decided = np.concatenate([model.predict(part.X_test) for model, part in zip(fitted, parts)])
+        plain = max(plain, (f1_score(truth, decided) if metric == "f1" else gmean(truth, decided), at))
+        score = np.concatenate([score_of(model, part.X_test) for model, part in zip(fitted, parts)])
+        known = np.unique(score)
         for threshold in [known[0] - 1.0, *(known[1:] + known[:-1]) / 2.0]:
-            value = kovacs_methods.value_of(metric, kovacs_methods.counts_of(truth, scores >= threshold))
-            if value > best[0] + 1e-12:
-                best = value, base, threshold
-    (answer,) = kovacs_methods.responses([best[1]], kovacs_methods.part_of(data.X, data.y, train, test))
-    return kovacs_methods.counts_of(data.y[test], answer.score >= best[2])
+            value = f1_score(truth, score >= threshold) if metric == "f1" else gmean(truth, score >= threshold)
+            best = max(best, (value, at, threshold))
+    last = kovacs_methods.part_of(data.X, data.y, train, test)
+    as_it_is, tuned = (clone(bases[at]).fit(last.X, last.y) for at in (plain[1], best[1]))
+    counts = [as_it_is.predict(last.X_test), score_of(tuned, last.X_test) >= best[2]]
+    return [kovacs_methods.counts_of(last.y_test, each) for each in counts], (plain[1], best[1])
+
+
+def score_of(model, X):
+    return model.decision_function(X) if hasattr(model, "decision_function") else model.predict_proba(X)[:, 1]
+
+
+def gmean(truth, decided):
+    return np.sqrt(recall_score(truth, decided) * recall_score(truth, decided, pos_label=0))
 
 
 @pytest.mark.parametrize("metric", ["f1", "gmean"])
-def test_the_exact_threshold_is_the_best_of_all(metric, monkeypatch):
-    # Few candidates, and scores without ties between candidates.
-    some = kovacs_methods.candidates()[:2]
-    monkeypatch.setattr(kovacs_methods, "candidates", lambda: some)
-    data = drawn(n=60, n_pos=20)
+def test_candidate_and_threshold_are_the_best_of_all(metric, monkeypatch):
+    svm, neighbours = LinearSVC(C=2.0**-10), KNeighborsClassifier(4)
+    monkeypatch.setattr(kovacs_methods, "candidates", lambda: [svm, neighbours])
+    data = ring()
     train, test = kovacs_methods.outer_folds(data.y, 0)[1]
     found = kovacs_methods.rivals(data.X, data.y, train, test)["counts"]
-    assert found["exact threshold"][metric] == by_hand(data, train, test, metric)
+    (plain, threshold), winners = by_hand(data, train, test, metric)
+    assert winners == (1, 1)
+    assert plain != threshold
+    assert found["as it is"][metric] == plain
+    assert found["exact threshold"][metric] == threshold
 
 
 def test_an_oversampler_has_both_methods(made_up):
@@ -227,6 +251,11 @@ def test_differences_are_means_over_sets_and_over_families():
         {"family": "glass", "exact threshold": "+25.0"},
     ]
     assert [line["set"] for line in kovacs.differences_by("set", rows, "f1")] == ["ecoli1", "ecoli2", "glass-0"]
+
+
+def test_values_are_those_of_the_pooled_decisions_of_all_folds():
+    rows = [row("csf-f1", "pima", fold, {"csf": {"f1": [fold, 0, 4 - fold, 1]}}) for fold in range(5)]
+    assert kovacs.pooled(rows, "f1") == {"csf": {("pima", 0): pytest.approx(100.0 * 20 / 30)}}
 
 
 def test_intervals_draw_families():
