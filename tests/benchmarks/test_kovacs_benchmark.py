@@ -238,6 +238,7 @@ def test_differences_are_means_over_sets_and_over_families():
     assert (second["method"], second["sets"], second["repeats"]) == ("exact threshold", 3, "1.33")
     assert second["csf minus it, by set"].startswith("+8.3 [")
     assert second["by family"].startswith("+12.5 [")
+    assert second["unseen families"].startswith("+25.0 [")
     assert second["families won : lost"] == "1 : 0"
     assert first["careful minus it"].startswith("−12.5 [")
     assert [line["method"] for line in published] == [
