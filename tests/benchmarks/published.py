@@ -12,6 +12,8 @@ them. The base is the last step of a pipeline that fills in means, standardises,
 - ``csf - method``: mean difference over sets with its 95 % interval (Student's t; F1 of a set is the mean of its
   folds), and how many sets are won and lost by more than 0.0005.
 - ``seconds``: processor time of one fit, on average.
+
+``--figure FILE`` draws a line for each set, from the F1 of logistic regression as it is to that of csf.
 """
 
 import argparse
@@ -38,15 +40,18 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from csf import CostSearch
+from notebooks.experiments.report import new_figure
 from tests.benchmarks.data import data_folder
 from tests.benchmarks.tables import print_table
 
-__all__ = ["bases", "difference", "main", "measure", "model_of", "published_by_set", "sets", "summary"]
+__all__ = ["bases", "difference", "draw_gains", "main", "measure", "model_of", "published_by_set", "sets", "summary"]
 
 FOLDS = range(5)
 METHODS = ("csf", "plain", "tuned")
 # Logistic regression, a forest and LightGBM in one search, which has no rival.
 SEVERAL = "several"
+# Smaller differences of F1 are none.
+EQUAL = 5e-4
 
 
 def bases():
@@ -122,7 +127,7 @@ def difference(values):
     if values.size > 1:
         half = student.ppf(0.975, values.size - 1) * values.std(ddof=1) / np.sqrt(values.size)
         text += f" [{values.mean() - half:+.3f}, {values.mean() + half:+.3f}]"
-    return f"{text}, {np.sum(values > 5e-4)} : {np.sum(values < -5e-4)}"
+    return f"{text}, {np.sum(values > EQUAL)} : {np.sum(values < -EQUAL)}"
 
 
 def summary(cells, published):
@@ -150,6 +155,38 @@ def summary(cells, published):
             }
 
 
+def draw_gains(cells, path, base="logistic"):
+    """Draw a line for each set of which all folds are there, from the classifier as it is to the search."""
+    from matplotlib.lines import Line2D
+
+    from csf.plots.drawing import BLUE, GREY, ORANGE, tidy
+
+    cells = pd.DataFrame([cell for cell in cells if cell["base"] == base])
+    whole = cells.groupby(["method", "set"]).filter(lambda rows: len(rows) == len(FOLDS))
+    f1 = whole.pivot_table(index="set", columns="method", values="f1")[["plain", "csf"]].dropna().sort_values("plain")
+    figure = new_figure(9.0, 3.7)
+    ax, at = figure.subplots(), np.arange(len(f1))
+    better = (f1["csf"] > f1["plain"] - EQUAL).to_numpy()
+    ax.vlines(at, f1["plain"], f1["csf"], colors=np.where(better, BLUE, ORANGE).tolist(), linewidth=2.5, alpha=0.6)
+    ax.plot(at, f1["plain"], "o", color=GREY, markersize=5)
+    for color, which in ((BLUE, better), (ORANGE, ~better)):
+        ax.plot(at[which], f1["csf"][which], "o", color=color, markersize=6)
+    ax.set_xticks(
+        at,
+        [name.removesuffix("_binarized").replace("_", " ") for name in f1.index],
+        rotation=55,
+        ha="right",
+        fontsize=8,
+    )
+    ax.set(ylabel="F1 on held-out folds", ylim=(-0.03, 1.03), xlim=(-0.7, len(f1) - 0.3))
+    dots = [(GREY, f"logistic regression, mean {f1['plain'].mean():.2f}"), (BLUE, f"csf, mean {f1['csf'].mean():.2f}")]
+    dots += [] if better.all() else [(ORANGE, "csf where it is lower")]
+    handles = [Line2D([], [], marker="o", linestyle="", color=color, label=text) for color, text in dots]
+    ax.legend(handles=handles, frameon=False, loc="upper left")
+    tidy(ax)
+    figure.savefig(path, dpi=100)
+
+
 def main(arguments=None):
     """Measure what is missing, and print the table."""
     parser = argparse.ArgumentParser(
@@ -162,6 +199,7 @@ def main(arguments=None):
     parser.add_argument("--sets", nargs="*", help="names of sets (all)")
     parser.add_argument("--out", type=Path, help="file of figures; what it has is not measured again")
     parser.add_argument("--seconds", type=float, default=np.inf, help="processor time after which no set is begun")
+    parser.add_argument("--figure", type=Path, help="picture of logistic regression as it is and with csf")
     options = parser.parse_args(arguments)
     cells = json.loads(options.out.read_text()) if options.out and options.out.exists() else []
     done = {(cell["base"], cell["method"], cell["set"], cell["fold"]) for cell in cells}
@@ -181,6 +219,8 @@ def main(arguments=None):
                 if options.out:
                     options.out.write_text(json.dumps(cells))
     print_table(summary(cells, published_by_set()))
+    if options.figure:
+        draw_gains(cells, options.figure)
 
 
 if __name__ == "__main__":

@@ -69,6 +69,27 @@ def test_sets_of_which_folds_are_missing_are_left_out():
     assert not list(published.summary([], {}))
 
 
+def test_each_set_is_a_line_from_the_plain_classifier_to_the_search(tmp_path, monkeypatch):
+    drawn, figures = {"one": {"plain": 0.5, "csf": 0.75}, "two": {"plain": 0.25, "csf": 0.125}}, []
+    cells = [
+        {"base": "logistic", "method": method, "set": name, "fold": fold, "f1": value, "seconds": 1.0}
+        for name, methods in drawn.items()
+        for method, value in methods.items()
+        for fold in range(5)
+    ]
+    # One fold of this set is missing.
+    cells += [cell | {"set": "three"} for cell in cells[:9]]
+    make = published.new_figure
+    monkeypatch.setattr(published, "new_figure", lambda *size: figures.append(make(*size)) or figures[0])
+    published.draw_gains(cells, tmp_path / "gains.png")
+    assert (tmp_path / "gains.png").stat().st_size > 1000
+    (ax,) = figures[0].axes
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["two", "one"]
+    lines = ax.collections[0].get_segments()
+    assert np.allclose(lines, [[[0, 0.25], [0, 0.125]], [[1, 0.5], [1, 0.75]]])
+    assert "mean 0.38" in ax.get_legend().get_texts()[0].get_text()
+
+
 def test_unknown_sets_and_missing_data_are_named(folder, monkeypatch):
     with pytest.raises(SystemExit, match="there is no set 'three'; accepted: one, two"):
         list(published.sets(["three"]))
