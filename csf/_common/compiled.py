@@ -72,8 +72,12 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function, or what takes its place for small arrays."""
-        if self._few is not None and all(np.size(each) <= self._most for each in arguments):
-            return self._few(*arguments)
+        if self._few is not None:
+            for given in arguments:
+                if isinstance(given, np.ndarray) and given.size > self._most:
+                    break
+            else:
+                return self._few(*arguments)
         return (self._dispatcher or self.dispatcher())(*arguments)
 
     def dispatcher(self) -> Callable[..., Any]:

@@ -36,10 +36,17 @@ def _best_of_few(sums, n_cuts, pos, neg, numbers, tie, cuts, values):
     n_draws, total = pos.size, pos + neg
     (n0, n_fn, n_fp, d0, d_fn, d_fp), valid = numbers.T, np.flatnonzero((pos > 0.0) & (neg > 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        fn = np.maximum(pos - sums[1, :n_cuts, :n_draws], 0.0) / total
-        fp = np.minimum(sums[0, :n_cuts, :n_draws], neg) / total
-        below, size = d0 + d_fn * fn + d_fp * fp, np.abs(d0) + np.abs(d_fn) * fn + np.abs(d_fp) * fp
-        value = np.where(below > _ROUNDING * size, (n0 + n_fn * fn + n_fp * fp) / below, 0.0)
+        fn = pos - sums[1, :n_cuts, :n_draws]
+        np.maximum(fn, 0.0, out=fn)
+        fn /= total
+        fp = np.minimum(sums[0, :n_cuts, :n_draws], neg)
+        fp /= total
+        below, value = d0 + d_fn * fn + d_fp * fp, n0 + n_fn * fn + n_fp * fp
+        value /= below
+        # Without terms that cancel no denominator is rounding, unless it is 0.
+        cancels = (numbers[:, 3:] < 0.0).any()
+        size = np.abs(d0) + np.abs(d_fn) * fn + np.abs(d_fp) * fp if cancels else below
+        value[~(below > _ROUNDING * size)] = 0.0
     best = (value > value.max(axis=0) - tie).argmax(axis=0)
     cuts[valid], values[valid] = best[valid], value[best, np.arange(n_draws)][valid]
 
