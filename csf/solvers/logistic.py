@@ -153,7 +153,7 @@ class Logistic(Solver[Solution]):
         self, weight: Array, tol: float, atol: float, starts: Sequence[Solution], max_iter: int, *, guess: bool = True
     ) -> Solution:
         direct, curvatures = self.rows.n_coefficients <= DIRECT, self._curvatures
-        starts = starts or (self._guesses(weight, tol) if guess else ())
+        starts = starts or (self._guesses(weight, tol) if guess else [])
         totals = curvatures.totals(weight)
         w, anchor = self._start(totals, starts) if starts else (np.zeros(self.rows.n_coefficients), None)
         of_all = anchor is not None and starts[0].of_all and self._whole is not None
