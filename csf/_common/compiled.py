@@ -30,11 +30,13 @@ def njit(
 ) -> Callable[[Loop], Loop]:
     """Delay `numba.njit` until the first call; ``cache`` keeps the code for other processes, see `compile_cache`.
 
-    Where no array has more than ``most`` numbers the function ``few`` is called, which does the same without numba.
+    Where no array has more than ``most`` numbers the function ``few`` is called, which does the same without numba;
+    with `on_lists` the loop itself, on lists.
     """
 
     def decorate(function: Loop) -> Loop:
-        return cast(Loop, Kernel(cast(FunctionType, function), cache, options, few, most))
+        of_few = on_lists(function) if few is on_lists else few
+        return cast(Loop, Kernel(cast(FunctionType, function), cache, options, of_few, most))
 
     return decorate
 
@@ -59,12 +61,7 @@ class Kernel:
     __name__: str
 
     def __init__(
-        self,
-        py_func: FunctionType,
-        cache: bool,
-        options: Params,
-        few: Callable[..., Any] | None = None,
-        most: int = FEW,
+        self, py_func: FunctionType, cache: bool, options: Params, few: Callable[..., Any] | None, most: int
     ) -> None:
         update_wrapper(self, py_func)
         self.py_func, self._cache, self._options, self._few, self._most = py_func, cache, options, few, most
@@ -72,8 +69,10 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function, or what takes its place for small arrays."""
-        if self._few is not None and all(np.size(each) <= self._most for each in arguments):
-            return self._few(*arguments)
+        if self._few is not None:
+            arrays = [each for each in arguments if isinstance(each, np.ndarray)]
+            if all(each.size <= self._most for each in arrays):
+                return self._few(*arguments)
         return (self._dispatcher or self.dispatcher())(*arguments)
 
     def dispatcher(self) -> Callable[..., Any]:

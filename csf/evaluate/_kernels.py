@@ -38,8 +38,12 @@ def _best_of_few(sums, n_cuts, pos, neg, numbers, tie, cuts, values):
     with np.errstate(divide="ignore", invalid="ignore"):
         fn = np.maximum(pos - sums[1, :n_cuts, :n_draws], 0.0) / total
         fp = np.minimum(sums[0, :n_cuts, :n_draws], neg) / total
-        below, size = d0 + d_fn * fn + d_fp * fp, np.abs(d0) + np.abs(d_fn) * fn + np.abs(d_fp) * fp
-        value = np.where(below > _ROUNDING * size, (n0 + n_fn * fn + n_fp * fp) / below, 0.0)
+        below, value = d0 + d_fn * fn + d_fp * fp, n0 + n_fn * fn + n_fp * fp
+        value /= below
+        # Without terms that cancel no denominator is rounding, unless it is 0.
+        cancels = (numbers[:, 3:] < 0.0).any()
+        size = np.abs(d0) + np.abs(d_fn) * fn + np.abs(d_fp) * fp if cancels else below
+        value[~(below > _ROUNDING * size)] = 0.0
     best = (value > value.max(axis=0) - tie).argmax(axis=0)
     cuts[valid], values[valid] = best[valid], value[best, np.arange(n_draws)][valid]
 
@@ -51,10 +55,6 @@ def _middle_of_few(sums, n_cuts, cuts):
     last[:-1] = np.where((at[:, 1:] != at[:, :-1]).any(axis=0), np.arange(n_cuts - 1)[:, None], n_cuts - 1)
     last = np.minimum.accumulate(last[::-1], axis=0)[::-1]
     cuts[:] = (cuts + last[cuts, np.arange(cuts.size)]) // 2
-
-
-def _candidates_of_few(*arguments):
-    return on_lists(candidate_cuts.py_func)(*arguments)
 
 
 # ---------------------------------------------------------------- compiled loops
@@ -80,7 +80,7 @@ def class_sums(is_pos, weight):
     return sums
 
 
-@njit(cache=True, few=_candidates_of_few, most=1 << 11, nogil=True)
+@njit(cache=True, few=on_lists, most=1 << 11, nogil=True)
 def candidate_cuts(score, is_pos, copies, order, every, keep, cuts):
     """Write the numbers of entries above each threshold that can be the best. Return the number of thresholds.
 

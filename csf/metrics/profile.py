@@ -454,11 +454,7 @@ def _is_convex(points):
     return bool((into[:, 0] * over[:, 1] > into[:, 1] * over[:, 0]).all())
 
 
-def _hull_of_few(*arguments: Array) -> IntArray:
-    return on_lists(hull_cuts.py_func)(*arguments)  # pyright: ignore[reportFunctionMemberAccess] (a kernel has one)
-
-
-@njit(cache=True, few=_hull_of_few, most=1 << 11, nogil=True)
+@njit(cache=True, few=on_lists, most=1 << 11, nogil=True)
 def hull_cuts(fn: Array, fp: Array) -> IntArray:
     """Find the vertices of the lower-left convex hull, by decreasing ``fn``, but none within rounding of an edge."""
     first, end = 0, len(fn) - 1

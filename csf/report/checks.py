@@ -705,10 +705,9 @@ def _how_sure(search: CostSearch, held: HeldOut | None, first: Estimate) -> str:
         )
     if not first.interval:
         return "Nothing is known but the samples that chose the winner. Give report() samples that fit has not seen."
-    judged = {
-        0: "Judged on the given samples",
-        1: "Judged on the samples that one split holds out",
-    }.get(search.n_splits_, f"Cross-validated on {search.n_splits_} folds")
+    judged = f"Cross-validated on {search.n_splits_} folds"
+    if search.n_splits_ < 2:
+        judged = f"Judged on the {'samples that one split holds out' if search.n_splits_ else 'given samples'}"
     chosen = "" if search.n_trials_ == 1 else f"; corrected for the choice among {search.n_trials_} trials"
     about = reported(search)
     return (

@@ -403,7 +403,7 @@ LOGISTIC, SQUARED_HINGE, HINGE = _LogisticLoss(), _SquaredHingeLoss(), _HingeLos
 # What the kernels of squared hinges do, for few samples and without compiled code.
 
 
-def _squared_terms_of_few(margins: Array, sign: Array, weight: Array, factor: Array) -> float:
+def _squared_terms_of_few(margins: Array, sign: Array, weight: Array, factor: Array) -> Scalar:
     slack = np.maximum(1.0 - margins, 0.0)
     lost = weight * slack
     np.multiply(2.0 * lost, sign, out=factor)
@@ -418,12 +418,12 @@ def _note_few_changes(
     places[: changed.size] = changed
     change[: changed.size] = np.where(active, 2.0, -2.0)[changed] * weight[changed]
     was_active[:] = active
-    return changed.size, np.count_nonzero(active)
+    return changed.size, int(active.sum())
 
 
 def _pull_of_few(
     margins: Array, along: Array, share: Array, weight: Array, limits: tuple[float, float], length: float
-) -> tuple[float, float]:
+) -> tuple[Scalar, Scalar]:
     penalty, most = limits
     target, pull = share + penalty * (1.0 - margins - length * along), weight * along
     inside = (target > 0.0) & (target < most)

@@ -138,7 +138,7 @@ class Logistic(Solver[Solution]):
         curvatures = self._curvatures
         if self.rows.n_coefficients > DIRECT or curvatures.share > _FEW_OF_MANY:
             return None
-        places, factor = curvatures.representatives()
+        places, factor = (np.concatenate(parts) for parts in zip(*curvatures._taken))
         part = self.rows.take(self.rows.at[places])
         return places, factor, Logistic(part, self.sign[places], penalise_constant=not self._free)
 
@@ -153,7 +153,7 @@ class Logistic(Solver[Solution]):
         self, weight: Array, tol: float, atol: float, starts: Sequence[Solution], max_iter: int, *, guess: bool = True
     ) -> Solution:
         direct, curvatures = self.rows.n_coefficients <= DIRECT, self._curvatures
-        starts = starts or (self._guesses(weight, tol) if guess else ())
+        starts = starts or (self._guesses(weight, tol) if guess else [])
         totals = curvatures.totals(weight)
         w, anchor = self._start(totals, starts) if starts else (np.zeros(self.rows.n_coefficients), None)
         of_all = anchor is not None and starts[0].of_all and self._whole is not None
@@ -363,11 +363,6 @@ class Curvatures:
         shares = np.ones(places.size) if self._shares is None else self._shares[places]
         taken, factor = thinned(self._rows.take(self._rows.at[places]).leverages(shares), count)
         return places[taken], factor
-
-    def representatives(self) -> tuple[IntArray, Array]:
-        """Return the rows of both classes from which matrices are computed, and the number that each represents."""
-        places, factor = (np.concatenate(parts) for parts in zip(*self._taken))
-        return places, factor
 
     @property
     def share(self) -> float:

@@ -2,10 +2,15 @@
 
 ``python -m tests.benchmarks first_example`` prints F1 x 100 on held-out rows of the classifier itself, with a tuned
 threshold, with C (by average precision, seven values) and threshold tuned, and of `CostSearch`; the gains of the latter
-with their standard errors, how often its interval holds its F1, and processor seconds.
+with their standard errors, how often its interval holds its F1, and processor seconds. ``--fresh 5`` prints instead how
+long the search takes in fresh processes without compiled code on disk, and how long when it is repeated there.
 """
 
 import argparse
+import os
+import subprocess
+import sys
+import tempfile
 import time
 
 import numpy as np
@@ -20,7 +25,19 @@ from csf import CostSearch
 from csf.search.config import MULTIPLES
 from tests.benchmarks.tables import print_table
 
-__all__ = ["drawn", "main", "measured", "methods"]
+__all__ = ["drawn", "fresh", "main", "measured", "methods"]
+
+# Seconds of the first fit in a process, and of the second one.
+_TWICE = """
+import time
+from tests.benchmarks.first_example import drawn, methods
+X, _, y, _ = drawn(8)
+methods()["classifier"].fit(X, y)
+for _ in range(2):
+    start = time.perf_counter()
+    methods()["csf"].fit(X, y)
+    print(time.perf_counter() - start)
+"""
 
 
 def drawn(seed):
@@ -54,11 +71,35 @@ def measured(seed):
     return found, low <= found[-1][0] / 100 <= high
 
 
+def fresh(n_runs):
+    """Rows of the first and the second fit in fresh processes, each with an empty folder of compiled code."""
+    seconds = []
+    for _ in range(n_runs):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = os.environ | {"NUMBA_CACHE_DIR": folder}
+            done = subprocess.run(
+                [sys.executable, "-c", _TWICE], env=environment, capture_output=True, text=True, check=True
+            )
+        seconds.append([float(line) for line in done.stdout.split()])
+    (first, later), ratios = np.median(seconds, axis=0), [one / two for one, two in seconds]
+    yield {
+        "first fit": f"{first:.2f} s",
+        "later": f"{later:.2f} s",
+        "ratio": f"{np.median(ratios):.2f}",
+        "runs": n_runs,
+    }
+
+
 def main(argv=None):
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=20, help="number of splits of the data (20)")
-    seeds = range(parser.parse_args(argv).seeds)
+    parser.add_argument("--fresh", type=int, help="number of fresh processes to measure the first fit in")
+    options = parser.parse_args(argv)
+    if options.fresh:
+        print_table(fresh(options.fresh))
+        return
+    seeds = range(options.seeds)
     found, held = zip(*map(measured, seeds))
     f1, seconds = np.moveaxis(np.array(found), -1, 0)
     gains = f1[:, [-1]] - f1

@@ -311,3 +311,22 @@ def test_read_only_machine_without_a_home(copy):
     if out[0] == "True":
         pytest.skip("no permission can be taken from this process: it may write to read-only folders")
     assert out[1:] == ["0.8", "None"]
+
+
+def test_a_line_says_once_that_code_is_compiled(places, monkeypatch, caplog):
+    chosen = folder()
+    monkeypatch.setattr(compile_cache, "_folder", lambda: chosen)
+    monkeypatch.setattr(
+        compile_cache, "_log_compilation", compile_cache.once(compile_cache._log_compilation.__wrapped__)
+    )
+
+    def double(x):
+        return 2 * x
+
+    first = compile_cache.compiled(double)
+    assert (first(1), first(1.0)) == (2, 2.0)
+    assert [record.message.partition(",")[0] for record in caplog.records] == ["csf compiles its loops"]
+    assert str(chosen) in caplog.text
+    caplog.clear()
+    compile_cache.compiled(double)(1)
+    assert not caplog.records

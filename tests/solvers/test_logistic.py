@@ -249,3 +249,40 @@ def test_a_solution_on_a_part_says_whose_matrices_serve():
     at = np.arange(0, 400, 2)
     found = Logistic(rows.take(at), sign[at]).solve(np.ones(200), tol=1e-8, starts=[part_of(solution, rows, sign)])
     assert not found.of_all
+
+
+# ---------------------------------------------------------------- many rows
+
+
+@penalties
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
+def test_many_rows_start_from_a_few_and_end_where_all_do(penalised, seed):
+    rng = np.random.default_rng(seed)
+    n, share = 1500, rng.choice([0.02, 0.3])
+    sign = np.where(rng.random(n) < share, 1.0, -1.0)
+    X = rng.normal(size=(n, 3)) * [1.0, 10.0, 1.0] + 0.5 * sign[:, None]
+    # In the order of the classes, as files are.
+    order = np.argsort(sign, kind="stable")
+    weight = rng.choice([0.0, 1.0, 5.0], n)
+    weight[[0, -1]] = 1.0
+    module = csf.solvers.logistic
+    with patch.multiple(module, _ENOUGH=20, _ENOUGH_PER_FEATURE=2, _FEW_OF_MANY=0.2):
+        problem = Logistic(Rows(X[order]), sign[order], penalise_constant=penalised)
+        found = problem.solve(weight, tol=1e-6)
+        assert problem._few is not None
+        alone = problem._solve(weight, 1e-6, 0.0, (), 200, guess=False)
+    assert found.relative_gap <= 1e-6
+    assert found.objective == pytest.approx(alone.objective, rel=2e-6)
+
+
+def test_a_few_rows_spare_looks_at_the_others(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 4))
+    sign = np.where(X.sum(axis=1) + rng.normal(size=40_000) > 1.0, 1.0, -1.0)
+    monkeypatch.setattr(csf.solvers.logistic, "_ENOUGH", 500)
+    problem, weight = Logistic(Rows(X), sign), np.ones(40_000)
+    alone = problem._solve(weight, 1e-4, 0.0, (), 200, guess=False)
+    assert problem.solve(weight, tol=1e-4).n_iter <= alone.n_iter - 3
+    monkeypatch.setattr(csf.solvers.logistic, "_ENOUGH", 10_000)
+    assert Logistic(Rows(X), sign)._few is None
