@@ -574,11 +574,6 @@ class Constrained(Metric):
         return self.metric.unit
 
     @property
-    def share_range(self) -> tuple[float, float]:  # pyright: ignore[reportIncompatibleVariableOverride] (that of it)
-        """Between which shares of positives the metric has a meaning."""
-        return self.metric.share_range
-
-    @property
     def extremes(self) -> tuple[Metric, ...]:
         """Metrics between which the metric is, see `Metric.extremes`."""
         return self.metric.extremes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Self
 
 import numpy as np
 
@@ -75,22 +74,8 @@ class TrueMetric(Metric):
     @property
     def extremes(self) -> tuple[Metric, ...]:
         """The metric at both ends of the range of shares; itself where the share is known."""
-        return (self,) if self.labelled is None else tuple(self.with_share(share) for share in self.labelled)
-
-    def with_share(self, labelled: float) -> Self:
-        """Return the metric for a known share of the positives that are labelled.
-
-        Parameters
-        ----------
-        labelled : float
-            The share, in (0, 1].
-
-        Returns
-        -------
-        TrueMetric
-            The metric.
-        """
-        return replace(self, missed=1.0 - labelled, labelled=None)
+        shares = self.labelled or ()
+        return tuple(replace(self, missed=1.0 - share, labelled=None) for share in shares) or (self,)
 
     def like(self, metric: Metric) -> TrueMetric:
         """Return another metric of the same truth.
@@ -209,8 +194,8 @@ class TrueRatio(LinearFractional, TrueMetric):
             pos = self.false + share * (1.0 - self.missed - self.false)
             numbers = np.array(self.coefficients(pos)).reshape(2, 3)
             corners = np.array([(1.0, fn, fp) for fn in (0.0, pos) for fp in (0.0, 1.0 - pos)])
-            own = [self.metric.cost_weights(level, pos=share) for level in self.metric.range(share)]
-            falls = np.min(own) >= -_ROUNDING * np.max(np.abs(own))
+            known = [self.metric.cost_weights(level, pos=share) for level in self.metric.range(share)]
+            falls = np.min(known) >= -_ROUNDING * np.max(np.abs(known))
             costs = [self.cost_weights(level, pos=pos) for level in self.range(pos)] if falls else [1.0]
             smallest = min(
                 (corners @ numbers[1]).min() / np.abs(numbers[1]).max(), np.min(costs) / np.max(np.abs(costs))

@@ -489,7 +489,7 @@ def Incomplete(
     labelled : float or tuple of float, default=None
         Share of the positives that are labelled positive, in (0, 1]; no negative is. Of a range ``(0.15, 0.3)`` the
         geometric middle is maximised; intervals reach over the range, and constraints hold at both ends. It has to be
-        known from elsewhere: by labelling some rows anew, or by an estimate, such as those of the package pulearn.
+        known from elsewhere: by labelling some rows again, or by an estimate, such as those of the package pulearn.
     missed, false : float, default=0.0
         Share of the positives that are labelled negative, and of the negatives that are labelled positive, in place of
         ``labelled``; together less than 1.
@@ -516,7 +516,7 @@ def Incomplete(
     where they exceed 1, see `csf.metrics.incomplete.TrueRatio`.
 
     Where positives that are easy to find are labelled more often than others, what is found holds more labels than the
-    share c, and the true value is smaller than what is told. For F1 the order of thresholds then is a little wrong too,
+    share c, and the true value is smaller than the estimate. For F1 the order of thresholds then is a little wrong too,
     in the direction of fewer predicted positives than would be best.
 
     Examples

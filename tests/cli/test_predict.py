@@ -669,3 +669,13 @@ def test_classes_that_are_trusted_run_nothing_when_they_are_read():
                 if isinstance(kind, type) and _is_trusted(f"{kind.__module__}.{kind.__qualname__}"):
                     odd |= {kind.__name__ for special in ("__setstate__", "__reduce__") if special in vars(kind)}
     assert odd <= known
+
+
+def test_alerts_of_which_at_most_a_share_is_wrong(ok, model, table, customers, tmp_path):
+    search, _ = load_model(model)
+    X = customers[["age", "city", "smoker", "member"]].astype({"member": str, "city": object, "smoker": object})
+    rows = read(ok("predict", model, table, "--wrong-at-most", "0.4", "--at-most", 9))
+    expected = search.predict(X, at_most=9, wrong_at_most=0.4)
+    assert [row["prediction"] for row in rows] == expected.tolist()
+    said = ok("predict", model, table, "--wrong-at-most", "0.4", "-o", tmp_path / "alerts.csv")
+    assert "on average over such batches at most 40 % of the alerts are wrong, whatever the share of positives" in said

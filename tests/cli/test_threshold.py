@@ -101,3 +101,15 @@ def test_rows_without_a_label_and_their_groups(scores, ok, error_of, tmp_path):
     assert "missing in 40 of 400 rows; --drop-unlabelled" in error_of("threshold", gaps, *common, "--decimal", ",")
     said = ok("threshold", gaps, *common, "--drop-unlabelled", "--decimal", ",")
     assert "360 rows (40 without a label dropped), 20 % of them bad" in said
+
+
+def test_labels_that_miss_positives(scores, ok, error_of, tmp_path):
+    path, frame = scores
+    options = ["threshold", path, "--target", "label", "--score", "judge", "--pos", "bad"]
+    said = ok(*options, "--labelled", "0.5", "--json", tmp_path / "found.json")
+    metric = csf.metrics.Incomplete("f1", labelled=0.5)
+    decision = csf.tune_threshold(frame["label"], frame["judge"], metric, pos_label="bad", random_state=0)
+    assert f"true f1 (50 % of the positives labelled) {decision.value:.4f}, 90 % interval" in said
+    assert json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["labelled"] == 0.5
+    assert "true f1 (40 % to 60 % of the positives labelled)" in ok(*options, "--labelled", "0.4,0.6")
+    assert "must be a share in (0, 1], or two such as 0.15,0.3, got '2'" in error_of(*options, "--labelled", "2")

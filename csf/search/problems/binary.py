@@ -513,7 +513,7 @@ class BinaryResult(SearchResult):
         (store, score), lost = self.compared_scores, self.row.lost
         return WrongAlerts.of(score, ~store.is_pos if lost is None else ~store.is_pos | lost, store)
 
-    def with_calibration(self, rule: ThresholdRule, calibration: Task) -> Self:
+    def with_calibration(self, rule: Any, calibration: Task) -> Self:
         """Keep what wrong alerts score among calibration samples."""
         (named, score), truth = rule.scored(calibration.X), calibration.user_labels.decode(calibration.codes)
         wrong = (calibration.codes <= 0) | (truth != named)
