@@ -395,5 +395,5 @@ def test_constraints_by_segments_are_read(text, said):
     ],
 )
 def test_constraints_by_segments_that_are_refused(text):
-    with pytest.raises(ValueError, match="gap|side"):
+    with pytest.raises(ValueError, match=r"gap|side"):
         get_constraint(text)
