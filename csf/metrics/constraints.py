@@ -494,8 +494,8 @@ def _one_constraint(text: str) -> Constraint:
         known = ", ".join(f"{name} {side or '<= or >='}" for name, (_, side) in QUANTITIES.items())
         hint = "" if match is None else did_you_mean(name, QUANTITIES)
         raise ValueError(
-            f"cannot read constraint {text!r}; accepted: '<rate> <side> <level>' with {known}, f<beta> >={hint}; by "
-            "segments '<rate> gap <= <level> by <column>' and '<rate> <side> <level> in each <column>'"
+            f"cannot read constraint {text!r}; accepted: '<rate> <side> <level>' with {known}, f<beta> >=, by segments "
+            f"'<rate> gap <= <level> by <column>' and '<rate> <side> <level> in each <column>'{hint}"
         )
     if gap != (segments is not None and segments[2] == "by"):
         raise ValueError(

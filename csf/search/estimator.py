@@ -109,7 +109,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         What the classifier must satisfy on held-out predictions, e.g. ``"precision >= 0.8, fpr <= 0.01"``; of one of
         several classes or labels ``"recall[urgent] >= 0.9"``. Of several labels one without brackets is on each.
         ``"recall gap <= 0.05 by sex"`` and ``"precision >= 0.8 in each country"`` have a threshold for each value of a
-        column of X, or of ``by=`` of `fit` and `predict`; laws forbid this for some uses, see the guide.
+        column of X, or of ``by=`` of `fit` and `predict`; for some uses this is illegal, see the guide.
     confidence : float, default=None
         Probability, in (0, 1), with which the constraint, and limits on wrong answers of a review, also hold on new
         data. The promise breaks if you repeat the search until one passes. See `csf.thresholding.certificates`.

@@ -198,8 +198,8 @@ class SegmentCurves:
     def best(self, metric: LinearFractional, constraint: Constraint | None = None) -> SegmentCuts:
         """Find the thresholds of largest value among those that keep a constraint by segments.
 
-        A level t of a ratio of sums is a price of either error (Dinkelbach): thresholds of least total price are those
-        of the best value at the level that they reach, and each round reaches a higher one. At a price each segment
+        A level t of a ratio of sums gives either error a cost (Dinkelbach): thresholds of least total cost are those of
+        the best value at the level that they reach, and each round reaches a higher one. At given costs each segment
         has its own best threshold. Rates differ by no more than a tolerance exactly where a window of that width holds
         all of them: of each window that begins at a rate the best thresholds of all segments add up. So the result is
         the best one of all combinations of thresholds.
@@ -207,7 +207,7 @@ class SegmentCurves:
         Where no threshold of a segment keeps a level, its nearest ones are taken, and ``keeps`` is False.
         """
         limits, parts = self._limits(constraint), list(zip(self.curves, self.shares.tolist()))
-        # The best level without limits is out of reach, and a good price to begin with; for that one few thresholds do.
+        # The best level without limits is out of reach, and good to begin with; for that one few thresholds do.
         free = level = self._rough_level(metric) if constraint is None else self.best(metric).value
         best, found = -np.inf, None
         for _ in range(_MOST_ROUNDS):
@@ -219,8 +219,8 @@ class SegmentCurves:
             value = float(metric.value(min(fn, self.pos), min(fp, 1.0 - self.pos), pos=self.pos))
             if value <= best:
                 break
-            price, level, best, found = level, value, value, chosen
-            if value == price:
+            aimed_at, level, best, found = level, value, value, chosen
+            if value == aimed_at:
                 break
         assert found is not None, "there is a first round"
         cuts = np.array([curve.threshold_of(at) for curve, at in zip(self.curves, found)])

@@ -195,7 +195,7 @@ counts = st.integers(1, 400)
 SHARES = {
     "f1", "jaccard", "tversky", "tversky(1, 1)", "gower_legendre", "accuracy", "precision", "recall", "specificity",
     "tpr", "tnr", "fpr", "fnr", "predicted_positive_rate", "predicted_rate", "equal costs", "accuracy(3, 3)", "by hand",
-    "f1_micro", "under a constraint",
+    "f1_micro", "under a constraint", "selection_rate",
 }  # fmt: skip
 RATIOS = SHARES | {"f2", "f0.5", "f0.333", "mean cost", "accuracy(3, 1)"}
 
@@ -360,3 +360,40 @@ def test_costs_of_a_matrix_are_no_rate_of_two_classes():
         demand.violation(0.1, 0.1, pos=0.5)
     with pytest.raises(ValueError, match=r"\[0, 5\]"):
         Constraint(CostMatrix([[0, 1], [5, 0]]), "<=", 6.0)
+
+
+# ---------------------------------------------------------------- by segments
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("recall gap<=5% by marital status", "recall gap <= 0.05 by marital status"),
+        ("precision ≥ 0.8 in each country", "precision >= 0.8 in each country"),
+        ("fpr <= 0.1 in each c, f2 >= 0.2 in each c", "fpr <= 0.1 in each c, f2 >= 0.2 in each c"),
+        ("selection_rate gap <= 0.1 by sex", "predicted_positive_rate gap <= 0.1 by sex"),
+    ],
+)
+def test_constraints_by_segments_are_read(text, said):
+    constraint = get_constraint(text)
+    assert str(constraint) == said
+    assert get_constraint(said) == constraint
+    rest = constraint.on_all_rows
+    assert rest is None if constraint.gap else all(part.by is None for part in rest.parts)
+    with pytest.raises(ValueError, match="is by segments"):
+        constraint.violation(0.1, 0.1, pos=0.5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "recall gap <= 0.1",
+        "recall <= 0.1 by sex",
+        "recall gap >= 0.1 by sex",
+        "recall gap <= 0.1 in each sex",
+        "fpr by c",
+    ],
+)
+def test_constraints_by_segments_that_are_refused(text):
+    with pytest.raises(ValueError, match=r"gap|side"):
+        get_constraint(text)
