@@ -422,8 +422,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         return local_search(bases.get(None, bases), self.result_, self._rule, options, **known)
 
     def _mapped(self, method: str, X: Samples, costs: Mapping[str, Column | float], **shape: Any) -> DaskArray:
-        """Apply a method of the rule to samples and their costs, see `mapped`."""
+        """Apply a method of the rule to samples and their costs, see `mapped`; by default it gives labels."""
         rule: Any = self.decision_rule_
+        shape = {"dtype": self.classes_.dtype} | shape
         if "at_most" in costs:
             raise TypeError("at_most is of a batch in memory: to_local().predict(X.compute(), at_most=...)")
         if given_costs(self.metric, costs) is None:
@@ -450,7 +451,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         dask array of shape (n_samples,)
             Labels, as in ``classes_``; computed when they are asked for.
         """
-        return self._mapped("predict", X, costs, dtype=self.classes_.dtype)
+        return self._mapped("predict", X, costs)
 
     @available_if(base_has("decision_function", "predict_proba"))
     def score_samples(self, X: Samples) -> DaskArray:
