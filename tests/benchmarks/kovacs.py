@@ -205,7 +205,8 @@ def summary(rows, metric):
 def differences_by(what, rows, metric):
     """A line for each family or set: csf minus each method."""
     values = {method: known for method, known in pooled(rows, metric).items() if known}
-    gains = {method: differences(values[CSF], known) for method, known in values.items() if method != CSF}
+    csf = values.pop(CSF, {})
+    gains = {method: differences(csf, known) for method, known in values.items()}
     groups = {method: by_family(sets) if what == "family" else sets for method, sets in gains.items()}
     for name in sorted({name for group in groups.values() for name in group}):
         cells = {method: f"{np.mean(group[name]):+.1f}" if name in group else "-" for method, group in groups.items()}

@@ -247,6 +247,7 @@ def test_differences_are_means_over_sets_and_over_families():
         "published: SMOTE-IPF",
     ]
     assert not list(kovacs.summary(rows, "gmean"))
+    assert not list(kovacs.differences_by("family", rows, "gmean"))
     assert list(kovacs.differences_by("family", rows, "f1")) == [
         {"family": "ecoli", "exact threshold": "+0.0"},
         {"family": "glass", "exact threshold": "+25.0"},
