@@ -128,14 +128,14 @@ def interval(totals, sizes):
     mean = totals.sum() / sizes.sum()
     if np.ptp(totals - mean * sizes) < 1e-12:
         return float(mean), float(mean), float(mean)
-    found = bootstrap(
+    limits = bootstrap(
         (totals, sizes),
         lambda total, size, axis: total.sum(axis=axis) / size.sum(axis=axis),
         paired=True,
         vectorized=True,
         rng=np.random.default_rng(0),
     ).confidence_interval
-    return float(mean), float(found.low), float(found.high)
+    return float(mean), float(limits.low), float(limits.high)
 
 
 def _text(triple):
@@ -162,11 +162,11 @@ def _won_lost(sets):
 
 def _expected(rows, method, metric):
     """Mean of what searches expect, and of the values of the folds."""
-    own = [row for row in rows if "expected" in row and metric in row["counts"].get(method, {})]
-    if not own:
+    searches = [row for row in rows if "expected" in row and metric in row["counts"].get(method, {})]
+    if not searches:
         return "-"
-    values = [value_of(metric, row["counts"][method][metric]) for row in own]
-    return f"{100 * np.mean([row['expected']['corrected'] for row in own]):.1f} ({100 * np.mean(values):.1f})"
+    values = [value_of(metric, row["counts"][method][metric]) for row in searches]
+    return f"{100 * np.mean([row['expected']['corrected'] for row in searches]):.1f} ({100 * np.mean(values):.1f})"
 
 
 def _line(method, metric, values, rows):
@@ -194,7 +194,7 @@ def summary(rows, metric):
     values = {method: known for method, known in pooled(rows, metric).items() if known}
     if CSF not in values:
         return
-    for method in sorted(values, key=lambda each: each != CSF):
+    for method in sorted(values, key=lambda name: name != CSF):
         line = _line(method, metric, values, rows)
         yield line
     for oversampler, published in KOVACS_2019[metric].items():
@@ -205,7 +205,8 @@ def summary(rows, metric):
 def differences_by(what, rows, metric):
     """A line for each family or set: csf minus each method."""
     values = {method: known for method, known in pooled(rows, metric).items() if known}
-    gains = {method: differences(values[CSF], known) for method, known in values.items() if method != CSF}
+    csf = values.pop(CSF, {})
+    gains = {method: differences(csf, known) for method, known in values.items()}
     groups = {method: by_family(sets) if what == "family" else sets for method, sets in gains.items()}
     for name in sorted({name for group in groups.values() for name in group}):
         cells = {method: f"{np.mean(group[name]):+.1f}" if name in group else "-" for method, group in groups.items()}

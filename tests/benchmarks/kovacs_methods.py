@@ -126,18 +126,19 @@ def part_of(X, y, train, test, oversampler=None):
 
 
 def responses(bases, part):
-    """What each base, trained on the part, says of its held-out rows; linear models start from the one before."""
+    """Responses of all bases, trained on the part, to its held-out rows; linear models start from the one before."""
     n = part.y.size
     task = Task(np.vstack([part.X, part.X_test]), np.concatenate([part.y, part.y_test]))
-    fold, prepared, states, found = Fold(task, np.arange(n), np.arange(n, task.n_samples)), Prepared(), {}, []
+    fold = Fold(task, np.arange(n), np.arange(n, task.n_samples))
+    prepared, states, answers = Prepared(), {}, []
     for base in bases:
         (trainer,) = make_trainers(base, [fold], plain_channel(base), "none", prepared)
         start = [states[trainer.family]] if trainer.family in states else ()
         training = trainer.fit((1.0, 1.0), start)
         if trainer.family is not None:
             states[trainer.family] = training.state
-        found.append(trainer.predict(training, "test", tune=True))
-    return found
+        answers.append(trainer.predict(training, "test", tune=True))
+    return answers
 
 
 def rivals(X, y, train, test, oversampler=None):
@@ -158,14 +159,14 @@ def rivals(X, y, train, test, oversampler=None):
     plain, threshold = PLAIN, CAREFUL
     if oversampler is not None:
         plain, threshold = oversampler, oversampler + WITH_THRESHOLD
-    found = {plain: {}, threshold: {}}
+    counts = {plain: {}, threshold: {}}
     for metric in METRICS:
         best = int(np.argmax([value_of(metric, counts_of(is_pos, one)) for one in decided]))
-        found[plain][metric] = counts_of(last.y_test, on_test(best).decided)
+        counts[plain][metric] = counts_of(last.y_test, on_test(best).decided)
         cuts = [curve.best(get_metric(metric)) for curve in curves]
         best = int(np.argmax([cut.value for cut in cuts]))
-        found[threshold][metric] = counts_of(last.y_test, on_test(best).score >= cuts[best].threshold)
-    return {"counts": found}
+        counts[threshold][metric] = counts_of(last.y_test, on_test(best).score >= cuts[best].threshold)
+    return {"counts": counts}
 
 
 def tuned(metric, X, y, train, test):

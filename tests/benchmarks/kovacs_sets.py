@@ -8,6 +8,7 @@ here do without. The first was written for pandas and scikit-learn of 2018; `as_
 import importlib
 import io
 import pkgutil
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -72,7 +73,9 @@ def as_in_2018(package) -> Iterator[None]:
         mock.patch.object(package, "OneHotEncoder", lambda sparse: OneHotEncoder(sparse_output=sparse)),
         mock.patch.object(package, "read_csv_data", read_csv),
         mock.patch.object(package, "read_arff_data", read_arff),
+        warnings.catch_warnings(),
     ):
+        warnings.simplefilter("ignore")  # of pandas, on the package's way to build tables
         yield
 
 
@@ -82,10 +85,10 @@ def study_sets(names=None) -> list[StudySet]:
     sets = []
     with as_in_2018(package):
         for load in package.get_data_loaders("study"):
-            found = load()
-            X = np.asarray(found["data"], dtype=np.float64)
-            sets.append(StudySet(found["name"], X, np.asarray(found["target"]).astype(int)))
-    known = {each.name: each for each in sets}
+            loaded = load()
+            X = np.asarray(loaded["data"], dtype=np.float64)
+            sets.append(StudySet(loaded["name"], X, np.asarray(loaded["target"]).astype(int)))
+    known = {data.name: data for data in sets}
     for name in names or ():
         if name not in known:
             raise SystemExit(f"there is no set {name!r}; accepted: {', '.join(known)}")

