@@ -119,7 +119,7 @@ class SegmentProblem(BinaryProblem):
         by: Any = demand.by
         segments = Segments.of(by, X, given.get(BY))
         if len(segments.known) < 2:
-            raise ValueError(f"{by} is {segments.known[0]!r} in all rows; a constraint by segments needs two at least")
+            raise ValueError(f"{by} has the values {list(segments.known)} alone; a constraint by segments needs two")
         problem = cls(labels, demand, segments, segments.codes(X, given.get(BY)), config.confidence is not None)
         if problem.certifies:
             problem._check_numbers(codes > 0, 1.0 - float(config.confidence or 0.0), config.calibration)

@@ -247,7 +247,7 @@ REFUSED = {
     "segments without a constraint": (lambda: CostSearch(LogisticRegression()).fit(X, Y, by=SEX), "leave by out"),
     "a single segment": (
         lambda: CostSearch(LogisticRegression(), constraint=GAP).fit(X, Y, by=["f"] * len(Y)),
-        "needs two at least",
+        "by segments needs two",
     ),
     "a segment of one class": (
         lambda: CostSearch(LogisticRegression(), constraint=GAP).fit(X, Y, by=np.where(Y == 1, "a", "b")),
