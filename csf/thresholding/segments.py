@@ -345,6 +345,14 @@ def worst_rates(constraint: Constraint, table: Mapping[Label, Mapping[str, float
     return rates
 
 
+def limits_by_segment(by: str) -> ValueError:
+    """Build the error for a limit on all rows together."""
+    return ValueError(
+        f"at_most= and wrong_at_most= would leave out more rows of some segments of {by!r} than of others, and the "
+        "constraint would not hold; predict without it, or search with a constraint on all rows"
+    )
+
+
 # ---------------------------------------------------------------- a fitted classifier with them
 
 
@@ -380,10 +388,7 @@ class SegmentRule(ThresholdRule):
 
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
         """Raise an error: a limit on all rows would move the rates of the segments."""
-        raise ValueError(
-            f"at_most= and wrong_at_most= would leave out more rows of some segments of {self.segments.by!r} than of "
-            "others, and the constraint would not hold; predict without it, or search with a constraint on all rows"
-        )
+        raise limits_by_segment(self.segments.by)
 
     @property
     def threshold_proba(self) -> None:

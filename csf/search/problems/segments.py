@@ -43,6 +43,7 @@ from csf.thresholding.segments import (
     counts_by_segment,
     expected_gap_violation,
     gap_violation,
+    limits_by_segment,
     worst_rates,
 )
 
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.search.config import Model, SearchConfig, SearchEffort
     from csf.search.plan import Plan
-    from csf.search.selection import Race
+    from csf.search.selection import LargestLast, Race
     from csf.search.study import Study
     from csf.trainers.base import Trainer, Training
 
@@ -188,7 +189,7 @@ class SegmentProblem(BinaryProblem):
         """Create a study without trials for each setting, which has an effort."""
         return super().studies(self.on_all_rows(config), folds, efforts)
 
-    def race(self, config: SearchConfig, plan: Plan, store: Any) -> Race | None:
+    def race(self, config: SearchConfig, plan: Plan, store: Any) -> Race | LargestLast | None:
         """Create the race that decides which settings are trained at more costs."""
         return super().race(self.on_all_rows(config), plan, store)
 
@@ -394,6 +395,14 @@ class SegmentResult(BinaryResult):
         curves = SegmentCurves.of(store.is_pos, row.score, store.segment, len(self.segments.known), store.weight)
         curves.check(self.demand, self.segments)
         return curves
+
+    def alert_limits(self, wrong_at_most: object, names: list[Label]) -> NoReturn:
+        """Raise an error: alerts would be left out in some segments more than in others."""
+        raise limits_by_segment(self.segments.by)
+
+    def with_calibration(self, rule: ThresholdRule, calibration: Task) -> Self:
+        """Return the result as it is: there are no limits on wrong alerts."""
+        return self
 
     def tuned(self, share: float = 0.0) -> Self:
         """Tune the thresholds on the winner's held-out scores, see `best_cuts`."""
