@@ -425,8 +425,8 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         """Apply a method of the rule to samples and their costs, see `mapped`; by default it gives labels."""
         rule: Any = self.decision_rule_
         shape = {"dtype": self.classes_.dtype} | shape
-        if "at_most" in costs:
-            raise TypeError("at_most is of a batch in memory: to_local().predict(X.compute(), at_most=...)")
+        for name in {"at_most", "wrong_at_most"} & set(costs):
+            raise TypeError(f"{name} is of a batch in memory: to_local().predict(X.compute(), {name}=...)")
         if given_costs(self.metric, costs) is None:
             return mapped(rule, method, X, **shape)
         known = rule.row_costs.remembering(costs)

@@ -328,8 +328,9 @@ class Constraint:
         if any(part.by is not None for part in self.parts):
             raise ValueError(
                 f"constraint {self} is by segments, which csf.CostSearch and csf.tune_threshold keep for two classes "
-                "with one metric, in memory and without costs of rows. Elsewhere give a constraint on all rows; out-of-"
-                "fold scores of any model have thresholds by segment with csf.tune_threshold(y, score, by=...)"
+                "with one metric of complete labels, in memory and without costs of rows. Elsewhere give a constraint "
+                "on all rows; out-of-fold scores of any model have thresholds by segment with "
+                "csf.tune_threshold(y, score, by=...)"
             )
 
     @property

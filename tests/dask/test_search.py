@@ -160,6 +160,13 @@ def test_the_plain_call_is_that_in_memory(both):
     assert np.mean(search.predict(X) != whole.predict(X)) < 1e-3
 
 
+@pytest.mark.parametrize("limit", ["at_most", "wrong_at_most"])
+def test_limits_on_a_batch_are_those_of_a_local_search(both, limit):
+    search, _, X, _ = both
+    with pytest.raises(TypeError, match=rf"to_local\(\)\.predict\(X\.compute\(\), {limit}=\.\.\.\)"):
+        search.predict(X, **{limit: 0.2})
+
+
 @pytest.mark.parametrize("threshold", ["tune", None])
 @pytest.mark.parametrize("min_gain", [None, 1.5])
 def test_so_are_its_variations(both, threshold, min_gain):

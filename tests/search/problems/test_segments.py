@@ -16,7 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 import csf
 from csf import CostSearch
 from csf.export import decision_rule, fixed_threshold, linear_rule
-from csf.metrics import Review, RowCosts
+from csf.metrics import Incomplete, Review, RowCosts
 from csf.plots import ThresholdCurveDisplay
 from csf.plugin import PlugInClassifier
 
@@ -258,6 +258,8 @@ REFUSED = {
         "Merge it with another one",
     ),
     "capacity": (lambda: fitted().predict(X, by=SEX, at_most=9), "predict without it"),
+    "few wrong alerts": (lambda: fitted().predict(X, by=SEX, wrong_at_most=0.2), "predict without it"),
+    "labels that miss positives": (lambda: fitted(metric=Incomplete("f1", labelled=0.4)), "complete labels"),
     "a capacity": (lambda: fitted().at_capacity(0.1), "leave it out"),
     "another share": (lambda: fitted().at_prevalence(0.2), "cv='prefit'"),
     "reviews": (lambda: fitted(review=Review(at_most=0.1)), "Leave it out"),
