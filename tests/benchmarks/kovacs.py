@@ -215,10 +215,6 @@ def differences_by(what, rows, metric):
 
 def main(arguments=None):
     """Measure what is missing, and print the table."""
-    reason = missing_packages()
-    if reason:
-        print(f"skipped: {reason}")
-        return
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks kovacs",
         description=__doc__,
@@ -231,6 +227,10 @@ def main(arguments=None):
     parser.add_argument("--by", choices=("family", "set"), help="print differences by family or set as well")
     parser.add_argument("--out", type=Path, help="file of finished folds; what it has is not measured again")
     options = parser.parse_args(arguments)
+    reason = missing_packages()
+    if reason:
+        print(f"skipped: {reason}")
+        return
     rows = run(study_sets(options.sets), options.stages, options.repeats, options.out, options.jobs)
     for metric in METRICS:
         print_table(summary(rows, metric))
