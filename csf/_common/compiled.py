@@ -5,6 +5,7 @@ Importing csf, and predicting with most of its models, needs no compiled code an
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import update_wrapper
 from threading import Lock
@@ -30,8 +31,8 @@ def njit(
 ) -> Callable[[Loop], Loop]:
     """Delay `numba.njit` until the first call; ``cache`` keeps the code for other processes, see `compile_cache`.
 
-    Where no array has more than ``most`` numbers the function ``few`` is called, which does the same without numba;
-    with `on_lists` the loop itself, on lists.
+    In a process without numba, where no array has more than ``most`` numbers, the function ``few`` is called, which
+    returns exactly the same; with `on_lists` the loop itself, on lists.
     """
 
     def decorate(function: Loop) -> Loop:
@@ -55,6 +56,10 @@ def on_lists(function: Loop) -> Loop:
     return cast(Loop, run)
 
 
+def _numba_is_loaded() -> bool:
+    return "numba" in sys.modules
+
+
 class Kernel:
     """Function that is compiled when it is first called."""
 
@@ -69,7 +74,7 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function, or what takes its place for small arrays."""
-        if self._few is not None:
+        if self._few is not None and not _numba_is_loaded():
             arrays = [each for each in arguments if isinstance(each, np.ndarray)]
             if all(each.size <= self._most for each in arrays):
                 return self._few(*arguments)

@@ -21,15 +21,12 @@ def _class_sums_of_few(is_pos, weight):
 
 
 def _sums_of_few(codes, is_pos, weight, n_cuts, sums):
-    place = codes + (n_cuts + 1) * is_pos.astype(np.intp)
-    order = np.argsort(place, kind="stable")
-    place, at = place[order], sums[:, : n_cuts + 1, : weight.shape[1]]
-    starts = np.flatnonzero(np.diff(place, prepend=-1))
-    at[:] = 0
-    if starts.size:
-        kinds, cuts = np.divmod(place[starts], n_cuts + 1)
-        at[kinds, cuts] = np.add.reduceat(weight[order], starts, axis=0, dtype=sums.dtype)
-    np.cumsum(at[:, :n_cuts], axis=1, out=at[:, :n_cuts])
+    n_draws, width = weight.shape[1], n_cuts + 1
+    place = (codes + width * is_pos.astype(np.intp))[:, None] * n_draws + np.arange(n_draws)
+    # Each sum adds its rows in their order, as the loop does.
+    at = np.bincount(place.ravel(), weight.ravel(), 2 * width * n_draws).reshape(2, width, n_draws)
+    sums[:, :width, :n_draws] = at
+    np.cumsum(sums[:, :n_cuts, :n_draws], axis=1, out=sums[:, :n_cuts, :n_draws])
 
 
 def _best_of_few(sums, n_cuts, pos, neg, numbers, tie, cuts, values):

@@ -400,37 +400,7 @@ class _HingeLoss:
 LOGISTIC, SQUARED_HINGE, HINGE = _LogisticLoss(), _SquaredHingeLoss(), _HingeLoss()
 
 
-# What the kernels of squared hinges do, for few samples and without compiled code.
-
-
-def _squared_terms_of_few(margins: Array, sign: Array, weight: Array, factor: Array) -> Scalar:
-    slack = np.maximum(1.0 - margins, 0.0)
-    lost = weight * slack
-    np.multiply(2.0 * lost, sign, out=factor)
-    return lost @ slack
-
-
-def _note_few_changes(
-    factor: Array, weight: Array, was_active: BoolArray, places: IntArray, change: Array
-) -> tuple[int, int]:
-    active = factor != 0.0
-    changed = np.flatnonzero(active != was_active)
-    places[: changed.size] = changed
-    change[: changed.size] = np.where(active, 2.0, -2.0)[changed] * weight[changed]
-    was_active[:] = active
-    return changed.size, int(active.sum())
-
-
-def _pull_of_few(
-    margins: Array, along: Array, share: Array, weight: Array, limits: tuple[float, float], length: float
-) -> tuple[Scalar, Scalar]:
-    penalty, most = limits
-    target, pull = share + penalty * (1.0 - margins - length * along), weight * along
-    inside = (target > 0.0) & (target < most)
-    return pull @ np.minimum(np.maximum(target, 0.0), most), (pull * along) @ inside
-
-
-@njit(cache=True, few=_squared_terms_of_few, nogil=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def _squared_terms(margins: Array, sign: Array, weight: Array, factor: Array) -> float:
     """Compute the weighted squared-hinge loss; ``factor`` receives minus its slopes in the scores."""
     loss = 0.0
@@ -442,7 +412,7 @@ def _squared_terms(margins: Array, sign: Array, weight: Array, factor: Array) ->
     return loss
 
 
-@njit(cache=True, few=_note_few_changes, nogil=True)
+@njit(cache=True, nogil=True)
 def note_changes(
     factor: Array, weight: Array, was_active: BoolArray, places: IntArray, change: Array
 ) -> tuple[int, int]:
@@ -524,20 +494,7 @@ def note_free(margins: Array, share: Array, penalty: float, free: BoolArray, cha
     return n_changed, n_free
 
 
-@njit(cache=True, few=_pull_of_few, nogil=True, fastmath=_FAST)
-def _pull(
-    margins: Array, along: Array, share: Array, weight: Array, limits: tuple[float, float], length: float
-) -> tuple[float, float]:
-    """Sum what the losses of `hinge_step` pull at a length of the step, and how fast that falls (over the penalty)."""
-    (penalty, most), taken, curvature = limits, 0.0, 0.0
-    for i in range(margins.size):
-        target = share[i] + penalty * (1.0 - margins[i] - length * along[i])
-        pull = weight[i] * along[i]
-        taken += pull * min(max(target, 0.0), most)
-        curvature += pull * along[i] * ((target > 0.0) & (target < most))
-    return taken, curvature
-
-
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def hinge_step(
     margins: Array,
     along: Array,
@@ -556,20 +513,24 @@ def hinge_step(
     """
     # The slope rises along the step, in pieces: Newton's method for its root, kept within the bracket [low, high],
     # whose lower end is always safe to take. Most steps of length 1 pass the first look.
-    initial, w_step, step_step = products
+    (penalty, most), (initial, w_step, step_step) = limits, products
     low, high, length = 0.0, np.inf, 1.0
     if not initial < 0.0:
         return 0.0
     for _ in range(60):
-        taken, curvature = _pull(margins, along, share, weight, limits, length)
-        slope = w_step + length * step_step - taken
+        slope, curvature = w_step + length * step_step, 0.0
+        for i in range(margins.size):
+            target = share[i] + penalty * (1.0 - margins[i] - length * along[i])
+            pull = weight[i] * along[i]
+            slope -= pull * min(max(target, 0.0), most)
+            curvature += pull * along[i] * ((target > 0.0) & (target < most))
         if abs(slope) <= enough * abs(initial):
             return length
         if slope < 0.0:
             low = length
         else:
             high = length
-        length -= slope / (step_step + limits[0] * curvature)
+        length -= slope / (step_step + penalty * curvature)
         if not low < length < high:
             length = 2.0 * low if high == np.inf else 0.5 * (low + high)
     return low
