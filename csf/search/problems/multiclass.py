@@ -111,6 +111,11 @@ class MulticlassProblem(Problem):
     def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, object]) -> tuple[Self, IntArray]:
         """Read a target and its codes; raise a ValueError for what is known of two classes alone."""
         labels, codes = read_classes(y)
+        return cls.of_labels(config, labels), codes
+
+    @classmethod
+    def of_labels(cls, config: SearchConfig, labels: Labels) -> Self:
+        """Build the problem of known classes; raise a ValueError for what is known of two classes alone."""
         try:
             metric = get_confusion_metric(for_classes(config.metric, labels.classes))
         except ValueError as error:
@@ -125,7 +130,7 @@ class MulticlassProblem(Problem):
                 raise ValueError(f"y has a class {REVIEW!r}, the answer to rows that are reviewed; rename it")
         if (constraint := get_constraint(config.constraint)) is not None:
             metric = ConstrainedClasses(metric, demands_on(constraint, labels.classes.tolist()))
-        return cls(labels, metric), codes
+        return cls(labels, metric)
 
     @property
     def _n_classes(self) -> int:
