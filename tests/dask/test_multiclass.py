@@ -13,7 +13,9 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.dask import DaskCostSearch, engine
+from csf.dask.collections import RawPart
 from csf.dask.engine import BoostingBase
+from csf.data.labels import Labels
 from csf.distributed import hash_folds
 from csf.metrics import CostMatrix
 from csf.trainers.base import Training
@@ -166,7 +168,7 @@ def test_a_search_goes_on_from_its_file(rows, tmp_path):
         (GaussianNB(), "f1", {}, "'f1' is a metric of two classes; for more, write 'f1_macro'"),
         (GaussianNB(), "f1_macro", {"pos_label": "soon"}, "Only binary classification is supported"),
         (GaussianNB(), "savings", {}, "Only binary classification is supported"),
-        (GaussianNB(), "f1_macro", {"min_gain": 1.0}, "min_gain=1.0 is not for several classes"),
+        (GaussianNB(), "f1_macro", {"min_gain": 1.0}, "min_gain=1.0 is not for several classes: .* Leave it out$"),
         (GaussianNB(), "f1_macro", {"constraint": "recall[soom] >= 0.9"}, "soom"),
     ],
 )
@@ -186,3 +188,19 @@ def test_a_training_part_without_a_class_is_refused(rows):
     dX, dy, _, dfold = collections((frame, y, weight, np.where(y == "soon", 1, fold)))
     with pytest.raises(ValueError, match="without fold 1 there is no 'soon' row of positive weight to train on"):
         DaskCostSearch(GaussianNB(), "f1_macro").fit(dX, dy, folds=dfold)
+
+
+@pytest.mark.parametrize("null", [None, "soon", "calm"])
+def test_training_parts_have_places_of_labels_and_weights_of_costs(null):
+    """Places among the sorted labels, whichever class is positive; costs are those of both errors, or by code."""
+    y = np.array(["soon", "calm", "calm", "soon", "soon"] if null else ["soon", "urgent", "calm", "soon", "calm"])
+    labels = Labels(np.unique(y), null)
+    weight, fold = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([0, 0, 1, -1, 1])
+    part = RawPart(0, np.arange(5.0)[:, None], y, weight, fold)
+    costs = (8.0, 0.5) if null else (1.0, 2.0, 8.0)
+    X, places, weights = engine._training_rows(part, 1, costs, labels)
+    assert X.ravel().tolist() == [0.0, 1.0, 3.0]
+    assert labels.classes[places].tolist() == y[[0, 1, 3]].tolist()
+    by_name = {None: {"calm": 1.0, "soon": 2.0, "urgent": 8.0}, "soon": {"calm": 8.0, "soon": 0.5}}
+    by_name["calm"] = {"calm": 0.5, "soon": 8.0}
+    assert weights.tolist() == [by_name[null][y[at]] * weight[at] for at in (0, 1, 3)]

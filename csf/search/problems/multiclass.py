@@ -111,11 +111,11 @@ class MulticlassProblem(Problem):
     def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, object]) -> tuple[Self, IntArray]:
         """Read a target and its codes; raise a ValueError for what is known of two classes alone."""
         labels, codes = read_classes(y)
-        return cls.of_labels(config, labels), codes
+        return cls.of_labels(config, labels, ", or say with null_class= which class means nothing to find"), codes
 
     @classmethod
-    def of_labels(cls, config: SearchConfig, labels: Labels) -> Self:
-        """Build the problem of known classes; raise a ValueError for what is known of two classes alone."""
+    def of_labels(cls, config: SearchConfig, labels: Labels, way: str = "") -> Self:
+        """Build the problem of known classes; raise a ValueError, with a ``way`` out, for what they cannot have."""
         try:
             metric = get_confusion_metric(for_classes(config.metric, labels.classes))
         except ValueError as error:
@@ -123,7 +123,7 @@ class MulticlassProblem(Problem):
                 "Only binary classification is supported. The type of the target is multiclass with "
                 f"{labels.classes.size} classes: {error}"
             ) from None
-        config.refuse(cls.unsupported, "several classes", ", or say with null_class= which class means nothing to find")
+        config.refuse(cls.unsupported, "several classes", way)
         if config.review is not None:
             config.review.limits_on(labels.classes.tolist())
             if REVIEW in map(str, labels.classes):
