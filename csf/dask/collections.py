@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dask.delayed import Delayed
     from distributed import Client
 
+    from csf.data.labels import Labels
     from csf.metrics.row_costs import CostTable, RowCosts
 
 # ---------------------------------------------------------------- a cluster that loses its workers
@@ -240,6 +241,13 @@ class RawPart:
         """Return the costs of the rows."""
         assert self.costs is not None, "asked for where the metric is costs of rows"
         return self.costs
+
+    def truth(self, labels: Labels) -> Array:
+        """Return which rows are positive, or the codes of their classes where there are several."""
+        # By equality: labels that are equal may be of several types in several partitions.
+        if labels.n_alike is None:
+            return self.y == labels.positive
+        return np.argmax(self.y[:, None] == labels.classes, axis=1)
 
     def coded(self, pos_label: Label) -> Part:
         """Convert the part for the linear solvers: a matrix, and codes for labels."""
@@ -521,13 +529,14 @@ class Survey:
         """Count the rows of each label."""
         return np.array([self.table.loc[self.table["label"] == label, "rows"].sum() for label in labels])
 
-    def fold_totals(self, pos_label: Label) -> FoldTotals:
-        """Compute the weight and the number of rows of each fold."""
-        fold, is_pos = self.table["fold"].to_numpy(), (self.table["label"] == pos_label).to_numpy(dtype=int)
-        weight, rows = np.zeros((self.n_folds + 1, 2)), np.zeros(self.n_folds + 1, dtype=np.int64)
-        np.add.at(weight, (fold, is_pos), self.table["weight"])
+    def fold_totals(self, labels: Labels) -> FoldTotals:
+        """Compute the weight of each class and the number of rows of each fold."""
+        fold, by_code = self.table["fold"].to_numpy(), labels.by_code
+        code = np.argmax([self.table["label"] == label for label in by_code], axis=0)
+        weight, rows = np.zeros((self.n_folds + 1, by_code.size)), np.zeros(self.n_folds + 1, dtype=np.int64)
+        np.add.at(weight, (fold, code), self.table["weight"])
         np.add.at(rows, fold, self.table["rows"])
-        return FoldTotals(weight, rows)
+        return FoldTotals(weight, rows, FoldTotals.names if labels.n_alike is None else [*map(repr, by_code.tolist())])
 
     def n_training(self, fold: int | None, n_parts: int) -> list[int]:
         """Count the rows of each partition that a fold trains on."""
@@ -574,7 +583,7 @@ def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]],
     cells = rows.groupby(["fold", "label"])["weight"].agg(weight="sum", rows="size", largest="max").reset_index()
     n_labels = len(set(cells["label"]))
     if n_labels > _MOST_LABELS:
-        raise ValueError(f"y must hold two class labels, got {n_labels} different values in one partition")
+        raise ValueError(f"y must hold class labels, got {n_labels} different values in one partition")
     number = _checksum(part) if checksum else 0
     return Survey(cells.assign(part=part.index), {part.index: part.mark}, number, moments(part))
 

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf._common.sklearn import clone, last_step
-from csf._common.typing import Array, Estimator, Label, Samples
+from csf._common.typing import Array, Costs, Estimator, Label, Samples
 from csf._common.validation import check_labels, check_pos_label
 from csf.dask.collections import (
     FAN_IN,
@@ -48,6 +48,7 @@ from csf.distributed.newton import (
 )
 from csf.metrics.row_costs import CostTable, cost_sums, stake_weights
 from csf.solvers.base import DIRECT
+from csf.thresholding.linear_rule import aligned_scores
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
@@ -85,6 +86,10 @@ class DaskBase(ABC):
     @abstractmethod
     def check(self, base: Estimator) -> None:
         """Raise a ValueError where the base has parameters that are not supported."""
+
+    @abstractmethod
+    def check_classes(self, classes: Array) -> None:
+        """Raise a ValueError where the base is not trained on several classes without a null class."""
 
     def moments(self, part: RawPart) -> dict[int, Moments]:
         """Compute the moments of each fold for scalers; raise a TypeError or ValueError for unsuitable samples."""
@@ -138,6 +143,14 @@ class LinearBase(DaskBase):
     def check(self, base: Estimator) -> None:
         """See `DaskBase.check`."""
         LinearProblem.of(last_step(base)[1])
+
+    def check_classes(self, classes: Array) -> None:
+        """See `DaskBase.check_classes`."""
+        raise ValueError(
+            "Only binary classification is supported on Dask by LinearSVC and LogisticRegression. The type of the "
+            f"target is multiclass with {classes.size} classes. Use DaskXGBClassifier or DaskLGBMClassifier, "
+            "csf.CostSearch on a sample in memory, or one class against the rest: y == label"
+        )
 
     def moments(self, part: RawPart) -> dict[int, Moments]:
         """See `DaskBase.moments`."""
@@ -256,6 +269,9 @@ class BoostingBase(DaskBase):
                 "distributed.Client(), before the search"
             ) from None
 
+    def check_classes(self, classes: Array) -> None:
+        """See `DaskBase.check_classes`."""
+
     def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, labels: Labels) -> list[Training | Exception]:
         """See `DaskBase.train`."""
         return [self._trained(job, data, found, labels) for job in jobs]
@@ -277,6 +293,9 @@ class BoostingBase(DaskBase):
 
     def scorer(self, model: Estimator, labels: Labels) -> Scorer:
         """See `DaskBase.scorer`."""
+        if labels.n_alike is not None:
+            local, known = self.local(model), {"n_classes": labels.n_alike, "methods": ("predict_proba",)}
+            return partial(aligned_scores, local, columns=np.asarray(local.classes_), **known)
         positive = int(not labels.positive_is_first)
         return partial(positive_score, self.local(model), pos_label=positive, methods=(self.method,))
 
@@ -353,14 +372,13 @@ def _collections(job: Job, data: DaskData, found: Survey, labels: Labels) -> tup
     return X, stacked(places, np.int64), stacked(weights, np.float64)
 
 
-def _training_rows(
-    part: RawPart, fold: int | None, costs: tuple[float, float], labels: Labels
-) -> tuple[Samples, Array, Array]:
+def _training_rows(part: RawPart, fold: int | None, costs: Costs, labels: Labels) -> tuple[Samples, Array, Array]:
     """Return samples, label codes and weights of the rows that a fold trains on."""
     kept = np.flatnonzero(part.fold != fold) if fold is not None else np.arange(part.fold.shape[0])
-    is_pos = part.y[kept] == labels.positive
-    weight = np.where(is_pos, *costs) * (1.0 if part.weight is None else part.weight[kept])
-    return part.rows(kept), (is_pos != labels.positive_is_first).astype(np.int64), weight
+    codes = part.truth(labels)[kept].astype(np.int64)
+    by_code = np.array(costs[::-1] if labels.n_alike is None else costs)
+    weight = by_code[codes] * (1.0 if part.weight is None else part.weight[kept])
+    return part.rows(kept), np.searchsorted(labels.classes, labels.by_code)[codes], weight
 
 
 # ---------------------------------------------------------------- the engine
@@ -441,6 +459,10 @@ class DaskEngine(Engine):
     def labels(self) -> Labels:
         """Classes of the labels."""
         _, classes = check_labels(self.found.labels)
+        if classes.size > 2 and self._positive is None and self.data.costs is None:
+            for kind in self.kinds:
+                kind.check_classes(classes)
+            return Labels(classes, None)
         positive = check_pos_label(classes, self.found.count(classes), self._positive)
         return Labels(classes, classes[classes != positive][0])
 
@@ -455,15 +477,15 @@ class DaskEngine(Engine):
 
     def totals(self) -> FoldTotals:
         """See `Engine.totals`."""
-        return self.found.fold_totals(self.labels.positive)
+        return self.found.fold_totals(self.labels)
 
     @cached_property
     def _sampled(self) -> DaskData | None:
         """Sample of the rows, kept by the workers, if these are too many for all scores to be collected."""
         if self.data.thinned is not None or self.totals().rows[:-1].sum() <= MOST_COLLECTED:
             return None
-        counts = self.found.count(np.array([self.labels.null, self.labels.positive]))
-        sample = _Sample(self.labels.positive, sample_shares(counts, _SAMPLED), self.data.seed + 1)
+        shares = sample_shares(self.found.count(self.labels.by_code), _SAMPLED)
+        sample = _Sample(self.labels, shares, self.data.seed + 1)
         return self._known.sampled(sample)
 
     def sample(self) -> DaskEngine | None:
@@ -513,7 +535,7 @@ class DaskEngine(Engine):
         return scored
 
     def _scores(self, scorers: list[Scorer]) -> _DaskScores:
-        held = _HeldOutScores(scorers, self.labels.positive)
+        held = _HeldOutScores(scorers, self.labels)
         return _DaskScores(self._known, held, self.found.n_folds, self._sampled)
 
 
@@ -548,16 +570,16 @@ class _Weighing:
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Sampler of a partition: shares of the negatives and positives, with weights by which they represent all."""
+    """Sampler of a partition: shares of the classes by their codes, with weights by which they represent all."""
 
-    pos_label: Label
+    labels: Labels
     shares: list[float]
     seed: int
 
     def __call__(self, part: RawPart) -> RawPart:
-        is_pos = part.y == self.pos_label
-        kept = [hash_folds(part.index, is_pos.size, share, self.seed) == 0 for share in self.shares]
-        at, share = np.flatnonzero(np.where(is_pos, *kept[::-1])), np.where(is_pos, *self.shares[::-1])
+        codes = part.truth(self.labels).astype(np.int64)
+        kept = np.array([hash_folds(part.index, codes.size, share, self.seed) == 0 for share in self.shares])
+        at, share = np.flatnonzero(kept[codes, np.arange(codes.size)]), np.array(self.shares)[codes]
         weight = (1.0 if part.weight is None else part.weight[at]) / share[at]
         costs = None if part.costs is None else part.costs.take(at)
         return RawPart(part.index, part.rows(at), part.y[at], weight, part.fold[at], costs)
@@ -601,14 +623,15 @@ class _HeldOutScores:
     """Held-out scores of a partition: each row scored by the model of its fold, 0 without models."""
 
     scorers: list[Scorer]
-    pos_label: Label
+    labels: Labels
 
     def __call__(self, part: RawPart) -> PartScores:
         held = np.flatnonzero(part.fold >= 0)
-        score = np.zeros(part.fold.shape[0])
+        n_alike = self.labels.n_alike if self.scorers else None
+        score = np.zeros(part.fold.shape if n_alike is None else (part.fold.size, n_alike))
         for fold, scorer in enumerate(self.scorers):
             at = np.flatnonzero(part.fold == fold)
             if at.size:
                 score[at] = scorer(part.rows(at))
         weight = None if part.weight is None else part.weight[held]
-        return PartScores(score[held], part.y[held] == self.pos_label, weight, part.fold[held])
+        return PartScores(score[held], part.truth(self.labels)[held], weight, part.fold[held])

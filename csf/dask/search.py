@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import with_parameters
-from csf._common.typing import Array, BoolArray, Estimator, Label, PathLike, RandomState_, Samples
+from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf.dask.collections import (
     DaskData,
     LostWorkers,
@@ -30,11 +30,14 @@ from csf.dask.collections import (
 )
 from csf.dask.engine import DaskEngine, base_kind, base_kinds
 from csf.data.costs import check_class_weight
+from csf.data.labels import Labels
 from csf.data.responses import gives_log_odds
 from csf.distributed.engine import EngineSearch, check_folds, local_search
+from csf.distributed.multiclass import MulticlassEngineSearch
 from csf.distributed.row_costs import RowCostEngineSearch
-from csf.metrics import get_metric
+from csf.metrics import get_confusion_metric, get_metric
 from csf.metrics.profile import ErrorProfile
+from csf.metrics.registry import metric_of
 from csf.metrics.row_costs import RowCosts, given_costs, paid
 from csf.search.config import (
     BEYOND,
@@ -49,8 +52,11 @@ from csf.search.config import (
 )
 from csf.search.estimator import CostSearch
 from csf.search.fitted import FittedSearch, class_attributes
+from csf.search.loop import Deadline
 from csf.search.planning import seeded_models, with_setting
 from csf.search.problems.row_costs import RowCostProblem
+from csf.thresholding.base import DecisionRule
+from csf.thresholding.linear_rule import MulticlassRule, no_threshold
 from csf.thresholding.rule import ThresholdRule, base_has
 
 if TYPE_CHECKING:
@@ -99,7 +105,7 @@ def mapped(
 class _Asked:
     """Method of a rule for one partition and its costs; an empty one is skipped, as some libraries refuse it."""
 
-    rule: ThresholdRule
+    rule: DecisionRule
     method: str
     empty: Array
     names: tuple[str, ...] = ()
@@ -111,30 +117,44 @@ class _Asked:
         return getattr(replace(self.rule, given=given) if given else self.rule, self.method)(X)
 
 
+def confusion_on(rule: ThresholdRule | MulticlassRule, data: DaskData) -> Array:
+    """Sum the weights of collections by truth (rows) and prediction of a rule, in one pass."""
+    return data.reduced(partial(_judged, rule=rule), partial(np.sum, axis=0))
+
+
 def profile_of(rule: ThresholdRule, data: DaskData) -> ErrorProfile:
-    """Compute the errors of a rule on collections, in one pass."""
-    (tn, fp), (fn, tp) = data.reduced(partial(_judged, rule=rule), partial(np.sum, axis=0)).tolist()
+    """Compute the errors of a rule of two classes on collections, in one pass."""
+    (tn, fp), (fn, tp) = confusion_on(rule, data).tolist()
     return ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn)
 
 
-def _judged(part: RawPart, *, rule: ThresholdRule) -> Array:
+def _judged(part: RawPart, *, rule: ThresholdRule | MulticlassRule) -> Array:
     """Sum the weights of one partition by truth and prediction."""
-    is_pos, predicted = _decided(part, rule)
-    return np.bincount(2 * is_pos + predicted, weights=part.weight, minlength=4).reshape(2, 2).astype(np.float64)
+    (truth, predicted), size = _decided(part, rule), labels_of(rule).classes.size
+    cells = np.bincount(size * truth + predicted, weights=part.weight, minlength=size**2)
+    return cells.reshape(size, size).astype(np.float64)
 
 
-def _decided(part: RawPart, rule: ThresholdRule) -> tuple[BoolArray, BoolArray]:
-    """Return which rows of one partition are positive, and which are predicted so."""
+def labels_of(rule: ThresholdRule | MulticlassRule) -> Labels:
+    """Return the classes that a rule predicts."""
+    if isinstance(rule, MulticlassRule):
+        return Labels(rule.classes, None)
+    return Labels(np.sort(rule.names), rule.null)
+
+
+def _decided(part: RawPart, rule: ThresholdRule | MulticlassRule) -> tuple[Array, Array]:
+    """Return which rows of one partition are positive, and which are predicted so; codes of several classes."""
     check_labels_given(part)
     import pandas
 
     # numpy would compare texts and numbers as texts.
-    for label in set(pandas.unique(part.y).tolist()).difference(rule.names.tolist()):
+    labels = labels_of(rule)
+    for label in set(pandas.unique(part.y).tolist()).difference(labels.classes.tolist()):
         raise ValueError(
-            f"y holds the label {label!r} in partition {part.index}, the search knows {sorted(rule.names)}"
+            f"y holds the label {label!r} in partition {part.index}, the search knows {labels.classes.tolist()}"
         )
-    predicted = _Asked(rule, "predict", rule.names[:0])(part.X)
-    return (part.y != rule.null).astype(bool), predicted != rule.null
+    predicted = _Asked(rule, "predict", labels.classes[:0])(part.X)
+    return part.truth(labels), replace(part, y=predicted).truth(labels)
 
 
 def paid_by(rule: RowCostRule, data: DaskData) -> float:
@@ -167,6 +187,16 @@ _TAKEN = [
     "refit_time_",
     "max_sample_weight_",
 ]
+
+
+_has_scores = base_has("decision_function", "predict_proba")
+
+
+def _has_a_threshold(search: DaskCostSearch) -> bool:
+    """Check that the scores have a threshold (for `available_if`), as those of several classes have not."""
+    if getattr(search, "null_class_", "") is None:
+        raise no_threshold()
+    return _has_scores(search)
 
 
 @with_parameters
@@ -247,6 +277,8 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         As in `csf.CostSearch`. Bounds read the thresholds between the bins that were counted, some thousand of them.
     gain_, gain_by_chance_, gain_error_ : float
         As in `csf.CostSearch`, with ``min_gain``.
+    rule_, confusion_, class_costs_ : object
+        As in `csf.CostSearch`, with several classes.
     trials_, studies_, cv_results_, n_trials_, n_splits_, refit_time_ : object
         As in `csf.CostSearch`.
     classes_, class_count_, pos_label_, null_class_ : object
@@ -279,13 +311,18 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     the race off. With costs of rows, the sample decides all but the trainings: which one and which decision win, the
     score, its interval, and whether a constraint holds.
 
+    With three or more classes and boosting, class probabilities are collected, a column for each class, or those of the
+    sample. They choose among the settings of ``param_grid`` and tune the rule of the probabilities, as in memory.
+    Trainings have equal class weights. Each training part must have all classes.
+
     What `csf.CostSearch` has and this search has not: ``confidence`` (its stratified calibration part is drawn by
     shuffling rows in memory), ``null_class`` and ``weighting`` (partitions are trained on two classes),
     the choice of rounds for boosting (it would score all rows once more for each number of them),
-    ``bound_on="train"`` (it would score all rows once more for each fold), several classes (search one against the
-    others, ``y == label``, or a sample in memory), other steps of pipelines and other bases (they would have to be
-    fitted on partitions too; encode categories before, e.g. with ``dask.dataframe.get_dummies``), and
-    scikit-learn's callbacks. `report` takes samples in memory, as it shows them: give it computed ones.
+    ``bound_on="train"`` (it would score all rows once more for each fold), several classes with linear bases (their
+    sums over partitions are those of two; search one against the others, ``y == label``, or a sample in memory), other
+    steps of pipelines and other bases (they would have to be fitted on partitions too; encode categories before, e.g.
+    with ``dask.dataframe.get_dummies``), and scikit-learn's callbacks. `report` takes samples in memory, as it shows
+    them: give it computed ones.
 
     Examples
     --------
@@ -341,7 +378,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         X : dask array or frame of shape (n_samples, n_features)
             Samples.
         y : dask array or series of shape (n_samples,)
-            Labels of two classes.
+            Labels of two classes; of more with boosting.
         sample_weight : dask array or series of shape (n_samples,), default=None
             Weights >= 0; they count in every training, metric and bound.
         folds : dask array or series of int, shape (n_samples,), default=None
@@ -382,7 +419,11 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         settings = [setting for each in models for setting in each.named_settings]
         planned: Any = engine, bases, settings, config
         options: Any = {"models": models if len(models) > 1 else None, "fast": models[0].effort is FAST}
-        if data.costs is None:
+        # The labels, which say what kind of search it is, are those of the first pass.
+        options["deadline"] = Deadline.of(config.time_limit)
+        if engine.labels.n_alike is not None:
+            search = MulticlassEngineSearch(*planned, **options, labels=engine.labels)
+        elif data.costs is None:
             search = EngineSearch(*planned, **options)
         else:
             likely = all(gives_log_odds(base_kind(each.base).in_memory(each.base)) for each in models)
@@ -453,7 +494,12 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         """
         return self._mapped("predict", X, costs)
 
-    @available_if(base_has("decision_function", "predict_proba"))
+    @property
+    def _n_alike(self) -> int | None:
+        """Number of classes where there are several without a null class, else ``None``."""
+        return self.classes_.size if self.null_class_ is None else None
+
+    @available_if(_has_a_threshold)
     def score_samples(self, X: Samples) -> DaskArray:
         """Compute the scores that ``best_threshold_`` is for, see `csf.CostSearch.score_samples`.
 
@@ -469,9 +515,11 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         """
         return mapped(self.decision_rule_, "score_samples", X, dtype=np.float64)
 
-    @available_if(base_has("decision_function", "predict_proba"))
+    @available_if(_has_scores)
     def decision_function(self, X: Samples) -> DaskArray:
         """Compute score minus threshold, above 0 exactly where the second of ``classes_`` is predicted.
+
+        Of several classes each has a score, and the largest one is predicted.
 
         Parameters
         ----------
@@ -483,7 +531,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         dask array of shape (n_samples,)
             Scores; computed when they are asked for.
         """
-        return mapped(self.decision_rule_, "decision_function", X, dtype=np.float64)
+        return mapped(self.decision_rule_, "decision_function", X, dtype=np.float64, n_columns=self._n_alike)
 
     @available_if(base_has("predict_proba"))
     def predict_proba(self, X: Samples, **costs: Column | float) -> DaskArray:
@@ -498,10 +546,10 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 
         Returns
         -------
-        dask array of shape (n_samples, 2)
+        dask array of shape (n_samples, n_classes)
             Probabilities in the order of ``classes_``; computed when they are asked for.
         """
-        return self._mapped("predict_proba", X, costs, dtype=np.float64, n_columns=2)
+        return self._mapped("predict_proba", X, costs, dtype=np.float64, n_columns=self.classes_.size)
 
     def score(self, X: Samples, y: Column, sample_weight: Column | None = None, **costs: Column | float) -> float:
         """Compute the value of ``metric`` (not the accuracy) on new data, in one pass.
@@ -523,6 +571,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             The value of the predictions.
         """
         rule, data = self.decision_rule_, DaskData(X, y, sample_weight, None, 2, 0)
+        if isinstance(rule, MulticlassRule):
+            confusion = confusion_on(rule, data)
+            return float(get_confusion_metric(metric_of(self)).value(confusion / confusion.sum()))
         if given_costs(self.metric, costs) is None:
             return get_metric(self.metric).of(profile_of(rule, data))
         return paid_by(rule, _with_costs(data, rule.row_costs, costs))
@@ -550,7 +601,7 @@ def _with_costs(data: DaskData, costs: RowCosts | None, given: Mapping[str, Any]
     return replace(data, costs=costs.remembering(given), given=columns)
 
 
-def _refitted(search: EngineSearch, engine: DaskEngine, found: Any) -> tuple[Estimator, ThresholdRule]:
+def _refitted(search: EngineSearch, engine: DaskEngine, found: Any) -> tuple[Estimator, ThresholdRule | MulticlassRule]:
     """Train the winner on everything; return it, and the rule that predicts with it in memory."""
     labels, base = engine.labels, search.bases[found.winner.setting]
     kind, model = _trained_on_everything(search, engine, found).model
@@ -558,6 +609,8 @@ def _refitted(search: EngineSearch, engine: DaskEngine, found: Any) -> tuple[Est
     local = kind.local(fitted)
     learnt = labels.learnt_by(local)
     names = labels.decode(learnt.codes)
+    if isinstance(search, MulticlassEngineSearch):
+        return fitted, found.rule_with(local, labels)
     if isinstance(search, RowCostEngineSearch):
         return fitted, search.problem.rule_of(found, local, kind.method, learnt.known, names)
     rule = ThresholdRule.of(

@@ -353,7 +353,7 @@ class PartScores(NamedTuple):
     score : ndarray of shape (n_samples,)
         Scores.
     is_pos : ndarray of bool, shape (n_samples,)
-        Truth.
+        Truth; the codes of the true classes where there are several.
     weight : ndarray of shape (n_samples,), default=None
         Weights >= 0.
     fold : ndarray of int, shape (n_samples,), default=None

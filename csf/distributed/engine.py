@@ -62,11 +62,13 @@ class FoldTotals:
 
     Parameters
     ----------
-    weight : ndarray of shape (n_folds + 1, 2)
-        Sum of the user's weights (number of rows without any) of the negatives and the positives of each fold; the
-        last row is for the samples in no fold: they are trained on and never held out.
+    weight : ndarray of shape (n_folds + 1, n_classes)
+        Sum of the user's weights (number of rows without any) of the negatives and the positives of each fold, or of
+        each of several classes; the last row is for the samples in no fold: they are trained on and never held out.
     rows : ndarray of int, shape (n_folds + 1,)
         Number of rows.
+    names : sequence of str, default=("negative", "positive")
+        Names of the classes in messages.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class FoldTotals:
 
     weight: Array
     rows: Array
+    names: Sequence[str] = ("negative", "positive")
 
     @property
     def n_folds(self) -> int:
@@ -91,7 +94,7 @@ class FoldTotals:
         return float(held_out[1] / held_out.sum())
 
     def trained_on(self, fold: int | None) -> Array:
-        """Return the weight of negatives and positives that a fold trains on.
+        """Return the weight of negatives and positives, or of each class, that a fold trains on.
 
         Parameters
         ----------
@@ -100,8 +103,8 @@ class FoldTotals:
 
         Returns
         -------
-        ndarray of shape (2,)
-            The two sums.
+        ndarray of shape (n_classes,)
+            The sums.
         """
         return self.weight.sum(axis=0) - (0.0 if fold is None else self.weight[fold])
 
@@ -119,9 +122,9 @@ class FoldTotals:
                     f"fold {fold} of {self.n_folds} holds out no row; use fewer folds, or a column of fold numbers "
                     f"0, ..., {self.n_folds - 1} that all occur"
                 )
-            for name, left, total in zip(("negative", "positive"), self.trained_on(fold), self.weight.sum(axis=0)):
+            for name, left, total in zip(self.names, self.trained_on(fold), self.weight.sum(axis=0)):
                 if not left > 0:
-                    way = "use fewer folds, or give fold numbers that leave both classes in each training part"
+                    way = "use fewer folds, or give fold numbers that leave all classes in each training part"
                     way = way if total > 0 else "nor is there any with it: check the labels, and what filtered the rows"
                     raise ValueError(
                         f"without fold {fold} there is no {name} row of positive weight to train on; {way}"
@@ -142,7 +145,7 @@ class Job:
         The fold whose rows are held out; ``None`` trains on everything.
     costs : tuple of float
         ``(c_fn, c_fp)``: a positive weighs ``c_fn`` times its own weight, a negative ``c_fp`` times. They are final:
-        any normalisation was applied before.
+        any normalisation was applied before. With several classes it is a weight for each code.
     starts : sequence, default=()
         States of earlier trainings of the same base and fold, the nearest first; on everything, those of a fold.
     power : float, default=0.0
@@ -312,8 +315,10 @@ class Engine(ABC):
 
 
 def sample_shares(counts: Array, size: int) -> list[float]:
-    """Return the shares of negatives and positives in a sample: as many of both, or all of a rare class."""
-    return np.minimum(np.maximum(size / 2, size - counts[::-1]) / counts, 1.0).tolist()
+    """Return the shares of the classes in a sample: as many rows of all of them, or all of a rare class."""
+    below = np.concatenate([[0], np.cumsum(np.sort(counts))[:-1]])
+    most = np.max((size - below) / np.arange(counts.size, 0, -1))
+    return np.minimum(most / counts, 1.0).tolist()
 
 
 _ODD, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
@@ -559,10 +564,10 @@ class EngineTrainer(BatchTrainer):
         """Divide the costs by the mean weight of the training, unless ``normalize`` is "none"."""
         if self.normalize == "none":
             return costs
-        c_fn, c_fp = costs
-        negatives, positives = self.totals.trained_on(fold).tolist()
-        scale = (negatives + positives) / (c_fp * negatives + c_fn * positives)
-        return scale * c_fn, scale * c_fp
+        weights = self.totals.trained_on(fold).tolist()
+        by_code = costs[::-1] if len(costs) == 2 else costs
+        scale = sum(weights) / sum(cost * weight for cost, weight in zip(by_code, weights, strict=True))
+        return tuple(scale * cost for cost in costs)
 
     def _judged(
         self, trained: Sequence[Training | Exception], trial: Trial, seconds: float, *, raise_errors: bool
@@ -629,6 +634,8 @@ class EngineSearch:
         Whether trainings cost little: the ladder is longer then, and costs need no margin over equal ones.
     models : list of Model, default=None
         Several models with the settings of each, in the order of ``bases``; ``None`` for one.
+    deadline : Deadline, default=None
+        Deadline that passes over the data before `run` count in; ``None`` for one from `run` on.
 
     Attributes
     ----------
@@ -646,6 +653,7 @@ class EngineSearch:
     config: SearchConfig
     fast: bool = False
     models: list[Model] | None = None
+    deadline: Deadline | None = None
     totals: FoldTotals = field(init=False)
     studies: list[Any] = field(init=False)
     trainer: EngineTrainer = field(init=False)
@@ -665,7 +673,7 @@ class EngineSearch:
             If a fold lacks a class, or every trial failed.
         """
         config = self.config
-        deadline = None if config.time_limit is None else Deadline(config.time_limit)
+        deadline = self.deadline or Deadline.of(config.time_limit)
         self.totals = self.engine.totals()
         self.totals.check()
         race, notes = self._planned()

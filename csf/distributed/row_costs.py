@@ -3,48 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from csf.data.folds import Task, make_folds, pool_held_out
-from csf.distributed.engine import EngineSearch, EngineTrainer
-from csf.evaluate import MAX_BYTES
+from csf.distributed.engine import EngineSearch
+from csf.distributed.judged import JudgedTrainer
 from csf.metrics.row_costs import RowCosts
 from csf.search.problems.row_costs import RowCostEvaluator, RowCostProblem, RowCostResult, RowCostStudy, conclude
-from csf.search.training import FoldResult, HeldOutPredictions
+from csf.search.training import FoldResult
 from csf.thresholding.certificates import check_rates
-from csf.thresholding.row_costs import RowCostStore
 
 if TYPE_CHECKING:
+    from csf._common.typing import Array
     from csf.data.labels import Labels
-    from csf.distributed.counts import PartScores
-    from csf.metrics.trials import Trial
     from csf.search.problems.base import SearchResult
 
 
-class RowCostTrainer(EngineTrainer):
-    """Trainer whose trials are judged as in memory, by the log-odds of all rows in folds or of a sample of them."""
+class RowCostTrainer(JudgedTrainer):
+    """Trainer for costs of rows; scores become log-odds."""
 
-    def __init__(self, judge: RowCostEvaluator, *given: Any, **options: Any) -> None:
-        self.judge = judge
-        super().__init__(*given, **options)
-
-    def _store(self, entries: PartScores) -> RowCostStore:
-        assert entries.fold is not None, "rows of a search are in folds"
-        self._at = [np.flatnonzero(entries.fold == fold) for fold in range(self.n_folds)]
-        task = Task(None, entries.is_pos.astype(np.int64), entries.weight)
-        self._folds = make_folds(task, [(at[:0], at) for at in self._at])
-        truth, weight, samples = pool_held_out(self._folds)
-        return self.judge.store(truth, weight, samples=samples, max_bytes=MAX_BYTES)
-
-    def _fields(self, models: list[object], trial: Trial) -> tuple[Any, HeldOutPredictions | None]:
-        scored = self.engine.scores(models)
-        score = scored.collected()
-        if np.isnan(score).any():
-            raise ValueError("the base gave NaN scores")
-        results = [FoldResult(score=score[at], method=scored.method) for at in self._at]
-        return self.judge.judge(self._folds, results, trial)
+    def _result(self, score: Array, method: str) -> FoldResult:
+        return FoldResult(score=score, method=method)
 
 
 @dataclass

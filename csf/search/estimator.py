@@ -298,7 +298,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """Fit with data prepared by other searches on the same samples and splits, and with a share of their memory."""
         self._forget()
         config = SearchConfig.of(self)
-        deadline = None if config.time_limit is None else Deadline(config.time_limit)
+        deadline = Deadline.of(config.time_limit)
         X, y = check_samples(X, y, sample_weight=sample_weight, **fit_params)
         given = {name: fit_params[name] for name in (*COSTS, BY) if fit_params.get(name) is not None}
         costs = self._costs(given)

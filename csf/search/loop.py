@@ -69,6 +69,11 @@ class Deadline:
     def __post_init__(self) -> None:
         self._start = self._last = self.clock()
 
+    @classmethod
+    def of(cls, time_limit: float | None) -> Self | None:
+        """Return the deadline of a search that begins now; ``None`` without a limit."""
+        return None if time_limit is None else cls(time_limit)
+
     def begin(self) -> None:
         """Start the clock of the trials; what was done before does not count towards their time."""
         self._last = self.clock()

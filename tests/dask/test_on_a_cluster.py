@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import PredefinedSplit
 from sklearn.svm import LinearSVC
 
+from csf import CostSearch
 from csf.dask import DaskCostSearch
 from csf.dask.engine import base_kind
 from csf.distributed import hash_folds
@@ -126,6 +127,32 @@ def test_linear_models_and_boosters_by_the_costs_of_rows(client, data, name):
     np.testing.assert_array_equal(search.to_local().predict(X, fn_cost=amount), predicted)
     assert search.score(dX, dy, fn_cost=damount) > 0.3
     assert search.score_interval_[0] <= search.corrected_score_ <= search.score_interval_[1]
+
+
+@pytest.mark.parametrize("kind", ["arrays", "frames"])
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm"])
+def test_boosting_of_several_classes(client, data, name, kind):
+    X, _, weight = data
+    score = X @ np.array([1.0, -0.5, 0.3, 0.0, 0.0, 0.2])
+    y = np.array(["calm", "soon", "urgent"])[np.digitize(score, np.quantile(score, [0.7, 0.92]))]
+    fold = hash_folds(0, y.size, 2)
+    if kind == "arrays":
+        given = [da.from_array(a, chunks=(800, *a.shape[1:])) for a in (X, y, weight, fold)]
+    else:
+        frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(6)])
+        whole = dd.from_pandas(frame.assign(y=y, weight=weight, fold=fold), npartitions=4)
+        given = [whole[list(frame.columns)], whole["y"], whole["weight"], whole["fold"]]
+    options = {"metric": "f1_macro", "constraint": "recall[urgent] >= 0.9", "param_grid": None, "error_score": "raise"}
+    search = DaskCostSearch(boosting(name), **options).fit(*given[:3], folds=given[3])
+    alone = CostSearch(in_memory(name), n_trials=1, cv=PredefinedSplit(fold), **options).fit(X, y, weight)
+    # Bins of features are approximate where no one sees all rows.
+    assert search.best_score_ == pytest.approx(alone.best_score_, abs=0.05)
+    assert search.feasible_
+    local, samples = search.to_local(), X if kind == "arrays" else frame
+    np.testing.assert_array_equal(search.predict(given[0]).compute(), local.predict(samples))
+    np.testing.assert_array_equal(search.predict_proba(given[0]).compute(), local.predict_proba(samples))
+    assert search.score(*given[:3]) == pytest.approx(local.score(samples, y, weight), rel=1e-12)
+    assert pickle.loads(pickle.dumps(local)).corrected_score_ == search.corrected_score_
 
 
 def kill_a_worker(client):

@@ -6,6 +6,8 @@ import warnings
 import numpy as np
 import pytest
 from builders import paper_search, told
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
@@ -15,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.distributed import EngineSearch, FoldTotals, MemoryEngine, hash_folds
-from csf.distributed.engine import EngineTrainer, check_folds
+from csf.distributed.engine import EngineTrainer, check_folds, sample_shares
 from csf.metrics import Constrained, FBeta, get_constraint, get_metric
 from csf.metrics.trials import best_trial
 from csf.search.config import BEYOND, MULTIPLES, SearchConfig
@@ -427,3 +429,16 @@ def test_errors_that_an_engine_knows_fail_the_trial_alone(engine, monkeypatch):
         pytest.raises(ValueError, match="failed: ValueError: short"),
     ):
         searched(engine, TREE)
+
+
+@given(st.lists(st.integers(1, 1000), min_size=2, max_size=6), st.integers(1, 3000))
+def test_a_sample_has_as_many_rows_of_all_classes_or_all_of_a_rare_one(counts, size):
+    counts = np.array(counts)
+    shares = np.array(sample_shares(counts, size))
+    drawn = shares * counts
+    assert drawn.sum() == pytest.approx(min(size, counts.sum()))
+    np.testing.assert_allclose(drawn[shares < 1.0], drawn.max())
+    # Of two classes, by hand.
+    if counts.size == 2:
+        known = np.minimum(np.maximum(size / 2, size - counts[::-1]) / counts, 1.0)
+        np.testing.assert_allclose(shares, known)

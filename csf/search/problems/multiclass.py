@@ -111,6 +111,11 @@ class MulticlassProblem(Problem):
     def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, object]) -> tuple[Self, IntArray]:
         """Read a target and its codes; raise a ValueError for what is known of two classes alone."""
         labels, codes = read_classes(y)
+        return cls.of_labels(config, labels, ", or say with null_class= which class means nothing to find"), codes
+
+    @classmethod
+    def of_labels(cls, config: SearchConfig, labels: Labels, way: str = "") -> Self:
+        """Build the problem of known classes; raise a ValueError, with a ``way`` out, for what they cannot have."""
         try:
             metric = get_confusion_metric(for_classes(config.metric, labels.classes))
         except ValueError as error:
@@ -118,14 +123,14 @@ class MulticlassProblem(Problem):
                 "Only binary classification is supported. The type of the target is multiclass with "
                 f"{labels.classes.size} classes: {error}"
             ) from None
-        config.refuse(cls.unsupported, "several classes", ", or say with null_class= which class means nothing to find")
+        config.refuse(cls.unsupported, "several classes", way)
         if config.review is not None:
             config.review.limits_on(labels.classes.tolist())
             if REVIEW in map(str, labels.classes):
                 raise ValueError(f"y has a class {REVIEW!r}, the answer to rows that are reviewed; rename it")
         if (constraint := get_constraint(config.constraint)) is not None:
             metric = ConstrainedClasses(metric, demands_on(constraint, labels.classes.tolist()))
-        return cls(labels, metric), codes
+        return cls(labels, metric)
 
     @property
     def _n_classes(self) -> int:
