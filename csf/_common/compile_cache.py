@@ -56,7 +56,9 @@ def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any
 def _log_compilation(folder: str) -> None:
     """Log, once in a process that no other has started, that a call takes longer than later ones."""
     if parent_process() is None:
-        _LOGGER.warning("csf compiles its loops, once on this machine: some seconds, kept in %s", folder)
+        # Who waits at a terminal is told; pages and files of output stay as they are.
+        level = logging.WARNING if sys.stderr is not None and sys.stderr.isatty() else logging.INFO
+        _LOGGER.log(level, "csf compiles its loops, once on this machine: some seconds, kept in %s", folder)
 
 
 @once

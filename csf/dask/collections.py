@@ -193,7 +193,7 @@ class ChangedRows(RuntimeError):
 
 
 class Mark(NamedTuple):
-    """Fingerprint of a partition: exact for labels and folds, approximate for the features of some rows."""
+    """Fingerprint of a partition: exact for labels, folds and texts of some rows, approximate for their numbers."""
 
     labels: int
     features: float
@@ -201,7 +201,7 @@ class Mark(NamedTuple):
     def differs(self, other: Mark) -> str:
         """Name the difference; empty for none."""
         if self.labels != other.labels:
-            return "labels and folds"
+            return "labels, folds or texts"
         # Not to the bit: where features are computed, workers of another kind round them in another way.
         return "" if isclose(self.features, other.features, rel_tol=_ROUNDING) else "features"
 
@@ -229,12 +229,14 @@ class RawPart:
 
         hash_array: Any = util.hash_array
         rows = self.rows(np.arange(0, self.y.size, max(self.y.size // _COMPARED, 1)))
-        rows = matrix(rows.select_dtypes("number") if hasattr(rows, "columns") else rows)
-        rows = abs(sparse.csr_array(rows, dtype=np.float64))
+        frame = _with_texts(rows)
+        rows = abs(sparse.csr_array(matrix(rows if frame is None else frame.select_dtypes("number")), dtype=np.float64))
         rows.data = np.nan_to_num(rows.data, nan=0.0, posinf=0.0)
         # Weights by place, spread over (0, 1), so that an exchange of rows or columns shows.
         of_rows, of_columns = (np.arange(1, n + 1) * 0.6180339887498949 % 1.0 for n in rows.shape)
         labels = zlib.crc32(np.ascontiguousarray(self.fold).tobytes(), zlib.crc32(hash_array(self.y).tobytes()))
+        if frame is not None:
+            labels = zlib.crc32(_hashes(frame.select_dtypes(exclude=["number"]), index=False).tobytes(), labels)
         return Mark(labels, float(of_rows @ (rows @ of_columns)))
 
     def table(self) -> CostTable:
@@ -254,6 +256,23 @@ class RawPart:
         return Part(matrix(self.X), self.y == pos_label, self.weight, self.fold)
 
 
+def _with_texts(X: Samples) -> Any:
+    """Return samples as a frame where columns may be no numbers, else ``None``."""
+    import pandas
+
+    if hasattr(X, "columns"):
+        return X
+    return pandas.DataFrame(X) if X.dtype.kind in "OUS" else None
+
+
+def _hashes(values: Any, **options: bool) -> IntArray:
+    """Compute a hash of each row of a frame, or of each value of an index."""
+    from pandas import util
+
+    hash_of: Any = util.hash_pandas_object
+    return hash_of(values, **options).to_numpy()
+
+
 def matrix(X: Samples) -> Samples:
     """Convert samples to a CSR matrix or an array of float32 or float64; raise a TypeError for other columns."""
     if sparse.issparse(X):
@@ -265,8 +284,8 @@ def matrix(X: Samples) -> Samples:
         # A frame of texts and numbers does not say which column it was.
         others = list(X.select_dtypes(exclude=["number", "bool"]))[:_NAMED] if hasattr(X, "columns") else "others"
         raise TypeError(
-            f"samples must be columns of numbers ({error}); encode {others} in the collection before the search, e.g. "
-            "with dask.dataframe.get_dummies, or leave them out"
+            f"samples must be columns of numbers ({error}); encode {others}, e.g. by a ColumnTransformer with "
+            "OneHotEncoder before a linear model, or leave them out"
         ) from None
 
 
@@ -376,11 +395,8 @@ def _moved(X: Samples, *columns: Samples) -> Array:
 
     Over all partitions, the differences sum to 0, modulo 2^64, if both have the same rows in any order.
     """
-    from pandas import util
-
-    hash_of: Any = util.hash_pandas_object
     indexes = [getattr(each, "index", X.index) for each in columns]
-    pairs = [(int(hash_of(each).sum()) - int(hash_of(X.index).sum()), not each.equals(X.index)) for each in indexes]
+    pairs = [(int(_hashes(each).sum()) - int(_hashes(X.index).sum()), not each.equals(X.index)) for each in indexes]
     return np.array(pairs, dtype=object)
 
 
@@ -590,12 +606,8 @@ def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]],
 
 def _checksum(part: RawPart) -> int:
     """Compute a checksum of the content of a part; sums of checksums do not depend on the order."""
-    from pandas import util
-
-    hash_rows: Any = util.hash_pandas_object
-    crc, pieces = part.mark.labels, [part.weight]
-    # Frames may have columns that are no numbers.
-    X = hash_rows(part.X, index=False) if hasattr(part.X, "columns") else matrix(part.X)
+    crc, pieces, frame = part.mark.labels, [part.weight], _with_texts(part.X)
+    X: Any = matrix(part.X) if frame is None else _hashes(frame, index=False)
     pieces += [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
     pieces += [] if part.costs is None else [part.costs.fn, part.costs.fp, part.costs.tp, part.costs.tn]
     for piece in pieces:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -33,6 +34,7 @@ from csf.data.costs import own_class_weights
 from csf.data.labels import Labels
 from csf.data.responses import NATURAL_THRESHOLDS, above, positive_score, response_method
 from csf.distributed.counts import OfPart, OfResults, PartedScores, PartScores, Result, score_of
+from csf.distributed.encoding import Encoding, encoder_of, rows_of_categories
 from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job, hash_folds, sample_shares
 from csf.distributed.newton import (
     Answer,
@@ -126,17 +128,29 @@ _MOST_BYTES = (1 << 26) // FAN_IN
 class LinearBase(DaskBase):
     """Training of scikit-learn's linear models on sums over partitions, all folds in the same passes.
 
-    The models may end pipelines of scalers (``scaled``), which are fitted to the columns in the first pass.
+    The models may end pipelines of scalers (``scaled``), which are fitted to the columns in the first pass, or come
+    after an ``encoder``, for whose categories all rows are read once before it.
     """
 
     method = "decision_function"
 
-    def __init__(self, scaled: bool = False) -> None:
-        self.scaled = scaled
+    def __init__(self, scaled: bool = False, encoder: ColumnTransformer | None = None) -> None:
+        self.scaled, self.encoder = scaled or encoder is not None, encoder
+        self._encoding: Encoding | None = None
+
+    def prepare(self, data: DaskData) -> None:
+        """Read the categories, once for all rows and samples of them."""
+        if self.encoder is not None and self._encoding is None:
+            # As parts: the first pass warns of indexes.
+            parts, rows_of = replace(data, thinned=data.parts), partial(rows_of_categories, encoder=self.encoder)
+            self._encoding = Encoding(self.encoder, parts.reduced(partial(_of_samples, rows_of), rows_of))
+
+    def _n_features(self, n_features: int) -> int:
+        return n_features if self._encoding is None else self._encoding.names.size
 
     def most_jobs(self, n_folds: int, n_features: int) -> int:
         """See `csf.distributed.Engine.most_jobs`."""
-        size = n_features + 1
+        size = self._n_features(n_features) + 1
         numbers = size**2 if size <= DIRECT else size
         return max(n_folds, _MOST_BYTES // (8 * numbers))
 
@@ -155,16 +169,17 @@ class LinearBase(DaskBase):
     def moments(self, part: RawPart) -> dict[int, Moments]:
         """See `DaskBase.moments`."""
         try:
-            X = matrix(part.X)
-        except TypeError as error:
-            raise TypeError(f"in partition {part.index} {error}") from None
+            X = _numbers(part.X, self._encoding)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"in partition {part.index} {error}") from None
         if np.isfinite(X.data if sparse.issparse(X) else X).all():
             folds = np.unique(part.fold) if self.scaled else ()
             return {int(fold): Moments.of(X[np.flatnonzero(part.fold == fold)]) for fold in folds}
         X = sparse.coo_array(X)
         at = np.argmin(np.isfinite(X.data))
         column = int(X.col[at])
-        name = repr(part.X.columns[column]) if hasattr(part.X, "columns") else column
+        names = getattr(part.X, "columns", None) if self._encoding is None else self._encoding.names
+        name = column if names is None else repr(names[column])
         raise ValueError(
             f"X holds {X.data[at]} in partition {part.index}, row {X.row[at]} of it, column {name}: linear models need "
             "finite numbers; fill missing values in the collection before the search, e.g. with fillna, or drop those "
@@ -175,27 +190,33 @@ class LinearBase(DaskBase):
         """See `DaskBase.train`."""
 
         def ask(questions: list[Question]) -> list[Answer]:
-            return data.reduced(partial(_answers, questions=questions, pos_label=labels.positive), add_answers)
+            given = {"questions": questions, "pos_label": labels.positive, "encoding": self._encoding}
+            return data.reduced(partial(_answers, **given), add_answers)
 
         scalings = [self._scaling(job, data, found) for job in jobs]
         jobs = [replace(job, base=_coded(job.base, labels)) for job in jobs]
         try:
-            models = solve_together(jobs, data.n_features, ask, scalings)
+            models = solve_together(jobs, self._n_features(data.n_features), ask, scalings)
         except ValueError as error:
             # Features or weights that are too large, for one job or for all.
             return [error for _ in jobs]
         return [Training(model, state=model.w, gap=model.relative_gap) for model in models]
 
     def _scaling(self, job: Job, data: DaskData, found: Survey) -> Scaling | None:
-        if scalers_of(job.base) is None:
+        scalers = scalers_of(job.base)
+        if scalers is None and self._encoding is None:
             return None
         known = Moments.merged([part for fold, part in found.moments.items() if fold != job.fold])
         constant = LinearProblem.of(job.base[-1]).constant
-        return Scaling.of(scalers_of(job.base) or [], known, constant, data.feature_names)
+        if self._encoding is not None:
+            # A sample may lack rare categories.
+            held_out = None if job.fold is None or data.thinned is not None else found.moments[job.fold]
+            return self._encoding.scaling(known, held_out, constant)
+        return Scaling.of(scalers or [], known, constant, data.feature_names)
 
     def scorer(self, model: LinearModel, labels: Labels) -> Scorer:
         """See `DaskBase.scorer`."""
-        return partial(_scores, model)
+        return partial(_scores, model, self._encoding)
 
     def fitted(self, base: Estimator, model: LinearModel, names: Array | None, labels: Labels) -> Estimator:
         """See `DaskBase.fitted`."""
@@ -224,8 +245,22 @@ class LinearBase(DaskBase):
         return fitted
 
 
-def _scores(model: LinearModel, X: Samples) -> Array:
-    return model.scores(matrix(X))
+def _scores(model: LinearModel, encoding: Encoding | None, X: Samples) -> Array:
+    return model.scores(_numbers(X, encoding))
+
+
+def _numbers(X: Samples, encoding: Encoding | None) -> Samples:
+    return matrix(X if encoding is None else encoding.coded(X))
+
+
+def _of_samples(function: Callable[[Sequence[Samples]], Samples], part: RawPart) -> Samples:
+    try:
+        return function([part.X])
+    except (TypeError, ValueError) as error:
+        way = "missing texts are filled before the search, e.g. by fillna('missing')"
+        raise type(error)(
+            f"in partition {part.index} {error}; {way}" if "NAType" in str(error) else str(error)
+        ) from None
 
 
 def _coded(base: Estimator, labels: Labels) -> Estimator:
@@ -235,8 +270,8 @@ def _coded(base: Estimator, labels: Labels) -> Estimator:
     return clone(base).set_params(**{f"{prefix}class_weight": dict(enumerate(weights))})
 
 
-def _answers(part: RawPart, *, questions: list[Question], pos_label: Label) -> list[Answer]:
-    return answers(part.coded(pos_label), questions)
+def _answers(part: RawPart, *, questions: list[Question], pos_label: Label, encoding: Encoding | None) -> list[Answer]:
+    return answers(replace(part, X=_numbers(part.X, encoding)).coded(pos_label), questions)
 
 
 # ---------------------------------------------------------------- boosters
@@ -390,9 +425,9 @@ _SAMPLED = 1 << 18
 
 def base_kind(base: Estimator) -> DaskBase:
     """Choose how to train a base on Dask collections; raise a TypeError for one that cannot be."""
-    scaled = scalers_of(base) is not None
-    if isinstance(base[-1] if scaled else base, LinearSVC | LogisticRegression):
-        return LinearBase(scaled)
+    scaled, encoder = scalers_of(base) is not None, encoder_of(base)
+    if isinstance(base[-1] if scaled or encoder is not None else base, LinearSVC | LogisticRegression):
+        return LinearBase(scaled, encoder)
     kinds = (("xgboost.dask", "DaskXGBClassifier", XGBoostBase), ("lightgbm", "DaskLGBMClassifier", LightGBMBase))
     for module, name, kind in kinds:
         # Whoever made such an object has imported its library.
@@ -400,16 +435,20 @@ def base_kind(base: Estimator) -> DaskBase:
             return kind(base)
     raise TypeError(
         "base must be LinearSVC, LogisticRegression, a pipeline of StandardScaler, MinMaxScaler or MaxAbsScaler that "
-        "ends in one of them, xgboost.dask.DaskXGBClassifier or lightgbm.DaskLGBMClassifier, got "
-        f"{base!r}; encode categories before the search, e.g. with dask.dataframe.get_dummies; other classifiers need "
-        "their data in memory: csf.CostSearch"
+        "ends in one of them, a pipeline of OneHotEncoder or ColumnTransformer and one of them, "
+        f"xgboost.dask.DaskXGBClassifier or lightgbm.DaskLGBMClassifier, got {base!r}; other classifiers need their "
+        "data in memory: csf.CostSearch"
     )
 
 
 def base_kinds(bases: Sequence[Estimator]) -> list[DaskBase]:
     """Choose how to train several bases: each kind once, and linear models with scalers if one of them has some."""
     kinds: dict[type, DaskBase] = {}
-    for kind in map(base_kind, bases):
+    every = [base_kind(base) for base in bases]
+    encoders = [kind.encoder for kind in every if isinstance(kind, LinearBase)]
+    if len({str(each and each.get_params()) for each in encoders}) > 1:
+        raise ValueError("all linear models of a search must have the same encoder before them, or none")
+    for kind in every:
         if not (isinstance(kind, LinearBase) and type(kind) in kinds and not kind.scaled):
             kinds[type(kind)] = kind
     return list(kinds.values())
@@ -448,6 +487,9 @@ class DaskEngine(Engine):
     @cached_property
     def found(self) -> Survey:
         """Results of the first pass."""
+        for kind in self.kinds:
+            if isinstance(kind, LinearBase):
+                kind.prepare(self.data)
         return survey(self.data, partial(_moments, kinds=self.kinds), checksum=self._checksum)
 
     @cached_property

@@ -215,7 +215,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         `sklearn.svm.LinearSVC` (squared hinge) or `sklearn.linear_model.LogisticRegression` (L2), whose objectives
         are minimised by Newton's method, a pass over the data for each step of all folds and settings, with the duality
         gap as proof; a pipeline of `StandardScaler`, `MinMaxScaler` or `MaxAbsScaler` that ends in one of them, whose
-        scalers learn the training part of each fold in the first pass; `xgboost.dask.DaskXGBClassifier` or
+        scalers learn the training part of each fold in the first pass; a pipeline of a `OneHotEncoder`, or a
+        `ColumnTransformer` of such encoders, scalers, ``"passthrough"`` and ``"drop"``, and one of them, see Notes;
+        `xgboost.dask.DaskXGBClassifier` or
         `lightgbm.DaskLGBMClassifier`, which need a cluster and its memory. Several are trained one after the other, and
         the best one is chosen as in `csf.CostSearch`.
     metric : str, Metric or RowCosts, default="f1"
@@ -315,14 +317,19 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     sample. They choose among the settings of ``param_grid`` and tune the rule of the probabilities, as in memory.
     Trainings have equal class weights. Each training part must have all classes.
 
+    The categories of all rows are read in a pass of their own, then rows are encoded in each pass, partition by
+    partition. A category that the training part of a fold lacks has coefficient 0 there, as if it was ignored. With
+    ``handle_unknown="error"``, where the categories are not given, such a category is a ValueError. An encoder makes
+    2^14 columns at most. It has no ``drop``, ``min_frequency`` and ``max_categories``. Missing texts of a frame are
+    filled before, as scikit-learn's encoder refuses those of Dask. Linear models of one search share their encoder.
+
     What `csf.CostSearch` has and this search has not: ``confidence`` (its stratified calibration part is drawn by
     shuffling rows in memory), ``null_class`` and ``weighting`` (partitions are trained on two classes),
     the choice of rounds for boosting (it would score all rows once more for each number of them),
     ``bound_on="train"`` (it would score all rows once more for each fold), several classes with linear bases (their
     sums over partitions are those of two; search one against the others, ``y == label``, or a sample in memory), other
-    steps of pipelines and other bases (they would have to be fitted on partitions too; encode categories before, e.g.
-    with ``dask.dataframe.get_dummies``), and scikit-learn's callbacks. `report` takes samples in memory, as it shows
-    them: give it computed ones.
+    steps of pipelines and other bases (they would have to be fitted on partitions too), and scikit-learn's callbacks.
+    `report` takes samples in memory, as it shows them: give it computed ones.
 
     Examples
     --------

@@ -33,8 +33,12 @@ def scalers_of(base: Estimator) -> list[Estimator] | None:
     if not isinstance(base, Pipeline):
         return None
     scalers = [step for _, step in base.steps[:-1]]
-    known = all(isinstance(step, _ACCEPTED) and not getattr(step, "clip", False) for step in scalers)
-    return scalers if scalers and known else None
+    return scalers if scalers and all(map(is_scaler, scalers)) else None
+
+
+def is_scaler(step: object) -> bool:
+    """Check whether a step is a scaler that parts can fit."""
+    return isinstance(step, _ACCEPTED) and not getattr(step, "clip", False)
 
 
 class Moments(NamedTuple):
@@ -66,6 +70,11 @@ class Moments(NamedTuple):
         middle = (share * mean).sum(axis=0)
         squares = squares.sum(axis=0) + (n_rows[:, None] * (mean - middle) ** 2).sum(axis=0)
         return cls(int(n_rows.sum()), middle, squares, low.min(axis=0), high.max(axis=0), bool(is_sparse.any()))
+
+    def of_columns(self, at: slice) -> Self:
+        """Select columns, which an encoder keeps dense."""
+        of_rows = (self.mean, self.squares, self.low, self.high)
+        return type(self)(self.n_rows, *(each[at] for each in of_rows), is_sparse=False)
 
 
 @dataclass(frozen=True, eq=False)

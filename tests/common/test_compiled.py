@@ -269,7 +269,7 @@ def output(process):
     """What the process printed."""
     out, err = process.communicate()
     assert process.returncode == 0, err
-    assert all(line.startswith("csf compiles its loops, once") for line in err.splitlines()), err
+    assert not err
     return out.split()
 
 
@@ -313,8 +313,11 @@ def test_read_only_machine_without_a_home(copy):
     assert out[1:] == ["0.8", "None"]
 
 
-def test_a_line_says_once_that_code_is_compiled(places, monkeypatch, caplog):
+@pytest.mark.parametrize("at_a_terminal", [True, False])
+def test_a_line_says_once_that_code_is_compiled(places, monkeypatch, caplog, at_a_terminal):
     chosen = folder()
+    monkeypatch.setattr("sys.stderr.isatty", lambda: at_a_terminal, raising=False)
+    caplog.set_level("INFO", "csf")
     monkeypatch.setattr(compile_cache, "_folder", lambda: chosen)
     monkeypatch.setattr(
         compile_cache, "_log_compilation", compile_cache.once(compile_cache._log_compilation.__wrapped__)
@@ -326,6 +329,7 @@ def test_a_line_says_once_that_code_is_compiled(places, monkeypatch, caplog):
     first = compile_cache.compiled(double)
     assert (first(1), first(1.0)) == (2, 2.0)
     assert [record.message.partition(",")[0] for record in caplog.records] == ["csf compiles its loops"]
+    assert {record.levelname for record in caplog.records} == {"WARNING" if at_a_terminal else "INFO"}
     assert str(chosen) in caplog.text
     caplog.clear()
     compile_cache.compiled(double)(1)
