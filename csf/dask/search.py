@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
+from csf._common.validation import warn_of_order
 from csf.dask.collections import (
     DaskData,
     LostWorkers,
@@ -86,6 +87,7 @@ def mapped(
     """Apply a method of a rule to samples and their costs, lazily if these are lazy; ``n_columns=None`` for none."""
     columns = () if n_columns is None else (n_columns,)
     if not (is_array(X) or is_frame(X)):
+        warn_of_order(X=X, **(costs or {}))
         return getattr(replace(rule, given=costs) if costs else rule, method)(X)
     import dask.array as da
     from dask.delayed import delayed
@@ -113,7 +115,9 @@ class _Asked:
     def __call__(self, X: Samples, *costs: Any) -> Array:
         if not X.shape[0]:
             return self.empty
-        given = {name: np.asarray(each) for name, each in zip(self.names, costs)}
+        known = dict(zip(self.names, costs))
+        warn_of_order(X=X, **known)
+        given = {name: np.asarray(each) for name, each in known.items()}
         return getattr(replace(self.rule, given=given) if given else self.rule, self.method)(X)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.sklearn import last_name
 from csf._common.typing import Array, FloatArray, IntArray, Label, Params
-from csf._common.validation import floats
+from csf._common.validation import floats, warn_of_order
 from csf.data.responses import compare
 from csf.export.rules import SavedRule, finite, fitted_winner, plain_label
 from csf.export.tools import class_rule, cost_rule
@@ -150,6 +150,7 @@ class SegmentRules(SavedRule):
         ValueError
             If the scores have another shape, some are NaN, or a segment has no rule.
         """
+        warn_of_order(scores=scores, by=by)
         given, segments = floats(scores, "scores"), np.asarray(by).tolist()
         unknown = [each for each in segments if each not in self.rules]
         if unknown or len(segments) != len(given):

@@ -84,6 +84,13 @@ def test_costs_are_given_as_collections(rows, measure):
     np.testing.assert_allclose(proba, whole.predict_proba(X, fn_cost=amount), atol=1e-5)
     value = search.score(dX, dy, fn_cost=damount)
     assert value == pytest.approx(whole.score(X, y, fn_cost=amount), abs=1e-6)
+    numbered = pd.Series(amount), pd.DataFrame(X)
+    for shuffled, samples in [numbered, [dd.from_pandas(each, npartitions=1) for each in numbered]]:
+        moved = (
+            shuffled.iloc[::-1] if isinstance(shuffled, pd.Series) else shuffled.map_partitions(lambda s: s.iloc[::-1])
+        )
+        with pytest.warns(UserWarning, match="the index of fn_cost is that of X in another order"):
+            np.asarray(search.predict(samples, fn_cost=moved))
     # Other numbers for the same rows change the decisions.
     assert (search.predict(dX, fn_cost=damount, fp_cost=200.0).compute().sum()) < predicted.sum().compute()
     with pytest.raises(ValueError, match="give fn_cost of these samples"):

@@ -29,7 +29,7 @@ REASONS = {
         csf.distributed.Bins csf.distributed.CountedCut csf.distributed.FoldTotals csf.distributed.Job
         csf.distributed.PartScores csf.distributed.Quantiles csf.distributed.Scored
         csf.export.ClassRule csf.export.CostRule csf.export.LinearRule csf.export.NumberColumn csf.export.TableRule
-        csf.export.LabelRules csf.export.TextColumn csf.export.ScoreRule
+        csf.export.LabelRules csf.export.SegmentRules csf.export.TextColumn csf.export.ScoreRule
         csf.report.Comparison csf.report.Finding csf.report.Summary
         csf.streams.PrequentialResult csf.structural.ClassScores csf.structural.Tangent
         csf.thresholding.BisectionResult csf.thresholding.CatBoostMetric csf.thresholding.Cut
@@ -54,7 +54,8 @@ REASONS = {
     "writes a page; its own tests give it hostile names": "csf.report.write_comparison csf.report.write_report",
     "takes a report of skore, and hands its scores to csf.tune_threshold": "csf.report.ThresholdCheck",
     "its own tests give it bad values, costs and columns": """
-        csf.metrics.ConfusionFunction csf.metrics.Review csf.metrics.RowCosts csf.metrics.WeightedF
+        csf.metrics.ConfusionFunction csf.metrics.Incomplete csf.metrics.Review csf.metrics.RowCosts
+        csf.metrics.WeightedF
     """,
     "checked as those of Grid and of WeightedAccuracy": "csf.strategies.Ladder csf.metrics.MeanCost",
     "abstract": """

@@ -408,7 +408,7 @@ def test_where_no_review_pays_it_is_a_prediction(metric):
 def test_arguments_that_are_unknown():
     X, y = given(100)
     search = CostSearch(First([False, True]), cv="prefit", review=Review(at_most=0.1)).fit(X, y)
-    with pytest.raises(TypeError, match="at_most is an argument of predict and predict_with_review"):
+    with pytest.raises(TypeError, match="at_most and wrong_at_most are arguments of predict"):
         search.predict_with_review(X, atmost=5)
     with pytest.raises(TypeError, match="Did you mean 'fn_cost'"):
         search.predict_with_review(X, fn_costs=5)
