@@ -424,7 +424,7 @@ def excess_probability(
     --------
     >>> from csf.metrics.constraints import Recall, share_of
     >>> excess_probability((400, 500), (410, 500), share_of(Recall()), 0.05)
-    0.004
+    0.0055
     """
     (x, n), (y, m) = first, second
     if not n or not m:
