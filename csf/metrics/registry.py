@@ -509,10 +509,10 @@ def Incomplete(
     -----
     With a share c of the positives labelled, P labelled positives, TP of them found and :math:`\hat P` predicted,
 
-    .. math:: F_1 = rac{2 TP}{c \hat P + P} = rac{2}{1 + c} F_eta, \qquad eta = 1 / \sqrt{c}
+    .. math:: F_1 = \frac{2 TP}{c \hat P + P} = \frac{2}{1 + c} F_\beta, \qquad \beta = 1 / \sqrt{c}
 
     where the right-hand side is of the labels. So the classifier with the best true F1 is that with the best
-    :math:`F_eta` of the labels; of :math:`F_{eta'}` it is :math:`eta^2 = eta'^2 / c`. Estimates are not clipped
+    :math:`F_\beta` of the labels; of :math:`F_{\beta'}` it is :math:`\beta^2 = \beta'^2 / c`. Estimates are not clipped
     where they exceed 1, see `csf.metrics.incomplete.TrueRatio`.
 
     Where positives that are easy to find are labelled more often than others, what is found holds more labels than the
