@@ -40,7 +40,7 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
     if options.test_size == 0:
         raise CliError("compare needs a held-out part: --test-size must be larger than 0")
     problem = load_problem(options)
-    if problem.constraint is not None and problem.constraint.by is not None:
+    if problem.constraint is not None and problem.constraint.segment_column is not None:
         raise CliError(f"compare tries strategies with one threshold, not with {problem.constraint}; use csf search")
     say(f"{problem.describe()}\n{_plan(problem)}\n")
     methods, notes = _methods(problem)

@@ -590,7 +590,7 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
         check_output(path)
     check_page(options.report or "")
     demand = get_constraint(options.constraint)
-    by = None if demand is None else demand.by
+    by = None if demand is None else demand.segment_column
     used = tuple(filter(None, (options.score, options.group, by)))
     data = read_dataset(options.data, ReadOptions.of(options, only=used))
     score, groups = data.X[options.score], None if options.group is None else data.X[options.group]
@@ -616,10 +616,10 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
         random_state=options.seed,
     )
     say(f"{options.data}: {data.counted}, {100 * data.pos:.3g} % of them {data.pos_label}")
-    cut = 0.0 + sign * decision.threshold
-    say("\n".join(_threshold_lines(options, decision, cut, data.pos_label)))
+    cut, cuts = 0.0 + sign * decision.threshold, {k: 0.0 + sign * each for k, each in decision.thresholds.items()}
+    say("\n".join(_threshold_lines(options, decision, cut, cuts, data.pos_label)))
     if options.json:
-        write_json(options.json, _valid(_decision_record(options, decision, cut)))
+        write_json(options.json, _valid(_decision_record(options, decision, cut, cuts)))
         say(f"results: {options.json}")
     if options.report:
         title = f"{get_metric(metric).name} of {'-' if options.lower_is_positive else ''}{options.score}"
@@ -627,13 +627,14 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
         say(f"report: {options.report}")
 
 
-def _threshold_lines(options: Namespace, decision: Decision, cut: float, positive: Label) -> list[str]:
-    search, (low, high) = decision.search, decision.interval
-    side, sign = ("<=", -1.0) if options.lower_is_positive else (">=", 1.0)
-    cuts = {f" of {segment}": 0.0 + sign * each for segment, each in decision.thresholds.items()} or {"": cut}
+def _threshold_lines(
+    options: Namespace, decision: Decision, cut: float, cuts: dict[Label, float], positive: Label
+) -> list[str]:
+    search, (low, high), side = decision.search, decision.interval, "<=" if options.lower_is_positive else ">="
+    named = {f" of {segment}": each for segment, each in cuts.items()} or {"": cut}
     name = get_metric(search.metric).name if options.labelled else options.metric
     lines = [
-        *(f"predict {positive} where {options.score}{of} {side} {each:.6g}" for of, each in cuts.items()),
+        *(f"predict {positive} where {options.score}{of} {side} {each:.6g}" for of, each in named.items()),
         f"  to expect on new data: {name} {decision.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
         f"  on these rows: {name} {search.best_score_:.4f}",
     ]
@@ -645,10 +646,8 @@ def _threshold_lines(options: Namespace, decision: Decision, cut: float, positiv
     return lines
 
 
-def _decision_record(options: Namespace, decision: Decision, cut: float) -> Params:
+def _decision_record(options: Namespace, decision: Decision, cut: float, cuts: dict[Label, float]) -> Params:
     """Return the results as plain numbers and texts."""
-    sign = -1.0 if options.lower_is_positive else 1.0
-    cuts = {name: 0.0 + sign * each for name, each in decision.thresholds.items()}
     return {
         "score": options.score,
         "lower_is_positive": options.lower_is_positive,

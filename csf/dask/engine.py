@@ -48,7 +48,7 @@ from csf.distributed.newton import (
     scalers_of,
     solve_together,
 )
-from csf.metrics.row_costs import CostTable, cost_sums, stake_weights
+from csf.metrics.row_costs import CostTable, cost_sums, stake_scales, stake_weights
 from csf.solvers.base import DIRECT
 from csf.thresholding.linear_rule import aligned_scores
 from csf.trainers.base import Training
@@ -542,7 +542,7 @@ class DaskEngine(Engine):
         """See `Engine.cost_sums`."""
         of_part = partial(_cost_sums, pos_label=self.labels.positive, powers=powers)
         sums = self._known.reduced(of_part, partial(np.sum, axis=0))
-        self._scales = {power: sums[4] / total for power, total in zip(powers, sums[4:], strict=True)}
+        self._scales = stake_scales(sums, powers)
         return sums
 
     def entry_costs(self) -> CostTable:
@@ -568,7 +568,8 @@ class DaskEngine(Engine):
 
     def _kind(self, base: Estimator) -> DaskBase:
         """Return how a base is trained."""
-        return next(kind for kind in self.kinds if isinstance(base_kind(base), type(kind)))
+        made = base_kind(base)
+        return next(kind for kind in self.kinds if isinstance(made, type(kind)))
 
     def scores(self, models: Sequence[DaskModel]) -> PartedScores:
         """See `Engine.scores`."""

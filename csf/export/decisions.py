@@ -159,7 +159,8 @@ class SegmentRules(SavedRule):
                 + (f"{unknown[0]!r}" if unknown else f"{len(segments)} values")
             )
         answers = np.array([rule.decide(given) for rule in self.rules.values()])
-        return answers[[list(self.rules).index(each) for each in segments], np.arange(len(segments))]
+        places = {name: at for at, name in enumerate(self.rules)}
+        return answers[[places[each] for each in segments], np.arange(len(segments))]
 
     def to_dict(self) -> Params:
         """Return the rules as plain numbers, strings and lists.

@@ -323,9 +323,14 @@ class Constraint:
     def __str__(self) -> str:
         return ", ".join(f"{one._rate_name} {one.side} {one.level:g}{one._segments}" for one in self.parts)
 
+    @property
+    def segment_column(self) -> str | None:
+        """Column of the segments of the first part that is by segments; ``None`` where all parts are on all rows."""
+        return next((part.by for part in self.parts if part.by is not None), None)
+
     def require_all_rows(self) -> None:
         """Raise a ValueError for a constraint by segments, where only those on all rows have a meaning."""
-        if any(part.by is not None for part in self.parts):
+        if self.segment_column is not None:
             raise ValueError(
                 f"constraint {self} is by segments, which csf.CostSearch and csf.tune_threshold keep for two classes "
                 "with one metric of complete labels, in memory and without costs of rows. Elsewhere give a constraint "

@@ -412,6 +412,11 @@ def cost_sums(table: CostTable, is_pos: BoolArray, weight: Array | None, powers:
     return np.array([*counts, *_totals(table, is_pos, weight), *sums])
 
 
+def stake_scales(sums: Array, powers: Sequence[float]) -> dict[float, float]:
+    """Compute the scales of `stake_weights` that keep the mean weight, from `cost_sums` whose first power is 0."""
+    return {power: float(sums[4] / total) for power, total in zip(powers, sums[4:], strict=True)}
+
+
 def stake_weights(table: CostTable, is_pos: BoolArray, weight: Array | None, power: float, scale: float) -> Array:
     """Weigh rows by a power of what is at stake in them."""
     weight = np.ones(is_pos.size) if weight is None else weight

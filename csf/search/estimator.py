@@ -36,17 +36,19 @@ from csf.search.problems import read_problem
 from csf.search.problems.base import is_prefit
 from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch
-from csf.search.problems.segments import BY
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits
 from csf.thresholding.capacity import Capacity, NamedCapacities, RankedHeldOut
 from csf.thresholding.linear_rule import no_threshold
 from csf.thresholding.rule import ThresholdClassifier, base_has
+from csf.thresholding.segments import BY
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from csf.search.problems.base import Problem
     from csf.thresholding.curve import ThresholdCurve
 
+# Arguments with what is known of each row besides.
+_OF_ROWS = (*COSTS, BY)
 _base_has_scores = base_has("decision_function", "predict_proba")
 
 
@@ -206,7 +208,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     """
 
     # What scikit-learn's metadata routing may be asked for, by `set_fit_request` and its kind.
-    __metadata_request__fit = __metadata_request__predict = __metadata_request__score = dict.fromkeys((*COSTS, BY))
+    __metadata_request__fit = __metadata_request__predict = __metadata_request__score = dict.fromkeys(_OF_ROWS)
     __metadata_request__predict_proba = dict.fromkeys(COSTS)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -300,9 +302,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         config = SearchConfig.of(self)
         deadline = Deadline.of(config.time_limit)
         X, y = check_samples(X, y, sample_weight=sample_weight, **fit_params)
-        given = {name: fit_params[name] for name in (*COSTS, BY) if fit_params.get(name) is not None}
+        given = {name: fit_params[name] for name in _OF_ROWS if fit_params.get(name) is not None}
         costs = self._costs(given)
-        fit_params = {name: each for name, each in fit_params.items() if name not in (*COSTS, BY)}
+        fit_params = {name: each for name, each in fit_params.items() if name not in _OF_ROWS}
         if costs is not None:
             # Whatever else is given is for the base or the splits, unless it is like a cost.
             self._costs({name: each for name, each in fit_params.items() if did_you_mean(name, COSTS)})
@@ -347,7 +349,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """Read the costs of rows, if they are searched; raise a TypeError for other arguments or for another metric."""
         if BY in given:
             demand = get_constraint(self.constraint)
-            if demand is None or demand.by is None:
+            if demand is None or demand.segment_column is None:
                 raise TypeError(
                     f"{BY} has the segments of a constraint such as 'recall gap <= 0.05 by sex', got constraint="
                     f"{self.constraint!r}; leave {BY} out. Rows that belong together in folds are groups="

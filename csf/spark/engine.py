@@ -31,7 +31,7 @@ from csf._common.typing import Array, IntArray
 from csf.distributed import Bins, Engine, FoldTotals, Job, MemoryScores, PartScores, Scored
 from csf.distributed.counts import empty_bins
 from csf.distributed.engine import sample_shares
-from csf.metrics.row_costs import OUTCOMES, CostTable
+from csf.metrics.row_costs import OUTCOMES, CostTable, stake_scales
 from csf.spark.row_costs import answer_in_sql, gain_and_loss, sql_of
 from csf.trainers.base import Training
 
@@ -726,7 +726,7 @@ class SparkEngine(Engine):
     def cost_sums(self, powers: Sequence[float]) -> Array:
         """See `csf.distributed.Engine.cost_sums`."""
         sums = self.data.cost_sums(powers)
-        self._scales = {power: float(sums[4] / total) for power, total in zip(powers, sums[4:], strict=True)}
+        self._scales = stake_scales(sums, powers)
         return sums
 
     def entry_costs(self) -> CostTable:

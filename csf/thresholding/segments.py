@@ -25,6 +25,8 @@ from csf.thresholding.rule import ThresholdRule
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+# The argument with the segments of rows.
+BY = "by"
 # Rounding of two rates that are equal.
 _ROUNDING = 1e-12
 # Rounds of Dinkelbach's method, which needs about three; and places of each segment that bound the others.
@@ -382,7 +384,7 @@ class SegmentRule(ThresholdRule):
 
     def scored(self, X: Samples) -> tuple[Array, Array]:
         """Return the positive class, and the score beyond the threshold of each row's segment."""
-        codes = self.segments.codes(X, self.given.get("by"))
+        codes = self.segments.codes(X, self.given.get(BY))
         found, score = super().scored(X)
         return found, beyond(score, self.cuts[codes])
 

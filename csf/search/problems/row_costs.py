@@ -17,7 +17,7 @@ from csf.data.labels import read_labels
 from csf.data.responses import PROBABILITIES_FIRST, gives_log_odds, log_odds, respond, response_method
 from csf.metrics.constraints import Constraint, Review
 from csf.metrics.profile import ErrorProfile
-from csf.metrics.row_costs import COSTS, CostTable, RowCosts, cost_sums, stake_weights
+from csf.metrics.row_costs import COSTS, CostTable, RowCosts, cost_sums, stake_scales, stake_weights
 from csf.metrics.row_costs import row_costs as get_row_costs
 from csf.metrics.trials import nothing_worked
 from csf.search.config import AUTO, FAST, MANY, WIDE, Unsupported, settings_of, steps_of, variant_numbers
@@ -207,9 +207,8 @@ class RowCostProblem(BinaryProblem):
 
     def _weight(self, task: Task, power: float) -> Array:
         """Compute the weights of a training, with the same mean as the user's weights."""
-        is_pos = task.codes > 0
-        rows, total = cost_sums(self.table, is_pos, task.weight, (0.0, power))[4:]
-        return stake_weights(self.table, is_pos, task.weight, power, rows / total)
+        given, powers = (self.table, task.codes > 0, task.weight), (0.0, power)
+        return stake_weights(*given, power, stake_scales(cost_sums(*given, powers), powers)[power])
 
     def value_in(self, fold: Fold, decided: Array) -> float | None:
         """Compute the value of decisions in one fold; ``None`` where there is nothing to save."""

@@ -35,6 +35,7 @@ from csf.thresholding.certificates import (
 )
 from csf.thresholding.rule import ThresholdRule
 from csf.thresholding.segments import (
+    BY,
     SegmentCurves,
     SegmentCuts,
     SegmentRule,
@@ -61,8 +62,6 @@ if TYPE_CHECKING:
     from csf.search.study import Study
     from csf.trainers.base import Trainer, Training
 
-# The argument with the segments of rows.
-BY = "by"
 # Levels of 0 and 1 are none that a test can show.
 _LEAST = 1e-9
 
@@ -92,7 +91,7 @@ class SegmentProblem(BinaryProblem):
     def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:
         """Match constraints by segments."""
         constraint = get_constraint(config.constraint)
-        return constraint is not None and any(part.by is not None for part in constraint.parts)
+        return constraint is not None and constraint.segment_column is not None
 
     @classmethod
     def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, Any]) -> tuple[Self, IntArray]:
