@@ -23,6 +23,8 @@ TrialKey = tuple[int, int]
 MAX_BYTES = 1 << 25
 # How many scores are looked at to find out whether float32 keeps them apart.
 _LOOKED_AT = 10_000
+# Scores closer than that, relative to their size, are the same: products of equal rows differ in their last digits.
+_LAST_DIGITS = 16 * float(np.finfo(np.float64).eps)
 # Whole weights count rows while these are no more than so many; each draw takes as long as so many rows would.
 _MOST_COPIES = 1 << 20
 # So many samples of a class with the same weight above 1 are not so often there by chance.
@@ -347,5 +349,8 @@ def _small(score: Array) -> Array:
 
 
 def _n_different(ordered: Array) -> int:
-    """Count the distinct values in a sorted array."""
-    return ordered.size and 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+    """Count the distinct values in a sorted array, whatever their last digits."""
+    below, above = ordered[:-1], ordered[1:]
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite scores are as many in single precision
+        apart = above - below > _LAST_DIGITS * np.maximum(np.abs(below), np.abs(above))
+    return ordered.size and 1 + int(np.count_nonzero(apart))
