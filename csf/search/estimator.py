@@ -415,7 +415,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         `csf.thresholding.alerts.AlertLimit`. The promise is exact for a base that was fitted before
         (``cv="prefit"``) and with ``confidence``, whose ``calibration`` share is then compared with; else the scores
         are out-of-fold, those of other models than the final one, and it is approximate. The mean is over batches, and
-        a batch without alerts counts 0.
+        a batch without alerts counts 0. Where labels miss positives (`csf.metrics.Incomplete`), held-out positives
+        without a label count as wrong alerts: fewer alerts are wrong than promised.
         """
         rule = self._with_costs(costs, X=X)
         wrong = self._alert_limits(wrong_at_most)

@@ -11,6 +11,7 @@ from tests.benchmarks import engine
 from tests.benchmarks.memory import memory_rows
 
 TOPICS = [
+    "batches",
     "bookkeeping",
     "boosting",
     "capacity",
@@ -21,10 +22,12 @@ TOPICS = [
     "fenchel",
     "first_example",
     "honesty",
+    "incomplete",
     "kovacs",
     "l1",
     "memory",
     "models",
+    "money",
     "monitor",
     "net",
     "online",
@@ -37,6 +40,7 @@ TOPICS += [
     "published",
     "row_costs",
     "scale",
+    "segments",
     "several_classes",
     "spade",
     "spark",
@@ -127,7 +131,7 @@ def test_all_topics_behind_one_command(monkeypatch, capsys):
 
 
 def test_unknown_topics_are_told():
-    with pytest.raises(SystemExit, match=r"there is no benchmark 'speed'; accepted: bookkeeping, boosting"):
+    with pytest.raises(SystemExit, match=r"there is no benchmark 'speed'; accepted: batches, bookkeeping"):
         command.main(["speed"])
 
 
