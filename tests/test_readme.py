@@ -21,7 +21,7 @@ SHOWN = {
         re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     )
 }
-LONG = ("classes-3",)
+LONG = ("classes-2",)
 EXAMPLES = [pytest.param(*found, id=name, marks=[pytest.mark.slow] * (name in LONG)) for found, name in SHOWN.items()]
 
 
