@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from csf.evaluate.stores import EntryStore
@@ -21,6 +21,7 @@ def numbers(n_least=1):
 
 
 @given(known=numbers(), new=numbers(2), share=st.sampled_from([0.1, 0.25, 0.5, 0.8]))
+@example(known=[0, 0, 0], new=[1, 1], share=0.25)
 @pytest.mark.filterwarnings("ignore:no row can be an alert")
 def test_they_are_what_their_definitions_say(known, new, share):
     p = [(1 + sum(each >= score for each in known)) / (len(known) + 1) for score in new]
@@ -101,3 +102,13 @@ def test_classes_with_a_limit_go_to_the_rows_that_pass():
 def test_shares_are_checked_by_name(share, error):
     with pytest.raises(error, match=r"wrong_at_most of 'urgent' must be a number in \(0, 1\)"):
         limits_on_alerts({1: share}, lambda at: known_of([0.0]), ["calm", "urgent"])
+
+
+def test_a_warning_says_when_no_score_is_high_enough(recwarn):
+    # Above all of three rows the p-value is 1/4.
+    passing = AlertLimit(known_of([0, 0, 0]), 0.25).passing(np.array([1.0, 1.0]))
+    assert passing.all()
+    assert not recwarn
+    with pytest.warns(UserWarning, match="no row can be an alert of which at most a share of 0.2 is wrong.* 4 are"):
+        passing = AlertLimit(known_of([0, 0, 0]), 0.2).passing(np.array([1.0, 1.0]))
+    assert not passing.any()
