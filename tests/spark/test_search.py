@@ -470,9 +470,9 @@ def test_the_rows_are_kept_while_they_are_searched_and_no_longer(spark, frame, m
     rows = frame.where("row >= 0")
     trained, before, seen = SparkBase.trained, persisted(spark), []
 
-    def told(self, data, fold, costs):
-        seen.append((persisted(spark) - before, data.training_rows(fold, costs).columns))
-        return trained(self, data, fold, costs)
+    def told(self, data, fold, costs, *given):
+        seen.append((persisted(spark) - before, data.training_rows(fold, costs, *given).columns))
+        return trained(self, data, fold, costs, *given)
 
     monkeypatch.setattr(SparkBase, "trained", told)
     options = {"estimator": gaussian(), "foldCol": "fold", "nTrials": 1}
@@ -500,11 +500,11 @@ def test_a_cancelled_job_ends_the_search(spark, frame, monkeypatch):
 
     context, calls, trained = spark.sparkContext, [], SparkBase.trained
 
-    def cancelled(self, data, fold, costs):
+    def cancelled(self, data, fold, costs, *given):
         calls.append(fold)
         threading.Timer(1.0, context.cancelJobGroup, ["searched"]).start()
         data.frame.rdd.map(lambda row: time.sleep(0.05)).count()
-        return trained(self, data, fold, costs)
+        return trained(self, data, fold, costs, *given)
 
     monkeypatch.setattr(SparkBase, "trained", cancelled)
     frame.count()
@@ -644,7 +644,7 @@ def test_estimators_that_cannot_be_used(frame):
         (StandardScaler(), "StandardScaler takes no weights"),
         (Pipeline(stages=[]), "got a Pipeline without stages"),
         (LinearSVC(), "estimator must be a classifier of pyspark.ml"),
-        ([c.LinearSVC(), c.LogisticRegression()], "estimator must be a classifier of pyspark.ml"),
+        ([c.LinearSVC(), LinearSVC()], "estimator must be a classifier of pyspark.ml"),
         (c.LogisticRegression(probabilityCol=""), "hides what the search reads"),
     ]
     for estimator, message in cases:
