@@ -20,7 +20,7 @@ from csf._common.sklearn import pass_on_features, routing_enabled, with_paramete
 from csf._common.typing import Array, Estimator, IntArray, Label, RandomState_, Samples
 from csf._common.validation import check_choice, check_grid, check_labels, check_n_jobs, check_samples
 from csf.data.costs import CostChannel, cost_channel, takes_weights
-from csf.data.folds import Fold, Task, bound_share, pool_held_out, read_groups
+from csf.data.folds import Fold, Task, bound_share, drop_weightless, pool_held_out, read_groups
 from csf.data.labels import Labels, read_classes, read_labels
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
 from csf.evaluate import AssessedMixin, Candidate, ScoreRow, ScoreStore
@@ -281,13 +281,14 @@ class PooledThresholdClassifier(ThresholdClassifier):
         check_base(self.base)
         check_n_jobs(self.n_jobs)
         X, y = check_samples(X, y, sample_weight=sample_weight, **params)
+        X, y, sample_weight, params, cv = drop_weightless(X, y, sample_weight, params, self.cv)
         problem, codes = self._read(y)
         weight = problem.weights(sample_weight, codes)
         if weight is not None and routing_enabled():
             params["sample_weight"] = weight
         groups = read_groups(params.get("groups"), codes.size)
         task = Task(X, codes, weight, params, problem.labels, groups)
-        found, rule, _ = run_search(self, self._config(problem.labels, codes.size), problem, task, Prepared())
+        found, rule, _ = run_search(self, self._config(problem.labels, codes.size, cv), problem, task, Prepared())
         self._forget()
         self._rule = replace(rule, estimator=self.base) if self._is_prefit() else rule
         self.best_params_, self.classes_, self.estimator_ = found.params, problem.labels.classes, self._rule.estimator
@@ -300,9 +301,9 @@ class PooledThresholdClassifier(ThresholdClassifier):
         labels, codes = read_labels(y, pos_label=self.pos_label)
         return ThresholdProblem(labels, self), codes
 
-    def _config(self, labels: Labels, n_samples: int) -> SearchConfig:
+    def _config(self, labels: Labels, n_samples: int, cv: Any) -> SearchConfig:
         """Return the options of the search; one of a fitted base holds out all samples and trains nothing."""
-        base, cv = self.base, 5 if self.cv is None else self.cv
+        base, cv = self.base, 5 if cv is None else cv
         if self._is_prefit():
             base, cv = FrozenEstimator(base), [(np.arange(n_samples), np.arange(n_samples))]
         if isinstance(base, FrozenEstimator):

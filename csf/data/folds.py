@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import (
     GroupShuffleSplit,
+    PredefinedSplit,
     StratifiedGroupKFold,
     StratifiedKFold,
     StratifiedShuffleSplit,
@@ -18,9 +19,9 @@ from sklearn.model_selection import (
 )
 from sklearn.utils import check_random_state
 
-from csf._common.sklearn import safe_indexing, slice_params
+from csf._common.sklearn import num_samples, safe_indexing, slice_params
 from csf._common.typing import Array, BoolArray, IntArray, Params, RandomState_, Samples
-from csf._common.validation import check_seed, small_indices
+from csf._common.validation import check_seed, check_weights, small_indices
 from csf.data.labels import Labels, label_strata
 
 
@@ -411,6 +412,50 @@ def _pairs(cv: Iterable[Any]) -> list[Any]:
         if not isinstance(split, (Sequence, np.ndarray)) or isinstance(split, str) or len(split) != 2:
             raise ValueError(f"cv must give pairs (train, test) of indices or masks, got {split!r}")
     return cv
+
+
+def drop_weightless(
+    X: Samples, y: Any, sample_weight: ArrayLike | None, params: Params, cv: Any
+) -> tuple[Samples, Any, ArrayLike | None, Params, Any]:
+    """Drop samples of weight 0, which would take part in folds, and in bins and leaves of a base.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Samples.
+    y : array-like of shape (n_samples,) or (n_samples, n_labels)
+        Labels.
+    sample_weight : array-like of shape (n_samples,) or None
+        The user's weights.
+    params : dict
+        Further arguments of ``fit``; those with one entry per sample lose the same ones.
+    cv : int, float, splitter, iterable or None
+        As for `resolve_splits`. Splits that are given by places become those of the samples that are left.
+
+    Returns
+    -------
+    tuple
+        The same five arguments, unchanged where all weights are positive, or a class would have no sample left.
+
+    Raises
+    ------
+    ValueError
+        If the weights are not finite numbers >= 0 of which one is positive, one for each sample.
+    """
+    weight = check_weights(sample_weight, num_samples(X))
+    if weight is None or weight.all():
+        return X, y, sample_weight, params, cv
+    at, n_samples = np.flatnonzero(weight), weight.size
+    part = safe_indexing(y, at)
+    if np.ndim(y) == 1 and set(np.asarray(part).tolist()) != set(np.asarray(y).tolist()):
+        return X, y, sample_weight, params, cv
+    if isinstance(cv, PredefinedSplit):
+        cv = cv.split()
+    if isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split"):
+        place = np.cumsum(weight > 0.0) - 1
+        splits = [_places(split, n_samples) for split in _pairs(cv)]
+        cv = [tuple(place[part[weight[part] > 0.0]] for part in split) for split in splits]
+    return safe_indexing(X, at), part, weight[at], slice_params(params, at, n_samples), cv
 
 
 def resolve_splits(

@@ -21,7 +21,7 @@ from csf._common.sklearn import (
 )
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf._common.validation import check_samples, check_weights, warn_of_order
-from csf.data.folds import Task, read_groups
+from csf.data.folds import Task, drop_weightless, read_groups
 from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint
@@ -302,6 +302,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         config = SearchConfig.of(self)
         deadline = Deadline.of(config.time_limit)
         X, y = check_samples(X, y, sample_weight=sample_weight, **fit_params)
+        X, y, sample_weight, fit_params, cv = drop_weightless(X, y, sample_weight, fit_params, config.cv)
+        config = replace(config, cv=cv)
         given = {name: fit_params[name] for name in _OF_ROWS if fit_params.get(name) is not None}
         costs = self._costs(given)
         fit_params = {name: each for name, each in fit_params.items() if name not in _OF_ROWS}
