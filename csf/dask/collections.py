@@ -552,7 +552,7 @@ class Survey:
         weight, rows = np.zeros((self.n_folds + 1, by_code.size)), np.zeros(self.n_folds + 1, dtype=np.int64)
         np.add.at(weight, (fold, code), self.table["weight"])
         np.add.at(rows, fold, self.table["rows"])
-        return FoldTotals(weight, rows, FoldTotals.names if labels.n_alike is None else [*map(repr, by_code.tolist())])
+        return FoldTotals.of_classes(weight, rows, labels)
 
     def n_training(self, fold: int | None, n_parts: int) -> list[int]:
         """Count the rows of each partition that a fold trains on."""

@@ -30,7 +30,7 @@ from csf.dask.collections import (
     survey,
     watched_training,
 )
-from csf.data.costs import own_class_weights
+from csf.data.costs import costs_by_code, own_class_weights
 from csf.data.labels import Labels
 from csf.data.responses import NATURAL_THRESHOLDS, above, positive_score, response_method
 from csf.distributed.counts import OfPart, OfResults, PartedScores, PartScores, Result, score_of
@@ -411,8 +411,7 @@ def _training_rows(part: RawPart, fold: int | None, costs: Costs, labels: Labels
     """Return samples, label codes and weights of the rows that a fold trains on."""
     kept = np.flatnonzero(part.fold != fold) if fold is not None else np.arange(part.fold.shape[0])
     codes = part.truth(labels)[kept].astype(np.int64)
-    by_code = np.array(costs[::-1] if labels.n_alike is None else costs)
-    weight = by_code[codes] * (1.0 if part.weight is None else part.weight[kept])
+    weight = np.array(costs_by_code(costs))[codes] * (1.0 if part.weight is None else part.weight[kept])
     return part.rows(kept), np.searchsorted(labels.classes, labels.by_code)[codes], weight
 
 

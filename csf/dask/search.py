@@ -33,9 +33,8 @@ from csf.dask.engine import DaskEngine, base_kind, base_kinds
 from csf.data.costs import check_class_weight
 from csf.data.labels import Labels
 from csf.data.responses import gives_log_odds
-from csf.distributed.engine import EngineSearch, check_folds, local_search
-from csf.distributed.multiclass import MulticlassEngineSearch
-from csf.distributed.row_costs import RowCostEngineSearch
+from csf.distributed.engine import check_folds, local_search
+from csf.distributed.kinds import engine_search, rule_in_memory
 from csf.metrics import get_confusion_metric, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import metric_of
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from dask.array import Array as DaskArray
 
     from csf.dask.collections import Column
+    from csf.distributed.engine import EngineSearch
     from csf.metrics.constraints import Constraint
     from csf.metrics.registry import MetricLike
     from csf.search.config import Grid, Model
@@ -428,17 +428,13 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         checksum = config.checkpoint is not None
         engine = DaskEngine(data, *base_kinds(bases), pos_label=config.pos_label, checksum=checksum)
         settings = [setting for each in models for setting in each.named_settings]
-        planned: Any = engine, bases, settings, config
         options: Any = {"models": models if len(models) > 1 else None, "fast": models[0].effort is FAST}
         # The labels, which say what kind of search it is, are those of the first pass.
         options["deadline"] = Deadline.of(config.time_limit)
-        if engine.labels.n_alike is not None:
-            search = MulticlassEngineSearch(*planned, **options, labels=engine.labels)
-        elif data.costs is None:
-            search = EngineSearch(*planned, **options)
-        else:
-            likely = all(gives_log_odds(base_kind(each.base).in_memory(each.base)) for each in models)
-            search = RowCostEngineSearch(*planned, **options, costs=data.costs, labels=engine.labels, likely=likely)
+        options |= {"labels": engine.labels, "costs": data.costs}
+        in_memory = [base_kind(each.base).in_memory(each.base) for each in models if data.costs is not None]
+        options["likely"] = all(map(gives_log_odds, in_memory))
+        search = engine_search(engine, bases, settings, config, **options)
         found, start = search.run(), time.perf_counter()
         fitted, rule = _refitted(search, engine, found) if config.refit else (None, None)
         # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
@@ -612,29 +608,12 @@ def _with_costs(data: DaskData, costs: RowCosts | None, given: Mapping[str, Any]
     return replace(data, costs=costs.remembering(given), given=columns)
 
 
-def _refitted(search: EngineSearch, engine: DaskEngine, found: Any) -> tuple[Estimator, ThresholdRule | MulticlassRule]:
+def _refitted(search: EngineSearch, engine: DaskEngine, found: Any) -> tuple[Estimator, DecisionRule]:
     """Train the winner on everything; return it, and the rule that predicts with it in memory."""
     labels, base = engine.labels, search.bases[found.winner.setting]
     kind, model = _trained_on_everything(search, engine, found).model
     fitted = kind.fitted(base, model, engine.data.feature_names, labels)
-    local = kind.local(fitted)
-    learnt = labels.learnt_by(local)
-    names = labels.decode(learnt.codes)
-    if isinstance(search, MulticlassEngineSearch):
-        return fitted, found.rule_with(local, labels)
-    if isinstance(search, RowCostEngineSearch):
-        return fitted, search.problem.rule_of(found, local, kind.method, learnt.known, names)
-    rule = ThresholdRule.of(
-        local,
-        known=learnt.known,
-        names=names,
-        null=labels.null,
-        threshold=found.threshold,
-        method=kind.method,
-        tuned=found.config.tunes,
-        costs=found.winner.costs,
-    )
-    return fitted, rule
+    return fitted, rule_in_memory(search, found, kind.local(fitted), labels, kind.method)
 
 
 def _trained_on_everything(search: EngineSearch, engine: DaskEngine, found: Any) -> Training:

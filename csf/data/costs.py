@@ -73,6 +73,11 @@ def cost_sample_weight(
     return weight
 
 
+def costs_by_code(costs: Costs) -> Costs:
+    """Return the cost of each code, where ``(c_fn, c_fp)`` are those of the positive class and of the other."""
+    return costs[::-1] if len(costs) == 2 else costs
+
+
 def _of_samples(codes: IntArray | BoolArray, costs: Costs) -> Array:
     """Return the cost of each sample."""
     if len(costs) == 2:

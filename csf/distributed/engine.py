@@ -17,7 +17,7 @@ from csf._common.messages import warn
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Costs, Estimator, IntArray, Params, Samples
 from csf._common.validation import check_count, check_fraction
-from csf.data.costs import cost_sample_weight
+from csf.data.costs import cost_sample_weight, costs_by_code
 from csf.data.responses import above, natural_threshold, positive_score
 from csf.distributed.counts import CountedCut, MemoryScores, PartScores, Scored, counted_cut, own_decision
 from csf.evaluate import ScoreRow, ScoreStore
@@ -45,6 +45,7 @@ from csf.search.training import BatchTrainer, HeldOutPredictions, TrainedTrial, 
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
+    from csf.data.labels import Labels
     from csf.metrics.base import Metric
     from csf.metrics.row_costs import CostTable
     from csf.metrics.trials import CompleteFields, Trial
@@ -81,6 +82,26 @@ class FoldTotals:
     weight: Array
     rows: Array
     names: Sequence[str] = ("negative", "positive")
+
+    @classmethod
+    def of_classes(cls, weight: Array, rows: Array, labels: Labels) -> FoldTotals:
+        """Build the totals of classes by their codes, which several classes have for names.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_folds + 1, n_classes)
+            Sum of weights of each code.
+        rows : ndarray of int, shape (n_folds + 1,)
+            Number of rows.
+        labels : Labels
+            The classes.
+
+        Returns
+        -------
+        FoldTotals
+            The totals.
+        """
+        return cls(weight, rows, cls.names if labels.n_alike is None else [*map(repr, labels.by_code.tolist())])
 
     @property
     def n_folds(self) -> int:
@@ -565,8 +586,7 @@ class EngineTrainer(BatchTrainer):
         if self.normalize == "none":
             return costs
         weights = self.totals.trained_on(fold).tolist()
-        by_code = costs[::-1] if len(costs) == 2 else costs
-        scale = sum(weights) / sum(cost * weight for cost, weight in zip(by_code, weights, strict=True))
+        scale = sum(weights) / sum(cost * weight for cost, weight in zip(costs_by_code(costs), weights, strict=True))
         return tuple(scale * cost for cost in costs)
 
     def _judged(

@@ -15,10 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyspark.ml import Estimator, Model, Pipeline, PipelineModel
-from pyspark.ml.classification import LinearSVCModel, LogisticRegressionModel
+from pyspark.ml.classification import (
+    FMClassifier,
+    GBTClassifier,
+    LinearSVCModel,
+    LogisticRegression,
+    LogisticRegressionModel,
+)
 from pyspark.ml.feature import Bucketizer, SQLTransformer, VectorSlicer
 from pyspark.ml.functions import vector_to_array
-from pyspark.ml.linalg import Vectors, VectorUDT
+from pyspark.ml.linalg import DenseMatrix, Vectors, VectorUDT
 from pyspark.ml.regression import LinearRegression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -27,7 +33,9 @@ from pyspark.storagelevel import StorageLevel
 from pyspark.util import inheritable_thread_target
 from sklearn import linear_model, svm
 
-from csf._common.typing import Array, IntArray
+from csf._common.typing import Array, Costs, IntArray
+from csf.data.costs import costs_by_code
+from csf.data.labels import Labels
 from csf.distributed import Bins, Engine, FoldTotals, Job, MemoryScores, PartScores, Scored
 from csf.distributed.counts import empty_bins
 from csf.distributed.engine import sample_shares
@@ -94,18 +102,29 @@ def named_column(name: str) -> Column:
     return F.col(f"`{quoted}`")
 
 
+# As many as Spark's trees take.
+_MOST_CLASSES = 100
+
+
 @dataclass(frozen=True)
 class Surveyed:
     """Results of a pass over the rows: counts by fold and class, the largest weight, and a checksum or 0."""
 
-    rows: dict[tuple[int, int], int]
+    # As in `FoldTotals`.
+    rows: IntArray
     largest: float
     checksum: int
 
     @property
     def n_folds(self) -> int:
         """Number of folds."""
-        return 1 + max(fold for fold, _ in self.rows)
+        return self.rows.shape[0] - 1
+
+    @property
+    def labels(self) -> Labels:
+        """Classes of the labels."""
+        n_classes = self.rows.shape[1]
+        return Labels(np.arange(n_classes), 0 if n_classes == 2 else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +149,8 @@ class SparkData:
     costs: RowCosts | None = None
 
     def __post_init__(self) -> None:
-        self._check("labelCol", self.label, NumericType, "numbers 0 and 1, e.g. (F.col(...) == 'a class').cast('int')")
+        accepted = "numbers 0 and 1, or 0, 1, ... as of StringIndexer, e.g. (F.col(...) == 'a class').cast('int')"
+        self._check("labelCol", self.label, NumericType, accepted)
         if self.weight is not None:
             self._check("weightCol", self.weight, NumericType, "numbers >= 0")
         if self.fold is not None:
@@ -162,9 +182,9 @@ class SparkData:
         return f"{self.prefix}__fold"
 
     @property
-    def positive_name(self) -> str:
-        """Column that marks the positive rows."""
-        return f"{self.prefix}__positive"
+    def code_name(self) -> str:
+        """Column of labels as numbers."""
+        return f"{self.prefix}__code"
 
     @property
     def key_name(self) -> str:
@@ -184,7 +204,7 @@ class SparkData:
             {
                 self.key_name: self._hash(self.seed),
                 self.fold_name: self._fold_column(),
-                self.positive_name: named_column(self.label).cast("double") == F.lit(1.0),
+                self.code_name: named_column(self.label).cast("double"),
                 self.weight_name: weight,
             }
         )
@@ -203,32 +223,41 @@ class SparkData:
         columns = [named_column(name) for name, kind in types.items() if "map<" not in kind and "variant" not in kind]
         return F.xxhash64(F.lit(seed), *columns)
 
-    def training_rows(
-        self, fold: int | None, costs: tuple[float, float], power: float = 0.0, scale: float = 1.0
-    ) -> DataFrame:
-        """Return the rows that a fold trains on, their weights times costs ``(c_fn, c_fp)``; all rows for no fold.
+    @property
+    def positive(self) -> Column:
+        """Whether a row is positive."""
+        return F.col(self.code_name) == 1.0
+
+    def _of_class(self, values: Sequence[float]) -> Column:
+        """Return the value for the class of each row, of those for all codes."""
+        return F.get(F.array(*map(F.lit, values)), F.col(self.code_name).cast("int"))
+
+    def training_rows(self, fold: int | None, costs: Costs, power: float = 0.0, scale: float = 1.0) -> DataFrame:
+        """Return the rows that a fold trains on, their weights times costs as in `Job`; all rows for no fold.
 
         With a ``power``, see `csf.metrics.row_costs.stake_weights`.
         """
         rows = self.coded if fold is None else self.coded.where(F.col(self.fold_name) != fold)
-        cost, weight = F.when(F.col(self.positive_name), F.lit(costs[0])).otherwise(F.lit(costs[1])), self._weight
+        cost, weight = self._of_class(costs_by_code(costs)), self._weight
         if power:
             weight = (weight * F.pow(F.abs(self.stakes), F.lit(power)) * F.lit(scale)).cast("float").cast("double")
+        # StringIndexer may have noted more classes than there are, of which trees would give probabilities too.
+        label = named_column(self.label).alias(self.label, metadata={})
         # What else was added would be a feature where a stage takes all columns.
-        rows = rows.withColumn(self.weight_name, cost * weight)
-        return rows.drop(self.fold_name, self.positive_name, self.key_name)
+        rows = rows.withColumns({self.weight_name: cost * weight, self.label: label})
+        return rows.drop(self.fold_name, self.code_name, self.key_name)
 
     def held_out(self, fold: int | None = None, shares: list[float] | None = None) -> DataFrame:
         """Return the rows of a fold, or of all folds, that have positive weight, with their keys.
 
-        With ``shares`` of both classes it is a sample, with weights by which it represents all of them.
+        With ``shares`` of the classes it is a sample, with weights by which it represents all of them.
         """
         number = F.col(self.fold_name)
         inside = number >= 0 if fold is None else number == fold
         rows = self.coded.where(inside & (self._weight > 0))
         if shares is None:
             return rows
-        share = F.when(F.col(self.positive_name), F.lit(shares[1])).otherwise(F.lit(shares[0]))
+        share = self._of_class(shares)
         drawn = F.pmod(self._hash(self.seed + 1), F.lit(2**52)) < share * F.lit(2**52)
         return rows.where(drawn).withColumn(self.weight_name, self._weight / share)
 
@@ -247,11 +276,11 @@ class SparkData:
     def stakes(self) -> Column:
         """See `csf.metrics.row_costs.CostTable.stakes`."""
         gain, loss = (F.expr(each) for each in gain_and_loss(self.costs))
-        return F.when(F.col(self.positive_name), -gain).otherwise(loss)
+        return F.when(self.positive, -gain).otherwise(loss)
 
     def cost_sums(self, powers: Sequence[float]) -> Array:
         """Check the costs of all rows and compute their sums, see `csf.metrics.row_costs.cost_sums`."""
-        costs, positive, stakes = self.cost_columns, F.col(self.positive_name), self.stakes
+        costs, positive, stakes = self.cost_columns, self.positive, self.stakes
         gain, loss = (F.expr(each) for each in gain_and_loss(self.costs))
         wrong = [
             F.max(F.when(~fine, F.coalesce(each.cast("string"), F.lit("null"))))
@@ -296,7 +325,8 @@ class SparkData:
 
     def survey(self, *, checksum: bool) -> Surveyed:
         """Check labels, weights and folds, and count the rows, in one pass, with a ``checksum`` of their content."""
-        label, weight, fold = named_column(self.label).cast("double"), F.col(self.weight_name), F.col(self.fold_name)
+        code, weight, fold = F.col(self.code_name), F.col(self.weight_name), F.col(self.fold_name)
+        coded = code.isNotNull() & code.isin([float(k) for k in range(self._most_classes)])
         fine = weight.isNotNull() & ~F.isnan(weight) & (weight >= 0) & (weight < F.lit(float("inf")))
         known = fold.isNotNull() & (fold >= -1)
         if self.n_folds is not None:
@@ -306,7 +336,7 @@ class SparkData:
         wrong = [
             F.max(F.when(~accepted, F.coalesce(value.cast("string"), F.lit("null"))))
             for value, accepted in (
-                (named_column(self.label), label.isNotNull() & label.isin(0.0, 1.0)),
+                (named_column(self.label), coded),
                 (weight, fine),
                 (fold, known),
                 (values, F.coalesce(F.forall(values, _is_finite), F.lit(False))),
@@ -317,20 +347,27 @@ class SparkData:
         sums = [F.sum(F.shiftrightunsigned(bits, by).bitwiseAND(F.lit(2**24 - 1))) for by in (40, 16)]
         asked: list[Any] = [*wrong, F.max(weight), F.count("*"), *(sums if checksum else ())]
         columns = [column.alias(f"v{k}") for k, column in enumerate(asked)]
-        cells = self.coded.groupBy(self.fold_name, self.positive_name).agg(*columns).collect()
+        # Few groups, however many labels.
+        cells = self.coded.groupBy(fold, F.when(coded, code)).agg(*columns).collect()
         if not cells:
             raise ValueError("the frame has no rows")
         self._refuse(*(max((cell[k] for cell in cells if cell[k] is not None), default=None) for k in (2, 3, 4, 5)))
-        rows = {(int(cell[0]), int(cell[1])): int(cell[7]) for cell in cells}
+        size = 2 + max(int(cell[0]) for cell in cells), max(2, 1 + max(int(cell[1]) for cell in cells))
+        rows = np.zeros(size, dtype=np.int64)
+        for cell in cells:
+            rows[int(cell[0]), int(cell[1])] = cell[7]
+        if size[1] > 2 and not rows.sum(axis=0).all():
+            self._refuse(f"{size[1] - 1} without {np.argmin(rows.sum(axis=0))}", None, None, None)
         number = sum(int(cell[8]) + (int(cell[9]) << 64) for cell in cells) if checksum else 0
         return Surveyed(rows, max(float(cell[6]) for cell in cells), number)
 
     def _refuse(self, label: str | None, weight: str | None, fold: str | None, features: str | None) -> None:
         if label is not None:
+            several = f", or 0, 1, ..., K - 1 for K <= {self._most_classes} classes" if self.costs is None else ""
             raise ValueError(
-                f"labelCol={self.label!r} must hold 1 for the positive class and 0 for the other, got {label}; make "
-                f"such a column before the search, e.g. (F.col({self.label!r}) == {label}).cast('int'), and drop rows "
-                "without a label"
+                f"labelCol={self.label!r} must hold 1 for the positive class and 0 for the other{several}, got {label}"
+                "; make such a column before the search by StringIndexer, or for one class against the rest by "
+                f"(F.col({self.label!r}) == {label.split()[0]}).cast('int'), and drop rows without a label"
             )
         if weight is not None:
             raise ValueError(f"weightCol={self.weight!r} must hold finite numbers >= 0, got {weight}")
@@ -345,16 +382,17 @@ class SparkData:
 
     def totals(self, found: Surveyed, sums: WeightSums) -> FoldTotals:
         """Compute the weight of each fold: its number of rows, or in a pass the sum of weights."""
-        weight, rows = np.zeros((found.n_folds + 1, 2)), np.zeros(found.n_folds + 1, dtype=np.int64)
-        for (fold, positive), count in found.rows.items():
-            weight[fold, positive] = count
-            rows[fold] += count
+        weight = found.rows.astype(np.float64)
         if self.weight is not None:
-            keys = [F.col(self.fold_name), F.col(self.positive_name)]
+            keys = [F.col(self.fold_name), F.col(self.code_name)]
             digits: list[Any] = [each.alias(f"d{k}") for k, each in enumerate(sums.columns(F.col(self.weight_name)))]
-            for fold, positive, *totals in self.coded.groupBy(*keys).agg(*digits).collect():
-                weight[fold, int(positive)] = sums.total(totals)
-        return FoldTotals(weight, rows)
+            for fold, code, *totals in self.coded.groupBy(*keys).agg(*digits).collect():
+                weight[fold, int(code)] = sums.total(totals)
+        return FoldTotals.of_classes(weight, found.rows.sum(axis=1), found.labels)
+
+    @property
+    def _most_classes(self) -> int:
+        return 2 if self.costs is not None else _MOST_CLASSES
 
 
 def _is_finite(value: Column) -> Column:
@@ -395,6 +433,12 @@ def scored(model: Model, rows: DataFrame, *, tuned: bool, exact: bool = False) -
     score = score if _by_margin(last) or exact else score.cast("float").cast("double")
     # There are two zeros, of which Spark sorts one before the other.
     return found, F.when(score == 0.0, F.lit(0.0)).otherwise(score)
+
+
+def class_probabilities(model: Model, rows: DataFrame, n_classes: int) -> tuple[DataFrame, list[Column]]:
+    """Return the rows with the model's output, and the probability of each class."""
+    proba = vector_to_array(named_column(last_stage(model).getOrDefault("probabilityCol")))
+    return model.transform(rows), [proba[k] for k in range(n_classes)]
 
 
 def own_cut(model: Model, *, tuned: bool) -> float:
@@ -443,8 +487,7 @@ def _answering(model: Model, answer: Callable[[str], str]) -> PipelineModel:
     """Append stages of Spark that predict 1 or 0 by an expression in SQL of the score, whose name it is given."""
     last = last_stage(model)
     name, given = last.getOrDefault("predictionCol"), last.getOrDefault(score_parameter(last))
-    half, sliced, score = added = [f"{name}_{what}" for what in ("half", "sliced", "score")]
-    last.set(last.getParam("predictionCol"), half)
+    sliced, score = added = [f"{name}_sliced", f"{name}_score"]
     # A regression on one feature with a slope of 1: its prediction is the entry of a vector as a number.
     known = [(Vectors.dense([value]), value) for value in (0.0, 1.0)]
     options: Any = {"solver": "normal", "fitIntercept": False, "standardization": False}
@@ -452,10 +495,35 @@ def _answering(model: Model, answer: Callable[[str], str]) -> PipelineModel:
     number = line.fit(SparkSession.active().createDataFrame(known, [sliced, score]))
     number.set(number.getParam("predictionCol"), score)
     slicer = VectorSlicer(inputCol=given, outputCol=sliced, indices=[1])
-    kept = ", ".join(f"`{each}`" for each in added)
-    rule = SQLTransformer(statement=f"SELECT * EXCEPT ({kept}), {answer(f'`{score}`')} AS `{name}` FROM __THIS__")
+    return _followed(model, [slicer, number], added, answer(f"`{score}`"))
+
+
+def with_class_rule(model: Model, worth: Array) -> PipelineModel:
+    """Append stages of Spark that predict the class k with the largest score, probabilities times ``worth[:, k]``."""
+    last, size = last_stage(model), len(worth)
+    name, given = last.getOrDefault("predictionCol"), last.getOrDefault("probabilityCol")
+    found, truth = f"{name}_found", f"{name}_truth"
+    # A regression whose coefficients have no room: without a step it is the rule.
+    bounds = DenseMatrix(size, size, worth.ravel())
+    options: Any = {"family": "multinomial", "fitIntercept": False, "maxIter": 0}
+    options |= {"rawPredictionCol": "", "probabilityCol": "", "predictionCol": found}
+    options |= {"lowerBoundsOnCoefficients": bounds, "upperBoundsOnCoefficients": bounds}
+    known = [(Vectors.dense(row), float(code)) for code, row in enumerate(np.eye(size))]
+    rows = SparkSession.active().createDataFrame(known, [given, truth])
+    rule = LogisticRegression(featuresCol=given, labelCol=truth, **options).fit(rows)
+    return _followed(model, [rule], [found], f"`{found}`")
+
+
+def _followed(model: Model, more: list[Any], added: list[str], answer: str) -> PipelineModel:
+    """Append stages and the prediction in SQL, without the columns that the stages have added."""
+    last = last_stage(model)
+    name = last.getOrDefault("predictionCol")
+    half = f"{name}_half"
+    last.set(last.getParam("predictionCol"), half)
+    kept = ", ".join(f"`{each}`" for each in (half, *added))
+    rule = SQLTransformer(statement=f"SELECT * EXCEPT ({kept}), {answer} AS `{name}` FROM __THIS__")
     before = model.stages if isinstance(model, PipelineModel) else [model]
-    return PipelineModel(stages=[*before, slicer, number, rule])
+    return PipelineModel(stages=[*before, *more, rule])
 
 
 def _between(cut: float) -> float:
@@ -486,8 +554,11 @@ def local_model(model: Model) -> Any:
         local = svm.LinearSVC()
     else:
         return None
-    local.coef_, local.intercept_ = rows[-1:] - rows[:-1].sum(axis=0), intercept[-1:] - intercept[:-1].sum()
-    local.classes_, local.n_features_in_ = np.array([0, 1]), rows.shape[1]
+    n_classes = max(len(rows), 2)
+    if n_classes == 2:
+        rows, intercept = rows[-1:] - rows[:-1].sum(axis=0), intercept[-1:] - intercept[:-1].sum()
+    local.coef_, local.intercept_ = rows, intercept
+    local.classes_, local.n_features_in_ = np.arange(n_classes), rows.shape[1]
     return local
 
 
@@ -539,9 +610,24 @@ class SparkBase:
                 "name the classifier's columns otherwise"
             )
 
-    def trained(
-        self, data: SparkData, fold: int | None, costs: tuple[float, float], power: float = 0.0, scale: float = 1.0
-    ) -> Model:
+    def check_classes(self, classes: Array, label: str) -> None:
+        """Raise a ValueError where the classifier does not give probabilities of all classes, or divides them."""
+        last = last_stage(self.estimator)
+        name, family = type(last).__name__, last.getOrDefault("family") if last.hasParam("family") else ""
+        if isinstance(last, GBTClassifier | FMClassifier) or _by_margin(last) or family == "binomial":
+            raise ValueError(
+                f"Only binary classification is supported by {name}{f'(family={family!r})' if family else ''}. The "
+                f"type of the target is multiclass with {classes.size} classes. Use LogisticRegression, "
+                "RandomForestClassifier, DecisionTreeClassifier, NaiveBayes or SparkXGBClassifier, or one class "
+                f"against the rest: (F.col({label!r}) == 1).cast('int')"
+            )
+        if last.hasParam("thresholds") and last.isSet("thresholds"):
+            raise ValueError(
+                f"{name}(thresholds={last.getOrDefault('thresholds')}) divides the probabilities of {classes.size} "
+                "classes, whose rule the search tunes; leave thresholds out"
+            )
+
+    def trained(self, data: SparkData, fold: int | None, costs: Costs, power: float = 0.0, scale: float = 1.0) -> Model:
         """Train a model, which has no reference to the added columns."""
         estimator = self.estimator.copy()
         last = last_stage(estimator)
@@ -678,7 +764,10 @@ class SparkEngine(Engine):
     def __init__(self, data: SparkData, *, tuned: bool = True, parallelism: int = 1, checksum: bool = False) -> None:
         self.data, self.tuned, self.parallelism = data, tuned, parallelism
         self.found = data.survey(checksum=checksum)
-        self.n_folds, self.sums = self.found.n_folds, WeightSums.below(self.found.largest)
+        self.labels, self.n_folds = self.found.labels, self.found.n_folds
+        self.sums = WeightSums.below(self.found.largest)
+        # Decisions by costs of rows or on several classes need the scores, of a sample at least.
+        self._judged = data.costs is not None or self.labels.n_alike is not None
         self.identity = (
             self.found.checksum,
             data.frame.columns,
@@ -702,25 +791,26 @@ class SparkEngine(Engine):
 
     @property
     def class_count(self) -> Array:
-        """Number of rows of the negative and the positive class."""
-        return np.array([sum(count for (_, of), count in self.found.rows.items() if of == code) for code in (0, 1)])
+        """Number of rows of each class."""
+        return self.found.rows.sum(axis=0)
 
     @cached_property
     def _known(self) -> tuple[IntArray, PartScores] | None:
         """Keys of the rows in folds with their truth, weight and fold, if they are few enough."""
         data = self.data
-        if self._totals.rows[:-1].sum() > MOST_COLLECTED and data.costs is None:
+        if self._totals.rows[:-1].sum() > MOST_COLLECTED and not self._judged:
             return None
-        names = data.key_name, data.fold_name, data.positive_name, data.weight_name
-        key, fold, positive, weight = _collected(data.held_out(shares=self._shares).select(*names))
+        names = data.key_name, data.fold_name, data.code_name, data.weight_name
+        key, fold, code, weight = _collected(data.held_out(shares=self._shares).select(*names))
         weight = None if data.weight is None and self._shares is None else weight
-        return key, PartScores(np.zeros(key.size), positive, weight, fold)
+        truth: Array = code == 1.0 if self.labels.n_alike is None else code.astype(np.int64)
+        return key, PartScores(np.zeros(key.size), truth, weight, fold)
 
     @cached_property
     def _shares(self) -> list[float] | None:
-        """Shares of both classes in the sample that decides on costs of rows, if rows in folds are too many."""
-        counts = np.array([sum(self.found.rows.get((k, of), 0) for k in range(self.n_folds)) for of in (0, 1)])
-        few = self.data.costs is None or counts.sum() <= MOST_COLLECTED
+        """Shares of the classes in the sample that is collected, if rows in folds are too many."""
+        counts = self.found.rows[:-1].sum(axis=0)
+        few = not self._judged or counts.sum() <= MOST_COLLECTED
         return None if few else sample_shares(counts, MOST_COLLECTED)
 
     def cost_sums(self, powers: Sequence[float]) -> Array:
@@ -787,17 +877,21 @@ class SparkEngine(Engine):
         """Return the columns to count of the rows of a fold."""
         data = self.data
         rows = data.held_out(fold, self._shares)
-        rows, score = scored(model, rows, tuned=self.tuned, exact=data.costs is not None)
-        columns = {"key": data.key_name, "positive": data.positive_name, "weight": data.weight_name}
-        named = [F.col(name).alias(alias) for alias, name in columns.items()]
-        return rows.select(F.lit(fold).alias("fold"), *named, score.alias("score"))
+        if self.labels.n_alike is None:
+            rows, score = scored(model, rows, tuned=self.tuned, exact=data.costs is not None)
+            scores = [score.alias("score")]
+        else:
+            rows, each = class_probabilities(model, rows, self.labels.n_alike)
+            scores = [score.alias(f"score{code}") for code, score in enumerate(each)]
+        named = [F.col(name).alias(alias) for alias, name in (("key", data.key_name), ("weight", data.weight_name))]
+        return rows.select(F.lit(fold).alias("fold"), data.positive.alias("positive"), *named, *scores)
 
     def _answered(self, rows: DataFrame, known: IntArray, entries: PartScores) -> PartScores:
         """Collect the rows in folds with their scores on the driver."""
-        key, score = _collected(rows.select("key", "score"))
+        key, *scores = _collected(rows.drop("fold", "positive", "weight"))
         if not np.array_equal(key, known):
             raise ValueError("the rows of the frame changed while it was searched; write it down, and read that")
-        return entries._replace(score=score)
+        return entries._replace(score=scores[0] if self.labels.n_alike is None else np.column_stack(scores))
 
     def release(self) -> None:
         """Release the scores that are kept in the executors."""

@@ -8,7 +8,6 @@ from inspect import get_annotations, signature
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 from pyspark import keyword_only
 from pyspark.ml import Estimator, Model
 from pyspark.ml.param import Param, Params, TypeConverters
@@ -18,14 +17,14 @@ from pyspark.sql import DataFrame
 
 from csf._common.sklearn import named_models
 from csf._common.validation import check_count, check_fraction
-from csf.data.labels import Labels
-from csf.distributed.engine import EngineSearch, RemoteClassifier, local_search
-from csf.distributed.row_costs import RowCostEngineSearch
+from csf.distributed.engine import RemoteClassifier, local_search
+from csf.distributed.kinds import engine_search, rule_in_memory
 from csf.metrics.row_costs import row_costs
 from csf.metrics.trials import Trial
 from csf.search.config import SLOW, SearchConfig, numbered
 from csf.search.config import Model as SearchedModel
 from csf.search.fitted import class_attributes
+from csf.search.problems.base import trial_table
 from csf.search.problems.binary import cv_results
 from csf.search.problems.row_costs import RowCostProblem
 from csf.spark.engine import (
@@ -36,16 +35,16 @@ from csf.spark.engine import (
     local_model,
     score_parameter,
     stages,
+    with_class_rule,
     with_costs,
     with_threshold,
 )
-from csf.thresholding.rule import ThresholdRule
 
 if TYPE_CHECKING:
     from pandas import DataFrame as PandasFrame
 
     from csf._common.typing import Costs
-    from csf.distributed import CountedCut
+    from csf.distributed import CountedCut, EngineSearch
     from csf.metrics import Constraint
     from csf.metrics.registry import MetricLike
     from csf.search.estimator import CostSearch
@@ -157,7 +156,7 @@ _OF_SPARK = {
     "numFolds": ("number of folds, >= 2", TypeConverters.toInt),
     "trainRatio": ("share of the rows to train on, once, instead of folds", TypeConverters.toFloat),
     "foldCol": ("column of fold numbers 0, 1, ...; -1 for rows that train only", TypeConverters.toString),
-    "labelCol": ("column of labels 0 and 1", TypeConverters.toString),
+    "labelCol": ("column of labels 0 and 1, or 0, 1, ..., of several classes", TypeConverters.toString),
     "weightCol": ("column of weights >= 0", TypeConverters.toString),
 }
 
@@ -243,10 +242,11 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
     bestModel : pyspark.ml.Model
         Spark's own model, trained on all rows, with its threshold set: it is saved, loaded and served without csf.
         XGBoost's, which has no threshold, becomes a PipelineModel with stages of Spark that apply the threshold to its
-        probability, and so does any model with costs of rows, with a stage that answers each row by its costs.
+        probability, and so does any model with costs of rows, with a stage that answers each row by its costs, and of
+        several classes, with one that applies the rule of their probabilities.
     bestThreshold : float or None
         The threshold: a probability, or a raw margin for LinearSVC. More than that is positive. ``None`` where the
-        model keeps its own decision, and with costs of rows.
+        model keeps its own decision, with costs of rows, and for several classes.
     bestScore : float
         Value of the metric on the pooled held-out rows.
     correctedScore : float or None
@@ -254,8 +254,8 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         the held-out scores were too many to be collected, see `SparkCostSearch`.
     scoreInterval : tuple of float or None
         90 % interval for the value on new data, around ``correctedScore``.
-    bestCosts : tuple of float
-        ``(c_fn, c_fp)``.
+    bestCosts : tuple of float or None
+        ``(c_fn, c_fp)``; ``None`` for several classes, which have equal weights in all trainings.
     bestLevel : float or None
         The level of the winner; ``None`` for strategies that choose costs.
     bestParams : dict
@@ -287,7 +287,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
     bestScore: float
     correctedScore: float | None
     scoreInterval: tuple[float, float] | None
-    bestCosts: Costs
+    bestCosts: Costs | None
     bestLevel: float | None
     bestParams: dict[str, object]
     bestIndex: int
@@ -370,7 +370,9 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         """Table of all trials (pandas), with the columns of ``csf.CostSearch().cv_results_``."""
         import pandas as pd
 
-        return pd.DataFrame(cv_results(self.trials, list(self.settings), self.numFolds))
+        given: Any = self.trials, list(self.settings), self.numFolds
+        several = len(self.trials[0].costs) > 2
+        return pd.DataFrame(trial_table(*given, judged={}) if several else cv_results(*given))
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         return self.bestModel.transform(dataset)
@@ -419,18 +421,20 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
     estimator : pyspark.ml.Estimator or list of these
         Classifier with ``weightCol`` (LinearSVC, LogisticRegression, trees, forests, GBTClassifier, NaiveBayes,
         ``xgboost.spark.SparkXGBClassifier``), or a Pipeline that ends in one. Of several the best one is chosen as in
-        `csf.CostSearch`, under one corrected score; they share labels and weights.
+        `csf.CostSearch`, under one corrected score; they share labels and weights. With three or more classes all but
+        LinearSVC, GBTClassifier and FMClassifier, whose models have two.
     estimatorParamMaps : list of dict, default=None
         Parameters to search together with the costs, as `pyspark.ml.tuning.ParamGridBuilder` makes them. They race as
         the settings of `csf.CostSearch` do where scores are collected: those that are behind with equal costs are
         trained no further. Of several estimators each has the maps whose parameters are its own.
     metric : str, Metric or RowCosts, default="f1"
-        What is maximised, see `csf.CostSearch`. Costs of rows are numbers or columns of the frame,
+        What is maximised, see `csf.CostSearch`; of several classes ``"f1_macro"``, ``"gmean"``, a cost matrix and
+        others. Costs of rows are numbers or columns of the frame, and of two classes,
         ``RowCosts(fn="amount", fp=5.0)``; of more than 2**18 rows in folds a sample of so many decides on them.
     strategy : str, Strategy or callable, default="ladder"
         Where to train next: ``"ladder"`` is equal costs, those that balance the classes, and those in between.
     constraint : str or Constraint, default=None
-        What the classifier must satisfy, e.g. ``"precision >= 0.8"``.
+        What the classifier must satisfy, e.g. ``"precision >= 0.8"``; of several classes ``"recall[2] >= 0.9"``.
     nTrials : int, default=10
         Largest number of levels to train at, for each parameter map; the ladder has 3.
     threshold : {"stable", "tune", None}, default="stable"
@@ -448,7 +452,8 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         Column of fold numbers instead: 0, 1, ..., or -1 for rows that are never held out. They must be below
         ``numFolds`` where that is given.
     labelCol : str, default=None
-        Column of labels, 1 for the positive class and 0 for the other; ``None`` takes that of the estimator.
+        Column of labels, 1 for the positive class and 0 for the other, or 0, 1, ..., K - 1 for 3 <= K <= 100 classes,
+        which all occur; ``None`` takes that of the estimator.
     weightCol : str, default=None
         Column of weights >= 0, which count in every training, metric and bound; ``None`` takes that of the estimator.
     normalize : {"none", "mean"}, default="mean"
@@ -487,7 +492,9 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
     - No C is searched. Spark's classifiers are not regularised unless they are asked to (``regParam=0``), and there are
       no multiples of nothing; give ``estimatorParamMaps``.
     - The folds are not repeated, however few the positives: each repeat would be as many trainings on a cluster again.
-    - There are two classes, coded 0 and 1, so no ``pos_label`` or ``null_class``.
+    - Classes are coded, so there is no ``pos_label``; nor is there a ``null_class``. With three or more, all trainings
+      have equal class weights, and estimators, ``estimatorParamMaps`` and the rule of the class probabilities are
+      searched; of more than 2**18 rows in folds, a sample of so many decides.
     - ``confidence`` is not offered: no rows are set apart that would decide which thresholds pass.
     - ``summary``, ``report``, ``monitor`` and ``at_prevalence`` are those of `SparkCostSearchModel.to_local`.
 
@@ -592,7 +599,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         planned: list[Any] = self._planned()
         models = [model._replace(settings=[_setting(each) for each in model.settings]) for model in planned]
         settings = [setting for model in models for setting in model.named_settings]
-        bases = [SparkBase(model.base.copy(each), self.getSeed()) for model in planned for each in model.settings]
+        bases = [SparkBase(each.base.copy(own), self.getSeed()) for each in planned for own in each.settings]
         for base in bases:
             base.check_frame(dataset)
         data = self._data(dataset)
@@ -602,24 +609,19 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             engine = SparkEngine(
                 data, tuned=config.tunes, parallelism=self.getParallelism(), checksum=config.checkpoint is not None
             )
-            several = models if len(models) > 1 else None
-            if data.costs is None:
-                search = EngineSearch(engine, bases, settings, config, models=several)
-            else:
-                likely = all(score_parameter(last_stage(each.estimator)) == "probabilityCol" for each in bases)
-                options: Any = {"costs": data.costs, "labels": Labels(np.array([0, 1]), 0), "likely": likely}
-                search = RowCostEngineSearch(engine, bases, settings, config, models=several, **options)
+            for base in bases if engine.labels.n_alike is not None else ():
+                base.check_classes(engine.labels.classes, data.label)
+            likely = all(score_parameter(last_stage(each.estimator)) == "probabilityCol" for each in bases)
+            options: Any = {"labels": engine.labels, "costs": data.costs, "likely": likely}
+            options["models"] = models if len(models) > 1 else None
+            search = engine_search(engine, bases, settings, config, **options)
             try:
                 found = search.run()
             finally:
                 engine.release()
             model = search.train_on_everything(found).model
-        local, threshold = _local(model, found, engine), None
-        if data.costs is not None:
-            model = with_costs(model, data.costs, found.tuned, found.winner.t)
-        elif found.threshold is not None:
-            model, threshold = with_threshold(model, found.threshold)
-        return SparkCostSearchModel.of(model, threshold, local)
+        local = _local(model, search, found, engine)
+        return SparkCostSearchModel.of(*_deciding(model, found, engine), local)
 
     def _check(self, dataset: object) -> None:
         """Raise an error for invalid parameters that are checked nowhere else."""
@@ -684,18 +686,26 @@ def _published(name: str) -> str:
     return renamed.get(name, re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)) + "_"
 
 
-def _local(model: Model, found: Any, engine: SparkEngine) -> CostSearch:
+def _deciding(model: Model, found: Any, engine: SparkEngine) -> tuple[Model, float | None]:
+    """Let a model decide as the outcome says; return it, and the threshold if there is one."""
+    if engine.data.costs is not None:
+        return with_costs(model, engine.data.costs, found.tuned, found.winner.t), None
+    if engine.labels.n_alike is not None:
+        return model if found.rule.kind == "argmax" else with_class_rule(model, found.rule.worth), None
+    return (model, None) if found.threshold is None else with_threshold(model, found.threshold)
+
+
+def _local(model: Model, search: EngineSearch, found: Any, engine: SparkEngine) -> CostSearch:
     """Convert the results to a search in memory, which predicts if the model is available there."""
-    codes, rule = np.array([0, 1]), None
+    rule = None
     # Costs are columns of the frame, which are not those of vectors.
     local = local_model(model) if engine.data.costs is None else None
     base = RemoteClassifier(type(found.config.base[0]).__name__ if len(found.config.base) == 1 else "several models")
     if local is not None:
         base, method = type(local)(), ("predict_proba" if hasattr(local, "predict_proba") else "decision_function")
-        options = {"threshold": found.threshold, "tuned": found.config.tunes, "costs": found.winner.costs}
-        rule = ThresholdRule.of(local, known=codes, names=codes, null=0, method=method, **options)
+        rule = rule_in_memory(search, found, local, engine.labels, method)
     options = {name: getattr(found.config, name) for name in SHARED.values() if name not in ("checkpoint", "callbacks")}
-    known = class_attributes(Labels(codes, 0)) | {"class_count_": engine.class_count}
+    known = class_attributes(engine.labels) | {"class_count_": engine.class_count}
     return local_search(base, found, rule, {**options, "param_grid": None, "refit": rule is not None}, **known)
 
 
