@@ -222,6 +222,12 @@ class RawPart:
         """Select samples by their positions."""
         return self.X.iloc[at] if hasattr(self.X, "iloc") else self.X[at]
 
+    def take(self, at: IntArray) -> RawPart:
+        """Return the part of the rows at these positions."""
+        weight = None if self.weight is None else self.weight[at]
+        costs = None if self.costs is None else self.costs.take(at)
+        return RawPart(self.index, self.rows(at), self.y[at], weight, self.fold[at], costs)
+
     @property
     def mark(self) -> Mark:
         """Fingerprint of the partition, see `Mark`."""
@@ -467,6 +473,8 @@ class _Reader:
                     "hold the same samples"
                 )
         part = RawPart(index, X, y, weight, fold, self._table(index, X, given))
+        if weight is not None and not weight.all():
+            part = part.take(np.flatnonzero(weight))
         if mark is not None and (what := mark.differs(part.mark)):
             raise ChangedRows(
                 f"the {what} of partition {index} are not those of the first read: its source gives other rows, or "

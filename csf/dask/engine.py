@@ -622,9 +622,8 @@ class _Sample:
         codes = part.truth(self.labels).astype(np.int64)
         kept = np.array([hash_folds(part.index, codes.size, share, self.seed) == 0 for share in self.shares])
         at, share = np.flatnonzero(kept[codes, np.arange(codes.size)]), np.array(self.shares)[codes]
-        weight = (1.0 if part.weight is None else part.weight[at]) / share[at]
-        costs = None if part.costs is None else part.costs.take(at)
-        return RawPart(part.index, part.rows(at), part.y[at], weight, part.fold[at], costs)
+        taken = part.take(at)
+        return replace(taken, weight=(1.0 if taken.weight is None else taken.weight) / share[at])
 
 
 def _joined(parts: Sequence[PartScores]) -> PartScores:

@@ -107,6 +107,24 @@ def test_the_order_of_the_rows_does_not_matter(data):
         assert mine.threshold == pytest.approx(known.threshold, abs=1e-4)
 
 
+def test_rows_of_weight_0_are_as_if_they_were_not_there(data):
+    X, y, _ = data
+    fold, weight = hash_folds(0, y.size, 3), np.random.default_rng(0).integers(0, 3, y.size).astype(float)
+    kept = weight > 0.0
+    # Also for scalers and for classes, which read no weights.
+    X, labels = np.where(kept[:, None], X, 1e3), np.where(kept, y, 7)
+    search = DaskCostSearch(make_pipeline(StandardScaler(), PRECISE["logistic"]), n_trials=2, **PAPERS)
+    dX, dy, dweight, dfold = pieces(3, X, labels, weight, fold)
+    search.fit(dX, dy, dweight, folds=dfold)
+    whole = paper_search(search.base, n_trials=2, cv=PredefinedSplit(fold[kept]))
+    whole.fit(X[kept], y[kept], weight[kept])
+    assert search.classes_.tolist() == [0, 1]
+    assert [mine.t for mine in search.trials_] == [known.t for known in whole.trials_]
+    mine, known = (each.best_estimator_[-1] for each in (search, whole))
+    np.testing.assert_allclose(mine.coef_, known.coef_, atol=1e-4)
+    assert search.score(dX, dy, dweight) == pytest.approx(whole.score(X[kept], y[kept], weight[kept]), abs=1e-3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("base", ["squared hinge", "logistic"])
 def test_a_hundred_thousand_rows(base):
