@@ -41,14 +41,17 @@ class CliError(Exception):
     """Error in the command or the data that the user can correct; shown as one line."""
 
 
-# What messages of csf in Python say, and the option.
+# What messages of csf in Python say, and the option; those that hold others come first.
+_ENDS = (("= ", " "), ("=", " "), (" ", " "), (":", ":"))
 _OPTIONS = (
     ("give -score, or the other pos_label", "give --lower-is-positive, or the other --positive"),
+    ("constraint=csf.metrics.Constraint(metric, '<=', level)", "--constraint 'metric <= level'"),
     *((f"{name}=", f"--{name} ") for name in ("confidence", "constraint")),
     *(("pos_label=", "--positive "), ("pos_label", "--positive"), ("param_grid", "--param"), ("n_trials", "--trials")),
     *(("time_limit=", "--time-limit "), ("sample_weight", "--sample-weight")),
     ("review=Review(wrong=0.05)", "--review-wrong 0.05"),
-    *((f"at_most{end}", f"--at-most{to}") for end, to in (("=", " "), (" ", " "), (":", ":"))),
+    *((f"wrong_at_most{end}", f"--wrong-at-most{to}") for end, to in _ENDS),
+    *((f"at_most{end}", f"--at-most{to}") for end, to in _ENDS),
     ("pos must have a share", "--prevalence must have a share"),
     *(("unlabelled=", "--unlabelled "), ("mature_after=", "--mature-after "), ("mature_after", "--mature-after")),
 )

@@ -618,7 +618,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         return replace(rule, given=given) if costs is not None or BY in given else rule
 
     @available_if(_has_a_threshold)
-    def score_samples(self, X: Samples) -> Array:
+    def score_samples(self, X: Samples, **costs: ArrayLike) -> Array:
         """Compute the scores that ``best_threshold_`` is for: `predict` is positive where they are at least that.
 
         They are on the scale of the base: ``decision_function`` of ``best_estimator_`` where it has one (LightGBM from
@@ -629,6 +629,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
+        **costs : array-like of shape (n_samples,)
+            As for `predict`. With costs of rows the score is what "positive" is expected to save, and 0 the threshold.
 
         Returns
         -------
@@ -638,16 +640,18 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             the base's own decision is positive above ``best_threshold_``, and not at it. Of several classes that are
             all alike none is compared with a threshold: the method is not there.
         """
-        return self.decision_rule_.score_samples(X)
+        return self._with_costs(costs, X=X).score_samples(X)
 
     @available_if(_base_has_scores)
-    def decision_function(self, X: Samples) -> Array:
+    def decision_function(self, X: Samples, **costs: ArrayLike) -> Array:
         """Compute scores that agree with the decisions of `predict`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
+        **costs : array-like of shape (n_samples,)
+            As for `predict`.
 
         Returns
         -------
@@ -656,7 +660,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             predicted. With more the scores of all classes as the winner gives them, except that the one of the null
             class is moved by the threshold, or as ``rule_`` moves them: the largest one is the class that is predicted.
         """
-        return self.decision_rule_.decision_function(X)
+        return self._with_costs(costs, X=X).decision_function(X)
 
     @available_if(_base_has_scores)
     def threshold_curve(

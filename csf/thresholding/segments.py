@@ -16,6 +16,7 @@ from scipy.stats import beta, binom
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
+from csf._common.validation import check_unmasked
 from csf.metrics.base import LinearFractional
 from csf.metrics.constraints import CELLS, Constraint, Precision, Recall, Share
 from csf.thresholding._kernels import add_window_maxima
@@ -118,9 +119,11 @@ def _values(by: str, X: Samples, given: ArrayLike | None) -> list[Label]:
             "fit and to predict"
         )
     column: Any = safe_indexing(X, by, axis=1) if given is None else given
-    values = np.asarray(column)
+    values = np.asarray(check_unmasked(column, by))
     if values.shape != (n_rows,):
         raise ValueError(f"by must have one value for each of {n_rows} rows, got shape {values.shape}")
+    if values.dtype.kind in "mM" and n_rows:
+        raise _no_segment(by, values[0])
     listed = values.tolist()
     # Missing values of pandas are no numbers, and equal to nothing.
     missing = sum(value is None or type(value).__name__ in ("NAType", "NaTType") or value != value for value in listed)
@@ -129,7 +132,18 @@ def _values(by: str, X: Samples, given: ArrayLike | None) -> list[Label]:
             f"{by} is missing in {missing} of {n_rows} rows, and no threshold is for them; fill it with a value of its "
             "own, such as 'unknown', or drop these rows"
         )
+    other = next((value for value in listed if not isinstance(value, str | int | float)), None)
+    if other is not None:
+        raise _no_segment(by, other)
     return listed
+
+
+def _no_segment(by: str, value: object) -> ValueError:
+    """Build the error for values that files of rules cannot hold, or that depend on a unit of time."""
+    return ValueError(
+        f"{by} holds {value!r} of the type {type(value).__name__}; segments are texts, numbers or booleans. Turn it "
+        f"into text, such as the year of a date, or frame[{by!r}].astype(str)"
+    )
 
 
 # ---------------------------------------------------------------- the best thresholds

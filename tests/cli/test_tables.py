@@ -22,6 +22,7 @@ from csf.cli.tables import (
     format_mean,
     format_number,
     format_table,
+    in_options,
     number_options,
     require,
     warn_of_columns,
@@ -579,3 +580,19 @@ def test_counters_are_pointed_out(tmp_path):
         UserWarning, match="column 'Unnamed: 0' has another whole number in each row.*--drop 'Unnamed: 0'"
     ):
         read_dataset(write(tmp_path, f",a,y\n{rows}"), ReadOptions("y"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("wrong_at_most= decides a batch", "--wrong-at-most decides a batch"),
+        ("at_most= and wrong_at_most= take", "--at-most and --wrong-at-most take"),
+        ("wrong_at_most of 'urgent' must", "--wrong-at-most of 'urgent' must"),
+        (
+            "limit it: constraint=csf.metrics.Constraint(metric, '<=', level)",
+            "limit it: --constraint 'metric <= level'",
+        ),
+    ],
+)
+def test_messages_name_options_of_the_command_line(text, expected):
+    assert in_options(text) == expected

@@ -709,3 +709,14 @@ def test_a_race_goes_on_where_it_was_stopped(tmp_path):
     assert resumed.n_trials_ == whole.n_trials_
     assert resumed.best_params_ == whole.best_params_
     np.testing.assert_array_equal(resumed.predict(X), whole.predict(X))
+
+
+def test_scores_with_costs_are_what_a_positive_saves():
+    X, y = frame()
+    amount = X.pop("amount").to_numpy()
+    search = CostSearch(LogisticRegression(), "savings", param_grid=None, cv=3).fit(X, y, fn_cost=amount, fp_cost=5.0)
+    predicted = search.predict(X, fn_cost=amount, fp_cost=5.0) == 1
+    for scores in (search.score_samples, search.decision_function):
+        np.testing.assert_array_equal(scores(X, fn_cost=amount, fp_cost=5.0) > 0.0, predicted)
+    with pytest.raises(TypeError, match="cannot be given with metric='f1'"):
+        CostSearch(LogisticRegression(), param_grid=None, cv=3).fit(X, y).score_samples(X, fn_cost=amount)

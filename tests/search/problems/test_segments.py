@@ -57,12 +57,7 @@ def search():
 
 @pytest.mark.parametrize("options", [{}, {"threshold": "tune"}, {"metric": "accuracy"}], ids=str)
 def test_the_gap_is_kept_where_thresholds_were_tuned(options):
-    found, free = (
-        prefit(**options),
-        prefit(constraint=None, **options)
-        if False
-        else CostSearch(FrozenEstimator(LogisticRegression().fit(X, Y)), **options).fit(X, Y),
-    )
+    found, free = prefit(**options), CostSearch(FrozenEstimator(LogisticRegression().fit(X, Y)), **options).fit(X, Y)
     predicted = found.predict(X, by=SEX)
     assert np.ptp(recalls(predicted)) == pytest.approx(found.constraint_value_)
     assert found.feasible_
@@ -298,3 +293,36 @@ def test_what_has_no_meaning_is_refused_with_the_way_out(name):
         with pytest.raises((ValueError, TypeError)) as caught:
             call()
     assert way_out in str(caught.value)
+
+
+def test_scores_take_segments_as_predictions_do(search):
+    predicted = search.predict(X, by=SEX) == 1
+    np.testing.assert_array_equal(search.score_samples(X, by=SEX) >= search.best_threshold_, predicted)
+    np.testing.assert_array_equal(search.decision_function(X, by=SEX) > 0.0, predicted)
+
+
+DATES = pd.date_range("2024-01-01", periods=2, freq="D")
+MOMENTS = {
+    "datetime64": DATES.to_numpy(),
+    "dates": np.array([each.date() for each in DATES]),
+    "time zone": DATES.tz_localize("UTC").astype(object).to_numpy(),
+    "periods": DATES.to_period().astype(object).to_numpy(),
+    "durations": (DATES - DATES[0]).to_numpy(),
+}
+
+
+@pytest.mark.parametrize("values", MOMENTS.values(), ids=MOMENTS)
+def test_moments_are_no_segments(values):
+    with pytest.raises(ValueError, match=r"sex holds .* segments are texts, numbers or booleans\. Turn it into text"):
+        CostSearch(LogisticRegression(), constraint=GAP, **QUICK).fit(X, Y, by=values[(SEX == "m").astype(int)])
+
+
+def test_masked_segments_are_refused():
+    with pytest.raises(ValueError, match="sex is masked in"):
+        CostSearch(LogisticRegression(), constraint=GAP, **QUICK).fit(X, Y, by=np.ma.masked_array(SEX, SEX == "m"))
+
+
+def test_segments_of_weight_0_alone_are_none():
+    sex, weight = np.where(np.arange(len(Y)) < 5, "none", SEX), (np.arange(len(Y)) >= 5).astype(float)
+    search = CostSearch(LogisticRegression(), constraint=GAP, **QUICK).fit(X, Y, by=sex, sample_weight=weight)
+    assert list(search.thresholds_) == ["f", "m"]
