@@ -39,7 +39,7 @@ def measure(X, y, share, seed):
     labels = y[known] * (rng.random(known.size) < share)
     base, options = (
         make_pipeline(StandardScaler(with_mean=False), LogisticRegression()),
-        {"param_grid": None, "cv": 5, "random_state": seed},
+        {"param_grid": None, "cv": min(5, int(labels.sum())), "random_state": seed},
     )
     found = {"labels": CostSearch(base, "f1", **options).fit(X[known], labels)}
     for name, factor in WRONG.items():
