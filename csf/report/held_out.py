@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,11 +22,15 @@ from csf.plots.words import class_order, short
 from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from csf.search import CostSearch
 
 
 # More classes than this make no table that anyone reads.
 MOST_CLASSES = 30
+# Neither costs nor segments of rows.
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class HeldOut(NamedTuple):
@@ -36,6 +41,8 @@ class HeldOut(NamedTuple):
     weight: Array | None
     answers: dict[str, Array]
     judged: list[Judged]
+    # Costs or segments of the rows, by the names that `fit` takes them by.
+    given: Mapping[str, ArrayLike] = NOTHING
 
 
 def confusion(search: CostSearch, held: HeldOut) -> Params:

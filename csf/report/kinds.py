@@ -23,9 +23,19 @@ from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import aim_of, metric_of
 from csf.plots.decisions import answers_to_all
 from csf.plots.words import other_costs, parameter_names, short, spread, target_name, winning_base
-from csf.report.held_out import HeldOut, Judged, judge, judge_classes, judge_labels, judge_rows, scores_out_of_fold
+from csf.report.held_out import (
+    NOTHING,
+    HeldOut,
+    Judged,
+    judge,
+    judge_classes,
+    judge_labels,
+    judge_rows,
+    scores_out_of_fold,
+)
 from csf.search.config import MODEL
 from csf.thresholding.linear_rule import confusion_of
+from csf.thresholding.segments import BY
 
 if TYPE_CHECKING:
     from csf.metrics import Constraint
@@ -47,9 +57,7 @@ class Reported(ABC):
         return labels
 
     @abstractmethod
-    def judge(
-        self, search: CostSearch, X: Samples, truth: Array, answers: Mapping[str, Array], weight: Array | None
-    ) -> list[Judged]:
+    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
         """Evaluate predictions by the metric and the constraint of the search."""
 
     @abstractmethod
@@ -103,12 +111,11 @@ class BinaryReported(Reported):
 
     two_classes = True
 
-    def judge(
-        self, search: CostSearch, X: Samples, truth: Array, answers: Mapping[str, Array], weight: Array | None
-    ) -> list[Judged]:
+    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
         """Evaluate predictions, see `Reported.judge`."""
         metric = search.result_.read_metric(metric_of(search))
-        return judge(metric, search.null_class_, truth, answers, weight, promised=search.confidence is not None)
+        promised = search.confidence is not None
+        return judge(metric, search.null_class_, held.y, held.answers, held.weight, promised=promised)
 
     def winner(self, search: CostSearch) -> str:
         """Describe the costs and the threshold of the winner."""
@@ -176,12 +183,10 @@ class RowCostsReported(BinaryReported):
 
     two_classes = False
 
-    def judge(
-        self, search: CostSearch, X: Samples, truth: Array, answers: Mapping[str, Array], weight: Array | None
-    ) -> list[Judged]:
+    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
         """Evaluate predictions by what they cost; what both answers cost is what a row is."""
-        costs = np.column_stack(search.row_costs_.table(X).answers(truth == search.pos_label_))
-        return judge_rows(search.row_costs_, search.pos_label_, costs, answers, weight)
+        costs = np.column_stack(paid_for(search, held))
+        return judge_rows(search.row_costs_, search.pos_label_, costs, held.answers, held.weight)
 
     def winner(self, search: CostSearch) -> str:
         """Say whether costs of rows decide."""
@@ -220,12 +225,10 @@ class RowCostsReported(BinaryReported):
 class MulticlassReported(Reported):
     """Description of searches of several classes that are all alike."""
 
-    def judge(
-        self, search: CostSearch, X: Samples, truth: Array, answers: Mapping[str, Array], weight: Array | None
-    ) -> list[Judged]:
+    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
         """Evaluate predictions, see `Reported.judge`."""
         metric = search.result_.read_metric(metric_of(search))
-        return judge_classes(metric, search.classes_, truth, answers, weight)
+        return judge_classes(metric, search.classes_, held.y, held.answers, held.weight)
 
     def winner(self, search: CostSearch) -> str:
         """Describe the class weights and the rule of the winner."""
@@ -258,11 +261,9 @@ class SharedThresholdReported(Reported):
         """Read codes: samples have several labels."""
         return read_codes(y, search.classes_.size)
 
-    def judge(
-        self, search: CostSearch, X: Samples, truth: Array, answers: Mapping[str, Array], weight: Array | None
-    ) -> list[Judged]:
+    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
         """Evaluate predictions, see `Reported.judge`."""
-        return judge_labels(search.result_.read_metric(search.metric), truth, answers, weight)
+        return judge_labels(search.result_.read_metric(search.metric), held.y, held.answers, held.weight)
 
     def winner(self, search: CostSearch) -> str:
         """Say that labels share a threshold."""
@@ -325,11 +326,12 @@ def constrained(search: CostSearch) -> list[tuple[Constraint, float, bool]]:
     return [(part, rate, not part.missing(rate) if test is None else test.holds) for part, rate in known]
 
 
-def violation_of(search: CostSearch, X: Samples, truth: Array, predicted: Array, weight: Array | None) -> float:
+def violation_of(search: CostSearch, held: HeldOut, predicted: Array) -> float:
     """Compute by how much predictions miss the constraint of a search; of several labels that of any."""
+    truth, weight = held.y, held.weight
     if search.result_.kind == "multilabel":
         columns = zip(search.searches_, truth.T, predicted.T)
-        return max(violation_of(one, X, true, answers, weight) for one, true, answers in columns)
+        return max(violation_of(one, held._replace(y=true), answers) for one, true, answers in columns)
     constraint = get_constraint(search.result_.config.constraint)
     if constraint is None:
         return 0.0
@@ -344,7 +346,8 @@ def violation_of(search: CostSearch, X: Samples, truth: Array, predicted: Array,
     null = 0 if search.null_class_ is None else search.null_class_
     is_pos = truth != null
     if search.result_.kind == "segments":
-        rates = search.result_.segments.rates_on(constraint, X, is_pos, predicted != null, weight)
+        codes = search.result_.segments.codes(held.X, held.given.get(BY))
+        rates = search.result_.segments.rates_on(constraint, codes, is_pos, predicted != null, weight)
         return max(float(part.missing(rates[part.name])) for part in constraint.parts)
     errors = ErrorProfile.from_masks(is_pos, is_pos ^ (predicted != truth), sample_weight=weight)
     return float(constraint.violation(errors.fn, errors.fp, pos=errors.pos))
@@ -357,20 +360,22 @@ def held_out(
     sample_weight: ArrayLike | None,
     rivals: Mapping[str, Any] | None,
     name: str = "this search",
+    given: Mapping[str, ArrayLike] = NOTHING,
 ) -> HeldOut | None:
-    """Check the held-out data of a report and predict them; ``None`` without any."""
+    """Check the held-out data of a report and predict them, with costs or segments ``given``; ``None`` without any."""
     if X is None and y is None:
-        if rivals or sample_weight is not None:
-            raise ValueError("rivals and sample_weight belong to held-out data: give X and y, which fit has not seen")
+        if rivals or sample_weight is not None or given:
+            names = ", ".join(["rivals", "sample_weight", *given])
+            raise ValueError(f"{names} belong to held-out data: give X and y, which fit has not seen")
         return None
     if X is None or y is None:
         raise ValueError("give X and y together: samples that fit has not seen, and their labels")
     others = {f"rivals[{rival!r}]": predicted for rival, predicted in (rivals or {}).items()}
     check_in_memory(X=X, y=y)
-    X, given = check_samples(X, y, sample_weight=sample_weight, **others)
-    labels = reported(search).read_truth(search, given)
+    X, y = check_samples(X, y, sample_weight=sample_weight, **given, **others)
+    labels = reported(search).read_truth(search, y)
     weight = check_weights(sample_weight, labels.shape[0])
-    answers = {name: search.predict(X)}
+    answers = {name: search.predict(X, **given)}
     for rival, predicted in (rivals or {}).items():
         predicted = predicted.toarray() if issparse(predicted) else np.asarray(predicted)
         if predicted.shape != labels.shape:
@@ -379,15 +384,20 @@ def held_out(
                 f"got shape {predicted.shape}"
             )
         answers[str(rival)] = predicted
-    judged = reported(search).judge(search, X, labels, answers, weight)
-    misses = [violation_of(search, X, labels, np.asarray(predicted), weight) for predicted in answers.values()]
-    judged = [replace(each, misses=missed) for each, missed in zip(judged, misses)]
-    return HeldOut(X, labels, weight, answers, judged)
+    held = HeldOut(X, labels, weight, answers, [], given)
+    misses = [violation_of(search, held, np.asarray(predicted)) for predicted in answers.values()]
+    judged = [replace(each, misses=missed) for each, missed in zip(reported(search).judge(search, held), misses)]
+    return held._replace(judged=judged)
+
+
+def paid_for(search: CostSearch, held: HeldOut) -> tuple[Array, Array]:
+    """Return the cost of each held-out row for the answers "negative" and "positive"."""
+    return search.row_costs_.table(held.X, **held.given).answers(held.y == search.pos_label_)
 
 
 def paid_on(search: CostSearch, held: HeldOut) -> dict[str, float]:
     """Return the mean cost of a held-out row for the same answer to all, for rivals, and by row."""
-    negative, positive = search.row_costs_.table(held.X).answers(held.y == search.pos_label_)
+    negative, positive = paid_for(search, held)
     winner, *rivals = held.answers.items()
     paid = {"positive for all rows": positive, "negative for all rows": negative}
     paid |= {name: np.where(labels == search.pos_label_, positive, negative) for name, labels in [*rivals, winner]}

@@ -60,6 +60,7 @@ def write_report(
     title: str | None = None,
     facts: Mapping[str, str] | None = None,
     mute: Collection[str] = (),
+    **costs: ArrayLike,
 ) -> None:
     """Write the results of a fitted search as one web page.
 
@@ -85,6 +86,8 @@ def write_report(
         Further facts to name, such as ``{"Data": "customers.csv"}``.
     mute : collection of str, default=()
         Codes of checks to leave out, such as ``["CSF001"]``; the guide's page "Checks" explains each one.
+    **costs : array-like of shape (n_samples,)
+        Costs of these rows, or their segments ``by``, where `fit` was given them.
 
     Raises
     ------
@@ -117,7 +120,7 @@ def write_report(
     if not is_search(search):
         raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "best_score_")
-    held = held_out(search, X, y, sample_weight, rivals)
+    held = held_out(search, X, y, sample_weight, rivals, given=costs)
     template, data = _PAGES[search.result_.kind]
     about = {"facts": [(str(name), str(value)) for name, value in (facts or {}).items()], "muted": sorted(mute)}
     write_page(path, template, title=title or "Cost search", **data(search, held, mute), **about)

@@ -522,6 +522,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         title: str | None = None,
         facts: Mapping[str, str] | None = None,
         mute: Collection[str] = (),
+        **costs: ArrayLike,
     ) -> None:
         """Write the result as one self-contained page for a browser, to be sent or printed.
 
@@ -543,6 +544,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             Further facts to name, such as ``{"Data": "customers.csv"}``.
         mute : collection of str, default=()
             Codes of checks to leave out, such as ``["CSF001"]``; the guide's page "Checks" explains each one.
+        **costs : array-like of shape (n_samples,)
+            Costs of these rows, or their segments ``by``, where `fit` was given them.
 
         Raises
         ------
@@ -557,4 +560,4 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
         options: dict[str, Any] = {"sample_weight": sample_weight, "rivals": rivals, "title": title, "facts": facts}
         fitted: Any = self
-        write_report(fitted, path, X, y, mute=mute, **options)
+        write_report(fitted, path, X, y, mute=mute, **options, **costs)

@@ -104,10 +104,10 @@ class Segments:
         return table
 
     def rates_on(
-        self, constraint: Constraint, X: Samples, is_pos: BoolArray, decided: BoolArray, weight: Array | None
+        self, constraint: Constraint, codes: IntArray, is_pos: BoolArray, decided: BoolArray, weight: Array | None
     ) -> dict[str, float]:
-        """Compute the constrained values of decisions about samples that have the segments as a column."""
-        return worst_rates(constraint, self.table(self.codes(X, None), is_pos, decided, weight, constraint))
+        """Compute the constrained values of decisions about samples of segments that are known."""
+        return worst_rates(constraint, self.table(codes, is_pos, decided, weight, constraint))
 
 
 def _values(by: str, X: Samples, given: ArrayLike | None) -> list[Label]:

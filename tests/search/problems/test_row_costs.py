@@ -720,3 +720,11 @@ def test_scores_with_costs_are_what_a_positive_saves():
         np.testing.assert_array_equal(scores(X, fn_cost=amount, fp_cost=5.0) > 0.0, predicted)
     with pytest.raises(TypeError, match="cannot be given with metric='f1'"):
         CostSearch(LogisticRegression(), param_grid=None, cv=3).fit(X, y).score_samples(X, fn_cost=amount)
+
+
+def test_a_report_takes_costs_beside_the_samples(tmp_path):
+    X, y = frame()
+    amount, path = X.pop("amount").to_numpy(), tmp_path / "report.html"
+    search = CostSearch(LogisticRegression(), "savings", param_grid=None, cv=3).fit(X, y, fn_cost=amount, fp_cost=5.0)
+    search.report(path, X, y, fn_cost=amount, fp_cost=5.0)
+    assert f"{search.score(X, y, fn_cost=amount, fp_cost=5.0):.3f}" in path.read_text(encoding="utf-8")

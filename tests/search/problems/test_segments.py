@@ -326,3 +326,11 @@ def test_segments_of_weight_0_alone_are_none():
     sex, weight = np.where(np.arange(len(Y)) < 5, "none", SEX), (np.arange(len(Y)) >= 5).astype(float)
     search = CostSearch(LogisticRegression(), constraint=GAP, **QUICK).fit(X, Y, by=sex, sample_weight=weight)
     assert list(search.thresholds_) == ["f", "m"]
+
+
+def test_a_report_takes_segments_beside_the_samples(search, tmp_path):
+    path = tmp_path / "report.html"
+    search.report(path, X, Y, by=SEX)
+    assert "this search" in path.read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="by belong to held-out data"):
+        search.report(path, by=SEX)
