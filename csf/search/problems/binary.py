@@ -438,7 +438,7 @@ class BinaryResult(SearchResult):
     @property
     def scored(self) -> tuple[BoolArray, Array] | None:
         """True class and score of held-out samples of two classes, each once; ``None`` where there are none."""
-        store, score = self.store, self.row.score if self.has_scores else None
+        store, score = self.store, self.row.score if self.moves else None
         if store is None or score is None or not np.isfinite(score).all():
             return None
         # Repeated folds say the same sample again. Members of a group are samples of their own.
