@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from csf._common.typing import Values
 from csf._common.validation import check_number, check_share
@@ -96,9 +96,24 @@ class TrueMetric(Metric):
                 return ratio
         return TrueMetric(metric, self.missed, self.false, self.labelled)
 
+    def positives(self, labelled: Values, among: Values) -> Values:
+        """Estimate how many samples are positive ``among`` so many, from those ``labelled`` positive.
+
+        Parameters
+        ----------
+        labelled, among : float or ndarray
+            Numbers of samples, or shares; estimates of small ones may be negative.
+
+        Returns
+        -------
+        float or ndarray
+            Estimates without bias.
+        """
+        return (labelled - self.false * among) / (1.0 - self.missed - self.false)
+
     def true_share(self, pos: float) -> float:
         """Compute the share of positives from that of labelled ones."""
-        share = (np.asarray(pos) - self.false) / (1.0 - self.missed - self.false)
+        share = self.positives(np.asarray(pos), 1.0)
         return float_or_array(np.clip(share, _MARGIN, 1.0 - _MARGIN))  # pyright: ignore[reportReturnType] (arrays for arrays)
 
     def check_share(self, pos: float) -> None:
@@ -133,10 +148,9 @@ class TrueMetric(Metric):
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Compute the metric of the truth from errors of the labels; see `Metric.value`."""
-        share, rest = self.true_share(pos), 1.0 - self.missed - self.false
-        found = pos - np.asarray(fn)
+        share, found = self.true_share(pos), pos - np.asarray(fn)
         predicted = found + fp
-        hits = (found - self.false * predicted) / rest
+        hits = self.positives(found, predicted)
         missed, alarms = np.clip(share - hits, 0.0, share), np.clip(predicted - hits, 0.0, 1.0 - share)
         return self.metric.value(float_or_array(missed), float_or_array(alarms), pos=share)
 
@@ -210,7 +224,7 @@ def _percent(share: float) -> str:
 
 
 def metric_of_truth(
-    metric: Metric, labelled: float | Sequence[float] | None = None, missed: float = 0.0, false: float = 0.0
+    metric: Metric, labelled: float | ArrayLike | None = None, missed: float = 0.0, false: float = 0.0
 ) -> TrueMetric:
     """Build the metric of the truth; see `csf.metrics.Incomplete`."""
     known = None
@@ -220,7 +234,8 @@ def metric_of_truth(
                 f"labelled={labelled!r} says which share of the positives is labelled and that no negative is; give it "
                 "alone, or missed= and false="
             )
-        ends = list(labelled) if isinstance(labelled, Sequence) and not isinstance(labelled, str) else [labelled]
+        several = np.ndim(labelled) > 0
+        ends = list(labelled) if several else [labelled]  # pyright: ignore[reportArgumentType] (it has a dimension)
         ends = [check_share(end, "labelled") for end in ends]  # pyright: ignore[reportArgumentType] (it is checked)
         if len(ends) > 2 or ends != sorted(ends) or not ends:
             raise ValueError(f"labelled must be a share in (0, 1], or the smallest and largest one, got {labelled!r}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import scorer_parts
@@ -227,7 +228,9 @@ def get_metric(metric: MetricLike) -> Metric:
 def _check_direction(metric: Metric | ConfusionMetric) -> None:
     """Raise a ValueError where a metric is not larger without errors than where all is wrong."""
     if isinstance(metric, Metric):
-        errors = [((fn, fp), {"pos": pos}) for pos in (0.1, 0.5, 0.9) for fn, fp in ((0.0, 0.0), (pos, 1.0 - pos))]
+        low, high = metric.share_range
+        shares = [low + (high - low) * spot for spot in (0.1, 0.5, 0.9)]
+        errors = [((fn, fp), {"pos": pos}) for pos in shares for fn, fp in ((0.0, 0.0), (pos, 1.0 - pos))]
     else:
         right = np.eye(len(np.asarray(metric.costs)) if isinstance(metric, CostMatrix) else 3)
         errors = [((table / len(table),), {}) for table in (right, np.roll(right, 1, axis=1))]
@@ -471,8 +474,15 @@ def constraint_of_truth(metric: object, constraint: Constraint | None) -> Constr
     return replace(parts[0], others=tuple(parts[1:]))
 
 
+def truth_of(metric: object) -> TrueMetric | None:
+    """Return the metric of the truth that a metric is, averages or constrains; ``None`` where labels are the truth."""
+    base = getattr(metric, "of_one", metric)
+    base = base.metric if isinstance(base, Constrained) else base
+    return base if isinstance(base, TrueMetric) else None
+
+
 def Incomplete(
-    metric: MetricLike, *, labelled: float | Sequence[float] | None = None, missed: float = 0.0, false: float = 0.0
+    metric: MetricLike, *, labelled: float | ArrayLike | None = None, missed: float = 0.0, false: float = 0.0
 ) -> TrueMetric:
     r"""Make the metric of the truth where labels miss some of the positives, or mark some of the negatives.
 
@@ -486,7 +496,7 @@ def Incomplete(
     metric : str, Metric or callable
         What is maximised of the truth, as for `csf.CostSearch`: any metric of two classes. For several labels a sample
         ``LabelMetric(Incomplete("f1", labelled=0.2), "macro")``.
-    labelled : float or tuple of float, default=None
+    labelled : float or array-like of two floats, default=None
         Share of the positives that are labelled positive, in (0, 1]; no negative is. Of a range ``(0.15, 0.3)`` the
         geometric middle is maximised; intervals reach over the range, and constraints hold at both ends. It has to be
         known from elsewhere: by labelling some rows again, or by an estimate, such as those of the package pulearn.
@@ -498,7 +508,8 @@ def Incomplete(
     -------
     TrueMetric
         The metric, for ``metric=`` of searches, `csf.tune_threshold`, `csf.metric_interval` and the rest.
-        ``constraint="precision >= 0.8"`` beside it is one on the precision of the truth.
+        ``constraint="precision >= 0.8"`` beside it is one on the precision of the truth. Reviews, constraints by
+        segments and `csf.CostSearch.at_prevalence` need complete labels and are refused.
 
     Raises
     ------
@@ -647,6 +658,8 @@ class LabelMetric:
         else:
             values = values_of_tables(self.of_one, tables)
         weight = tables[..., 1, :].sum(axis=-1) if self.average == "weighted" else np.ones(values.shape)
+        if self.average == "weighted" and isinstance(self.metric, TrueMetric):
+            weight = np.maximum(self.metric.positives(weight, tables.sum(axis=(-2, -1))), 0.0)
         weight = np.where(np.isnan(values), 0.0, weight)
         none = np.where(np.isnan(values).any(axis=-1), np.nan, 0.0)
         total = weight.sum(axis=-1)

@@ -15,6 +15,7 @@ from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, BoolArray, Costs, FloatArray, Params, Samples
 from csf._common.validation import check_choice, check_count, check_fraction, check_number, check_positive, check_share
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
+from csf.metrics.registry import truth_of
 from csf.online._ascent import (
     FIXED,
     GMEAN,
@@ -588,10 +589,10 @@ class STAMP(AimedLearner):
 
     def _check_metric(self) -> LinearFractional:
         metric = get_metric(self.metric)
-        if not isinstance(metric, LinearFractional):
+        if not isinstance(metric, LinearFractional) or truth_of(metric) is not None:
             other = "SPADE" if isinstance(metric, Concave) else "csf.CostSearch"
             raise TypeError(
-                "STAMP needs a linear-fractional metric such as 'f1' or 'jaccard'; "
+                "STAMP needs a linear-fractional metric of complete labels such as 'f1' or 'jaccard'; "
                 f"{type(metric).__name__} is none. Use {other}"
             )
         metric.require_falling("STAMP", pos=0.5)

@@ -17,7 +17,7 @@ from csf._common.validation import check_binary_target, check_class_weights, che
 from csf.data.labels import read_codes
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, margin, positive_score
 from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_metric
-from csf.metrics.registry import aim_of
+from csf.metrics.registry import aim_of, truth_of
 from csf.metrics.row_costs import COSTS
 from csf.plots.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Display, tidy
 from csf.plots.words import metric_name, short
@@ -36,7 +36,6 @@ _COMPANIONS: dict[str, Any] = {
     "recall": Recall(),
     "predicted positive": PredictedPositiveRate(),
 }
-_NAMES = {rate: name for name, rate in _COMPANIONS.items()}
 _TITLE: dict[str, Any] = {"loc": "left", "fontsize": 9}
 # Lines named side by side above the axes, and the height of a row of names in points.
 _N_ABREAST, _ROW = 5, 14
@@ -516,13 +515,15 @@ def _rates_at(curve: ThresholdCurve, metric: Metric | None, threshold: float) ->
         raise ValueError("all scores are equal: there is no threshold between them to draw")
     constraint = None if metric is None else metric.constraint
     parts = () if constraint is None else constraint.parts
-    aim = metric.metric if isinstance(metric, Constrained) else metric
-    demanded = {part.quantity.name: part.quantity for part in parts if part.quantity not in _NAMES}
+    aim, truth = metric.metric if isinstance(metric, Constrained) else metric, truth_of(metric)
+    companions = {key: rate if truth is None else truth.like(rate) for key, rate in _COMPANIONS.items()}
+    names = {rate: name for name, rate in companions.items()}
+    demanded = {part.quantity.name: part.quantity for part in parts if part.quantity not in names}
     # What is maximised needs no second line.
-    rates = {key: rate for key, rate in (_COMPANIONS | demanded).items() if rate != aim}
+    rates = {key: rate for key, rate in (companions | demanded).items() if rate != aim}
     cuts, chosen = _drawn_cuts(curve, threshold), curve.at(threshold)
     fn, fp = curve.fn[cuts], curve.fp[cuts]
-    named = [(_NAMES.get(part.quantity, part.quantity.name), part) for part in parts]
+    named = [(names.get(part.quantity, part.quantity.name), part) for part in parts]
     data = {
         "thresholds": curve.thresholds[cuts],
         "companions": {key: rate.value(fn, fp, pos=curve.pos) for key, rate in rates.items()},

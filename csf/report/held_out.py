@@ -16,7 +16,7 @@ from csf.evaluate.choices import decisions
 from csf.evaluate.predictions import Predictions, difference_of, label_answers
 from csf.metrics.base import Metric
 from csf.metrics.confusion import ConfusionMetric
-from csf.metrics.registry import LabelMetric
+from csf.metrics.registry import LabelMetric, truth_of
 from csf.metrics.row_costs import RowCosts
 from csf.plots.words import class_order, short
 from csf.thresholding.linear_rule import counts_of
@@ -46,9 +46,14 @@ class HeldOut(NamedTuple):
 
 
 def confusion(search: CostSearch, held: HeldOut) -> Params:
-    """Return `matrix_of` the search's held-out predictions, in samples or their weights."""
+    """Return `matrix_of` the search's held-out predictions, in samples or their weights; of the truth estimates."""
     true, predicted = (np.searchsorted(search.classes_, each) for each in (held.y, next(iter(held.answers.values()))))
-    return matrix_of(search, counts_of(true, predicted, search.classes_.size, held.weight).astype(float))
+    counts = counts_of(true, predicted, search.classes_.size, held.weight).astype(float)
+    if (truth := truth_of(search.metric)) is not None:
+        at, among = int(np.flatnonzero(search.classes_ == search.pos_label_)[0]), counts.sum(axis=0)
+        counts[at] = truth.positives(counts[at], among)
+        counts[1 - at] = among - counts[at]
+    return matrix_of(search, counts)
 
 
 def matrix_of(search: CostSearch, counts: Array) -> Params:
@@ -87,7 +92,10 @@ def scores_of_labels(search: CostSearch, true: Array, predicted: Array, weight: 
     """Return the ``scores`` of each label, as in `matrix_of`, and the shares that have it and are predicted to."""
     each = np.ones(true.shape[0]) if weight is None else weight
     names = [short(name, 40) for name in search.label_names_.tolist()]
-    rows = _scores(names, *(each @ part for part in (true, predicted, true & predicted)))
+    having, found, right = (each @ part for part in (true, predicted, true & predicted))
+    if (truth := truth_of(search.metric)) is not None:
+        having, right = truth.positives(having, each.sum()), truth.positives(right, found)
+    rows = _scores(names, having, found, right)
     return [(name, n, m, n / each.sum(), m / each.sum(), values) for name, n, m, values in rows]
 
 

@@ -22,6 +22,7 @@ from csf._common.files import replaced
 from csf._common.sklearn import named_models
 from csf._common.typing import Array, Axes, Params, PathLike, Samples
 from csf.metrics import get_constraint
+from csf.metrics.registry import truth_of
 from csf.plots.cone import ConeDisplay
 from csf.plots.decisions import CapacityDisplay, answers_to_all, draw_costs, draw_review, reviewed_in_words
 from csf.plots.progress import ProgressDisplay
@@ -254,6 +255,7 @@ def _of_every(search, held, mute):
         "demands": constrained(search),
         "promises": [f"{name}: {test}" if name else str(test) for name, test in guarantees(search).items()],
         "held": held,
+        "estimated": truth_of(search.metric) is not None,
         # Splits may be given as arrays of row numbers, which tell nobody anything.
         "arguments": [(key, short(" ".join(repr(value).split()), 300)) for key, value in params.items()],
     }

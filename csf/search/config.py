@@ -31,7 +31,7 @@ from csf.data.costs import NORMALIZATIONS, WEIGHTINGS
 from csf.data.responses import response_method
 from csf.evaluate.choices import Chooser, Margins, ModelMargin
 from csf.metrics.constraints import Review, get_constraint
-from csf.metrics.registry import aim
+from csf.metrics.registry import aim, truth_of
 from csf.strategies import Ladder, Strategy, get_strategy
 from csf.strategies.named import OnlyEqualCosts
 from csf.thresholding.certificates import check_rates
@@ -641,6 +641,11 @@ class SearchConfig(SearchOptions):
             raise TypeError(f"review must be a csf.metrics.Review or None, got {self.review!r}; write Review(cost=...)")
         if not self.tunes:
             self.refuse(NO_REVIEW, "threshold=None")
+        if (truth := truth_of(self.metric)) is not None:
+            why: Unsupported = (None, "labels do not show which answers are wrong, nor what a review would find")
+            self.refuse(
+                {"review": why}, f"metric={truth.name!r}", ", or search for the plain metric by complete labels"
+            )
         if self.confidence is None:
             return
         check_fraction(self.confidence, "confidence")

@@ -16,10 +16,11 @@ from csf._common.typing import Array, Costs, Label, Params, PathLike, Samples
 from csf.evaluate import AssessedMixin
 from csf.metrics import get_constraint
 from csf.metrics.confusion import CostMatrix
-from csf.metrics.registry import constraint_of_truth, get_label_metric, metric_of
+from csf.metrics.registry import constraint_of_truth, get_label_metric, metric_of, truth_of
 from csf.monitoring import Monitor, MonitorGroup
 from csf.search.kinds import LABELS, kind_of
 from csf.search.problems.base import in_order
+from csf.search.problems.binary import on_positive
 from csf.thresholding.linear_rule import Sigmoid, no_threshold
 from csf.thresholding.prevalence import Prevalence, estimate_class_shares, estimate_prevalence
 
@@ -192,9 +193,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         Raises
         ------
         ValueError
-            If a share is not in (0, 1), no threshold is tuned, or several labels share one.
+            If a share is not in (0, 1), no threshold is tuned, several labels share one, or the metric is `Incomplete`.
         """
         check_is_fitted(self, "trials_")
+        self._check_shares()
         names = getattr(self, "label_names_", self.classes_)
         shares: Any = in_order(pos, names.tolist()) if isinstance(pos, Mapping) else pos
         moved = copy.copy(self)
@@ -204,6 +206,15 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             shares = self._share_of_positives(shares)
         moved._publish(*self.result_.moved(shares, self._rule))
         return moved
+
+    def _check_shares(self) -> None:
+        """Raise a ValueError where rows of a class look otherwise at another share of positives."""
+        if (truth := truth_of(self.metric)) is not None:
+            raise ValueError(
+                f"metric={truth.name!r}: at another share of positives the rows without a label hide more or fewer of "
+                "them, so prevalence and at_prevalence take a metric of complete labels, such as 'f1'. Tune the "
+                "threshold on newer labels instead: search.monitor().retune(X, y), or csf monitor --retune"
+            )
 
     def _share_of_positives(self, shares: Array) -> float:
         """Convert a share for each class to the share of positives, for two classes."""
@@ -313,8 +324,11 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
     def _demanded(self, constraint: str | Constraint | None) -> Constraint | None:
         """Read a constraint, of the truth where the metric is."""
-        metric = get_label_metric(self.metric).of_one if self.result_.kind in LABELS else self.metric
-        return constraint_of_truth(metric, get_constraint(constraint))
+        demand, of_labels = get_constraint(constraint), self.result_.kind in LABELS
+        if demand is not None and truth_of(self.metric) is not None and not of_labels:
+            # Errors of the labels are those of the positive class.
+            demand = on_positive(demand, self.classes_.tolist(), self.pos_label_)
+        return constraint_of_truth(get_label_metric(self.metric).of_one if of_labels else self.metric, demand)
 
     def _watched(self, demand: Constraint | None) -> list[tuple[int | None, tuple[Any, ...]]]:
         """List the first arguments of monitors, with the column of the label that each one is for."""
@@ -373,7 +387,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         Raises
         ------
         ValueError
-            If the base has no probabilities, there is a null class beside several others, or labels share a threshold.
+            If the base has no probabilities, there is a null class beside several others, labels share a threshold, or
+            the metric is `Incomplete`.
 
         Warns
         -----
@@ -387,6 +402,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         and one warning in five was wrong. There, give ``known``.
         """
         check_is_fitted(self, "best_score_")
+        self._check_shares()
         if hasattr(self, "searches_"):
             names = self.label_names_.tolist()
             return {name: each.prevalence(X, confidence=confidence) for name, each in zip(names, self.searches_)}  # pyright: ignore[reportReturnType] (each has two classes)
@@ -436,6 +452,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     @property
     def estimates_prevalence(self) -> bool:
         """True where `prevalence` has the data that it needs."""
+        if truth_of(self.metric) is not None:
+            return False
         if hasattr(self, "searches_") or self.result_.probable is not None:
             return True
         return self.pos_label_ is not None and (self.result_.scored is not None or hasattr(self, "predict_proba"))

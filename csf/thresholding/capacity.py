@@ -18,8 +18,8 @@ from csf.data.responses import TIE, midpoint
 from csf.evaluate import Assessment, Resampling
 from csf.evaluate.assessment import LEVEL, SPREAD, n_draws_of
 from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
-from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
-from csf.metrics.registry import aim
+from csf.metrics.constraints import ANSWERS, Constraint, Precision, Recall, Review
+from csf.metrics.registry import aim, truth_of
 from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits, of_positive
 from csf.thresholding.batch import ROUNDING, best_rows, check_capacity, places_limited, reviewed_within
 from csf.thresholding.certificates import Guarantee, ScoredSamples, certify
@@ -58,6 +58,8 @@ class RankedHeldOut:
         What an entry adds to other sums, whatever is answered.
     value : callable
         ``value(sums, totals)`` of sums of shape (n_sums, n_shares) and totals of shape (n_totals,).
+    captured : callable, default=None
+        The same for the share of what can be gained; ``None`` means the first sum as a share of the largest one.
     in_costs : bool, default=False
         Whether the first sum is in the units of costs.
     answers : callable, default=None
@@ -73,6 +75,7 @@ class RankedHeldOut:
     adds: Array
     totals: Array
     value: Callable[[Array, Array], Array]
+    captured: Callable[[Array, Array], Array] | None = None
     in_costs: bool = False
     answers: Any = None
     again: Callable[[int], Again] | None = None
@@ -125,9 +128,10 @@ class RankedHeldOut:
         return np.concatenate([sums, np.repeat(rest, sums.shape[1], axis=1)])
 
     def values(self, summed: Array) -> Array:
-        """Compute the value of the sums in each column, and the first sum as a share of the largest."""
+        """Compute the value of the sums in each column, and the share of what can be gained."""
         sums, totals = summed[: len(self.gains)], summed[len(self.gains) : -1, 0]
-        return np.stack([self.value(sums, totals), sums[0] / summed[-1]])
+        captured = sums[0] / summed[-1] if self.captured is None else self.captured(sums, totals)
+        return np.stack([self.value(sums, totals), captured])
 
     def errors(self, acting: Acting, limits: Array, seed: int) -> Array:
         """Draw bootstrap errors of the values, of shape (n_limits, n_draws).
@@ -170,15 +174,18 @@ class RankedHeldOut:
 def rank_by_score(store: Any, score: Array, threshold: float, metric: Metric, **more: Any) -> RankedHeldOut:
     """Rank entries by a score with a threshold; the sums count true and false positives."""
 
-    def value(sums: Array, totals: Array) -> Array:
+    def value(quantity: Metric, sums: Array, totals: Array) -> Array:
         pos, neg = totals
         if min(pos, neg) <= 0.0:
             return np.full(sums.shape[1], np.nan)
         fn, fp, share = shares(np.maximum(pos - sums[0], 0.0), np.minimum(sums[1], neg), pos, neg)
-        return metric.value(fn, fp, pos=float(share))
+        return quantity.value(fn, fp, pos=float(share))
 
+    if (truth := truth_of(metric)) is not None:
+        more["captured"] = partial(value, truth.like(Recall()))
     counted = np.broadcast_to(np.eye(2)[::-1, :, None], (2, 2, score.size))
-    return RankedHeldOut(store=store, rank=score, least=threshold, adds=counted, totals=counted, value=value, **more)
+    more |= {"adds": counted, "totals": counted, "value": partial(value, metric)}
+    return RankedHeldOut(store=store, rank=score, least=threshold, **more)
 
 
 def rank_by_costs(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import jaccard_score
 
 from csf import metric_interval
 from csf.metrics import (
@@ -22,7 +23,7 @@ from csf.metrics import (
 )
 from csf.metrics.constraints import CELLS, QUANTITIES, share_of, terms_of
 from csf.metrics.incomplete import TrueMetric, TrueRatio
-from csf.metrics.registry import LabelMetric, aim, constraint_of_truth, get_label_metric
+from csf.metrics.registry import LabelMetric, aim, constraint_of_truth, get_label_metric, truth_of
 from csf.testing import check_metric
 
 RATES = ({"labelled": 0.2}, {"missed": 0.3, "false": 0.05})
@@ -82,6 +83,41 @@ def test_terms_of_samples_sum_to_the_value(name, rates):
     assert top / bottom == pytest.approx(metric.of(ErrorProfile.from_counts(**table)))
 
 
+@pytest.mark.parametrize(
+    "rates", [*RATES, {"labelled": 0.05}, {"labelled": 0.5}, {"missed": 0.5, "false": 0.3}], ids=str
+)
+def test_directions_are_looked_at_where_there_can_be_such_labels(rates):
+    def own(y_true, y_pred, sample_weight=None):
+        return jaccard_score(y_true, y_pred, sample_weight=sample_weight)
+
+    for metric in ("jaccard", Tversky(1.0, 1.0), own):
+        found = Incomplete(metric, **rates)
+        assert get_metric(found) is found
+    with pytest.raises(ValueError, match="is worth"):
+        get_metric(Incomplete(QUANTITIES["fpr"][0](), **rates))
+
+
+@given(table=counts, other=counts, missed=st.floats(0.0, 0.6), false=st.floats(0.0, 0.3))
+def test_labels_are_averaged_by_their_true_positives(table, other, missed, false):
+    def stacked(*tables):
+        return np.array([[[each["tn"], each["fp"]], [each["fn"], each["tp"]]] for each in tables], dtype=float)
+
+    if missed + false == 0.0:
+        return
+    truth = stacked(*(dict(zip(("tp", "fn", "fp", "tn"), each)) for each in (table, other)))
+    labels = stacked(*(labelled_table(*each, missed, false) for each in (table, other)))
+    for average in ("macro", "micro", "weighted"):
+        found = LabelMetric(Incomplete("f1", missed=missed, false=false), average).of_tables(labels)
+        assert found == pytest.approx(LabelMetric("f1", average).of_tables(truth))
+
+
+def test_the_truth_is_found_inside_averages_and_constraints():
+    metric = Incomplete("f1", labelled=0.2)
+    constrained = aim(metric, "precision >= 0.5")
+    assert truth_of(metric) is truth_of(LabelMetric(metric, "macro")) is truth_of(constrained) is metric
+    assert truth_of("f1") is truth_of(get_metric("f1")) is truth_of(LabelMetric("f1", "macro")) is None
+
+
 def test_precision_is_still_a_share_of_samples():
     share = share_of(Incomplete("precision", labelled=0.25))
     assert (share.ones, share.zeros, share.value(0.2)) == (("tp",), ("fp",), pytest.approx(0.8))
@@ -94,6 +130,7 @@ def test_ranges_take_the_middle_and_reach_over_both_ends():
     assert 1.0 - metric.missed == pytest.approx(0.2)
     assert [1.0 - each.missed for each in metric.extremes] == pytest.approx([0.1, 0.4])
     assert Incomplete("f1", labelled=(0.2, 0.2)) == Incomplete("f1", labelled=0.2)
+    assert metric == Incomplete("f1", labelled=[0.1, 0.4]) == Incomplete("f1", labelled=np.array([0.1, 0.4]))
     y, pred = [1] * 10 + [0] * 190, [1] * 8 + [0] * 2 + [1] * 12 + [0] * 178
     low, high = metric_interval(y, pred, metric)
     ends = [metric_interval(y, pred, Incomplete("f1", labelled=share)) for share in (0.1, 0.4)]
@@ -148,6 +185,12 @@ def test_they_are_objects_like_other_metrics():
 def test_rates_are_checked(given, message):
     with pytest.raises(ValueError, match=message):
         Incomplete("f1", **given)
+
+
+@pytest.mark.parametrize("labelled", ["0.2", [[0.2, 0.4]], np.array([[0.2, 0.4]])], ids=str)
+def test_shares_are_numbers(labelled):
+    with pytest.raises(TypeError, match=r"labelled must be a number in \(0, 1\]"):
+        Incomplete("f1", labelled=labelled)
 
 
 def test_other_metrics_and_contradictions_are_refused():

@@ -17,7 +17,7 @@ from sklearn.naive_bayes import BernoulliNB
 from testing.least_squares import LeastSquares
 
 from csf._common.compiled import parts, stacked
-from csf.metrics import Metric, get_metric
+from csf.metrics import Incomplete, Metric, get_metric
 from csf.metrics.concave import Concave
 from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP, LinearOnlineClassifier, OnlineClassifier, OnlineLogistic
 from csf.online._ascent import EarlyRows
@@ -709,6 +709,7 @@ class Plain(Metric):
         (SPADE, {"patience": 0}, ValueError, "patience must be an int >= 1, got 0"),
         (STAMP, {"metric": "qmean"}, TypeError, "STAMP needs a linear-fractional metric .*; QMean is none. Use SPADE"),
         (STAMP, {"metric": Plain()}, TypeError, "is none. Use csf.CostSearch"),
+        (STAMP, {"metric": Incomplete("f1", labelled=0.2)}, TypeError, "of complete labels .* Use csf.CostSearch"),
         (STAMP, {"eta0": 0.0}, ValueError, "eta0 must be positive"),
         (STAMP, {"radius": "1"}, TypeError, "radius must be a number, positive and finite"),
         (STAMP, {"growth": 0.5}, ValueError, "growth must be at least 1, got 0.5"),

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
-from csf.metrics import FBeta, LabelMetric, RowCosts, get_metric
+from csf import CostSearch, tune_threshold
+from csf.metrics import FBeta, Incomplete, LabelMetric, RowCosts, get_metric
 from csf.plots import ThresholdCurveDisplay
 from csf.plugin import PlugInClassifier
 from csf.thresholding import threshold_curve
@@ -330,3 +330,32 @@ def test_labels_that_share_a_threshold_are_drawn_by_their_own_average(average):
     display = ThresholdCurveDisplay.from_estimator(search, X, y)
     assert display.value == pytest.approx(LabelMetric("f1", average).of(y, search.predict(X)))
     assert f"f1_{average} = " in display.label_.get_text()
+
+
+@pytest.mark.parametrize("metric", ["f1", "recall", "gmean"])
+def test_rates_beside_a_metric_of_the_truth_are_of_the_truth(metric):
+    rng, true = np.random.default_rng(0), np.arange(60) < 20
+    score = rng.integers(0, 12, 60) + 3.0 * true
+    # Of each ten rows that are alike three have the wrong label if they are positive, and one if they are negative.
+    place = np.tile(np.arange(10), 60)
+    label = np.repeat(true, 10) ^ (place < np.where(np.repeat(true, 10), 3, 1))
+    options = {"threshold": 5.5}
+    of_truth = ThresholdCurveDisplay.from_predictions(true, score, metric=metric, **options)
+    found = ThresholdCurveDisplay.from_predictions(
+        label, np.repeat(score, 10), metric=Incomplete(metric, missed=0.3, false=0.1), **options
+    )
+    assert list(found.companions) == list(of_truth.companions)
+    at = np.isin(found.thresholds, of_truth.thresholds)
+    np.testing.assert_allclose(found.values[at], of_truth.values)
+    for name, values in of_truth.companions.items():
+        np.testing.assert_allclose(found.companions[name][at], values)
+
+
+def test_a_demand_on_the_truth_is_drawn_on_its_rate():
+    rng, y = np.random.default_rng(0), np.arange(600) < 150
+    metric = Incomplete("recall", labelled=0.75)
+    search = tune_threshold(y, rng.normal(size=600) + 2.0 * y, metric, constraint="precision >= 0.8").search
+    display = ThresholdCurveDisplay.from_estimator(search)
+    assert list(display.companions) == ["precision", "predicted positive"]
+    ((rate, _, level, seen),) = display.demands
+    assert (rate, level, seen) == ("precision", 0.8, pytest.approx(search.constraint_value_))

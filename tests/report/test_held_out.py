@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 from scipy.stats import beta
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import csf
-from csf.metrics import FBeta, GMean, LabelMetric, get_confusion_metric, get_metric
+from csf.metrics import FBeta, GMean, Incomplete, LabelMetric, get_confusion_metric, get_metric
 from csf.plots.words import base_name, parameter_names, short, spread
-from csf.report.held_out import judge, judge_classes, judge_labels
+from csf.report.held_out import HeldOut, confusion, judge, judge_classes, judge_labels, label_scores
 
 
 def answers(n=400, seed=0):
@@ -133,3 +134,36 @@ def test_values_parameters_and_bases_are_short_texts():
     names = parameter_names(["classifier__C", "scale__copy", "scale__clip__copy"])
     assert list(names.values()) == ["C", "scale__copy", "scale__clip__copy"]
     assert base_name(make_pipeline(StandardScaler(), LinearSVC())) == "StandardScaler, LinearSVC"
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_tables_of_classes_and_labels_are_of_the_truth(positive):
+    truth, predicted = answers()
+    truth, found = np.repeat(truth, 10), np.repeat(predicted["noisy"], 10)
+    # Of each ten rows that are alike three have the wrong label if they are positive, and one if they are negative.
+    y = np.where(np.tile(np.arange(10), 400) < np.where(truth == positive, 3, 1), 1 - truth, truth)
+    metric = Incomplete("f1", missed=0.3, false=0.1)
+    X = np.random.default_rng(0).normal(size=(len(y), 2)) + truth[:, None]
+    options = {"n_trials": 1, "param_grid": None, "cv": 3}
+
+    def tables(metric, labels):
+        search = csf.CostSearch(LogisticRegression(), metric, pos_label=positive, **options).fit(X, labels)
+        return confusion(search, HeldOut(X, labels, None, {"found": found}, []))
+
+    known, expected = tables(metric, y), tables("f1", truth)
+    for (label, cells), (name, others) in zip(known["rows"], expected["rows"], strict=True):
+        assert label == name
+        np.testing.assert_allclose(cells, others)
+    for (label, *numbers, scores), (name, *others, values) in zip(known["scores"], expected["scores"], strict=True):
+        assert (label, *numbers) == (name, *map(pytest.approx, others))
+        assert scores == pytest.approx(values)
+    if positive:
+        several = np.column_stack([y, truth])
+
+        def of_labels(metric, labels):
+            search = csf.CostSearch(LogisticRegression(), LabelMetric(metric, "micro"), **options).fit(X, labels)
+            return label_scores(search, HeldOut(X, labels, None, {"found": np.column_stack([found, found])}, []))
+
+        first, other = (of_labels(*each)[0] for each in ((metric, several), ("f1", np.column_stack([truth, truth]))))
+        assert first[1:5] == pytest.approx(other[1:5])
+        assert first[5] == pytest.approx(other[5])

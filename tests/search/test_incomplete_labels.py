@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, precision_score
+from sklearn.metrics import f1_score, precision_score, recall_score
 
 import csf
 from csf import CostSearch
-from csf.metrics import FBeta, Incomplete
+from csf.metrics import FBeta, Incomplete, Review
 from csf.metrics.registry import LabelMetric
 
 SHARE = 0.25
@@ -57,7 +57,6 @@ def test_the_interval_reaches_over_a_range_of_shares(known):
     low, high = (Incomplete("f1", labelled=each * SHARE).of(errors) / known.best_score_ for each in (2.0, 0.5))
     expected = low * known.score_interval_[0], high * known.score_interval_[1]
     assert wide.score_interval_ == pytest.approx(expected)
-    assert wide.at_prevalence(0.08).score_interval_[0] < wide.at_prevalence(0.08).corrected_score_
 
 
 def test_constraints_hold_for_the_truth():
@@ -93,3 +92,83 @@ def test_shares_that_the_labels_contradict_are_refused_before_training():
     codes = TRUTH + (X[:, 0] > 1.0)
     with pytest.raises(ValueError, match="is a metric of two classes"):
         CostSearch(LogisticRegression(), Incomplete("f1", labelled=0.1), **QUICK).fit(X, codes)
+
+
+def test_complete_labels_are_the_truth():
+    complete, plain = (
+        CostSearch(LogisticRegression(), metric, **QUICK).fit(X[KNOWN], TRUTH[KNOWN])
+        for metric in (Incomplete("f1", labelled=1.0), "f1")
+    )
+    for name in ("best_threshold_", "best_score_", "corrected_score_", "score_interval_", "upper_bound_"):
+        assert getattr(complete, name) == pytest.approx(getattr(plain, name))
+    found, expected = (each.at_capacity(0.1) for each in (complete, plain))
+    for name in ("value", "interval", "captured", "acted_on", "threshold"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name))
+    first, second = (each.monitor("precision[0] >= 0.5", path=None) for each in (complete, plain))
+    for monitor in (first, second):
+        monitor.update(TRUTH[NEW], plain.predict(X[NEW]))
+    assert first.interval == pytest.approx(second.interval)
+
+
+@pytest.mark.parametrize("rates", [{"labelled": 0.6}, {"missed": 0.3, "false": 0.1}], ids=str)
+def test_capacity_and_monitors_of_either_class_are_of_the_truth(rates):
+    rng, rows, n = np.random.default_rng(1), np.random.default_rng(2).normal(size=(40000, 3)), 20000
+    truth = (rows @ [1.5, -1.5, 0.0] + rng.logistic(size=len(rows)) > 1.0).astype(int)
+    missed, false = rates.get("missed", 1.0 - rates.get("labelled", 1.0)), rates.get("false", 0.0)
+    labels = np.where(rng.random(truth.size) < np.where(truth, missed, false), 1 - truth, truth)
+    search = CostSearch(LogisticRegression(), Incomplete("f1", **rates), **QUICK).fit(rows[:n], labels[:n])
+    few, all_ = search.predict(rows[n:], at_most=0.1), search.predict(rows[n:])
+    capacity = search.at_capacity(0.1)
+    assert capacity.captured == pytest.approx(recall_score(truth[n:], few), abs=0.015)
+    assert capacity.value == pytest.approx(f1_score(truth[n:], few), abs=0.015)
+    for rate, score in (("precision", precision_score), ("recall", recall_score), ("f1", f1_score)):
+        for label in (0, 1):
+            monitor = search.monitor(f"{rate}[{label}] >= 0.1")
+            assert not monitor.update(labels[n:], all_)
+            low, high = monitor.interval
+            assert low < score(truth[n:], all_, pos_label=label) < high
+
+
+class Untrainable(LogisticRegression):
+    """Classifier that fails where a refusal comes too late."""
+
+    def fit(self, X, y, sample_weight=None):
+        raise AssertionError("it was trained")
+
+
+@pytest.mark.parametrize("given", [{"wrong": {"negative": 0.05}}, {"cost": 0.5, "at_most": 0.1}], ids=str)
+@pytest.mark.parametrize("confidence", [None, 0.9])
+def test_reviews_are_refused_before_training(given, confidence):
+    options = QUICK | {"review": Review(**given), "error_score": "raise"}
+    options |= {"confidence": confidence} if "wrong" in given else {}
+    single, noisy = Incomplete("f1", labelled=SHARE), Incomplete("accuracy", missed=0.3, false=0.1)
+    for metric, y in ((single, Y), (noisy, Y), (LabelMetric(single, "macro"), np.column_stack([Y, Y]))):
+        with pytest.raises(ValueError, match=r"review=Review\(.* is not for metric='true .*complete labels"):
+            CostSearch(Untrainable(), metric, **options).fit(X, y)
+
+
+def test_several_classes_beside_a_null_class_are_refused_before_training():
+    with pytest.raises(ValueError, match=r"beside null_class=0 there are 2: .* Merge these classes"):
+        CostSearch(Untrainable(), Incomplete("f1", labelled=SHARE), null_class=0, error_score="raise").fit(
+            X, Y * (1 + (X[:, 0] > 0.0))
+        )
+
+
+def test_other_shares_of_positives_are_refused_and_not_advised(known, tmp_path):
+    labels = CostSearch(LogisticRegression(), LabelMetric(known.metric, "macro"), **QUICK)
+    labels.fit(X, np.column_stack([Y, Y]))
+    for search, shares in ((known, 0.1), (known, {0: 0.9, 1: 0.1}), (labels, [0.1, 0.2])):
+        for call in (lambda each=search, pos=shares: each.at_prevalence(pos), lambda each=search: each.prevalence(X)):
+            with pytest.raises(ValueError, match=r"metric='true f1 .*hide more or fewer of them.*retune"):
+                call()
+    monitor = known.monitor("precision >= 0.8")
+    assert monitor.update(Y[NEW], 1 - known.predict(X[NEW]))
+    assert "prevalence" not in monitor.report()
+    assert "monitor.retune(X, y)" in monitor.report()
+    found = monitor.retune(X[NEW], Y[NEW])
+    assert found.corrected_score_ == pytest.approx(f1_score(TRUTH[KNOWN], found.predict(X[KNOWN])), abs=0.1)
+    often = np.append(np.flatnonzero(Y[NEW] == 1), np.arange(700)) + 2000
+    known.report(tmp_path / "page.html", X[often], Y[often])
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "CSF005" in page
+    assert "at_prevalence" not in page

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import expit, logit
 
-from csf.metrics import Review, RowCosts
+from csf.evaluate.draws import Units
+from csf.metrics import Incomplete, Review, RowCosts, get_metric
 from csf.metrics.row_costs import CostTable
 from csf.search.threshold import GivenProbabilities, GivenScores
-from csf.thresholding.capacity import LabelledScores, ReviewBands, bands_of_costs, bands_of_score
+from csf.thresholding.capacity import LabelledScores, ReviewBands, bands_of_costs, bands_of_score, rank_by_score
 from csf.thresholding.row_costs import CostDecision, RowCostRule, leaning_of
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
@@ -287,3 +288,26 @@ def test_limits_are_on_answers_that_there_are():
 def test_a_number_of_reviews_is_refused():
     with pytest.raises(ValueError, match="at_most of a review must be a number in"):
         Review(at_most=100)
+
+
+def worth_of_first(metric, label, score, n_acted):
+    """Value and captured share of acting on the rows of the largest scores."""
+    n = len(label)
+    ranked = rank_by_score(Units(label > 0, None, np.arange(n), np.ones(n, dtype=int)), score, -np.inf, metric)
+    return ranked.values(ranked.summed(ranked.within(np.array([n_acted / n])), ranked.weight))[:, 0]
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.booleans(), tenths), min_size=4, max_size=20), st.integers(1, 20), st.booleans())
+def test_what_is_captured_is_the_recall_of_the_truth(rows, n_acted, marks):
+    true, score = np.array(rows).T
+    order = np.argsort(-score, kind="stable")
+    true, score, n_acted = true[order] > 0, -np.arange(len(rows), dtype=float), min(n_acted, len(rows))
+    if true.all() or not true.any():
+        return
+    # Of each four rows that are alike one has the other label, of negatives only where labels mark some of them.
+    label = np.repeat(true, 4) ^ (np.tile([True, False, False, False], true.size) & (np.repeat(true, 4) | marks))
+    rates = {"missed": 0.25, "false": 0.25 * marks}
+    found = worth_of_first(Incomplete("f1", **rates), label, np.repeat(score, 4), 4 * n_acted)
+    assert found == pytest.approx(worth_of_first(get_metric("f1"), true, score, n_acted))
+    assert found[1] == pytest.approx(true[:n_acted].sum() / true.sum())

@@ -27,6 +27,7 @@ from csf.data.responses import respond
 from csf.evaluate import MAX_BYTES, EntryStore, TrialKey, seed_of
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.base import rank
+from csf.metrics.registry import truth_of
 from csf.metrics.trials import Trial
 from csf.search.config import MODEL, cv_of
 from csf.search.training import FoldResult
@@ -485,6 +486,11 @@ class SearchResult:
     @property
     def moves(self) -> bool:
         """True where `moved` can adapt the threshold to another share of positives."""
+        return self.has_scores and truth_of(self.config.metric) is None
+
+    @property
+    def has_scores(self) -> bool:
+        """True where the winner has held-out scores."""
         return self.store is not None and self.store[self.key].score is not None
 
     def reviews(self, review: Review) -> Any:

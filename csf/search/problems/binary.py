@@ -22,6 +22,7 @@ from csf.metrics import get_constraint
 from csf.metrics.base import rank
 from csf.metrics.constraints import OfNegatives
 from csf.metrics.profile import ErrorProfile, Hull
+from csf.metrics.registry import truth_of
 from csf.metrics.trials import Trial, gap, known_hull, outcome
 from csf.search.config import (
     BEYOND,
@@ -131,6 +132,12 @@ class BinaryProblem(Problem):
         labels, codes = read_labels(y, pos_label=config.pos_label, null_class=config.null_class)
         if labels.classes.size > 2:
             config.refuse(NO_MEAN_OF_FOLDS | NO_REVIEW, "several classes beside a null class")
+            if (truth := truth_of(config.metric)) is not None:
+                raise ValueError(
+                    f"metric={truth.name!r} is one of two classes, and beside null_class={config.null_class!r} there "
+                    f"are {labels.classes.size - 1}: of a positive without a label nobody knows the class. Merge these "
+                    "classes into one, or take a metric of complete labels, such as 'f1'"
+                )
         elif config.review is not None:
             config.review.limits_on()
         return BinaryProblem(labels), codes
@@ -211,14 +218,7 @@ class BinaryProblem(Problem):
                 f"constraint {known}: beside null_class={self.labels.null!r} constraints are on all other classes "
                 "together; leave the brackets out, or leave null_class out to constrain single classes"
             )
-        first, *others = (self._of_positive(part, names) for part in known.parts)
-        return replace(first, others=tuple(others))
-
-    def _of_positive(self, part: Constraint, names: list[Label]) -> Constraint:
-        place = part.place_in(names)
-        if place is None or names[place] == self.labels.positive:
-            return replace(part, of=None)
-        return replace(part, quantity=OfNegatives(part.rate), of=None)
+        return on_positive(known, names, self.labels.positive)
 
     def certify(
         self, found: BinaryResult, rule: ThresholdRule, calibration: Task, confidence: float
@@ -264,6 +264,19 @@ def _warn_of_one_unit(store: ScoreStore) -> None:
                 f"the {name} are those of one {unit}: what to expect on new data cannot be estimated, and "
                 f"corrected_score_ and score_interval_ are NaN. Give {name} of several {unit}s"
             )
+
+
+def on_positive(constraint: Constraint, names: list[Label], positive: Label) -> Constraint:
+    """Convert a constraint on either of two classes to one on the positive class."""
+
+    def converted(part: Constraint) -> Constraint:
+        place = part.place_in(names)
+        if place is None or names[place] == positive:
+            return replace(part, of=None)
+        return replace(part, quantity=OfNegatives(part.rate), of=None)
+
+    first, *others = map(converted, constraint.parts)
+    return replace(first, others=tuple(others))
 
 
 class BinaryEvaluator(Evaluator):
@@ -417,7 +430,7 @@ class BinaryResult(SearchResult):
     @property
     def errors(self) -> ErrorProfile:
         """Error profile of the decisions about the held-out samples."""
-        if self.threshold is not None and self.moves:
+        if self.threshold is not None and self.has_scores:
             return self.curve().at(self.threshold)
         assert self.winner.chosen is not None, "a winner has been judged"
         return self.winner.chosen
