@@ -455,14 +455,16 @@ class ReviewBands:
         limit = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
         most = n_rows if at_most is None else check_capacity(at_most, n_rows)
         limits = {1: max(limit, int((answers == ANSWERS[1]).sum())), 2: most}
-        low = rows.score < self.lower
-        passing = np.ones(n_rows, dtype=bool) if wrong is None else wrong.passing(rule.alert_scores(X))
+        low, sure = rows.score < self.lower, answers == ANSWERS[2]
         if isinstance(rule, RowCostRule):
             table, cost = rule.priced(rule.row_costs.table(X, **rule.given)), self.review.cost + self.extra_cost
             gains = -np.column_stack(table.expected_costs(expit(rows.score), cost, self.review.error))
-            barred = np.column_stack([~low, np.zeros(n_rows, dtype=bool), (rows.score < self.upper) | ~passing])
+            sure = rows.score >= self.upper if wrong is None else rule.surest(X, wrong, most, sure)
+            barred = np.column_stack([~low, np.zeros(n_rows, dtype=bool), ~sure])
             return np.array(ANSWERS)[reviewed_within(gains, barred, codes_of(answers), limits, X, review=1)]
-        acted = best_rows((answers == ANSWERS[2]) & passing, rows.score, limits[2], X)
+        # A larger score is more often right, so that those beyond a threshold keep the limit too.
+        sure = sure if wrong is None else sure & wrong.passing(rows.score)
+        acted = best_rows(sure, rows.score, limits[2], X)
         rest = ~acted & (answers != ANSWERS[0])
         pays = rest & ((answers == ANSWERS[1]) | (self.lower < self.upper))
         chosen = best_rows(pays, rows.score, limits[1], X)
