@@ -18,12 +18,13 @@ from csf.data.responses import TIE, midpoint
 from csf.evaluate import Assessment, Resampling
 from csf.evaluate.assessment import LEVEL, SPREAD, n_draws_of
 from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
+from csf.evaluate.intervals import gradients
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
 from csf.metrics.registry import aim
 from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits, of_positive
 from csf.thresholding.batch import ROUNDING, best_rows, check_capacity, places_limited, reviewed_within
 from csf.thresholding.certificates import Guarantee, ScoredSamples, certify
-from csf.thresholding.row_costs import RowCostChoice, RowCostRule, RowCostStore, leaning_of
+from csf.thresholding.row_costs import RowCostChoice, RowCostRule, RowCostStore, leaning_of, reach
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 if TYPE_CHECKING:
@@ -152,9 +153,25 @@ class RankedHeldOut:
             sums = kept * (sums[:-1] + np.tensordot(more[0], means, 1))
             values.append(self.value(sums, self.total(weight) + more.sum(axis=0) @ totals))
         # Amounts of a few rows say little of larger ones, as with Student's t.
-        number = acting(every, self.weight, self.weight)[-1] / self.weight.sum() * store.copies.sum()
-        wider = stdtrit(number + 1.0, _UPPER) / ndtri(_UPPER) if self.in_costs else np.ones(number.size)
+        wider = stdtrit(self._varying(acting) + 1.0, _UPPER) / ndtri(_UPPER) if self.in_costs else np.ones(limits.size)
         return wider[:, None] * (np.stack(values, axis=1) - np.nanmean(values, axis=0)[:, None])
+
+    def _varying(self, acting: Acting) -> Array:
+        """Compute for each limit how many rows of equal influence the value varies with, as far as it varies."""
+        totals = np.where(self.store.truth, self.totals[1], self.totals[0])
+        sums = acting(self.gains, self.weight, self.weight)
+        every = np.column_stack([sums.T, np.tile(totals @ self.weight, (sums.shape[1], 1))])
+        slopes = gradients(lambda at: self.value(at[:, : len(sums)].T, at[:, len(sums) :].T), every)
+        numbers = []
+        for at, slope in enumerate(slopes):
+            idle = slope[len(sums) :] @ totals
+            each = np.stack([idle, idle + slope[: len(sums)] @ self.gains])
+            each /= np.abs(each).max() or 1.0
+            # Of the sums over rows that are acted on, the first one pays for reviews.
+            added = np.stack([0.0 * idle, *(each[1] ** power - each[0] ** power for power in (2, 4))])
+            squares, fourths = acting(added, self.weight, self.weight)[1:, at] + each[0] ** [[2], [4]] @ self.weight
+            numbers.append(squares**2 / fourths if fourths > 0.0 else 0.0)
+        return np.array(numbers) * (self.store.copies.sum() / self.weight.sum())
 
     def take(self, columns: Sequence[Array] = ()) -> tuple[RankedHeldOut, IntArray]:
         """Keep one sample of each kind, ordered by ranks, ``columns`` and costs; return them and the places kept.
@@ -374,13 +391,17 @@ def expected(
 def expected_within(ranked: RankedHeldOut, at_most: Array, assessment: Assessment) -> tuple[list[Assessment], Array]:
     """Assess acting on at most these shares of the rows, see `expected`."""
     # No limit comes last, where it decides how many partitions there are, as for the corrected score.
-    limits = np.append(at_most, 1.0)
-    worth, captured = expected(ranked.take()[0], lambda part, _: part.within(limits), assessment, limits)
+    limits, ranked = np.append(at_most, 1.0), ranked.take()[0]
+    worth, captured = expected(ranked, lambda part, _: part.within(limits), assessment, limits)
     *within, unlimited = worth
-    if ranked.in_costs and unlimited.corrected_score > 0.0:
+    if ranked.in_costs:
         # The bias of a ratio of costs, which the corrected score is without, falls with what the decisions save.
-        factor = assessment.corrected_score / unlimited.corrected_score
-        within = [replace(each, corrected_score=factor * each.corrected_score) for each in within]
+        gains = unlimited.corrected_score > ROUNDING * assessment.value_range[1]
+        factor = assessment.corrected_score / unlimited.corrected_score if gains else 1.0
+        scores = [factor * each.corrected_score for each in within]
+        gaps = ranked.values(ranked.summed(ranked.within(at_most), ranked.weight))[0] - scores
+        parts = zip(within, scores, gaps)
+        within = [replace(each, corrected_score=score, errors=reach(each.errors, gap)) for each, score, gap in parts]
     return within, captured[:-1]
 
 
