@@ -330,7 +330,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
 
 _PROMISE = (
     "on average over such batches at most {} of the alerts are wrong, whatever the share of positives, as long as "
-    "negatives look as before"
+    "negatives look, and cost, as before"
 )
 
 

@@ -724,13 +724,14 @@ def _verdict(search: CostSearch, held: HeldOut | None, found: list[Finding], low
         return "Do not use it as it is."
     if any(each.code in SUSPICIONS for each in found):
         return "Look at its features before you use it."
-    worth, answer = reported(search).same_answer(search, held)
-    if low <= worth and answer == getattr(search, "row_rule_", None):
-        return f"Do without a model: no rule saved anything over “{answer}” for all rows."
-    if low <= worth:
+    same = reported(search).same_answer(search, held)
+    if same.reaches(low):
+        seen = reported(search).same_answer(search, None)
+        if search.result_.kind == "row_costs" and search.constraint is None and seen.reaches(search.best_score_):
+            return f"Do without a model: no rule saved anything over “{seen.answer}” for all rows."
         # Values below 0 are costs.
-        value = f"worth {worth:.3f}" if worth >= 0.0 else f"at a mean cost of {-worth:.3f}"
-        return f"Do not use it yet: one answer for all samples, “{answer}”, {value}, may be as good."
+        value = f"worth {same.value:.3f}" if same.value >= 0.0 else f"at a mean cost of {-same.value:.3f}"
+        return f"Do not use it yet: one answer for all samples, “{same.answer}”, {value}, may be as good."
     if held is not None and as_good_as(held.judged):
         return "Take the simpler method."
     verdict = "Use it." if held else "Use it, and judge it on samples that fit has not seen."

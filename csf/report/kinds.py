@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from csf.thresholding.certificates import Guarantee
 
 
+# Part of what is at stake that sums in another order may differ by.
+_ROUNDING = 1e-9
+
+
 class Reported(ABC):
     """Description of fitted searches of one kind of problem."""
 
@@ -100,10 +104,18 @@ class Reported(ABC):
 
 
 class SameAnswer(NamedTuple):
-    """Best of the answers that are the same for all samples, by its name, and its value: -inf where none competes."""
+    """Best of the answers that are the same for all samples, by its name, and its value: -inf where none competes.
+
+    ``stake`` is what a decision without an error is worth more.
+    """
 
     value: float = -np.inf
     answer: str = ""
+    stake: float = 0.0
+
+    def reaches(self, value: float) -> bool:
+        """Check whether another value is not larger, but for rounding."""
+        return value <= self.value + _ROUNDING * self.stake
 
 
 class BinaryReported(Reported):
@@ -156,7 +168,8 @@ class BinaryReported(Reported):
             return SameAnswer()
         negative = SameAnswer(metric.value(pos, 0.0, pos=pos), short(search.null_class_, 40))
         positive = SameAnswer(metric.value(0.0, 1.0 - pos, pos=pos), short(search.pos_label_, 40))
-        return positive if positive.value > negative.value else negative
+        best = max(negative, positive, key=lambda each: each.value)
+        return best._replace(stake=metric.value(0.0, 0.0, pos=pos) - best.value)
 
 
 class SegmentsReported(BinaryReported):
@@ -206,20 +219,22 @@ class RowCostsReported(BinaryReported):
 
     def doubt(self, search: CostSearch) -> str:
         """Note the value of the same answer to all rows, unless the interval of the winner is above it."""
-        worth, answer = self.same_answer(search, None)
-        if worth < search.score_interval_[0]:
+        same = self.same_answer(search, None)
+        if not same.reaches(search.score_interval_[0]):
             return ""
         return (
-            f" It does not lie above {worth:.3g}, the value of the same answer to all rows, “{answer}”: a gain over "
-            "that is not shown."
+            f" It does not lie above {same.value:.3g}, the value of the same answer to all rows, “{same.answer}”: a "
+            "gain over that is not shown."
         )
 
     def same_answer(self, search: CostSearch, held: HeldOut | None) -> SameAnswer:
         """Return the cheaper one of both answers to all rows."""
         paid = answers_to_all(search) if held is None else paid_on(search, held)
         negative, positive = (paid[f"{answer} for all rows"] for answer in ANSWERS[::2])
-        value = float(search.row_costs_.value(min(negative, positive), negative, positive, 1.0))
-        return SameAnswer(value, "negative" if negative <= positive else "positive")
+        value, best = (
+            float(search.row_costs_.value(least, negative, positive, 1.0)) for least in (min(negative, positive), 0.0)
+        )
+        return SameAnswer(value, "negative" if negative <= positive else "positive", best - value)
 
 
 class MulticlassReported(Reported):
@@ -246,7 +261,7 @@ class MulticlassReported(Reported):
         counts = search.class_count_ if held is None else np.array([np.sum(held.y == label) for label in classes])
         values = [float(metric.value(np.outer(counts / counts.sum(), column))) for column in np.eye(counts.size)]
         at = int(np.argmax(values))
-        return SameAnswer(values[at], short(classes[at], 40))
+        return SameAnswer(values[at], short(classes[at], 40), -values[at])
 
     def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
         """Return the number of samples of the rarest class."""

@@ -393,8 +393,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         wrong_at_most : float or dict, default=None
             Largest share of wrong alerts (positive predictions) among those of a batch, in (0, 1), on average over
             batches: ``X`` is one batch, and what is predicted of a row depends on the others. It takes the place of the
-            threshold, whatever the share of positives, as long as negatives look as before; see Notes. With costs of
-            rows the rows that do not pay are no alerts either. Of several classes or labels a dict,
+            threshold, whatever the share of positives, as long as negatives look (and cost) as before; see Notes. With
+            costs of rows only those that pay can be alerts, and with ``at_most`` those of largest expected gain stay
+            among the rows that are sure enough for so many alerts. Of several classes or labels a dict,
             ``{"urgent": 0.2}``: rows that pass get the class, others the best one of the rest. With ``at_most`` the
             best of these rows stay.
         **costs : float or array-like of shape (n_samples,)
@@ -416,8 +417,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         ``wrong_at_most`` is the procedure of Benjamini and Hochberg on p-values against held-out negatives, see
         `csf.thresholding.alerts.AlertLimit`. The promise is exact for a base that was fitted before
         (``cv="prefit"``) and with ``confidence``, whose ``calibration`` share is then compared with; else the scores
-        are out-of-fold, those of other models than the final one, and it is approximate. The mean is over batches, and
-        a batch without alerts counts 0. Where labels miss positives (`csf.metrics.Incomplete`), held-out positives
+        are out-of-fold, those of other models than the final one, and it is approximate. With costs of rows it is close
+        to exact: what pays is tuned on the rows that are compared with. The mean is over batches, and a batch without
+        alerts counts 0. Where labels miss positives (`csf.metrics.Incomplete`), held-out positives
         without a label count as wrong alerts: fewer alerts are wrong than promised.
         """
         rule = self._with_costs(costs, X=X)

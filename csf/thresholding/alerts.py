@@ -11,8 +11,9 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, Label
+from csf._common.typing import Array, BoolArray, Label, Samples
 from csf._common.validation import check_fraction
+from csf.thresholding.batch import best_rows
 
 if TYPE_CHECKING:
     from csf.evaluate.draws import Units
@@ -29,7 +30,7 @@ class WrongAlerts:
     Parameters
     ----------
     scores : ndarray of shape (n_scores,)
-        Scores, ascending.
+        Scores, ascending; minus infinity where the rule makes no row an alert.
     shares : ndarray of shape (n_scores + 1,)
         Share of the weight of these rows that is at each score or above; 0 at the end.
     n_rows : float
@@ -116,7 +117,8 @@ class AlertLimit:
     The procedure of Benjamini and Hochberg [1]_ on p-values against held-out rows [2]_: of ``m`` rows with the p-values
     :math:`p_{(1)} \le \dots \le p_{(m)}` the first ``k`` are alerts, with the largest ``k`` for which
     :math:`p_{(k)} \le q \, k / m`. The mean share of wrong alerts over batches, 0 in a batch without alerts, is then
-    at most ``q`` times the share of rows for which an alert would be wrong.
+    at most ``q`` times the share of rows for which an alert would be wrong. That holds for any ``k`` of the rows with
+    p-values of at most :math:`q \, k / m`, whichever they are, as long as p-values alone say how many [3]_.
 
     References
     ----------
@@ -124,6 +126,8 @@ class AlertLimit:
        57, 1995.
     .. [2] S. Bates, E. Candès, L. Lei, Y. Romano, M. Sesia, "Testing for outliers with conformal p-values", Annals of
        Statistics 51, 2023.
+    .. [3] G. Blanchard, E. Roquain, "Two simple sufficient conditions for FDR control", Electronic Journal of
+       Statistics 2, 2008.
 
     Examples
     --------
@@ -141,7 +145,7 @@ class AlertLimit:
         Parameters
         ----------
         score : ndarray of shape (n_samples,)
-            Scores of all rows of the batch.
+            Scores of all rows of the batch, minus infinity for those that cannot be alerts whatever the limit.
 
         Returns
         -------
@@ -171,6 +175,31 @@ class AlertLimit:
                 "needed at least. Fit on more rows, or allow a larger share"
             )
         return false_discovery_control(self.known.p_values(score)) <= self.share
+
+    def surest(self, score: Array, most: int, X: Samples) -> BoolArray:
+        """Mark the rows of a batch of which the best ``most`` by another rank than the score are the alerts.
+
+        Where too few p-values are so small that any rows will do, those of largest score are the alerts.
+
+        Parameters
+        ----------
+        score : ndarray of shape (n_samples,)
+            As for `passing`.
+        most : int
+            Largest number of alerts.
+        X : array-like of shape (n_samples, n_features)
+            Samples, whose content says which of equal scores count.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_samples,)
+            The rows.
+        """
+        passing = self.passing(score)
+        if np.count_nonzero(passing) <= most:
+            return passing
+        any_will_do = self.known.p_values(score) <= self.share * most / score.size
+        return any_will_do if np.count_nonzero(any_will_do) >= most else best_rows(passing, score, most, X)
 
 
 # Limits by the place of a class or label; of two classes 1 is the positive one.

@@ -18,12 +18,13 @@ from csf.data.responses import TIE, midpoint
 from csf.evaluate import Assessment, Resampling
 from csf.evaluate.assessment import LEVEL, SPREAD, n_draws_of
 from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
+from csf.evaluate.intervals import gradients
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Recall, Review
 from csf.metrics.registry import aim, truth_of
 from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits, of_positive
 from csf.thresholding.batch import ROUNDING, best_rows, check_capacity, places_limited, reviewed_within
 from csf.thresholding.certificates import Guarantee, ScoredSamples, certify
-from csf.thresholding.row_costs import RowCostChoice, RowCostRule, RowCostStore, leaning_of
+from csf.thresholding.row_costs import RowCostChoice, RowCostRule, RowCostStore, leaning_of, reach
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 if TYPE_CHECKING:
@@ -156,9 +157,25 @@ class RankedHeldOut:
             sums = kept * (sums[:-1] + np.tensordot(more[0], means, 1))
             values.append(self.value(sums, self.total(weight) + more.sum(axis=0) @ totals))
         # Amounts of a few rows say little of larger ones, as with Student's t.
-        number = acting(every, self.weight, self.weight)[-1] / self.weight.sum() * store.copies.sum()
-        wider = stdtrit(number + 1.0, _UPPER) / ndtri(_UPPER) if self.in_costs else np.ones(number.size)
+        wider = stdtrit(self._varying(acting) + 1.0, _UPPER) / ndtri(_UPPER) if self.in_costs else np.ones(limits.size)
         return wider[:, None] * (np.stack(values, axis=1) - np.nanmean(values, axis=0)[:, None])
+
+    def _varying(self, acting: Acting) -> Array:
+        """Compute for each limit how many rows of equal influence the value varies with, as far as it varies."""
+        totals = np.where(self.store.truth, self.totals[1], self.totals[0])
+        sums = acting(self.gains, self.weight, self.weight)
+        every = np.column_stack([sums.T, np.tile(totals @ self.weight, (sums.shape[1], 1))])
+        slopes = gradients(lambda at: self.value(at[:, : len(sums)].T, at[:, len(sums) :].T), every)
+        numbers = []
+        for at, slope in enumerate(slopes):
+            idle = slope[len(sums) :] @ totals
+            each = np.stack([idle, idle + slope[: len(sums)] @ self.gains])
+            each /= np.abs(each).max() or 1.0
+            # Of the sums over rows that are acted on, the first one pays for reviews.
+            added = np.stack([0.0 * idle, *(each[1] ** power - each[0] ** power for power in (2, 4))])
+            squares, fourths = acting(added, self.weight, self.weight)[1:, at] + each[0] ** [[2], [4]] @ self.weight
+            numbers.append(squares**2 / fourths if fourths > 0.0 else 0.0)
+        return np.array(numbers) * (self.store.copies.sum() / self.weight.sum())
 
     def take(self, columns: Sequence[Array] = ()) -> tuple[RankedHeldOut, IntArray]:
         """Keep one sample of each kind, ordered by ranks, ``columns`` and costs; return them and the places kept.
@@ -381,13 +398,17 @@ def expected(
 def expected_within(ranked: RankedHeldOut, at_most: Array, assessment: Assessment) -> tuple[list[Assessment], Array]:
     """Assess acting on at most these shares of the rows, see `expected`."""
     # No limit comes last, where it decides how many partitions there are, as for the corrected score.
-    limits = np.append(at_most, 1.0)
-    worth, captured = expected(ranked.take()[0], lambda part, _: part.within(limits), assessment, limits)
+    limits, ranked = np.append(at_most, 1.0), ranked.take()[0]
+    worth, captured = expected(ranked, lambda part, _: part.within(limits), assessment, limits)
     *within, unlimited = worth
-    if ranked.in_costs and unlimited.corrected_score > 0.0:
+    if ranked.in_costs:
         # The bias of a ratio of costs, which the corrected score is without, falls with what the decisions save.
-        factor = assessment.corrected_score / unlimited.corrected_score
-        within = [replace(each, corrected_score=factor * each.corrected_score) for each in within]
+        gains = unlimited.corrected_score > ROUNDING * assessment.value_range[1]
+        factor = assessment.corrected_score / unlimited.corrected_score if gains else 1.0
+        scores = [factor * each.corrected_score for each in within]
+        gaps = ranked.values(ranked.summed(ranked.within(at_most), ranked.weight))[0] - scores
+        parts = zip(within, scores, gaps)
+        within = [replace(each, corrected_score=score, errors=reach(each.errors, gap)) for each, score, gap in parts]
     return within, captured[:-1]
 
 
@@ -462,14 +483,16 @@ class ReviewBands:
         limit = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
         most = n_rows if at_most is None else check_capacity(at_most, n_rows)
         limits = {1: max(limit, int((answers == ANSWERS[1]).sum())), 2: most}
-        low = rows.score < self.lower
-        passing = np.ones(n_rows, dtype=bool) if wrong is None else wrong.passing(rule.alert_scores(X))
+        low, sure = rows.score < self.lower, answers == ANSWERS[2]
         if isinstance(rule, RowCostRule):
             table, cost = rule.priced(rule.row_costs.table(X, **rule.given)), self.review.cost + self.extra_cost
             gains = -np.column_stack(table.expected_costs(expit(rows.score), cost, self.review.error))
-            barred = np.column_stack([~low, np.zeros(n_rows, dtype=bool), (rows.score < self.upper) | ~passing])
+            sure = rows.score >= self.upper if wrong is None else rule.surest(X, wrong, most, sure)
+            barred = np.column_stack([~low, np.zeros(n_rows, dtype=bool), ~sure])
             return np.array(ANSWERS)[reviewed_within(gains, barred, codes_of(answers), limits, X, review=1)]
-        acted = best_rows((answers == ANSWERS[2]) & passing, rows.score, limits[2], X)
+        # A larger score is more often right, so that those beyond a threshold keep the limit too.
+        sure = sure if wrong is None else sure & wrong.passing(rows.score)
+        acted = best_rows(sure, rows.score, limits[2], X)
         rest = ~acted & (answers != ANSWERS[0])
         pays = rest & ((answers == ANSWERS[1]) | (self.lower < self.upper))
         chosen = best_rows(pays, rows.score, limits[1], X)

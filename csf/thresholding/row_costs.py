@@ -24,6 +24,7 @@ from csf.metrics.constraints import Constraint, Review, gains_of, terms_of
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import CostTable, RowCosts, paid
 from csf.thresholding.alerts import AlertLimit
+from csf.thresholding.batch import best_rows
 from csf.thresholding.class_choice import dealt
 from csf.thresholding.curve import ThresholdCurve, ValuedCurve, sweep
 from csf.thresholding.linear_rule import STRICTER_AIMS, Sigmoid
@@ -261,6 +262,11 @@ def leaning_of(log_odds: Array, table: CostTable, review: Review, extra_cost: fl
     return AllowedAnswers(~up & (negative <= looked_at), up, np.clip(log_odds, -FARTHEST, FARTHEST))
 
 
+def alert_scores(log_odds: Array, pays: BoolArray) -> Array:
+    """Compute the scores that limits on wrong alerts compare: rows that do not pay are below all others."""
+    return np.where(pays, log_odds, -np.inf)
+
+
 # ---------------------------------------------------------------- a fitted classifier with it
 
 
@@ -316,16 +322,15 @@ class RowCostRule(ThresholdRule):
         z, priced = self._log_odds(X, table)[1], self.priced(table)
         return CostDecision().scores(z, priced.shift) >= self.cut, priced.expected_gain(expit(z - self.cut))
 
-    def alerted(self, X: Samples, limit: AlertLimit) -> tuple[BoolArray, Array]:
-        """Return which rows are answered "positive" within a limit on wrong ones, and the expected saving of that."""
-        decided, rank = self.ranked(X)
-        return decided & limit.passing(self.alert_scores(X)), rank
+    def alerted(self, X: Samples, limit: AlertLimit, most: int) -> BoolArray:
+        """Mark the rows of largest expected saving, up to a number, that pay and keep a limit on wrong alerts."""
+        self.row_costs.table(X, **self.given)  # which rows pay is not known without costs
+        pays, rank = self.ranked(X)
+        return best_rows(self.surest(X, limit, most, pays), rank, most, X)
 
-    def alert_scores(self, X: Samples) -> Array:
-        """Compute log-odds without regard to costs, with the training weights undone."""
-        if self._lacks_costs and not self.power:
-            return log_odds(super().scored(X)[1], self.method)
-        return self.rows(X)[0]
+    def surest(self, X: Samples, limit: AlertLimit, most: int, pays: BoolArray) -> BoolArray:
+        """Mark the rows that may be alerts, among those that pay: their log-odds alone say how sure they are."""
+        return limit.surest(alert_scores(self.rows(X)[0], pays), most, X)
 
     def leaning(self, X: Samples, review: Review, extra_cost: float) -> AllowedAnswers:
         """Return which answers cost least on average, and the log-odds."""

@@ -266,8 +266,8 @@ class ThresholdRule(DecisionRule):
 
         Beside a null class limits by class give rows beyond them their next best class.
         """
-        names, several = np.sort(self.names), self.names.size > 2
-        kept, rank = self.alerted(X, wrong[1]) if 1 in wrong else self.ranked(X)
+        names, several, n_rows = np.sort(self.names), self.names.size > 2, num_samples(X)
+        ranked = None if 1 in wrong else self.ranked(X)
         if several and isinstance(at_most, Mapping):
             if wrong:
                 raise ValueError(
@@ -275,8 +275,8 @@ class ThresholdRule(DecisionRule):
                     "at_most as a number too"
                 )
             return names[batch_within(self.decision_function(X), at_most, names.tolist(), X)]
-        if at_most is not None:
-            kept = best_rows(kept, rank, check_capacity(self.limit_of_positives(at_most), rank.size), X)
+        most = n_rows if at_most is None else check_capacity(self.limit_of_positives(at_most), n_rows)
+        kept = self.alerted(X, wrong[1], most) if ranked is None else best_rows(*ranked, most, X)
         return np.where(kept, self.scored(X)[0], self.null).astype(names.dtype) if several else self.labels(kept)
 
     def limit_of_positives(self, at_most: object) -> object:
@@ -289,14 +289,10 @@ class ThresholdRule(DecisionRule):
             raise ValueError(f"at_most limits the positive class alone, and {self.null} is not, got {at_most!r}")
         return next(iter(limits.values()))
 
-    def alerted(self, X: Samples, limit: AlertLimit) -> tuple[BoolArray, Array]:
-        """Return which samples of a batch are alerts by a limit on wrong ones, and their rank."""
+    def alerted(self, X: Samples, limit: AlertLimit, most: int) -> BoolArray:
+        """Mark the samples of a batch that are alerts by a limit on wrong ones, the best ones up to a number."""
         rank = self.ranked(X)[1]
-        return limit.passing(rank), rank
-
-    def alert_scores(self, X: Samples) -> Array:
-        """Compute the scores that limits on wrong alerts compare with those of held-out rows."""
-        return self.scored(X)[1]
+        return best_rows(limit.passing(rank), rank, most, X)
 
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
         """Return which samples are predicted positive, and their rank under limited capacity."""

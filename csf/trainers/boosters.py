@@ -381,6 +381,21 @@ _VARIANTS: dict[str, tuple[Params, ...]] = {
         {"max_leaf_nodes": 63, "learning_rate": 0.05, "max_iter": 200, "max_features": 0.4},
     ),
 }
+# Defaults that a class leaves to its package, which has them under these names.
+_UNSAID: dict[str, Params] = {
+    "xgboost.XGBClassifier": {
+        "max_depth": 6,
+        "learning_rate": 0.3,
+        "n_estimators": 100,
+        "min_child_weight": 1,
+        "reg_lambda": 1,
+        "colsample_bytree": 1,
+        "colsample_bylevel": 1,
+        "subsample": 1,
+        "max_leaves": 0,
+    },
+    "catboost.CatBoostClassifier": {"depth": 6, "iterations": 1000, "l2_leaf_reg": 3, "rsm": 1},
+}
 # Names of the same parameter, of which users may give any one.
 _SYNONYMS = (
     ("n_estimators", "iterations", *_ROUNDS_NAMES),
@@ -396,6 +411,12 @@ _SYNONYMS = (
 )
 
 
+def _with_defaults(base: Estimator) -> Params:
+    """Return the parameters of a booster, with the values that its package gives those left to it."""
+    unsaid, params = _UNSAID.get(_name_of(base), {}), base.get_params(deep=False)
+    return unsaid | {name: value for name, value in params.items() if value is not None or name not in unsaid}
+
+
 def variants_of(base: Estimator) -> list[Params]:
     """List settings of a booster to try besides its own; empty for other bases.
 
@@ -404,7 +425,7 @@ def variants_of(base: Estimator) -> list[Params]:
     """
     if _name_of(base) not in _VARIANTS:
         return []
-    params, default = base.get_params(deep=False), type(base)().get_params(deep=False)
+    params, default = _with_defaults(base), _with_defaults(type(base)())
 
     def is_given(name: str) -> bool:
         names = next((each for each in _SYNONYMS if name in each), (name,))

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from csf import CostSearch
 from csf.metrics import Column, CostMatrix, RowCosts, get_constraint
 from csf.report.checks import findings
-from csf.report.kinds import REPORTED, constrained, held_out, reported
+from csf.report.kinds import REPORTED, SameAnswer, constrained, held_out, reported
 
 X, Y = make_classification(200, 4, n_informative=3, n_redundant=0, weights=[0.7], random_state=0)
 CLASSES = make_classification(200, 4, n_informative=3, n_redundant=0, n_classes=3, random_state=0)[1]
@@ -60,7 +60,7 @@ def test_labels_that_the_search_does_not_know_are_named(kind):
 
 def test_one_answer_for_all_competes_where_two_classes_do(kind):
     name, search, _, _ = kind
-    worth, answer = reported(search).same_answer(search, None)
+    worth, answer, _ = reported(search).same_answer(search, None)
     assert np.isfinite(worth) == bool(answer) == (name in ("binary", "row_costs"))
     if name == "binary":
         share = Y.mean()
@@ -76,9 +76,10 @@ def test_one_answer_to_held_out_rows_is_what_they_cost():
     few = np.append(np.flatnonzero(Y == 1)[:20], np.flatnonzero(Y == 0)[0])
     held = held_out(search, SAMPLES[few], Y[few], None, None)
     assert amount[few[:20]].sum() > 1.0
-    assert reported(search).same_answer(search, held) == (pytest.approx(-1.0 / 21), "positive")
+    assert reported(search).same_answer(search, held) == (pytest.approx(-1.0 / 21), "positive", pytest.approx(1.0 / 21))
     negative, positive = np.where(Y == 1, amount, 0.0).mean(), np.where(Y == 1, 0.0, 1.0).mean()
-    value, answer = reported(search).same_answer(search, None)
+    value, answer, stake = reported(search).same_answer(search, None)
+    assert -stake == pytest.approx(value)
     assert value == pytest.approx(-min(negative, positive))
     assert answer == ("negative" if negative <= positive else "positive")
 
@@ -89,12 +90,21 @@ def test_one_class_for_all_competes_with_a_cost_matrix():
     costs = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
     search = CostSearch(LogisticRegression(), CostMatrix(costs), cv=2, n_trials=1, param_grid=None).fit(SAMPLES, y)
     mean = np.bincount(y) / y.size @ costs
-    worth, answer = reported(search).same_answer(search, None)
+    worth, answer, _ = reported(search).same_answer(search, None)
     assert (worth, answer) == (pytest.approx(-mean.min()), str(mean.argmin()))
     assert f"“{answer}”, at a mean cost of {mean.min():.3f}, may be as good" in " ".join(str(search.summary()).split())
     held = held_out(search, SAMPLES[:50], y[:50], None, None)
     mean = np.bincount(y[:50]) / 50 @ costs
-    assert reported(search).same_answer(search, held) == (pytest.approx(-mean.min()), str(mean.argmin()))
+    least = pytest.approx(mean.min())
+    assert reported(search).same_answer(search, held) == (pytest.approx(-mean.min()), str(mean.argmin()), least)
+
+
+@pytest.mark.parametrize("stake", [1e-6, 1.0, 1e9])
+def test_a_gain_that_is_rounding_is_none(stake):
+    same = SameAnswer(-3.0 * stake, "negative", stake)
+    assert all(same.reaches(-3.0 * stake + each * stake) for each in (-0.1, -1e-15, 0.0, 1e-14))
+    assert not same.reaches(-3.0 * stake + 1e-6 * stake)
+    assert not SameAnswer().reaches(-1e9)
 
 
 # ---------------------------------------------------------------- constraints

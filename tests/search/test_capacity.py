@@ -362,6 +362,59 @@ def test_values_have_no_bias_and_intervals_hold(n, share):
     assert row.lowest >= 0.0
 
 
+def noise(seed, n=1500):
+    """Amounts, of which a share is lost whatever is known of the rows."""
+    rng = np.random.default_rng(seed)
+    features = np.column_stack([rng.normal(size=n), np.exp(rng.normal(size=n) + 3.0)])
+    return features, (rng.random(n) < 0.2).astype(int)
+
+
+def test_costs_are_known_from_all_rows_also_where_none_is_acted_on():
+    features, y = noise(1)
+    base = LogisticRegression().fit(*noise(2))
+    search = CostSearch(base, RowCosts(fn=Column(1), fp=200.0, measure="cost"), cv="prefit").fit(features, y)
+    assert not search.predict(features).any()
+    low, high = search.at_capacity(0.5).interval
+    error = (y * features[:, 1]).std() / np.sqrt(y.size)
+    assert 0.8 < (high - low) / (2.0 * 1.645 * error) < 1.3
+
+
+def test_intervals_hold_the_value_on_all_held_out_rows():
+    widths = []
+    for seed in range(12):
+        features, y = noise(seed)
+        search = CostSearch(LINE, RowCosts(fn=Column(1), fp=200.0), cv=3, param_grid=None).fit(features, y)
+        told, ranked = search.at_capacity(0.5), search.ranked_held_out()
+        plain = ranked.values(ranked.summed(ranked.within(np.array([0.5])), ranked.weight))[0, 0]
+        assert told.interval[0] - 1e-12 <= plain <= told.interval[1] + 1e-12
+        widths.append(abs(told.value - plain))
+    # Choices on parts of the rows act in some of these samples.
+    assert max(widths) > 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("signal", "fp"), [(0.0, 200.0), (1.5, 200.0), (1.5, 20.0)])
+def test_intervals_of_costs_hold_with_few_and_with_many_rows_acted_on(signal, fp):
+    def rows(n, seed):
+        features, _ = noise(seed, n)
+        rng = np.random.default_rng([seed, 1])
+        return features, (rng.random(n) < 1.0 / (1.0 + np.exp(1.4 - 1.5 * signal * features[:, 0]))).astype(int)
+
+    (new, truth), base = rows(100_000, 1), LogisticRegression(max_iter=500).fit(*rows(5000, 2))
+    # Where no held-out row is acted on, nothing is saved, and no more is known of rare dear rows.
+    for measure in ("cost", "savings") if signal else ("cost",):
+        costs, held = RowCosts(fn=Column(1), fp=fp, measure=measure), []
+        for seed in range(3, 83):
+            search = CostSearch(base, costs, cv="prefit", random_state=seed).fit(*rows(1000, seed))
+            for limit in (0.03, 0.9):
+                low, high = search.at_capacity(limit).interval
+                value = costs.score(truth, search.predict(new, at_most=limit), new)
+                held.append(low - 1e-12 <= value <= high + 1e-12)
+        # Of 80 draws: 90 % less three standard errors.
+        assert np.mean(held[::2]) >= 0.8
+        assert np.mean(held[1::2]) >= 0.8
+
+
 # ---------------------------------------------------------------- alerts and reviews limited together
 
 

@@ -92,18 +92,88 @@ def test_calibration_samples_are_compared_with_where_there_are_some():
     assert moved.result_.wrong_apart is None
 
 
-def test_with_costs_of_rows_alerts_pay_and_pass():
-    search = of_rows()
-    found, odds = search.predict(FRAME, wrong_at_most=0.5), search.decision_rule_.alert_scores(FRAME)
-    known = search.result_.held_out_alerts(1)
-    assert known.n_rows == (PAID == 0).sum()
-    expected = (search.predict(FRAME) == 1) & passing(known.scores, odds, 0.5)
-    np.testing.assert_array_equal(found == 1, expected)
-    assert 0 < expected.sum() < search.predict(FRAME).sum()
-    best = search.predict(FRAME, wrong_at_most=0.5, at_most=5) == 1
+def test_with_costs_of_rows_those_that_do_not_pay_are_no_candidates():
+    base = LogisticRegression().fit(FRAME, PAID)
+    search = of_rows(base, cv="prefit")
+    pays, odds = search.predict(FRAME) == 1, base.decision_function(FRAME)
+    known = odds[(PAID == 0) & pays]
+    p = np.array([(1 + np.sum(known >= each - 1e-9)) / (1 + (PAID == 0).sum()) for each in odds])
+    p[~pays] = 1.0
+    expected = false_discovery_control(p) <= 0.4
+    np.testing.assert_array_equal(search.predict(FRAME, wrong_at_most=0.4) == 1, expected)
+    assert 5 < expected.sum() < pays.sum()
     gain = search.decision_rule_.ranked(FRAME)[1]
-    assert best.sum() == 5
-    assert gain[best].min() >= gain[expected & ~best].max()
+    # The best by gain of rows that are sure enough, or else the surest.
+    by_gain = set()
+    for most in (1, 5, 20, 60):
+        best, sure = search.predict(FRAME, wrong_at_most=0.4, at_most=most) == 1, p <= 0.4 * most / p.size
+        by_gain.add(sure.sum() >= most)
+        sure, rank = (sure, gain) if sure.sum() >= most else (expected, odds)
+        assert best.sum() == most
+        assert not (best & ~sure).any()
+        assert rank[best].min() >= rank[sure & ~best].max(initial=-np.inf)
+    assert by_gain == {True, False}
+
+
+def test_without_the_costs_that_fit_was_given_no_row_is_known_to_pay():
+    search = CostSearch(LogisticRegression(), "savings", **QUICK).fit(FRAME, PAID, fn_cost=FRAME["amount"], fp_cost=1)
+    assert search.predict(FRAME, wrong_at_most=0.5, fn_cost=FRAME["amount"]).any()
+    with pytest.raises(ValueError, match="fn_cost must be given"):
+        search.predict(FRAME, wrong_at_most=0.5)
+
+
+def frauds(rng, n, spread):
+    """Payments of which most frauds are of a few cents, so that most alerts that pay are wrong."""
+    y = (rng.random(n) < 0.1).astype(int)
+    few_cents = (y == 1) & (rng.random(n) < 0.7)
+    return (rng.normal(size=n) + 2.5 * y)[:, None], y, np.exp(spread * rng.normal(size=n) + 4.6 - 6.9 * few_cents)
+
+
+def wrong_shares(search, rng, spread, options, other):
+    """Mean shares of wrong alerts of new batches, by options of ``predict`` and of ``predict_with_review``."""
+    shares = []
+    for _ in range(8):
+        features, truth, amount = frauds(rng, 500, spread)
+        found = [search.predict(features, wrong_at_most=0.2, fn_cost=amount, **other, **each) == 1 for each in options]
+        if search.review is not None:
+            answers = search.predict_with_review(features, wrong_at_most=0.2, fn_cost=amount, **other)
+            found.append(answers == "positive")
+        shares.append([np.sum(each & (truth == 0)) / max(each.sum(), 1) for each in found])
+    return np.mean(shares, axis=0)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:no rule certifies")
+@pytest.mark.parametrize("spread", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("metric", "options", "other"),
+    [
+        ("savings", {}, {"fp_cost": 10.0}),
+        ("benefit", {"review": Review(cost=2.0, error=0.1)}, {"fp_cost": 11.0, "tn_cost": 1.0}),
+        ("cost", {"constraint": "recall >= 0.2"}, {"fp_cost": 11.0, "tp_cost": 0.05, "tn_cost": 1.0}),
+        ("savings", {"constraint": "recall >= 0.2", "confidence": 0.9, "cv": 3}, {"fp_cost": 10.0}),
+    ],
+    ids=str,
+)
+def test_with_costs_of_rows_the_mean_share_of_wrong_alerts_is_kept(metric, options, other, spread):
+    shares = []
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 7])
+        features, y, amount = frauds(rng, 4000, spread)
+        base = LogisticRegression().fit(*frauds(rng, 3000, spread)[:2])
+        search = CostSearch(base, metric, **(QUICK | {"cv": "prefit"} | options))
+        search.fit(features, y, fn_cost=amount, **other)
+        shares.append(wrong_shares(search, rng, spread, [{}, {"at_most": 10}], other))
+    error = np.std(shares, axis=0) / np.sqrt(len(shares))
+    assert (np.mean(shares, axis=0) <= 0.2 * 0.9 + 2.0 * error).all()
+    assert (np.mean(shares, axis=0)[:2] >= 0.1).all()
+
+
+def test_with_costs_of_rows_another_share_of_positives_makes_other_rows_pay():
+    search = of_rows(constraint="recall >= 0.1", confidence=0.8)
+    for each in (search.at_prevalence(0.02), search.at_prevalence(0.5)):
+        known, errors = each.result_.wrong_alerts(1), each.result_.errors
+        assert known.shares[np.isneginf(known.scores).sum()] == pytest.approx(errors.fp / (1.0 - errors.pos))
 
 
 def test_a_class_with_a_limit_goes_to_all_rows_that_pass_and_to_no_others():

@@ -77,6 +77,30 @@ def test_the_mean_share_of_wrong_alerts_is_kept_whatever_the_share_of_positives(
         assert 0.3 * promise <= np.mean(wrong) <= promise + 3.0 * error
 
 
+def test_the_best_by_another_rank_are_chosen_where_any_of_the_sure_ones_will_do():
+    known, rows = known_of(np.arange(99.0)), np.arange(20.0)[:, None]
+    score = np.append(np.full(6, 98.5), [97.5, 96.5, 95.5, *np.full(11, -np.inf)])
+    limit = AlertLimit(known, 0.2)
+    # p is 0.01, 0.02, 0.03 and 0.04, and at most 0.2 * 2 / 20 for any two of the first seven.
+    assert limit.surest(score, 20, rows).tolist() == limit.passing(score).tolist() == [True] * 9 + [False] * 11
+    assert limit.surest(score, 2, rows).tolist() == [True] * 7 + [False] * 13
+    assert limit.surest(score, 0, rows).sum() == 0
+    # No p is below 0.1, with ten rows of which at most a fifth is wrong: the ones of largest score.
+    few = AlertLimit(known_of(np.arange(9.0)), 0.2)
+    assert few.passing(np.arange(20.0)).sum() == 11
+    assert np.flatnonzero(few.surest(np.arange(20.0), 2, rows)).tolist() == [18, 19]
+
+
+def test_the_mean_share_is_kept_by_the_worst_choice_of_sure_rows():
+    share, wrong, rows = 0.2, [], np.arange(200.0)[:, None]
+    for seed in range(250):
+        rng = np.random.default_rng(seed)
+        score, pos = rng.normal(size=200), np.arange(200) < 60
+        found = AlertLimit(known_of(rng.normal(size=600)), share).surest(score + 4.0 * pos, 20, rows)
+        wrong.append(min((found & ~pos).sum(), 20) / 20)
+    assert 0.1 * share < np.mean(wrong) <= share * 0.7 + 3.0 * np.std(wrong) / np.sqrt(250)
+
+
 def test_single_rows_and_few_held_out_ones_are_told():
     limit = AlertLimit(known_of(np.arange(30.0)), 0.2)
     with pytest.raises(ValueError, match=r"this is one row: alone it would be a wrong alert in 20% of cases"):

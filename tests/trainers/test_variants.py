@@ -1,12 +1,14 @@
 """Settings of boosters that are tried besides the base's own."""
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from csf.trainers.boosters import _SYNONYMS, _VARIANTS, is_rounds, rounds_of, variants_of
+from csf.trainers.boosters import _SYNONYMS, _UNSAID, _VARIANTS, is_rounds, rounds_of, variants_of
 
 X, Y = make_classification(300, 5, weights=[0.7], flip_y=0.1, random_state=0)
 
@@ -82,6 +84,33 @@ def test_what_the_user_has_set_stays(name, params, kept):
     assert kept in before
     assert {name for variant in after for name in variant} == before - {kept}
     assert all(after)
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("lightgbm", {"n_estimators": 100, "learning_rate": 0.1, "num_leaves": 31}),
+        ("xgboost", {"n_estimators": 100, "learning_rate": 0.3, "max_depth": 6, "min_child_weight": 1}),
+        ("xgboost", {"reg_lambda": 1.0, "colsample_bytree": 1.0, "subsample": 1, "max_leaves": 0}),
+        ("catboost", {"iterations": 1000, "depth": 6, "l2_leaf_reg": 3.0, "rsm": 1}),
+        ("histograms", {"max_iter": 100, "max_leaf_nodes": 31}),
+    ],
+    ids=str,
+)
+def test_a_default_that_is_written_out_is_one(name, params):
+    assert variants_of(MADE[name](**params)) == variants_of(MADE[name]())
+    for parameter, value in params.items():
+        if parameter not in ("num_leaves", "max_leaf_nodes", "max_leaves"):
+            assert variants_of(MADE[name](**{parameter: 2 * value})) != variants_of(MADE[name]())
+
+
+def test_the_defaults_that_xgboost_does_not_say_are_those_it_trains_with():
+    xgb = pytest.importorskip("xgboost")
+    config = json.loads(xgb.XGBClassifier().fit(X[:50], Y[:50]).get_booster().save_config())["learner"]
+    trained = config["gradient_booster"]["tree_train_param"]
+    unsaid = dict(_UNSAID["xgboost.XGBClassifier"])
+    assert unsaid.pop("n_estimators") == int(config["gradient_booster"]["gbtree_model_param"]["num_trees"])
+    assert {name: float(trained[name]) for name in unsaid} == pytest.approx(unsaid)
 
 
 def test_variants_without_anything_left_or_alike_are_left_out():

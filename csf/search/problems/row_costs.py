@@ -47,6 +47,7 @@ from csf.thresholding.row_costs import (
     RowCostChoice,
     RowCostRule,
     RowCostStore,
+    alert_scores,
     cut_within,
     leaning_of,
     unweighted,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from csf._common.typing import Samples
     from csf.data.folds import Task
     from csf.evaluate import Assessment
+    from csf.evaluate.draws import Units
     from csf.evaluate.stores import Store
     from csf.metrics.trials import Trial
     from csf.search.config import Model, SearchConfig, SearchEffort
@@ -389,12 +391,17 @@ class RowCostResult(CandidateResult):
 
     def held_out_alerts(self, at: int) -> WrongAlerts:
         """Collect the held-out negatives."""
-        return WrongAlerts.of(RowCostChoice(self.store).score(self.key), ~self.store.truth, self.store)
+        rows = RowCostChoice(self.store).score(self.key), self.store.table
+        return self._alerts(rows, ~self.store.truth, self.store)
 
     def with_calibration(self, rule: RowCostRule, calibration: Task) -> Self:
         """Keep what negatives score among calibration samples."""
-        score, wrong = self.rows_of(rule, calibration)[0], calibration.codes <= 0
-        return replace(self, wrong_apart={1: WrongAlerts.of(score, wrong, held_out_units(calibration))})
+        known = self._alerts(self.rows_of(rule, calibration), calibration.codes <= 0, held_out_units(calibration))
+        return replace(self, wrong_apart={1: known})
+
+    def _alerts(self, rows: tuple[Array, CostTable], wrong: BoolArray, units: Units | Store) -> WrongAlerts:
+        """Collect the rows for which an alert would be wrong; those that would not pay are below all others."""
+        return WrongAlerts.of(alert_scores(rows[0], self.decide(rows)), wrong, units)
 
     def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Compute which of three answers to the held-out entries has the smallest expected cost."""
@@ -417,7 +424,10 @@ class RowCostResult(CandidateResult):
 
     def moved(self, pos: float, rule: RowCostRule | None) -> tuple[RowCostResult, RowCostRule | None]:
         """Adapt the result and the rule to another share of positives: the log-odds move by that of the shares."""
-        found = decided_on(replace(self, guarantee=None), self.store.moved(check_fraction(pos, "pos")))
+        # Other calibration rows pay then, and their costs are not kept.
+        found = decided_on(
+            replace(self, guarantee=None, wrong_apart=None), self.store.moved(check_fraction(pos, "pos"))
+        )
         return found, None if rule is None else found.in_rule(rule)
 
     def in_rule(self, rule: RowCostRule) -> RowCostRule:

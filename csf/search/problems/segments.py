@@ -213,6 +213,11 @@ class SegmentProblem(BinaryProblem):
                 f"no thresholds keep {self.demand} on held-out data ({rates}): segments that cannot have the closest "
                 "ones. Loosen the constraint, or add rows or features"
             )
+        elif found.score < found.free and not found.decisions.any():
+            warn(
+                f"thresholds that keep {self.demand} predict no held-out row positive in any segment. Allow a larger "
+                f"gap, or ask for a level in place of it, such as 'recall >= 0.5 in each {self.segments.by}'"
+            )
         return found
 
     def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> ThresholdRule:

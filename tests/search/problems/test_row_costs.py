@@ -586,6 +586,20 @@ def test_one_answer_wins_where_every_rule_loses(alike):
     assert f"What to do: Do without a model: no rule saved anything over “{answer}” for all rows." in said
 
 
+@pytest.mark.parametrize("measure", ["savings", "benefit", "cost"])
+def test_a_rule_that_acts_on_nobody_saves_nothing(measure):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame({"a": rng.normal(size=600), "amount": rng.uniform(5.0, 60.0, 600)})
+        y = (rng.random(600) < 0.2).astype(int)
+        costs = RowCosts(fn="amount", fp=400.0, measure=measure)
+        search = CostSearch(LogisticRegression(), costs, cv=3, param_grid=None).fit(X, y)
+        assert not search.predict(X).any()
+        said = in_one_line(search)
+        assert "What to do: Do without a model: no rule saved anything over “negative” for all rows." in said
+        assert "a gain over that is not shown" in said
+
+
 def test_one_answer_works_like_any_rule(alike, tmp_path):
     answer, search, X, y = alike
     acted_on = 5 if answer == "positive" else 0

@@ -233,6 +233,17 @@ def test_a_monitor_watches_all_rows(search):
         search.monitor(GAP)
 
 
+def test_a_gap_that_only_no_alerts_keep_is_told_with_the_way_out():
+    # Precision is 1, 1, 2/3 or 0 (of nothing) in a, and 0, 1/2, 1/3, 1/4 or 0 in b.
+    y, score, by = [1, 1, 0, 0, 1, 0, 0], [3.0, 2.0, 1.0, 4.0, 3.0, 2.0, 1.0], list("aaabbbb")
+    with pytest.warns(UserWarning, match=r"no held-out row positive in any segment. Allow .*'recall >= 0.5 in each"):
+        found = csf.tune_threshold(y, score, constraint="precision gap <= 0.1 by part", by=by)
+    assert found.search.feasible_
+    assert found.search.best_score_ == 0.0
+    found = csf.tune_threshold(y, score, constraint="precision gap <= 0.2 by part", by=by)
+    assert found.search.best_score_ > 0.5
+
+
 REFUSED = {
     "an unknown segment": (lambda: fitted().predict(X, by=np.where(SEX == "m", "x", SEX)), "known: ['f', 'm']"),
     "a missing segment": (lambda: fitted().predict(X, by=np.where(SEX == "m", None, SEX)), "'unknown'"),
