@@ -22,8 +22,6 @@ from csf.plots.words import class_order, short
 from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from csf.search import CostSearch
 
 
@@ -42,7 +40,7 @@ class HeldOut(NamedTuple):
     answers: dict[str, Array]
     judged: list[Judged]
     # Costs or segments of the rows, by the names that `fit` takes them by.
-    given: Mapping[str, ArrayLike] = NOTHING
+    given: Mapping[str, Any] = NOTHING
 
 
 def confusion(search: CostSearch, held: HeldOut) -> Params:

@@ -387,8 +387,8 @@ def held_out(
         raise ValueError("give X and y together: samples that fit has not seen, and their labels")
     others = {f"rivals[{rival!r}]": predicted for rival, predicted in (rivals or {}).items()}
     check_in_memory(X=X, y=y)
-    X, y = check_samples(X, y, sample_weight=sample_weight, **given, **others)
-    labels = reported(search).read_truth(search, y)
+    X, truth = check_samples(X, y, sample_weight=sample_weight, **given, **others)
+    labels = reported(search).read_truth(search, truth)
     weight = check_weights(sample_weight, labels.shape[0])
     answers = {name: search.predict(X, **given)}
     for rival, predicted in (rivals or {}).items():

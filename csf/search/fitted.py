@@ -577,5 +577,6 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         from csf.report import write_report
 
         options: dict[str, Any] = {"sample_weight": sample_weight, "rivals": rivals, "title": title, "facts": facts}
+        options |= costs
         fitted: Any = self
-        write_report(fitted, path, X, y, mute=mute, **options, **costs)
+        write_report(fitted, path, X, y, mute=mute, **options)
