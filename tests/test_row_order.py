@@ -160,6 +160,8 @@ CALLS = {
     ],
     "csf.search.CostSearch.predict": [(lambda **rows: costly().predict(**rows), {"X": X} | COSTS)],
     "csf.search.CostSearch.predict_proba": [(lambda **rows: costly().predict_proba(**rows), {"X": X} | COSTS)],
+    "csf.search.CostSearch.score_samples": [(lambda **rows: costly().score_samples(**rows), {"X": X} | COSTS)],
+    "csf.search.CostSearch.decision_function": [(lambda **rows: costly().decision_function(**rows), {"X": X} | COSTS)],
     "csf.search.CostSearch.predict_with_review": [
         (lambda **rows: costly().predict_with_review(**rows), {"X": X} | COSTS)
     ],
@@ -169,7 +171,10 @@ CALLS = {
     ],
     "csf.search.CostSearch.threshold_curve": [(lambda **rows: search().threshold_curve(**rows), WEIGHTED)],
     "csf.search.CostSearch.prevalence": [(knowing(lambda known: search().prevalence(X, known)), KNOWN)],
-    "csf.search.CostSearch.report": [(lambda **rows: reported(search().report, **rows), WEIGHTED | {"rival": PRED})],
+    "csf.search.CostSearch.report": [
+        (lambda **rows: reported(search().report, **rows), WEIGHTED | {"rival": PRED}),
+        (lambda **rows: reported(costly().report, **rows), DATA | COSTS),
+    ],
     "csf.report.write_report": [
         (lambda **rows: reported(lambda path, **o: write_report(search(), path, **o), **rows), WEIGHTED)
     ],

@@ -388,7 +388,7 @@ class CommandProblem:
             rate = float(demands_on(self.constraint, classes)[0].rate(matrix))
         elif isinstance(self.kind, SegmentProblem):
             segments, demand = self.kind.segments, self.kind.demand
-            rates = segments.rates_on(demand, part.X, part.codes == 1, decided == 1, part.weight)
+            rates = segments.rates_on(demand, segments.codes(part.X, None), part.codes == 1, decided == 1, part.weight)
             rate = rates[demand.name]
         elif self.constraint is not None:
             profile = ErrorProfile.from_masks(part.codes == 1, decided == 1, sample_weight=part.weight)
