@@ -429,6 +429,10 @@ class Rows:
             return None
         return self._extended(self.at)
 
+    def _few_at(self, places: IntArray) -> FloatArray | None:
+        """Copy some of these rows as `_few` does."""
+        return self.take(self.at[places])._few if self._few is None else self._few.take(places, axis=0)
+
     def _extended(self, at: IntArray) -> FloatArray:
         """Copy dense rows of the matrix, with the constant feature."""
         part = np.full((at.shape[0], self.n_coefficients), self.constant)
@@ -529,7 +533,10 @@ class Rows:
             The sums of the rows whose factors are not negative, and of the others.
         """
         if self._few is not None:
-            return np.stack([np.maximum(factor, 0.0), np.minimum(factor, 0.0)]) @ self._few
+            parts = np.empty((2, factor.size))
+            np.maximum(factor, 0.0, out=parts[0])
+            np.minimum(factor, 0.0, out=parts[1])
+            return parts @ self._few
         return self._sum(add_by_sign, factor, 2, self.n_coefficients)
 
     def _sum(self, kernel: Callable[..., None], factor: Array, *shape: int) -> Array:
@@ -612,10 +619,11 @@ class Rows:
         out : ndarray of shape (n_coefficients, n_coefficients)
             Changed in place.
         """
-        part = self.take(self.at[places])
-        if part._few is not None:
-            out += (part._few * factor[:, None]).T @ part._few
+        few = self._few_at(places)
+        if few is not None:
+            out += (few * factor[:, None]).T @ few
             return
+        part = self.take(self.at[places])
         out += part._sum(gram_sparse if self.is_sparse else gram_dense, factor, *out.shape)
 
     def block(self, places: IntArray, factor: Array) -> Block:
