@@ -353,6 +353,11 @@ def review_rule(search: CostSearch) -> Params:
     """
     fitted_winner(search)
     bands, used = search.review_bands(), search.decision_rule_
+    if not hasattr(bands, "lower"):
+        raise TypeError(
+            f"a file of rules holds reviews of two classes, and those of {type(bands).__name__} have no two scores "
+            "between which rows are reviewed; keep the search (joblib, skops) and call predict_with_review"
+        )
     ends = {"lower": bands.lower, "upper": bands.upper}
     content: Params = {"rule": f'{_BY_SCORE}, else "review"', "reads": used.method}
     if isinstance(used, RowCostRule):

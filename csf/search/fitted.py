@@ -408,7 +408,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             return {name: each.prevalence(X, confidence=confidence) for name, each in zip(names, self.searches_)}  # pyright: ignore[reportReturnType] (each has two classes)
         if self.result_.probable is not None:
             shares, *held_out = self.result_.probable
-            parts = estimate_class_shares(self.predict_proba(X), shares, held_out, confidence)  # pyright: ignore[reportAttributeAccessIssue]
+            parts = estimate_class_shares(self.decision_rule_.predict_proba(X), shares, held_out, confidence)
             by_class = dict(zip(self.classes_.tolist(), parts))
             if any(not part.interval[0] <= share <= part.interval[1] for part, share in zip(parts, shares)):
                 shown = ", ".join(
@@ -419,6 +419,12 @@ class FittedSearch(AssessedMixin, SummaryMixin):
                 )
             return by_class
         if not self.estimates_prevalence:
+            if self.pos_label_ is None:
+                raise ValueError(
+                    "the share of positives is estimated of two classes, of several that are all alike, and of labels "
+                    "with a threshold each (metric='f1_macro'); here classes or labels share one threshold. Count the "
+                    "positives in a random sample of the new data"
+                )
             raise ValueError(
                 "the share of positives is estimated from probabilities of two classes; search a base with "
                 "predict_proba, such as LogisticRegression, or calibrate it (CalibratedClassifierCV)"

@@ -113,8 +113,9 @@ class CostDecision:
         return min(tried, key=itemgetter(0))[1]
 
 
-# Sweeps over the multipliers of several constraints.
-_SWEEPS = 8
+# Turns of the multipliers of several constraints, and further ones with steps that double: demands that pull against
+# each other, such as a recall and a predicted rate, move both a little in each turn.
+_TURNS, _DOUBLED = 8, 20
 
 
 def missing_of(constraint: Constraint, is_pos: BoolArray, predicted: Array, weight: Array) -> float:
@@ -146,19 +147,31 @@ def extra_costs(
     # What "positive" adds instead of "negative", in a positive and in a negative row: to multiply, and to sum.
     changes, moves = (np.array([(tp - fn, fp - tn) for tp, fn, fp, tn in each]) for each in (aims, gains))
     multipliers = np.zeros(len(gains))
-    for sweep_number in range(_SWEEPS if len(gains) > 1 else 1):
+
+    def added_to(at: int, acts: BoolArray) -> float:
+        gain = gains[at]
+        return float(weight @ np.where(acts == is_pos, gain[np.where(is_pos, 0, 3)], gain[np.where(is_pos, 1, 2)]))
+
+    def saved_by() -> Array:
+        fn, fp = multipliers @ changes
+        return proba * (table.gain + fn) - (1.0 - proba) * (table.loss - fp)
+
+    for turn in range(_TURNS + _DOUBLED if len(gains) > 1 else 1):
         before = multipliers.copy()
-        for at, gain in enumerate(gains):
+        for at in range(len(gains)):
             multipliers[at] = 0.0
-            fn, fp = multipliers @ changes
-            saved = proba * (table.gain + fn) - (1.0 - proba) * (table.loss - fp)
-            acts = saved >= 0.0 if multipliers.any() or sweep_number else predicted
-            added = np.where(acts == is_pos, gain[np.where(is_pos, 0, 3)], gain[np.where(is_pos, 1, 2)])
+            saved = saved_by()
+            acts = saved >= 0.0 if multipliers.any() or turn else predicted
             change = weight * np.where(is_pos, *moves[at][:, None])
             slope = proba * changes[at][0] + (1.0 - proba) * changes[at][1]
-            multipliers[at] = _least_multiplier(float(weight @ added), saved, acts, slope, change)
-        if np.array_equal(before, multipliers):
+            multipliers[at] = _least_multiplier(added_to(at, acts), saved, acts, slope, change)
+        if np.array_equal(before, multipliers) or turn == _TURNS + _DOUBLED - 1:
             break
+        if turn >= _TURNS:
+            acts = saved_by() >= 0.0
+            if all(added_to(at, acts) >= 0.0 for at in range(len(gains))):
+                break
+            multipliers += 2.0 ** (turn - _TURNS) * np.maximum(multipliers - before, 0.0)
     fn, fp = multipliers @ changes
     return float(fn), float(-fp)
 

@@ -257,3 +257,12 @@ def test_two_classes_have_no_table_and_three_no_cut():
     for export in (fixed_threshold, linear_rule, to_onnx):
         with pytest.raises(ValueError, match=r"knows 3 classes; .* csf\.export\.decision_rule\(search\)"):
             export(searched_classes(LogisticRegression()))
+
+
+def test_reviews_of_several_classes_have_no_file():
+    rng = np.random.default_rng(0)
+    y = rng.choice(3, 150)
+    X = rng.normal(size=(150, 2)) + y[:, None]
+    search = CostSearch(LogisticRegression(), "f1_macro", review=Review(cost=0.5, at_most=0.1), cv=3, param_grid=None)
+    with pytest.raises(TypeError, match="reviews of two classes, and those of ClassReviews have no two scores"):
+        review_rule(search.fit(X, y))

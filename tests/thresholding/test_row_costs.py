@@ -20,6 +20,7 @@ from csf.thresholding.row_costs import (
     best_cut,
     cost_curve,
     cut_within,
+    extra_costs,
     missing_of,
     reach,
     tune,
@@ -254,3 +255,19 @@ def test_candidates_that_cannot_keep_the_constraint_are_not_allowed():
     rules = {each.rule for each in RowCostChoice(store).allowed}
     assert rules >= {"plain", "sigmoid", "swept"}
     assert "negative" not in rules
+
+
+@pytest.mark.parametrize(("seed", "n", "level"), [(5, 600, 0.81), (8, 600, 0.84), (0, 60, 0.88), (1, 200, 0.88)])
+def test_demands_that_pull_against_each_other_are_kept_where_that_is_possible(seed, n, level):
+    rng = np.random.default_rng(seed)
+    p, fn, fp = rng.beta(1, 2, size=n), np.exp(rng.normal(size=n) + 1.0), np.exp(0.5 * rng.normal(size=n))
+    is_pos, none, weight = rng.random(n) < p, np.zeros(n), np.ones(n)
+    # The rows of largest probability keep both: costs besides that are large enough rank rows so.
+    most = np.argsort(-p)[: int(0.6 * n)]
+    assert is_pos[most].sum() >= level * is_pos.sum()
+    constraint = get_constraint(f"recall >= {level}, predicted_rate <= 0.6")
+    table = CostTable(fn, fp, none, none)
+    extra_fn, extra_fp = extra_costs(constraint, p, is_pos, p * fn >= (1.0 - p) * fp, table, weight)
+    acts = p * (fn + extra_fn) >= (1.0 - p) * (fp + extra_fp)
+    assert acts[is_pos].mean() >= level
+    assert acts.mean() <= 0.6

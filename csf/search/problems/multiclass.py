@@ -475,11 +475,14 @@ class MulticlassResult(CandidateResult):
         if new.shape != (n_classes,) or not (new > 0.0).all() or not np.isfinite(new).all():
             raise ValueError(f"pos must be one positive share for each of {n_classes} classes, got {shares!r}")
         store = self.store.moved(new / new.sum())
+        if np.allclose(store.odds, self.store.odds):
+            return self, rule
         row = store[self.candidate.key]
         if row.score is None:
             raise ValueError("the search kept the base's own decisions (threshold=None), so that no rule can move")
         # Probabilities of the calibration samples were those at the shares of before.
-        found = ruled(replace(self, store=store, candidate=Candidate(row.key, TUNED), wrong_apart=None))
+        tuned = Candidate(row.key, TUNED)
+        found = ruled(replace(self, store=store, candidate=tuned, only=tuned, wrong_apart=None))
         if rule is None:
             return found, None
         return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)

@@ -517,3 +517,28 @@ def test_the_interval_of_a_fitted_model_is_not_widened_for_a_training():
     trained = search(LogisticRegression(), cv=3).fit(X, Y)
     fitted = CostSearch(LogisticRegression().fit(X, Y), trained.metric, cv="prefit").fit(X, Y)
     assert trained.assess().spread > fitted.assess().spread == 1.0
+
+
+def separated():
+    """Three classes of which the most probable one is as good an answer as any rule's."""
+    rng = np.random.default_rng(3)
+    y = rng.choice(3, 300, p=[0.4, 0.3, 0.3])
+    return rng.normal(size=(300, 2)) + 1.5 * y[:, None], y
+
+
+def test_at_its_own_shares_a_search_decides_as_before():
+    features, y = separated()
+    own = search(LogisticRegression(), cv=4, random_state=0, param_grid=None).fit(features, y)
+    assert own.rule_.kind == "argmax"
+    same = own.at_prevalence(np.bincount(y) / y.size)
+    np.testing.assert_array_equal(same.predict(features), own.predict(features))
+    assert same.best_score_ == own.best_score_
+    # At other shares the corrected score is that of the tuned rule alone.
+    moved = own.at_prevalence([0.2, 0.3, 0.5])
+    assert moved.result_.only == moved.result_.candidate
+
+
+def test_shares_of_classes_need_no_probabilities_of_the_base():
+    features, y = separated()
+    shares = search(LinearSVC(), cv=3, param_grid=None).fit(features, y).prevalence(features)
+    np.testing.assert_allclose([float(shares[each]) for each in range(3)], np.bincount(y) / y.size, atol=0.1)
