@@ -41,8 +41,9 @@ class CliError(Exception):
     """Error in the command or the data that the user can correct; shown as one line."""
 
 
-# What messages of csf in Python say, and the option; those that hold others come first.
+# What follows the name of an option in messages, and at the command line.
 _ENDS = (("= ", " "), ("=", " "), (" ", " "), (":", ":"))
+# What messages of csf in Python say, and the option; names that hold others come first.
 _OPTIONS = (
     ("give -score, or the other pos_label", "give --lower-is-positive, or the other --positive"),
     ("constraint=csf.metrics.Constraint(metric, '<=', level)", "--constraint 'metric <= level'"),

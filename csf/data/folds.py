@@ -446,8 +446,8 @@ def drop_weightless(
     if weight is None or weight.all():
         return X, y, sample_weight, params, cv
     at, n_samples = np.flatnonzero(weight), weight.size
-    part = safe_indexing(y, at)
-    if np.ndim(y) == 1 and set(np.asarray(part).tolist()) != set(np.asarray(y).tolist()):
+    labels = safe_indexing(y, at)
+    if np.ndim(y) == 1 and set(np.asarray(labels).tolist()) != set(np.asarray(y).tolist()):
         return X, y, sample_weight, params, cv
     if isinstance(cv, PredefinedSplit):
         cv = cv.split()
@@ -455,7 +455,7 @@ def drop_weightless(
         place = np.cumsum(weight > 0.0) - 1
         splits = [_places(split, n_samples) for split in _pairs(cv)]
         cv = [tuple(place[part[weight[part] > 0.0]] for part in split) for split in splits]
-    return safe_indexing(X, at), part, weight[at], slice_params(params, at, n_samples), cv
+    return safe_indexing(X, at), labels, weight[at], slice_params(params, at, n_samples), cv
 
 
 def resolve_splits(

@@ -726,7 +726,7 @@ def _verdict(search: CostSearch, held: HeldOut | None, found: list[Finding], low
         return "Look at its features before you use it."
     same = reported(search).same_answer(search, held)
     if same.reaches(low):
-        seen = reported(search).same_answer(search, None)
+        seen = same if held is None else reported(search).same_answer(search, None)
         if search.result_.kind == "row_costs" and search.constraint is None and seen.reaches(search.best_score_):
             return f"Do without a model: no rule saved anything over “{seen.answer}” for all rows."
         # Values below 0 are costs.

@@ -429,10 +429,6 @@ class Rows:
             return None
         return self._extended(self.at)
 
-    def _few_at(self, places: IntArray) -> FloatArray | None:
-        """Copy some of these rows as `_few` does."""
-        return self.take(self.at[places])._few if self._few is None else self._few.take(places, axis=0)
-
     def _extended(self, at: IntArray) -> FloatArray:
         """Copy dense rows of the matrix, with the constant feature."""
         part = np.full((at.shape[0], self.n_coefficients), self.constant)
@@ -619,11 +615,13 @@ class Rows:
         out : ndarray of shape (n_coefficients, n_coefficients)
             Changed in place.
         """
-        few = self._few_at(places)
+        # Of few rows their copies are taken, of others a view, whose rows may be few.
+        part = self.take(self.at[places]) if self._few is None else self
+        few = part._few
         if few is not None:
+            few = few.take(places, axis=0) if part is self else few
             out += (few * factor[:, None]).T @ few
             return
-        part = self.take(self.at[places])
         out += part._sum(gram_sparse if self.is_sparse else gram_dense, factor, *out.shape)
 
     def block(self, places: IntArray, factor: Array) -> Block:

@@ -144,36 +144,66 @@ def extra_costs(
         [gains_of(terms_of(part.rate) or {}, part.side, part.level) for part in each.parts]
         for each in (constraint, constraint.tightened(share))
     )
-    # What "positive" adds instead of "negative", in a positive and in a negative row: to multiply, and to sum.
-    changes, moves = (np.array([(tp - fn, fp - tn) for tp, fn, fp, tn in each]) for each in (aims, gains))
-    multipliers = np.zeros(len(gains))
-
-    def added_to(at: int, acts: BoolArray) -> float:
-        gain = gains[at]
-        return float(weight @ np.where(acts == is_pos, gain[np.where(is_pos, 0, 3)], gain[np.where(is_pos, 1, 2)]))
-
-    def saved_by() -> Array:
-        fn, fp = multipliers @ changes
-        return proba * (table.gain + fn) - (1.0 - proba) * (table.loss - fp)
-
+    demands = _Demands(proba, is_pos, table, weight, gains, _changes(aims), _changes(gains))
+    multipliers = before = np.zeros(len(gains))
     for turn in range(_TURNS + _DOUBLED if len(gains) > 1 else 1):
-        before = multipliers.copy()
-        for at in range(len(gains)):
-            multipliers[at] = 0.0
-            saved = saved_by()
-            acts = saved >= 0.0 if multipliers.any() or turn else predicted
-            change = weight * np.where(is_pos, *moves[at][:, None])
-            slope = proba * changes[at][0] + (1.0 - proba) * changes[at][1]
-            multipliers[at] = _least_multiplier(added_to(at, acts), saved, acts, slope, change)
-        if np.array_equal(before, multipliers) or turn == _TURNS + _DOUBLED - 1:
+        if turn > _TURNS:
+            multipliers = multipliers + 2.0 ** (turn - _TURNS - 1) * np.maximum(multipliers - before, 0.0)
+        before = multipliers
+        multipliers = demands.least(before, predicted if turn == 0 else None)
+        if np.array_equal(before, multipliers) or (turn >= _TURNS and demands.hold(multipliers)):
             break
-        if turn >= _TURNS:
-            acts = saved_by() >= 0.0
-            if all(added_to(at, acts) >= 0.0 for at in range(len(gains))):
-                break
-            multipliers += 2.0 ** (turn - _TURNS) * np.maximum(multipliers - before, 0.0)
-    fn, fp = multipliers @ changes
+    fn, fp = multipliers @ demands.changes
     return float(fn), float(-fp)
+
+
+def _changes(gains: list[Array]) -> Array:
+    """Compute what "positive" adds to each demand instead of "negative", in a positive and in a negative row."""
+    return np.array([(tp - fn, fp - tn) for tp, fn, fp, tn in gains])
+
+
+@dataclass(frozen=True, eq=False)
+class _Demands:
+    """Rows, and what their answers add to the sums that demands keep from being negative.
+
+    Multipliers act on ``changes`` in what an answer saves; sums take ``gains``, and ``moves`` where a row turns.
+    """
+
+    proba: Array
+    is_pos: BoolArray
+    table: CostTable
+    weight: Array
+    gains: list[Array]
+    changes: Array
+    moves: Array
+
+    def saved(self, multipliers: Array) -> Array:
+        """Compute what the answer "positive" to each row is expected to save, with the multipliers."""
+        fn, fp = multipliers @ self.changes
+        return self.proba * (self.table.gain + fn) - (1.0 - self.proba) * (self.table.loss - fp)
+
+    def added(self, at: int, acts: BoolArray) -> float:
+        """Sum what answers add to a demand."""
+        gain, is_pos = self.gains[at], self.is_pos
+        parts = np.where(acts == is_pos, gain[np.where(is_pos, 0, 3)], gain[np.where(is_pos, 1, 2)])
+        return float(self.weight @ parts)
+
+    def least(self, multipliers: Array, predicted: BoolArray | None) -> Array:
+        """Find the smallest multiplier of each demand in turn; ``predicted`` are the answers without any."""
+        found = multipliers.copy()
+        for at, ((of_pos, of_neg), moves) in enumerate(zip(self.changes, self.moves)):
+            found[at] = 0.0
+            saved = self.saved(found)
+            acts = predicted if predicted is not None and not found.any() else saved >= 0.0
+            change = self.weight * np.where(self.is_pos, *moves[:, None])
+            slope = self.proba * of_pos + (1.0 - self.proba) * of_neg
+            found[at] = _least_multiplier(self.added(at, acts), saved, acts, slope, change)
+        return found
+
+    def hold(self, multipliers: Array) -> bool:
+        """Check whether all demands are kept."""
+        acts = self.saved(multipliers) >= 0.0
+        return all(self.added(at, acts) >= 0.0 for at in range(len(self.gains)))
 
 
 def _least_multiplier(total: float, saved: Array, acts: BoolArray, slope: Array, change: Array) -> float:
