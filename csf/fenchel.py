@@ -30,6 +30,7 @@ from csf.data.costs import cost_channel
 from csf.data.labels import Labels
 from csf.data.responses import LinearClassifier
 from csf.metrics import Concave, LinearFractional, get_metric
+from csf.metrics.base import require_levels
 from csf.metrics.profile import ErrorProfile
 from csf.solvers import Hinge, HingeSolution, Rows
 
@@ -480,12 +481,8 @@ class AMP(LinearAlternation):
         return svm, LevelStep(level, *costs, level, best - problem.lam * svm.objective, best - problem.lam * svm.bound)
 
     def _check_metric(self) -> LinearFractional:
-        metric = get_metric(self.metric)
-        if not isinstance(metric, LinearFractional):
-            raise TypeError(
-                f"AMP needs a linear-fractional metric such as 'f1' or 'jaccard', got {metric.name!r}. Use "
-                "csf.fenchel.FenchelSVM for concave metrics such as G-mean, or CostSearch"
-            )
+        way = "Use csf.fenchel.FenchelSVM for concave metrics such as G-mean, or CostSearch"
+        metric = require_levels(get_metric(self.metric), "AMP", way)
         check_choice(self.level, "level", LEVELS)
         return metric
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from csf._common.compiled import njit
 from csf._common.typing import Array, BoolArray, Values
 from csf.bounds.support_line import Bound, profile_of
-from csf.metrics import LinearFractional
+from csf.metrics.base import require_levels
 
 if TYPE_CHECKING:
     import shapely
@@ -183,12 +183,11 @@ class _LineBound(Bound):
     metric: LinearFractional
 
     def _counted(self, trials: list[Trial]) -> list[Trial]:
-        if not isinstance(self.metric, LinearFractional):
-            raise TypeError(
-                f"{type(self).__name__} needs a linear-fractional metric (FBeta, Jaccard, ...); {self.metric.name} has "
-                "no levels to draw cones at. Use the support-line bound (bound='support') and the strategies 'cone' or "
-                "'support', which serve every metric"
-            )
+        way = (
+            "Use the support-line bound (bound='support') and the strategies 'cone' or 'support', which serve every "
+            "metric"
+        )
+        require_levels(self.metric, type(self).__name__, way)
         return [trial for trial in trials if trial.t is not None]
 
     def _prepare(self) -> None:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, Costs
 from csf._common.validation import check_fraction, floats
-from csf.metrics import LinearFractional
 from csf.metrics.base import Metric
 from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.trials import Trial
@@ -408,7 +407,7 @@ class SupportLineBound(Bound):
     def _best(self, chain: Array) -> float:
         if chain.shape[0] == 0:
             return self.lo
-        if isinstance(self.metric, LinearFractional):
+        if self.metric.has_levels:
             best = float(np.max(self.metric.value(chain[:, 0], chain[:, 1], pos=self.pos)))
         else:
             best = best_on_chain(chain, lambda fn, fp: self.metric.value(fn, fp, pos=self.pos))

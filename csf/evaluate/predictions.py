@@ -26,7 +26,8 @@ from csf.evaluate.draws import grouped
 from csf.evaluate.intervals import DrawnSums, n_draws_within
 from csf.evaluate.stores import EntryStore
 from csf.metrics import ConfusionMetric, get_confusion_metric
-from csf.metrics.constraints import CELLS, share_of
+from csf.metrics.base import CELLS
+from csf.metrics.constraints import share_of
 from csf.metrics.incomplete import TrueMetric
 from csf.metrics.registry import LabelMetric, for_classes, get_label_metric, get_quantity, values_of_tables
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,12 @@ from numpy.typing import ArrayLike
 from csf._common.typing import Label, Values
 from csf.metrics.profile import NOISE, ErrorProfile
 
+# Cells of the confusion matrix of two classes.
+CELLS = ("tp", "fn", "fp", "tn")
+# What a sample of each cell adds to the numerator and the denominator of a ratio of sums.
+Terms: TypeAlias = "dict[str, tuple[float, float]]"
+# Relative difference of two amounts that rounding may leave of equal ones.
+SAME_AMOUNT = 1e-9
 # Closest relative distance of a level to the ends of its range: at the ends one class would weigh nothing.
 LEVEL_MARGIN = 1e-6
 
@@ -47,6 +53,8 @@ class Metric(ABC):
     constraint: Any = None
     # Size of a difference that matters, as 1 for rates.
     unit: float = 1.0
+    # Whether values are levels: costs that aim at one are known, and the best profile at them is the best one.
+    has_levels: bool = False
     # Between which shares of positives it has a meaning.
     share_range: tuple[float, float] = (0.0, 1.0)
 
@@ -135,6 +143,24 @@ class Metric(ABC):
         share = (t - lo) / (hi - lo)
         return float((1.0 - share) / pos), float(share / (1.0 - pos))
 
+    def terms(self) -> Terms | None:
+        """List the terms that a sample of each cell adds to the numerator and the denominator of a ratio of sums.
+
+        Returns
+        -------
+        dict of str to tuple of float or None
+            By cell, ``"tp"``, ``"fn"``, ``"fp"`` and ``"tn"``: the metric is at least t exactly where the mean of
+            ``top - t bottom`` over the samples is not negative. ``None`` for metrics that are no ratio of sums, such as
+            the G-mean and Cohen's kappa.
+
+        Examples
+        --------
+        >>> from csf.metrics import get_metric
+        >>> get_metric("f2").terms()
+        {'tp': (5.0, 5.0), 'fn': (0.0, 4.0), 'fp': (0.0, 1.0), 'tn': (0.0, 0.0)}
+        """
+        return None
+
     def trivial_answer(self, *, pos: float) -> str | None:
         """Find the constant prediction that is worth as much as no errors at all.
 
@@ -217,6 +243,8 @@ class LinearFractional(Metric):
        NIPS 2014.
     """
 
+    has_levels = True
+
     @abstractmethod
     def coefficients(self, pos: float) -> Coefficients:
         """Return the six numbers of the metric.
@@ -281,6 +309,21 @@ class LinearFractional(Metric):
         _, n_fn, n_fp, _, d_fn, d_fp = self.coefficients(pos)
         return float(t * d_fn - n_fn), float(t * d_fp - n_fp)
 
+    def terms(self) -> Terms | None:
+        """List the terms of each cell, if the six numbers are sums over samples; see `Metric.terms`."""
+        low, middle, high = (np.array(self.coefficients(pos)).reshape(2, 3) for pos in (0.25, 0.5, 0.75))
+        slack = SAME_AMOUNT * np.abs(middle).max(axis=1, keepdims=True)
+        # Constants must be linear in the share of positives.
+        if (np.abs(low + high - 2.0 * middle) > slack).any() or (np.abs(high - low)[:, 1:] > slack).any():
+            return None
+        # (top, bottom) of a negative and of a positive without errors, and what errors change.
+        constant, slope, (fn, fp) = low[:, 0], 2.0 * (high - low)[:, 0], middle[:, 1:].T
+        tn = constant - 0.25 * slope
+        tp = tn + slope
+        cells = {"tp": tp, "fn": tp + fn, "fp": tn + fp, "tn": tn}
+        whole = slack[:, 0]
+        return {cell: tuple(np.where(np.abs(both) > whole, both, 0.0).tolist()) for cell, both in cells.items()}
+
     def require_falling(self, who: str, *, pos: float) -> None:
         """Raise a ValueError where the metric rewards an error at some level.
 
@@ -339,6 +382,16 @@ class LinearFractional(Metric):
         """
         c = self.coefficients(pos)
         return c.d0 + c.d_fn * fn + c.d_fp * fp
+
+
+def require_levels(metric: Metric, who: str, way: str) -> LinearFractional:
+    """Return a linear-fractional metric; raise a TypeError that names ``who`` needs one, and the ``way`` out."""
+    if not isinstance(metric, LinearFractional):
+        raise TypeError(
+            f"{who} needs a linear-fractional metric such as 'f1' or 'jaccard', whose values are levels of the costs; "
+            f"{metric.name!r} has none. {way}"
+        )
+    return metric
 
 
 def float_or_array(values: Values) -> Values:

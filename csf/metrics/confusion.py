@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, Label, Values
 from csf._common.validation import check_choice, check_count, floats
-from csf.metrics.base import Metric, float_or_array, wrong_direction
+from csf.metrics.base import CELLS, Metric, Terms, float_or_array, wrong_direction
 from csf.metrics.binary import FBeta
 from csf.metrics.profile import NOISE
 
@@ -92,6 +92,16 @@ class ConfusionMetric(ABC):
         -------
         float or None
             The rate.
+        """
+        return None
+
+    def terms(self) -> Terms | None:
+        """List the terms of each cell of the confusion matrix of two classes, see `csf.metrics.Metric.terms`.
+
+        Returns
+        -------
+        dict of str to tuple of float or None
+            By cell; ``None`` for metrics that are no ratio of sums over samples of two classes.
         """
         return None
 
@@ -305,6 +315,10 @@ class MicroF(MetricOfSums):
         slopes[self.null], offsets[self.null] = 0.0, -(top * inverse) * inverse
         return slopes, offsets
 
+    def terms(self) -> Terms | None:
+        """List the terms of each cell, see `ConfusionMetric.terms`."""
+        return ConfusionAccuracy().terms() if self.null is None else None
+
     def _parts(self, true, predicted, right):
         """Compute numerator and denominator of the score of all classes but one."""
         if self.null not in range(true.shape[-1]):
@@ -328,6 +342,10 @@ class ConfusionAccuracy(MetricOfSums):
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Return the slopes and offsets of the rule that predicts the most probable class."""
         return np.ones(len(confusion)), np.zeros(len(confusion))
+
+    def terms(self) -> Terms:
+        """List the terms of each cell, see `ConfusionMetric.terms`."""
+        return {cell: (float(cell in ("tp", "tn")), 1.0) for cell in CELLS}
 
 
 @dataclass(frozen=True)
@@ -550,6 +568,13 @@ class CostMatrix(MetricOfSums):
         """Compute minus the mean cost."""
         return -weighted.sum(axis=-1)
 
+    def terms(self) -> Terms | None:
+        """List the terms of each cell, see `ConfusionMetric.terms`; ``None`` for more than two classes."""
+        if len(np.asarray(self.costs)) != 2:
+            return None
+        (tn, fp), (fn, tp) = self.cell_weights(2)
+        return {cell: (-float(cost), 1.0) for cell, cost in zip(CELLS, (tp, fn, fp, tn))}
+
     def gradient(self, confusion: Array) -> Array:
         """Return minus the costs, see `ConfusionMetric.gradient`."""
         return -self.cell_weights(len(confusion))
@@ -651,6 +676,10 @@ class OfTwoClasses(Metric):
         tn, tp = np.where(neg - fp > NOISE, neg - fp, 0.0), np.where(pos - fn > NOISE * pos, pos - fn, 0.0)
         matrices = np.stack([np.stack([tn, fp], axis=-1), np.stack([fn, tp], axis=-1)], axis=-2)
         return float_or_array(np.asarray(self.confusion.value(matrices)))
+
+    def terms(self) -> Terms | None:
+        """List the terms of each cell, see `Metric.terms`."""
+        return self.confusion.terms()
 
     @property
     def unit(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride] (that of the confusion matrix)

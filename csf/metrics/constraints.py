@@ -14,10 +14,9 @@ from scipy.stats import beta
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, Label, Values
 from csf._common.validation import check_choice, check_fraction, check_number, place_of
-from csf.metrics.base import Coefficients, LinearFractional, Metric, float_or_array
+from csf.metrics.base import CELLS, SAME_AMOUNT, Coefficients, LinearFractional, Metric, Terms, float_or_array
 from csf.metrics.binary import FBeta, Jaccard, WeightedAccuracy, f_beta_of
-from csf.metrics.confusion import ConfusionAccuracy, CostMatrix, MicroF, OfTwoClasses
-from csf.metrics.incomplete import TrueMetric
+from csf.metrics.confusion import ConfusionMetric, CostMatrix
 
 
 class Rate(LinearFractional):
@@ -56,6 +55,10 @@ class Rate(LinearFractional):
         if d_fn == d_fp == 0.0:  # a rate within a class: costs are in units of the rate
             return Coefficients(n0 / d0, n_fn / d0, n_fp / d0, 1.0, 0.0, 0.0)
         return Coefficients(n0, n_fn, n_fp, d0, d_fn, d_fp)
+
+    def terms(self) -> Terms:
+        """List the terms of each cell, see `csf.metrics.Metric.terms`."""
+        return {cell: (float(cell in self.ones), float(cell in self.ones + self.zeros)) for cell in CELLS}
 
 
 @dataclass(frozen=True)
@@ -207,6 +210,11 @@ class OfNegatives(LinearFractional):
         """Return the six numbers of the metric, with both errors exchanged."""
         n0, n_fn, n_fp, d0, d_fn, d_fp = self.quantity.coefficients(1.0 - pos)
         return Coefficients(n0, n_fp, n_fn, d0, d_fp, d_fn)
+
+    def terms(self) -> Terms | None:
+        """List the terms of each cell, see `csf.metrics.Metric.terms`."""
+        terms = self.quantity.terms()
+        return None if terms is None else dict(zip(CELLS, (terms[cell] for cell in CELLS[::-1])))
 
 
 # name -> quantity and the only side on which a constraint makes sense (None: both)
@@ -592,6 +600,10 @@ class Constrained(Metric):
         """Compute the metric, whether the constraint holds or not; see `Metric.value`."""
         return self.metric.value(fn, fp, pos=pos)
 
+    def terms(self) -> Terms | None:
+        """List the terms of each cell of the metric, see `Metric.terms`."""
+        return self.metric.terms()
+
 
 # ---------------------------------------------------------------- metrics that are shares of samples
 
@@ -599,10 +611,6 @@ class Constrained(Metric):
 # A metric is a share where the samples that it counts add only two different amounts to it. F1 is one: with
 # ``J = TP / (TP + FP + FN)`` it is ``2 J / (1 + J)``, so that ``F1 >= f`` exactly where ``J >= f / (2 - f)``. Among the
 # samples that are positive or predicted positive, the number of true positives is binomial.
-
-CELLS = ("tp", "fn", "fp", "tn")
-# Relative difference of two amounts that rounding may leave of equal ones.
-_SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -682,7 +690,7 @@ class Share:
         return float(self.value(low)), float(self.value(high))
 
 
-def share_of(metric: object) -> Share | None:
+def share_of(metric: Metric | ConfusionMetric) -> Share | None:
     """Return the share that a metric is, or ``None`` for other metrics.
 
     Shares are F1, Jaccard, precision, recall, specificity and the other rates, accuracy, and all ratios that count
@@ -697,14 +705,14 @@ def share_of(metric: object) -> Share | None:
     >>> print(share_of(get_metric("f2")))
     None
     """
-    terms = {cell: amounts for cell, amounts in (terms_of(metric) or {}).items() if any(amounts)}
+    terms = {cell: amounts for cell, amounts in (metric.terms() or {}).items() if any(amounts)}
     if not terms:
         return None
     amounts = np.array(list(terms.values()))
     size = np.abs(amounts).max(axis=0)
-    alike = (np.abs(amounts - amounts[0]) <= _SAME * size).all(axis=1)
+    alike = (np.abs(amounts - amounts[0]) <= SAME_AMOUNT * size).all(axis=1)
     groups = [[cell for cell, same in zip(terms, alike) if same == side] for side in (True, False)]
-    if not groups[1] or np.ptp(amounts[~alike] / np.where(size > 0.0, size, 1.0), axis=0).max() > _SAME:
+    if not groups[1] or np.ptp(amounts[~alike] / np.where(size > 0.0, size, 1.0), axis=0).max() > SAME_AMOUNT:
         return None
     (first, second) = (terms[cells[0]] for cells in groups)
     if min(first[1], second[1]) <= 0.0:
@@ -715,71 +723,13 @@ def share_of(metric: object) -> Share | None:
     return Share(ones, zeros, (first[0], second[0]), (first[1], second[1]))
 
 
-def terms_of(metric: object) -> dict[str, tuple[float, float]] | None:
-    """List the terms that a sample of each cell adds to the numerator and the denominator of a ratio of sums.
-
-    Return ``None`` for other metrics, such as the G-mean and Cohen's kappa. A metric of this kind is at least t exactly
-    where the mean of ``top - t bottom`` over the samples is not negative.
-
-    Examples
-    --------
-    >>> from csf.metrics import get_metric
-    >>> terms_of(get_metric("f2"))
-    {'tp': (5.0, 5.0), 'fn': (0.0, 4.0), 'fp': (0.0, 1.0), 'tn': (0.0, 0.0)}
-    """
-    if isinstance(metric, Constrained):
-        return terms_of(metric.metric)
-    if isinstance(metric, OfTwoClasses):
-        return terms_of(metric.confusion)
-    if isinstance(metric, TrueMetric):
-        terms = terms_of(metric.metric)
-        return None if terms is None else _of_labels(terms, metric.missed, metric.false)
-    if isinstance(metric, OfNegatives):
-        terms = terms_of(metric.quantity)
-        return None if terms is None else dict(zip(CELLS, (terms[cell] for cell in ("tn", "fp", "fn", "tp"))))
-    if isinstance(metric, Rate):
-        return {cell: (float(cell in metric.ones), float(cell in metric.ones + metric.zeros)) for cell in CELLS}
-    if isinstance(metric, ConfusionAccuracy) or (isinstance(metric, MicroF) and metric.null is None):
-        return {cell: (float(cell in ("tp", "tn")), 1.0) for cell in CELLS}
-    if isinstance(metric, CostMatrix):
-        costs = metric.cell_weights(len(np.asarray(metric.costs)))
-        pairs = {"tp": (1, 1), "fn": (1, 0), "fp": (0, 1), "tn": (0, 0)}
-        return {cell: (-float(costs[pairs[cell]]), 1.0) for cell in CELLS} if len(costs) == 2 else None
-    return _of_ratio(metric) if isinstance(metric, LinearFractional) else None
-
-
-def _of_labels(terms: dict[str, tuple[float, float]], missed: float, false: float) -> dict[str, tuple[float, float]]:
-    """Convert terms of true classes to terms of labels that miss positives or mark negatives."""
-    of_labels = {}
-    for positive, negative in (("tp", "fp"), ("fn", "tn")):
-        up, down = np.array(terms[positive]), np.array(terms[negative])
-        of_labels[positive] = ((1.0 - false) * up - missed * down) / (1.0 - missed - false)
-        of_labels[negative] = ((1.0 - missed) * down - false * up) / (1.0 - missed - false)
-    return {cell: tuple((0.0 + of_labels[cell]).tolist()) for cell in CELLS}
-
-
-def gains_of(terms: dict[str, tuple[float, float]], side: str, level: float) -> Array:
+def gains_of(terms: Terms, side: str, level: float) -> Array:
     """Compute the gain of a sample of each cell; the sum of gains is >= 0 exactly where a metric keeps a level.
 
     The gain is ``top - level bottom`` for a lower bound of the metric (``">="``), and minus that for an upper bound.
     """
     sign = 1.0 if side == ">=" else -1.0
     return sign * np.array([terms[cell][0] - level * terms[cell][1] for cell in CELLS])
-
-
-def _of_ratio(metric: LinearFractional) -> dict[str, tuple[float, float]] | None:
-    """Express six numbers as terms of samples, if they are sums over samples; constants must be linear in the share."""
-    low, middle, high = (np.array(metric.coefficients(pos)).reshape(2, 3) for pos in (0.25, 0.5, 0.75))
-    slack = _SAME * np.abs(middle).max(axis=1, keepdims=True)
-    if (np.abs(low + high - 2.0 * middle) > slack).any() or (np.abs(high - low)[:, 1:] > slack).any():
-        return None
-    # (top, bottom) of a negative and of a positive without errors, and what errors change.
-    constant, slope, (fn, fp) = low[:, 0], 2.0 * (high - low)[:, 0], middle[:, 1:].T
-    tn = constant - 0.25 * slope
-    tp = tn + slope
-    cells = {"tp": tp, "fn": tp + fn, "fp": tn + fp, "tn": tn}
-    whole = slack[:, 0]
-    return {cell: tuple(np.where(np.abs(both) > whole, both, 0.0).tolist()) for cell, both in cells.items()}
 
 
 # ---------------------------------------------------------------- reviews, and limits on wrong answers

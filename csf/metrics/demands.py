@@ -9,9 +9,9 @@ from typing import Self
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray, Label, Values
-from csf.metrics.base import float_or_array
+from csf.metrics.base import CELLS, float_or_array
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
-from csf.metrics.constraints import CELLS, QUANTITIES, Constraint, terms_of
+from csf.metrics.constraints import QUANTITIES, Constraint
 
 # Of a class against the rest: true positives, false negatives, false positives and true negatives, as in `CELLS`.
 _TP, _FN, _FP, _TN = range(4)
@@ -53,7 +53,7 @@ class ClassDemand:
                 raise ValueError(f"constraint {constraint}: costs of a matrix are of all classes; leave the class out")
             costs = quantity.for_classes(np.asarray(classes)).cell_weights(n_classes)
             return cls(constraint, None, costs, np.ones_like(costs))
-        terms = terms_of(quantity)
+        terms = quantity.terms()
         if terms is None:
             raise ValueError(
                 f"constraint {constraint} is no ratio of sums over samples; constrain one of {', '.join(QUANTITIES)}"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Values
 from csf._common.validation import check_number, check_share
-from csf.metrics.base import Coefficients, LinearFractional, Metric, float_or_array
+from csf.metrics.base import CELLS, Coefficients, LinearFractional, Metric, Terms, float_or_array
 from csf.metrics.profile import ErrorProfile
 
 # Shares of true positives at which ratios are looked at.
@@ -159,6 +159,18 @@ class TrueMetric(Metric):
         by_tp, by_predicted = self.on_labels(*self.metric.cost_weights(t, pos=self.true_share(pos)))
         return float(-by_tp - by_predicted), float(by_predicted)
 
+    def terms(self) -> Terms | None:
+        """List the terms of each cell of the labels, see `Metric.terms`."""
+        of_truth, of_labels = self.metric.terms(), {}
+        if of_truth is None:
+            return None
+        missed, false = self.missed, self.false
+        for positive, negative in (("tp", "fp"), ("fn", "tn")):
+            up, down = np.array(of_truth[positive]), np.array(of_truth[negative])
+            of_labels[positive] = ((1.0 - false) * up - missed * down) / (1.0 - missed - false)
+            of_labels[negative] = ((1.0 - missed) * down - false * up) / (1.0 - missed - false)
+        return {cell: tuple((0.0 + of_labels[cell]).tolist()) for cell in CELLS}
+
     def trivial_answer(self, *, pos: float) -> str | None:
         """Find the constant prediction that is worth as much as no errors, see `Metric.trivial_answer`."""
         return self.metric.trivial_answer(pos=self.true_share(pos))
@@ -195,6 +207,10 @@ class TrueRatio(LinearFractional, TrueMetric):
         # Constants are those without any predicted positives: nothing cancels where there are none.
         n0, d0 = n0 + n_fn * share + sum(top) * pos, d0 + d_fn * share + sum(bottom) * pos
         return Coefficients(n0, -sum(top), top[1], d0, -sum(bottom), bottom[1])
+
+    def terms(self) -> Terms | None:
+        """List the terms of each cell of the labels, see `Metric.terms`."""
+        return TrueMetric.terms(self)
 
     def range(self, pos: float) -> tuple[float, float]:
         """Return the smallest level of the metric, and the value where the predictions are the labels."""

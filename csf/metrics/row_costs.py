@@ -320,6 +320,9 @@ class RowCosts:
             )
         return values
 
+    def terms(self) -> None:
+        """Return ``None``: what a cell adds differs from row to row, see `csf.metrics.Metric.terms`."""
+
     def value(self, paid: Values, negative: Values, positive: Values, n_rows: Values) -> Values:
         """Compute the value of decisions.
 

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from csf._common.typing import Array, IntArray
+from csf.metrics.base import CELLS
 from csf.metrics.confusion import CostMatrix
-from csf.metrics.constraints import CELLS, terms_of
 from csf.metrics.demands import class_cells
 
 # Kinds of each sample (n, m), how much of it is of each, and its cost, see `csf.monitoring.bets.TermHistogram`.
@@ -71,7 +71,7 @@ def pair_terms(metric: Any, classes: Array, negative: int | None, of: int | None
         order = np.array([1, 0]) if negative == 1 and classes.size == 2 else np.arange(classes.size)
         costs = metric.for_classes(classes[order]).cell_weights(classes.size)
         return np.stack([costs, np.ones_like(costs)], axis=-1)[np.ix_(order, order)]
-    terms, alike = terms_of(metric), of is None and negative is None
+    terms, alike = metric.terms(), of is None and negative is None
     if terms is None or (alike and (terms["tp"], terms["fn"]) != (terms["tn"], terms["fp"])):
         reason = f"it needs two classes, and this search has {classes.tolist()}"
         reason = "it is not a ratio of sums over samples" if terms is None else reason

@@ -10,7 +10,6 @@ import numpy as np
 
 from csf._common.typing import Array, Params
 from csf.bounds import SupportLineBound, get_bound, known_profiles
-from csf.metrics import LinearFractional
 from csf.metrics.trials import best_trial
 from csf.plots.cone import ConeDisplay, cone_data
 from csf.plots.drawing import (
@@ -117,9 +116,7 @@ class BoundComparisonDisplay:
             The display, drawn.
         """
         if bounds is None:
-            bounds = (
-                ("parambath", "envelope", "support") if isinstance(study.metric, LinearFractional) else ("support",)
-            )
+            bounds = ("parambath", "envelope", "support") if study.metric.has_levels else ("support",)
         panels = [cone_data(study.trials, study.metric, pos=study.pos, bound=name, eps=eps) for name in bounds]
         lo, hi = study.metric.range(study.pos)
         regions = [get_bound(name)(study.trials, study.metric, pos=study.pos, eps=eps).region() for name in bounds]

@@ -12,7 +12,6 @@ import numpy as np
 from csf._common.typing import Array, Params
 from csf.bounds import get_bound
 from csf.bounds.cone import ConeBound, UnreachableCone
-from csf.metrics import LinearFractional
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.trials import best_trial, same_costs
 from csf.plots.drawing import (
@@ -641,9 +640,7 @@ def cone_data(
     complete = sorted((trial for trial in trials if trial.state == "complete"), key=lambda trial: trial.number)
     tuned = any(trial.threshold is not None for trial in complete)
     if bound is None:
-        ratio = (
-            ratio or any(trial.t is None for trial in complete) or (tuned and not isinstance(metric, LinearFractional))
-        )
+        ratio = ratio or any(trial.t is None for trial in complete) or (tuned and not metric.has_levels)
     if not ratio:
         complete = [trial for trial in complete if trial.t is not None]
     if not complete:
@@ -665,7 +662,7 @@ def cone_data(
         "winner": next((i for i, trial in enumerate(complete) if trial is winner), None),
         "feasible": winner.feasible,
         "span": metric.range(pos),
-        "diagonal": isinstance(metric, LinearFractional) and not ratio,
+        "diagonal": metric.has_levels and not ratio,
         "ratio": ratio,
         **names_of(metric),
     }
@@ -802,7 +799,7 @@ def _drawn_area(trials, metric, data, *, pos, eps, upper_bound, margin):
         ends = np.array([np.min(data["t"]), np.max(data["t"])])
         return {"cones": [], "levels": ends, "envelope": np.array([top, top]), "best_possible": top}
     levels = np.union1d(np.linspace(lo, hi, GRID), data["t"])
-    if not isinstance(metric, LinearFractional):
+    if not metric.has_levels:
         envelope = get_bound("support")(trials, metric, pos=pos, eps=eps).upper_bound(levels)
         lift = np.nanmax(data["attained"] - np.interp(data["t"], levels, envelope), initial=0.0)
         return {"cones": [], "levels": levels, "envelope": np.clip(envelope + lift, lo, top), "best_possible": top}

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
-from csf.metrics import LinearFractional
 from csf.metrics.trials import same_costs
 
 if TYPE_CHECKING:
@@ -130,15 +129,6 @@ class Strategy(ABC):
     def name(self) -> str:
         """Short name for tables and plots."""
         return type(self).__name__.lower()
-
-
-def require_levels(strategy: Strategy, metric: Metric) -> None:
-    """Raise a TypeError where a strategy reads the metric's value as a level and the metric has no levels."""
-    if not isinstance(metric, LinearFractional):
-        raise TypeError(
-            f"strategy {strategy.name!r} needs a linear-fractional metric (FBeta, Jaccard, ...), whose values are "
-            f"levels of the costs; {metric.name} has none. Use 'cone', 'support', 'grid' or 'imbalance_ratio'"
-        )
 
 
 def has_one_ratio(metric: Metric, *, pos: float) -> bool:

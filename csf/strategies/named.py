@@ -14,6 +14,7 @@ from csf.bounds import ConeBound, SupportLineBound, known_profiles
 from csf.bounds.cone import UnreachableCone, error_span, highest_levels
 from csf.bounds.support_line import check_eps
 from csf.metrics import LinearFractional, Metric
+from csf.metrics.base import require_levels
 from csf.metrics.trials import Trial
 from csf.strategies.base import (
     SAME,
@@ -21,9 +22,11 @@ from csf.strategies.base import (
     Strategy,
     balanced_level,
     level_of_costs,
-    require_levels,
     tried_levels,
 )
+
+# The way out for strategies that read the value of a metric as a level.
+_WITHOUT_LEVELS = "Use 'cone', 'support', 'grid' or 'imbalance_ratio'"
 
 # ---------------------------------------------------------------- costs that do not depend on results
 
@@ -249,7 +252,7 @@ class Bisection(Strategy):
 
     def check_metric(self, metric: Metric) -> None:
         """Raise a TypeError for a metric without levels, see `Strategy.check_metric`."""
-        require_levels(self, metric)
+        require_levels(metric, f"strategy {self.name!r}", _WITHOUT_LEVELS)
 
 
 @dataclass(frozen=True)
@@ -300,7 +303,7 @@ class Dinkelbach(Strategy):
 
     def check_metric(self, metric: Metric) -> None:
         """Raise a TypeError where the best value is not a level, see `Strategy.check_metric`."""
-        require_levels(self, metric)
+        require_levels(metric, f"strategy {self.name!r}", _WITHOUT_LEVELS)
 
 
 # Share of an interval up to its inner level on the right: one of two inner levels serves the smaller interval again.
@@ -346,7 +349,7 @@ class GoldenSection(Strategy):
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | None:
         """Propose the inner level of the remaining interval that was not tried, see `Strategy.propose`."""
         lo, hi = metric.range(pos)
-        width, tells = hi - lo, isinstance(metric, LinearFractional)
+        width, tells = hi - lo, metric.has_levels
         while hi - lo > max(self.tol, 4.0 * SAME) * width:
             left, right = hi - GOLDEN * (hi - lo), lo + GOLDEN * (hi - lo)
             values = []
@@ -465,7 +468,7 @@ class Cone(Strategy):
         is_open = (np.diff(edges) > 1.5 * smallest) & (middles > lo + margin) & (middles < hi - margin)
         if not is_open.any():
             return None
-        if isinstance(metric, LinearFractional):
+        if metric.has_levels:
             at = self._highest_interval(trials, edges, metric, pos, is_open)
         else:
             promise = np.where(is_open, corner_promise(trials, edges, metric, pos), -np.inf)
@@ -584,7 +587,7 @@ class Support(Strategy):
         if not attained:
             return None
         lo, hi = metric.range(pos)
-        if isinstance(metric, LinearFractional):
+        if metric.has_levels:
             share = float(np.clip((max(attained) - lo) / (hi - lo), self.reach, 1.0 - self.reach))
         else:
             edges = np.unique(np.concatenate([[self.reach], tried, [1.0 - self.reach]]))

@@ -26,7 +26,8 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from csf._common.typing import Array, BoolArray, IntArray
-from csf.metrics.constraints import CELLS, QUANTITIES, gains_of, terms_of
+from csf.metrics.base import CELLS
+from csf.metrics.constraints import QUANTITIES, gains_of
 from csf.thresholding.curve import ThresholdCurve, sweep_several
 
 if TYPE_CHECKING:
@@ -323,7 +324,7 @@ def check_rates(constraint: Constraint) -> None:
 
 
 def _terms(constraint: Constraint) -> dict[str, tuple[float, float]]:
-    terms = terms_of(constraint.quantity)
+    terms = constraint.quantity.terms()
     if terms is None:
         raise ValueError(
             f"{constraint} cannot be certified, because {constraint.name} is not a ratio of sums over "

@@ -13,6 +13,7 @@ from csf._common.messages import warn
 from csf._common.typing import Array
 from csf._common.validation import check_count, check_number
 from csf.metrics import LinearFractional, get_metric
+from csf.metrics.base import require_levels
 from csf.metrics.concave import Concave
 from csf.metrics.profile import ErrorProfile
 from csf.thresholding.curve import Cut, cost_threshold
@@ -122,13 +123,8 @@ def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: flo
 
 
 def check_linear_fractional(metric: str | Metric) -> LinearFractional:
-    found = get_metric(metric)
-    if not isinstance(found, LinearFractional):
-        raise TypeError(
-            f"bisection needs a linear-fractional metric such as 'f1' or 'jaccard'; {found.name!r} is none. Use "
-            "PlugInClassifier, which takes any metric, or FrankWolfePlugIn for one that is concave in the rates"
-        )
-    return found
+    way = "Use PlugInClassifier, which takes any metric, or FrankWolfePlugIn for one that is concave in the rates"
+    return require_levels(get_metric(metric), "bisection", way)
 
 
 # ---------------------------------------------------------------- Frank-Wolfe

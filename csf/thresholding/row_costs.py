@@ -20,7 +20,7 @@ from csf.evaluate.assessment import LEVEL, CandidateChoice, interval, n_draws_of
 from csf.evaluate.choices import Margins
 from csf.evaluate.draws import LARGE, Units, grouped
 from csf.evaluate.intervals import DrawnErrors, DrawnSums
-from csf.metrics.constraints import Constraint, Review, gains_of, terms_of
+from csf.metrics.constraints import Constraint, Review, gains_of
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import CostTable, RowCosts, paid
 from csf.thresholding.alerts import AlertLimit
@@ -141,7 +141,7 @@ def extra_costs(
     are those of levels that are stricter by a share of the way.
     """
     gains, aims = (
-        [gains_of(terms_of(part.rate) or {}, part.side, part.level) for part in each.parts]
+        [gains_of(part.rate.terms() or {}, part.side, part.level) for part in each.parts]
         for each in (constraint, constraint.tightened(share))
     )
     demands = _Demands(proba, is_pos, table, weight, gains, _changes(aims), _changes(gains))

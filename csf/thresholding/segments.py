@@ -17,8 +17,8 @@ from csf._common.messages import did_you_mean
 from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
 from csf._common.validation import check_unmasked
-from csf.metrics.base import LinearFractional
-from csf.metrics.constraints import CELLS, Constraint, Precision, Recall, Share
+from csf.metrics.base import CELLS, LinearFractional
+from csf.metrics.constraints import Constraint, Precision, Recall, Share
 from csf.thresholding._kernels import add_window_maxima
 from csf.thresholding.curve import ThresholdCurve, sweep
 from csf.thresholding.rule import ThresholdRule

@@ -294,7 +294,7 @@ def test_region_of_the_diagonal_bound_is_all_above_it():
 
 @pytest.mark.parametrize("bound", [ConeBound, DiagonalBound, ParambathBound])
 def test_cones_need_levels(bound):
-    with pytest.raises(TypeError, match=rf"{bound.__name__} needs a linear-fractional metric .*gmean has no levels"):
+    with pytest.raises(TypeError, match=rf"{bound.__name__} needs a linear-fractional metric .*'gmean' has none"):
         bound([], GMean(), pos=0.3)
     with pytest.raises(TypeError, match=r"must be a csf.metrics.Metric object, got 'f1'"):
         bound([], "f1", pos=0.3)

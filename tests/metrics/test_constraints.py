@@ -33,7 +33,8 @@ from csf.metrics import (
     get_constraint,
     get_metric,
 )
-from csf.metrics.constraints import CELLS, QUANTITIES, share_of, terms_of
+from csf.metrics.base import CELLS
+from csf.metrics.constraints import QUANTITIES, share_of
 
 
 @given(case=predictions())
@@ -206,7 +207,7 @@ def value_of(metric, cells):
 
 def test_which_metrics_are_shares():
     assert {name for name, metric in ALL.items() if share_of(metric) is not None} == SHARES
-    assert {name for name, metric in ALL.items() if terms_of(metric) is not None} == RATIOS
+    assert {name for name, metric in ALL.items() if metric.terms() is not None} == RATIOS
 
 
 @pytest.mark.parametrize("name", sorted(SHARES))
@@ -226,7 +227,7 @@ def test_values_follow_from_counts(name, cells):
 @pytest.mark.parametrize("name", sorted(RATIOS))
 @given(cells=st.tuples(counts, counts, counts, counts))
 def test_values_are_ratios_of_sums(name, cells):
-    terms = terms_of(ALL[name])
+    terms = ALL[name].terms()
     top, bottom = (sum(n * terms[cell][at] for cell, n in zip(CELLS, cells)) for at in (0, 1))
     assert top / bottom == pytest.approx(value_of(ALL[name], cells), rel=1e-9)
 

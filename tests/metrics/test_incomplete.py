@@ -21,7 +21,8 @@ from csf.metrics import (
     get_constraint,
     get_metric,
 )
-from csf.metrics.constraints import CELLS, QUANTITIES, share_of, terms_of
+from csf.metrics.base import CELLS
+from csf.metrics.constraints import QUANTITIES, share_of
 from csf.metrics.incomplete import TrueMetric, TrueRatio
 from csf.metrics.registry import LabelMetric, aim, constraint_of_truth, get_label_metric, truth_of
 from csf.testing import check_metric
@@ -78,7 +79,7 @@ def test_where_a_ratio_stays_one_it_is_kept():
 def test_terms_of_samples_sum_to_the_value(name, rates):
     quantity = QUANTITIES[name][0]() if name in QUANTITIES else get_metric(name)
     metric, table = Incomplete(quantity, **rates), {"tp": 7.0, "fn": 5.0, "fp": 20.0, "tn": 68.0}
-    terms = terms_of(metric)
+    terms = metric.terms()
     top, bottom = np.array([terms[cell] for cell in CELLS]).T @ [table[cell] for cell in CELLS]
     assert top / bottom == pytest.approx(metric.of(ErrorProfile.from_counts(**table)))
 

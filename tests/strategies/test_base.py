@@ -51,7 +51,7 @@ def test_balanced_level_of_f1_is_twice_the_share():
 @pytest.mark.parametrize("strategy", [Bisection(), Dinkelbach()])
 def test_strategies_that_read_values_as_levels_need_levels(strategy):
     strategy.check_metric(FBeta())
-    with pytest.raises(TypeError, match=rf"strategy '{strategy.name}' needs a linear-fractional .*; gmean has none"):
+    with pytest.raises(TypeError, match=rf"strategy '{strategy.name}' needs a linear-fractional .*; 'gmean' has none"):
         strategy.check_metric(GMean())
 
 
