@@ -23,6 +23,7 @@ from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.row_costs import row_costs
 from csf.search.config import Model, effort_of, numbered, shared_effort, split_seed
+from csf.search.fold_mean import average_folds
 from csf.search.loop import Checkpoint, Forecast, SearchLoop
 from csf.search.plan import Plan, TrainingSetup
 from csf.search.workers import LocalTrainer, threads_for
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.search.config import SearchConfig
     from csf.search.loop import Deadline
-    from csf.search.problems.base import Problem, SearchResult
+    from csf.search.problems.base import Problem
     from csf.search.study import History
     from csf.thresholding.base import DecisionRule
     from csf.thresholding.rule import ThresholdClassifier
@@ -200,22 +201,16 @@ def run_search(
         found = problem.conclude(config, plan, loop.store, stopped)
     if config.averages_folds:
         del loop, trainer
-        result = _averaged(plan, problem, found)
+        start = time.perf_counter()
+        found, rule = average_folds(plan, problem, found)
         context.end()
-        return result
+        return found, rule, time.perf_counter() - start
     # The last training is the largest: what the folds and their trainers hold is let go before it.
     plan = replace(plan, folds=[])
     del loop, trainer
     rule, seconds = _refitted(plan, problem, found) if config.refit else (None, 0.0)
     context.end()
     return found, rule, seconds
-
-
-def _averaged(plan: Plan, problem: Problem, found: SearchResult) -> tuple[SearchResult, DecisionRule, float]:
-    """Return result and rule of the mean of the models of all folds, and the seconds that their trainings took."""
-    start = time.perf_counter()
-    found, rule = problem.mean_of_folds(plan, found)
-    return found, rule, time.perf_counter() - start
 
 
 def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[DecisionRule, float]:

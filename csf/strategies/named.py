@@ -469,7 +469,7 @@ class Cone(Strategy):
         if not is_open.any():
             return None
         if metric.has_levels:
-            at = self._highest_interval(trials, edges, metric, pos, is_open)
+            at = self._highest_interval(trials, edges, metric, pos, is_open)  # pyright: ignore[reportArgumentType] (it has levels)
         else:
             promise = np.where(is_open, corner_promise(trials, edges, metric, pos), -np.inf)
             # Promises that differ by rounding only are equal: the G-mean turns an error of 1e-16 into one of 1e-8.

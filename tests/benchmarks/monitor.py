@@ -14,7 +14,8 @@ from scipy.special import logsumexp
 from scipy.stats import binom
 
 from csf.metrics import MeanCost, Precision, Recall, get_metric
-from csf.metrics.constraints import CELLS, gains_of, share_of, terms_of
+from csf.metrics.base import CELLS
+from csf.metrics.constraints import gains_of, share_of
 from csf.monitoring.monitor import _MORE_STAKES, _STAKES, _UNIT
 from tests.benchmarks.tables import print_table
 
@@ -79,7 +80,7 @@ def draw(watched, rng, n_streams, per_week, drop=0.0, change=0):
 
 def evidence(watched, counts):
     """Logarithm of the capital after each week, as `csf.monitoring.Monitor` has it, of all streams at once."""
-    gains = gains_of(terms_of(watched.metric), watched.side, watched.level)
+    gains = gains_of(watched.metric.terms(), watched.side, watched.level)
     gains = gains * np.where([False, True, False, True], 1.0 / watched.audit, 1.0)
     stakes = _STAKES if share_of(watched.metric) is not None and watched.audit == 1.0 else _MORE_STAKES
     growth = counts @ np.log1p(-np.outer(gains, stakes) / gains.max())

@@ -11,18 +11,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
-from sklearn.preprocessing import LabelEncoder
-from sklearn.utils import Bunch
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
-from csf._common.typing import Array, Costs, Estimator, IntArray, Label, Params
+from csf._common.typing import Array, Estimator, IntArray, Label, Params
 from csf._common.validation import check_fraction, floats, place_of
-from csf.data.folds import Fold, pool_held_out
+from csf.data.folds import Fold
 from csf.data.responses import respond
 from csf.evaluate import MAX_BYTES, EntryStore, TrialKey, seed_of
 from csf.metrics import get_constraint, get_metric
@@ -35,7 +31,6 @@ from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.batch import places_limited
 from csf.thresholding.capacity import LabelledScores, NamedCapacities, capacity_of, reviewed
 from csf.thresholding.certificates import ScoredSamples, certify_decisions
-from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -140,9 +135,16 @@ class Problem(ABC):
     def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> SearchResult:
         """Return the result of a search that is over."""
 
-    def mean_of_folds(self, plan: Plan, found: SearchResult) -> tuple[SearchResult, DecisionRule]:
-        """Return result and rule of the mean of the models of all folds, where ``refit="folds"`` is supported."""
-        raise NotImplementedError
+    def held_out_scores(self, model: Any, fold: Any) -> Array:
+        """Compute the scores in what a fold holds out that are averaged over models: probabilities of "positive"."""
+        null = fold.labels.learnt_by(model).null
+        score = respond(model, fold.X_test, null, tune=True, methods=("predict_proba",)).score
+        assert score is not None, "it was asked for"
+        return score
+
+    @abstractmethod
+    def with_mean_scores(self, found: Any, mean: Array, plan: Plan) -> SearchResult:
+        """Replace the winner's held-out scores by means over models, and all that is tuned on them."""
 
     def certify(
         self, found: SearchResult, rule: DecisionRule, calibration: Task, confidence: float
@@ -168,9 +170,13 @@ class Problem(ABC):
         won = replace(steps[at], guarantee=guarantee, feasible=guarantee.holds)
         return won, won.in_rule(rule)
 
+    def rule(self, found: Any, trainer: Trainer, training: Training) -> DecisionRule:
+        """Build the rule of the winner, trained on all samples."""
+        return self.rule_of(found, trainer.estimator(training))
+
     @abstractmethod
-    def rule(self, found: SearchResult, trainer: Trainer, training: Training) -> DecisionRule:
-        """Return the rule of the winner, trained on everything."""
+    def rule_of(self, found: Any, estimator: Any) -> DecisionRule:
+        """Build the rule of a winner that is a fitted estimator; of several labels there is a list of these."""
 
 
 def is_prefit(config: SearchConfig) -> bool:
@@ -234,63 +240,6 @@ def held_out_units(task: Task) -> Store:
     units: Store = EntryStore(np.zeros(task.n_samples, dtype=bool), task.weight)
     units.draw_together(task.groups)
     return units
-
-
-# ---------------------------------------------------------------- the mean of the models of all folds
-
-
-def fold_models(
-    plan: Plan, found: SearchResult, respond: Callable[[Any, Any], Array]
-) -> tuple[list[Any], Array, IntArray]:
-    """Train the winner on all folds; return the models, the mean score of each entry, and the samples of the entries.
-
-    ``respond(model, fold)`` has the scores of what a fold holds out. A held-out sample is scored by the models that
-    were not trained on it, one for each repeat of the folds: these scores are averaged.
-    """
-    winner = found.trials[found.index]
-    # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
-    trainers = replace(plan.setup, prepared=Prepared()).trainers(plan.bases[winner.setting], plan.folds)
-    threads = all(trainer.releases_gil for trainer in trainers)
-    trained: Any = Parallel(n_jobs=found.config.n_jobs, prefer="threads" if threads else None)(
-        delayed(_trained)(trainer, fold, winner.costs, respond) for trainer, fold in zip(trainers, plan.folds)
-    )
-    models, scores = zip(*trained)
-    score, samples = np.concatenate(scores), pool_held_out(plan.folds)[2]
-    # Of several labels a sample has as many entries, and one row of scores.
-    samples = samples[:: samples.size // len(score)]
-    sums, times = np.zeros((samples.max() + 1, *score.shape[1:])), np.bincount(samples)
-    np.add.at(sums, samples, score)
-    mean = sums[samples] / times[samples].reshape(-1, *[1] * (score.ndim - 1))
-    return list(models), mean, samples
-
-
-def _trained(trainer: Trainer, fold: Fold, costs: Costs, respond: Callable[[Any, Fold], Array]) -> tuple[Any, Array]:
-    model = trainer.estimator(trainer.fit(costs))
-    return model, respond(model, fold)
-
-
-def score_by_probability(model: Estimator, fold: Fold) -> Array:
-    """Compute the probabilities of the positive class in what a fold holds out."""
-    null = fold.labels.learnt_by(model).null
-    score = respond(model, fold.X_test, null, tune=True, methods=("predict_proba",)).score
-    assert score is not None, "it was asked for"
-    return score
-
-
-def mean_model(models: list[Estimator]) -> VotingClassifier:
-    """Combine models in a fitted classifier of scikit-learn, which predicts with only the models' libraries."""
-    known = [np.asarray(model.classes_).tolist() for model in models]
-    if any(each != known[0] for each in known):
-        raise ValueError(
-            f"refit='folds' averages models of the same classes, but these know {known[0]} and others; use fewer folds "
-            "or refit=True"
-        )
-    mean = VotingClassifier([(f"fold{at}", model) for at, model in enumerate(models)], voting="soft")
-    mean.estimators_, mean.le_ = models, LabelEncoder().fit(models[0].classes_)
-    mean.classes_, mean.named_estimators_ = mean.le_.classes_, Bunch(**dict(mean.estimators))
-    if hasattr(models[0], "feature_names_in_"):
-        mean.feature_names_in_ = models[0].feature_names_in_
-    return mean
 
 
 def trial_table(

@@ -41,11 +41,8 @@ from csf.search.problems.base import (
     Problem,
     SearchResult,
     _column,
-    fold_models,
     held_out_units,
     judge_fitted,
-    mean_model,
-    score_by_probability,
     trial_table,
     warn_of_open_gap,
     warn_of_violation,
@@ -78,6 +75,7 @@ if TYPE_CHECKING:
     from csf.search.plan import Plan
     from csf.search.selection import GainChoice
     from csf.strategies import Strategy
+    from csf.thresholding.base import DecisionRule
     from csf.thresholding.certificates import Guarantee
     from csf.trainers.base import Trainer, Training
 
@@ -200,11 +198,15 @@ class BinaryProblem(Problem):
     def _concluded(self, searched: SearchResult, chooser: Chooser) -> BinaryResult:
         return conclude(searched, chooser)
 
-    def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> ThresholdRule:
+    def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> DecisionRule:
         """Build the rule of the winner, trained on all samples."""
-        estimator = trainer.estimator(training)
-        answer = trainer.predict(training, "train", tune=found.config.tunes)
-        warn_of_one_side(found.metric, replace(found.winner, threshold=found.threshold, score=found.score), answer)
+        if self.reads_training:
+            answer = trainer.predict(training, "train", tune=found.config.tunes)
+            warn_of_one_side(found.metric, replace(found.winner, threshold=found.threshold, score=found.score), answer)
+        return super().rule(found, trainer, training)
+
+    def rule_of(self, found: BinaryResult, estimator: Estimator) -> DecisionRule:
+        """Build the rule of a winner that is a fitted estimator."""
         return self._rule(found, estimator, *self.names_in(estimator))
 
     def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
@@ -230,11 +232,9 @@ class BinaryProblem(Problem):
         found = certified(found, calibrated, confidence)
         return found, replace(rule, threshold=found.threshold)
 
-    def mean_of_folds(self, plan: Plan, found: BinaryResult) -> tuple[BinaryResult, ThresholdRule]:
-        """Return the result with the threshold of the mean of the models of all folds, and the rule of that mean."""
-        models, mean, _ = fold_models(plan, found, score_by_probability)
-        found, model = with_mean_scores(found, mean), mean_model(models)
-        return found, self._rule(found, model, *self.names_in(model))
+    def with_mean_scores(self, found: BinaryResult, mean: Array, plan: Plan) -> BinaryResult:
+        """Replace the winner's held-out scores by means over models, and the threshold."""
+        return with_mean_scores(found, mean.ravel())
 
     def names_in(self, estimator: Estimator) -> tuple[Array, Array]:
         """Return the classes that a trained base knows, and the user's names of them."""

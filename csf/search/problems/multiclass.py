@@ -35,10 +35,8 @@ from csf.search.problems.base import (
     SearchResult,
     Studies,
     _column,
-    fold_models,
     held_out_units,
     judge_fitted,
-    mean_model,
     trial_table,
     warn_of_open_gap,
     warn_of_violation,
@@ -87,7 +85,6 @@ if TYPE_CHECKING:
     from csf.thresholding.capacity import NamedCapacities, Reviewed
     from csf.thresholding.class_answers import ClassAnswers
     from csf.thresholding.class_choice import MulticlassStore
-    from csf.trainers.base import Trainer, Training
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,13 +202,12 @@ class MulticlassProblem(Problem):
         """Build the outcome of a finished search."""
         return conclude_classes(SearchResult.of_plan(plan, config, store, stopped), self.labels)
 
-    def rule(self, found: MulticlassResult, trainer: Trainer, training: Training) -> MulticlassRule:
-        """Build the rule of the winner, trained on all samples."""
-        return found.rule_with(trainer.estimator(training), self.labels)
+    def rule_of(self, found: MulticlassResult, estimator: Estimator) -> MulticlassRule:
+        """Build the rule of a winner that is a fitted estimator."""
+        return found.rule_with(estimator, self.labels)
 
-    def mean_of_folds(self, plan: Plan, found: MulticlassResult) -> tuple[MulticlassResult, MulticlassRule]:
-        """Return the result with the rule of the mean of the models of all folds, and the rule of that mean."""
-        models, mean, _ = fold_models(plan, found, self._probabilities_of)
+    def with_mean_scores(self, found: MulticlassResult, mean: Array, plan: Plan) -> MulticlassResult:
+        """Replace the winner's held-out scores by means over models, and the rule."""
         store, metric = found.store, found.metric
         row, score = store[found.key], np.ascontiguousarray(mean, dtype=np.float32)
         proba = store.probabilities(score, row.costs)
@@ -219,10 +215,10 @@ class MulticlassProblem(Problem):
         small = row.decided.dtype
         decided = score.argmax(axis=1).astype(small)
         store.put(replace(row, score=score, decided=decided, judged=judged.astype(small)))
-        found = ruled(found)
-        return found, found.rule_with(mean_model(models), self.labels)
+        return ruled(found)
 
-    def _probabilities_of(self, model: Estimator, fold: Fold) -> Array:
+    def held_out_scores(self, model: Estimator, fold: Fold) -> Array:
+        """Compute the probabilities of all classes in what a fold holds out."""
         columns = places_of(np.asarray(model.classes_), self.labels.classes)
         return aligned_scores(model, fold.X_test, columns, self._n_classes, ("predict_proba",))
 

@@ -41,13 +41,10 @@ from csf.search.plan import Plan
 from csf.search.planning import calibration_split, run_search
 from csf.search.problems.base import (
     SearchResult,
-    fold_models,
     held_out_units,
     is_prefit,
-    mean_model,
-    score_by_probability,
 )
-from csf.search.problems.binary import BinaryProblem, BinaryResult, certified, conclude, with_mean_scores
+from csf.search.problems.binary import BinaryProblem, BinaryResult, certified, conclude
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.strategies import Ladder
 from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits, WrongAlerts, limits_on_alerts, of_positive
@@ -69,7 +66,6 @@ if TYPE_CHECKING:
     from csf.search.loop import Deadline
     from csf.thresholding.capacity import Reviewed
     from csf.thresholding.curve import ThresholdCurve
-    from csf.trainers.base import Trainer, Training
 
 # ---------------------------------------------------------------- fitted classifiers with their thresholds
 
@@ -420,19 +416,18 @@ class LabelSearch:
 class AllLabels(BinaryProblem):
     """Labels that share costs and a threshold: each pair of a sample and a label is an entry."""
 
+    reads_training = False
+
     def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> BinaryResult:
         """Return the result of a search that is over."""
         return conclude(
             SearchResult.of_plan(plan, config, store, stopped), chooser_of(config, plan.models), made=LabelsResult
         )
 
-    def mean_of_folds(self, plan: Plan, found: BinaryResult) -> tuple[BinaryResult, Any]:
-        """Return the result with the threshold of the means of the models of all folds, and the rule of these means."""
-        models, mean, _ = fold_models(plan, found, _label_probabilities)
-        found = with_mean_scores(found, mean.ravel())
-        options = {"known": np.arange(2), "names": np.arange(2), "null": 0, "costs": found.winner.costs}
-        means = [mean_model(list(of_label)) for of_label in zip(*models)]
-        return found, MultilabelRule.of(means, threshold=found.threshold, tuned=True, **options)
+    def held_out_scores(self, model: list[Estimator], fold: LabelFold) -> Array:
+        """Compute the probabilities of all labels in what a fold holds out, a column for each."""
+        columns = zip(model, fold.columns)
+        return np.column_stack([super(AllLabels, self).held_out_scores(one, column) for one, column in columns])
 
     def certify(
         self, found: BinaryResult, rule: Any, calibration: Task, confidence: float
@@ -447,18 +442,10 @@ class AllLabels(BinaryProblem):
         found = certified(found, calibrated, confidence, n_labels)
         return found, replace(rule, threshold=found.threshold)
 
-    def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> MultilabelRule:
-        """Build the rule of the winner, trained on all samples."""
+    def rule_of(self, found: BinaryResult, estimator: list[Estimator]) -> MultilabelRule:
+        """Build the rule of the fitted estimators of all labels."""
         options = {"known": np.arange(2), "names": np.arange(2), "null": 0, "costs": found.winner.costs}
-        return MultilabelRule.of(
-            trainer.estimator(training), threshold=found.threshold, tuned=found.config.tunes, **options
-        )
-
-
-def _label_probabilities(models: list[Estimator], fold: LabelFold) -> Array:
-    """Compute the probabilities of all labels in what a fold holds out, a column for each."""
-    columns = zip(models, fold.columns)
-    return np.column_stack([score_by_probability(model, column) for model, column in columns])
+        return MultilabelRule.of(estimator, threshold=found.threshold, tuned=found.config.tunes, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -468,9 +455,9 @@ class SampleMeans(AllLabels):
     n_labels: int
     aim: LabelMetric
 
-    def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> MultilabelRule:
-        """Build the rule of the winner, trained on all samples."""
-        return replace(super().rule(found, trainer, training), beta=self.aim.beta)
+    def rule_of(self, found: BinaryResult, estimator: list[Estimator]) -> MultilabelRule:
+        """Build the rule of the fitted estimators of all labels."""
+        return replace(super().rule_of(found, estimator), beta=self.aim.beta)
 
     def _races(self, config: SearchConfig) -> bool:
         """Return False: held-out values are those of pairs."""

@@ -26,11 +26,8 @@ from csf.search.problems.base import (
     FittedBase,
     Problem,
     SearchResult,
-    fold_models,
     held_out_units,
     judge_fitted,
-    mean_model,
-    score_by_probability,
     trial_table,
     warn_of_open_gap,
     warn_of_violation,
@@ -67,7 +64,6 @@ if TYPE_CHECKING:
     from csf.search.config import Model, SearchConfig, SearchEffort
     from csf.search.plan import Plan
     from csf.thresholding.curve import ValuedCurve
-    from csf.trainers.base import Trainer, Training
 
 # Share of the rows that is dearest, whose share of all that is at stake is reported.
 _DEAREST = 0.01
@@ -249,34 +245,31 @@ class RowCostProblem(BinaryProblem):
         stopped = "the base was fitted before: only its decision was tuned"
         won = conclude(judge_fitted(config, task, judge, studies, results, stopped))
         base, method = bases[won.key[0]], results[won.key[0]].method
-        return won, self.rule_of(won, base.base, method, base.known, base.names)
+        return won, self._rule_by(won, base.base, method, base.known, base.names)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> RowCostResult:
         """Build the result of a finished search."""
         return conclude(SearchResult.of_plan(plan, config, store, stopped))
 
-    def rule(self, found: RowCostResult, trainer: Trainer, training: Training) -> RowCostRule:
-        """Build the rule of the winner, trained on all samples."""
-        estimator = trainer.estimator(training)
-        return self.rule_of(found, estimator, response_method(estimator), *self.names_in(estimator))
+    def rule_of(self, found: RowCostResult, estimator: Estimator) -> RowCostRule:
+        """Build the rule of a winner that is a fitted estimator."""
+        return self._rule_by(found, estimator, response_method(estimator), *self.names_in(estimator))
 
     def certify(self, found: Any, rule: Any, calibration: Task, confidence: float) -> tuple[Any, Any]:
         """Replace the decision by the best one whose constraint is certified: each row has a threshold of its own."""
         return Problem.certify(self, found, rule, calibration, confidence)
 
-    def mean_of_folds(self, plan: Plan, found: RowCostResult) -> tuple[RowCostResult, RowCostRule]:
-        """Return the result with the decision of the mean of the models of all folds, and the rule of that mean."""
-        models, mean, samples = fold_models(plan, found, score_by_probability)
-        truth, weight, _ = pool_held_out(plan.folds)
+    def with_mean_scores(self, found: RowCostResult, mean: Array, plan: Plan) -> RowCostResult:
+        """Replace the winner's held-out scores by means over models, and the decision."""
+        truth, weight, samples = pool_held_out(plan.folds)
         # The result's own store has the samples in another order.
         store = self.judge(found.config).store(truth, weight, samples=samples, max_bytes=found.store.max_bytes)
         groups = plan.task.groups
         store.draw_together(None if groups is None else groups[samples])
         store.put(replace(found.store[found.key], score=log_odds(mean, "predict_proba")))
-        found, model = decided_on(found, store.condensed()), mean_model(models)
-        return found, self.rule_of(found, model, "predict_proba", *self.names_in(model))
+        return decided_on(found, store.condensed())
 
-    def rule_of(
+    def _rule_by(
         self, found: RowCostResult, estimator: Estimator, method: str | None, known: Array, names: Array
     ) -> RowCostRule:
         """Build the rule of a fitted estimator whose scores are those of a method."""

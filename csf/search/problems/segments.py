@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from csf.search.plan import Plan
     from csf.search.selection import LargestLast, Race
     from csf.search.study import Study
-    from csf.trainers.base import Trainer, Training
 
 # Levels of 0 and 1 are none that a test can show.
 _LEAST = 1e-9
@@ -220,23 +219,15 @@ class SegmentProblem(BinaryProblem):
             )
         return found
 
-    def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> ThresholdRule:
-        """Build the rule of the winner, trained on all samples."""
-        estimator = trainer.estimator(training)
-        return self._rule(found, estimator, *self.names_in(estimator))
-
     def _rule(self, found: Any, estimator: Estimator, known: Array, names: Array) -> SegmentRule:
         plain = super()._rule(found, estimator, known, names)
         own = {each.name: getattr(plain, each.name) for each in fields(plain)}
         return found.in_rule(SegmentRule(**own, segments=self.segments, cuts=found.cuts))
 
-    def mean_of_folds(self, plan: Plan, found: BinaryResult) -> tuple[SegmentResult, SegmentRule]:
-        """Return the result with the thresholds of the mean of the models of all folds, and the rule of that mean."""
-        mean, rule = super().mean_of_folds(plan, found)
-        assert isinstance(mean, SegmentResult), "as the one that was found"
-        assert isinstance(rule, SegmentRule), "as that of one model"
-        tuned = mean.tuned()
-        return tuned, tuned.in_rule(rule)
+    def with_mean_scores(self, found: Any, mean: Array, plan: Plan) -> SegmentResult:
+        """Replace the winner's held-out scores by means over models, and the thresholds."""
+        averaged: Any = super().with_mean_scores(found, mean, plan)
+        return averaged.tuned()
 
     def certify(self, found: Any, rule: Any, calibration: Task, confidence: float) -> tuple[SegmentResult, SegmentRule]:
         """Replace the thresholds by the best ones whose constraint is certified.

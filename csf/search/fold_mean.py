@@ -1,0 +1,73 @@
+"""The mean of the models of all folds, as the classifier of a search with ``refit="folds"``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.ensemble import VotingClassifier
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils import Bunch
+from sklearn.utils.parallel import Parallel, delayed
+
+from csf.data.folds import pool_held_out
+from csf.trainers import Prepared
+
+if TYPE_CHECKING:
+    from csf._common.typing import Array, Costs, Estimator
+    from csf.data.folds import Fold
+    from csf.search.plan import Plan
+    from csf.search.problems.base import Problem, SearchResult
+    from csf.thresholding.base import DecisionRule
+    from csf.trainers.base import Trainer
+
+
+def average_folds(plan: Plan, problem: Problem, found: SearchResult) -> tuple[SearchResult, DecisionRule]:
+    """Train the winner on all folds; return the result and the rule of the mean of these models.
+
+    A held-out sample is scored by the models that were not trained on it, one for each repeat of the folds: these
+    scores are averaged.
+    """
+    winner = found.trials[found.index]
+    # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
+    trainers = replace(plan.setup, prepared=Prepared()).trainers(plan.bases[winner.setting], plan.folds)
+    threads = all(trainer.releases_gil for trainer in trainers)
+    trained: Any = Parallel(n_jobs=found.config.n_jobs, prefer="threads" if threads else None)(
+        delayed(_trained)(problem, trainer, fold, winner.costs) for trainer, fold in zip(trainers, plan.folds)
+    )
+    models, scores = zip(*trained)
+    found = problem.with_mean_scores(found, _mean_by_sample(np.concatenate(scores), plan.folds), plan)
+    several = isinstance(models[0], list)
+    return found, problem.rule_of(found, [mean_model(each) for each in zip(*models)] if several else mean_model(models))
+
+
+def _trained(problem: Problem, trainer: Trainer, fold: Fold, costs: Costs) -> tuple[Any, Array]:
+    model = trainer.estimator(trainer.fit(costs))
+    return model, problem.held_out_scores(model, fold)
+
+
+def _mean_by_sample(score: Array, folds: list[Fold]) -> Array:
+    """Average the scores of each sample, and return the mean for each of its entries."""
+    samples = pool_held_out(folds)[2]
+    # Of several labels a sample has as many entries, and one row of scores.
+    samples = samples[:: samples.size // len(score)]
+    sums, times = np.zeros((samples.max() + 1, *score.shape[1:])), np.bincount(samples)
+    np.add.at(sums, samples, score)
+    return sums[samples] / times[samples].reshape(-1, *[1] * (score.ndim - 1))
+
+
+def mean_model(models: tuple[Estimator, ...]) -> VotingClassifier:
+    """Combine models in a fitted classifier of scikit-learn, which predicts with only the models' libraries."""
+    known = [np.asarray(model.classes_).tolist() for model in models]
+    if any(each != known[0] for each in known):
+        raise ValueError(
+            f"refit='folds' averages models of the same classes, but these know {known[0]} and others; use fewer folds "
+            "or refit=True"
+        )
+    mean = VotingClassifier([(f"fold{at}", model) for at, model in enumerate(models)], voting="soft")
+    mean.estimators_, mean.le_ = list(models), LabelEncoder().fit(models[0].classes_)
+    mean.classes_, mean.named_estimators_ = mean.le_.classes_, Bunch(**dict(mean.estimators))
+    if hasattr(models[0], "feature_names_in_"):
+        mean.feature_names_in_ = models[0].feature_names_in_
+    return mean
