@@ -394,10 +394,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             Largest share of wrong alerts (positive predictions) among those of a batch, in (0, 1), on average over
             batches: ``X`` is one batch, and what is predicted of a row depends on the others. It takes the place of the
             threshold, whatever the share of positives, as long as negatives look (and cost) as before; see Notes. With
-            costs of rows only those that pay can be alerts, and with ``at_most`` those of largest expected gain stay
-            among the rows that are sure enough for so many alerts. Of several classes or labels a dict,
-            ``{"urgent": 0.2}``: rows that pass get the class, others the best one of the rest. With ``at_most`` the
-            best of these rows stay.
+            costs of rows only those that pay can be alerts. With ``at_most`` the best rows stay among those that are
+            sure enough for so many alerts. Of several classes or labels a dict, ``{"urgent": 0.2}``: rows that pass
+            get the class, others the best one of the rest.
         **costs : float or array-like of shape (n_samples,)
             ``fn_cost``, ``fp_cost``, ``tp_cost`` and ``tn_cost`` of these samples, where `fit` was given some. Without
             them one threshold on the probability decides, with a warning. ``by``, where `fit` was given it.
@@ -426,9 +425,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         wrong = self._alert_limits(wrong_at_most)
         return rule.predict_within(X, at_most, wrong) if wrong or at_most is not None else rule.predict(X)
 
-    def _alert_limits(self, wrong_at_most: object) -> AlertLimits:
-        """Read limits on wrong alerts in a batch."""
-        return NO_LIMITS if wrong_at_most is None else self.result_.alert_limits(wrong_at_most, self._answer_names)
+    def _alert_limits(self, wrong_at_most: object, bands: Any = None) -> AlertLimits:
+        """Read limits on wrong alerts in a batch, of answers with reviews by the rule of these."""
+        if wrong_at_most is None:
+            return NO_LIMITS
+        return self.result_.alert_limits(wrong_at_most, self._answer_names, bands)
 
     @property
     def _answer_names(self) -> list[Label]:
@@ -491,7 +492,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
                 f"best_threshold_ was set to {rule.threshold!r}, and the answers with reviews are those of "
                 f"{self._rule.threshold!r}, which fit chose: set it back to that"
             )
-        return answers.answers(rule, X, at_most, self._alert_limits(wrong_at_most))
+        return answers.answers(rule, X, at_most, self._alert_limits(wrong_at_most, answers))
 
     def review_bands(self) -> Any:
         """Return the bands of scores, or of costs by row, that get each of three answers.

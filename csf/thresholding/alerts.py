@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from scipy.stats import false_discovery_control
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, Label, Samples
+from csf._common.typing import Array, BoolArray, IntArray, Label
 from csf._common.validation import check_fraction
-from csf.thresholding.batch import best_rows
+from csf.data.responses import TIE
 
 if TYPE_CHECKING:
     from csf.evaluate.draws import Units
@@ -101,6 +100,22 @@ class WrongAlerts:
         return np.where(np.isnan(given), 1.0, (1.0 + self.n_rows * share) / (self.n_rows + 1.0))
 
 
+class ComparedRows(NamedTuple):
+    """Labelled rows, which no model has been trained on, that limits compare with: what decides reads of them.
+
+    ``truth`` are codes, a column for each of several labels, and ``units`` say what the rows are of.
+    """
+
+    rows: Any
+    truth: Array
+    units: Units | Store
+
+    def alerts(self, score: Array, place: int) -> WrongAlerts:
+        """Collect the rows for which an alert of a class or label would be wrong."""
+        wrong = self.truth != place if self.truth.ndim == 1 else self.truth[:, place] <= 0
+        return WrongAlerts.of(score, wrong, self.units)
+
+
 @dataclass(frozen=True, eq=False)
 class AlertLimit:
     r"""Largest share of wrong alerts in a batch, on average over batches.
@@ -118,7 +133,8 @@ class AlertLimit:
     :math:`p_{(1)} \le \dots \le p_{(m)}` the first ``k`` are alerts, with the largest ``k`` for which
     :math:`p_{(k)} \le q \, k / m`. The mean share of wrong alerts over batches, 0 in a batch without alerts, is then
     at most ``q`` times the share of rows for which an alert would be wrong. That holds for any ``k`` of the rows with
-    p-values of at most :math:`q \, k / m`, whichever they are, as long as p-values alone say how many [3]_.
+    p-values of at most :math:`q \, k / m`, whichever they are, as long as p-values alone say how many [3]_. Where there
+    may be no more than ``n`` alerts, ``k`` is the largest one up to ``n``, and any ``k`` of these rows will do.
 
     References
     ----------
@@ -139,18 +155,21 @@ class AlertLimit:
     known: WrongAlerts
     share: float
 
-    def passing(self, score: Array) -> BoolArray:
-        """Mark the rows of a batch that are alerts.
+    def passing(self, score: Array, most: int | None = None) -> BoolArray:
+        """Mark the rows of a batch that are alerts, or of which any so many are alerts.
 
         Parameters
         ----------
         score : ndarray of shape (n_samples,)
             Scores of all rows of the batch, minus infinity for those that cannot be alerts whatever the limit.
+        most : int, default=None
+            Largest number of alerts; ``None`` for no limit.
 
         Returns
         -------
         ndarray of bool, shape (n_samples,)
-            Alerts: none scores below a row that is none.
+            Alerts: none scores below a row that is none. Where more than ``most`` rows are marked, any ``most`` of them
+            keep the limit.
 
         Raises
         ------
@@ -160,7 +179,7 @@ class AlertLimit:
         Warns
         -----
         UserWarning
-            If no score can make a row an alert.
+            If no score can make a row an alert, as there are too few held-out rows for the share and the number.
         """
         if score.size == 1:
             raise ValueError(
@@ -168,38 +187,23 @@ class AlertLimit:
                 f"alert in {self.share:.0%} of cases. Give all rows of the batch, or compare score_samples of the row "
                 "with the smallest score of an alert in the last batch"
             )
-        if (self.known.n_rows + 1.0) * self.share < 1.0:
+        n_most = score.size if most is None else min(most, score.size)
+        if n_most and (self.known.n_rows + 1.0) * self.share * n_most < score.size * (1.0 - TIE):
+            few = n_most < score.size
             warn(
-                f"no row can be an alert of which at most a share of {self.share:g} is wrong: held-out rows for which "
-                f"an alert would be wrong stand for {self.known.n_rows:.0f}, and {1.0 / self.share - 1.0:.0f} are "
-                "needed at least. Fit on more rows, or allow a larger share"
+                f"no row can be an alert of which at most a share of {self.share:g} is wrong"
+                + f", with at most {n_most} alerts in {score.size} rows" * few
+                + f": held-out rows for which an alert would be wrong stand for {self.known.n_rows:.0f}, and "
+                f"{score.size / (self.share * n_most) - 1.0:.0f} are needed at least. Fit on more rows, or allow "
+                + "more alerts, " * few
+                + "a larger share"
             )
-        return false_discovery_control(self.known.p_values(score)) <= self.share
-
-    def surest(self, score: Array, most: int, X: Samples) -> BoolArray:
-        """Mark the rows of a batch of which the best ``most`` by another rank than the score are the alerts.
-
-        Where too few p-values are so small that any rows will do, those of largest score are the alerts.
-
-        Parameters
-        ----------
-        score : ndarray of shape (n_samples,)
-            As for `passing`.
-        most : int
-            Largest number of alerts.
-        X : array-like of shape (n_samples, n_features)
-            Samples, whose content says which of equal scores count.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_samples,)
-            The rows.
-        """
-        passing = self.passing(score)
-        if np.count_nonzero(passing) <= most:
-            return passing
-        any_will_do = self.known.p_values(score) <= self.share * most / score.size
-        return any_will_do if np.count_nonzero(any_will_do) >= most else best_rows(passing, score, most, X)
+        p_values = self.known.p_values(score)
+        ordered = np.sort(p_values)[:n_most]
+        # Rounding makes no difference where a p-value is at its limit.
+        limits = self.share * np.arange(1, ordered.size + 1) / max(score.size, 1) * (1.0 + TIE)
+        steps = np.flatnonzero(ordered <= limits)
+        return p_values <= (limits[steps[-1]] if steps.size else 0.0)
 
 
 # Limits by the place of a class or label; of two classes 1 is the positive one.
@@ -229,14 +233,26 @@ def limits_on_alerts(
     return {at: AlertLimit(known(at), float(share)) for at, share in shares.items()}  # pyright: ignore[reportArgumentType] (it is checked)
 
 
-def alerted_scores(scores: Array, limits: AlertLimits, proba: Array, *, lift: bool = True) -> Array:
-    """Change the scores of classes so that the largest one respects limits on wrong alerts, and return them.
+def largest_of(scores: Array, limited: Sequence[int]) -> IntArray:
+    """Find which of the classes with a limit has the largest score in each row: the row is an alert of no other one.
 
-    A class with a limit is out of the question for rows that do not pass. With ``lift`` those that pass get it,
-    whatever the scores of classes without a limit.
+    So as many rows of a class are alerts as its limit counts.
     """
-    changed, finite = scores.astype(float), scores[np.isfinite(scores)]
-    beyond = float(np.ptp(finite)) + 1.0 if lift and finite.size else 0.0
-    for at, limit in limits.items():
-        changed[:, at] = np.where(limit.passing(proba[:, at]), changed[:, at] + beyond, -np.inf)
-    return changed
+    return np.asarray(limited)[scores[:, limited].argmax(axis=1)]
+
+
+def sureness_of(proba: Array, place: int, answers: IntArray) -> Array:
+    """Return the probabilities of an answer that limits compare; rows of other answers are below all others."""
+    return np.where(answers == place, proba[:, place], -np.inf)
+
+
+def allowed_alerts(limits: AlertLimits, proba: Array, answers: IntArray, at_most: Mapping[int, Any]) -> BoolArray:
+    """Mark the answers that limits on wrong alerts leave open, of shape (n_rows, n_classes).
+
+    A class with a limit is open to rows that pass, among those with it in ``answers``; ``at_most`` has the largest
+    numbers of answers.
+    """
+    allowed = np.ones(proba.shape, dtype=bool)
+    for place, limit in limits.items():
+        allowed[:, place] = limit.passing(sureness_of(proba, place, answers), at_most.get(place))
+    return allowed

@@ -67,6 +67,19 @@ def _by_content(X: Samples, at: IntArray) -> IntArray:
     return np.argsort([blake2b(repr(row).encode(), digest_size=16).hexdigest() for row in rows], kind="stable")
 
 
+def lift_of(gains: Array) -> float:
+    """Compute more than any differences of gains add up to in an exchange, which passes each answer once."""
+    finite = gains[np.isfinite(gains)]
+    return (gains.shape[1] + 1.0) * (float(np.ptp(finite)) or 1.0) if finite.size else 1.0
+
+
+def with_lifted(gains: Array, answers: IntArray, lifted: BoolArray) -> Array:
+    """Lift the answers to some rows above all others."""
+    gains = gains.copy()
+    gains[lifted, answers[lifted]] += lift_of(gains)
+    return gains
+
+
 def best_answers(
     gains: Array, limits: Mapping[int, float], X: Samples | None = None, weight: Array | None = None
 ) -> IntArray:
@@ -91,9 +104,8 @@ def best_answers(
     """
     possible = np.isfinite(gains)
     if not possible.all():
-        # An exchange passes each answer once, so that no sum of gains is worth an answer that is out of the question.
-        finite = gains[possible]
-        gains = np.where(possible, gains, finite.min() - (gains.shape[1] + 1.0) * (np.ptp(finite) or 1.0))
+        # No sum of gains is worth an answer that is out of the question.
+        gains = np.where(possible, gains, gains[possible].min() - lift_of(gains))
     answers = gains.argmax(axis=1)
     taken = np.ones(len(gains)) if weight is None else weight
     limits = {at: limit for at, limit in limits.items() if limit < len(gains) or weight is not None}
@@ -212,5 +224,4 @@ def limits_of(at_most: object, names: Sequence[Label], n_rows: int) -> dict[int,
 
 def batch_within(scores: Array, at_most: object, names: Sequence[Label], X: Samples) -> IntArray:
     """Choose the class of each row of a batch, with limits on the numbers of some classes."""
-    limits = limits_of(at_most, names, len(scores))
-    return best_answers(scores, limits, X)
+    return best_answers(scores, limits_of(at_most, names, len(scores)), X)

@@ -487,11 +487,10 @@ class ReviewBands:
         if isinstance(rule, RowCostRule):
             table, cost = rule.priced(rule.row_costs.table(X, **rule.given)), self.review.cost + self.extra_cost
             gains = -np.column_stack(table.expected_costs(expit(rows.score), cost, self.review.error))
-            sure = rows.score >= self.upper if wrong is None else rule.surest(X, wrong, most, sure)
+            sure = rows.score >= self.upper if wrong is None else wrong.passing(rule.sureness(X, sure), most)
             barred = np.column_stack([~low, np.zeros(n_rows, dtype=bool), ~sure])
             return np.array(ANSWERS)[reviewed_within(gains, barred, codes_of(answers), limits, X, review=1)]
-        # A larger score is more often right, so that those beyond a threshold keep the limit too.
-        sure = sure if wrong is None else sure & wrong.passing(rows.score)
+        sure = sure if wrong is None else wrong.passing(np.where(sure, rows.score, -np.inf), most)
         acted = best_rows(sure, rows.score, limits[2], X)
         rest = ~acted & (answers != ANSWERS[0])
         pays = rest & ((answers == ANSWERS[1]) | (self.lower < self.upper))

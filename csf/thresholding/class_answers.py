@@ -14,8 +14,8 @@ from csf.evaluate.assessment import SPREAD
 from csf.evaluate.draws import judge_left_out
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.metrics.demands import ConstrainedClasses
-from csf.thresholding.alerts import NO_LIMITS, AlertLimits, alerted_scores
-from csf.thresholding.batch import best_answers, check_capacity, limits_of, reviewed_within
+from csf.thresholding.alerts import NO_LIMITS, AlertLimits, allowed_alerts
+from csf.thresholding.batch import best_answers, check_capacity, limits_of, reviewed_within, with_lifted
 from csf.thresholding.capacity import KEPT_OPTIMISM, NamedCapacities, Reviewed, cost_of_place, least_score
 from csf.thresholding.certificates import Guarantee, ScoredSamples
 from csf.thresholding.class_choice import TUNED, MulticlassChoice
@@ -139,31 +139,41 @@ class ClassReviews:
         self, rule: MulticlassRule, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS
     ) -> Array:
         """Answer samples with a class or ``"review"``."""
-        rows = rule.rows(X)
+        rows, n_classes = rule.rows(X), len(self.names)
+        limits = limits_of({} if at_most is None else at_most, self.names, len(rows.proba))
+        codes = self.decide(rows)
         if wrong:
-            rows = rows._replace(scores=alerted_scores(rows.scores, wrong, rows.proba, lift=False))
-        codes = self.decide(rows) if at_most is None else self._within(rows, at_most, X)
-        names = np.empty(len(self.names) + 1, dtype=object)
+            allowed = allowed_alerts(wrong, rows.proba, codes, limits)
+            rows = rows._replace(scores=np.where(allowed, rows.scores, -np.inf))
+            codes = np.where(codes == n_classes, codes, self.decide(rows))
+        if limits:
+            codes = self._within(rows, codes, limits, X)
+        names = np.empty(n_classes + 1, dtype=object)
         names[:] = [*self.names, REVIEW]
         return names[codes]
 
-    def _within(self, rows: RuleRows, at_most: object, X: Samples) -> IntArray:
+    def _within(self, rows: RuleRows, codes: IntArray, limits: Mapping[int, int], X: Samples) -> IntArray:
         """Limit the numbers of rows of some classes; rows beyond get their next best class, or a review.
 
         The reviews stay within their limit, or as many as they are without one on classes. Limits on wrong answers go
         before both.
         """
-        codes, (n_rows, n_classes) = self.decide(rows), rows.proba.shape
-        limits: dict[int, float] = {**limits_of(at_most, self.names, n_rows)}
+        n_rows, n_classes = rows.proba.shape
         most = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
-        limits[n_classes] = max(most, int((codes == n_classes).sum()))
-        own, looked_at = self.costs(rows, rows.codes)
-        # Scores are what classes gain; a review gains what it saves, in units of the scores.
-        unit = 1.0 if rows.worth is None else np.max(np.diagonal(rows.worth)[:, None] - rows.worth) / self.prices.max()
-        gains = np.column_stack([rows.scores, rows.scores.max(axis=1) + unit * (own - looked_at)])
+        every = {**limits, n_classes: max(most, int((codes == n_classes).sum()))}
         barred = (rows.proba < self.least) | self._forced(rows, rows.codes)[:, None]
         barred = np.append(barred | ~np.isfinite(rows.scores), np.zeros((n_rows, 1), dtype=bool), axis=1)
-        return reviewed_within(gains, barred, codes, limits, X, review=n_classes)
+        return reviewed_within(self._gains(rows, codes), barred, codes, every, X, review=n_classes)
+
+    def _gains(self, rows: RuleRows, codes: IntArray) -> Array:
+        """Compute what classes and a review gain, in one unit."""
+        own, looked_at = self.costs(rows, rows.codes)
+        if rows.worth is None:
+            # Scores of a base that decides by itself are in no unit of costs. Its answers are not those of least
+            # expected cost, and stay where no limit moves them.
+            return with_lifted(-np.column_stack([rows.proba @ self.prices, looked_at]), codes, codes < len(self.prices))
+        unit = np.max(np.diagonal(rows.worth)[:, None] - rows.worth) / self.prices.max()
+        return np.column_stack([rows.scores, rows.scores.max(axis=1) + unit * (own - looked_at)])
 
 
 # ---------------------------------------------------------------- what answers are worth

@@ -19,9 +19,9 @@ from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_cl
 from csf.metrics.demands import ClassDemand, ConstrainedClasses
 from csf.metrics.registry import get_confusion_metric
 from csf.thresholding._kernels import decide_affine, decide_matrix
-from csf.thresholding.alerts import NO_LIMITS, AlertLimits, alerted_scores
+from csf.thresholding.alerts import NO_LIMITS, AlertLimits, allowed_alerts, largest_of
 from csf.thresholding.base import DecisionRule
-from csf.thresholding.batch import batch_within
+from csf.thresholding.batch import best_answers, lift_of, limits_of
 
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
@@ -581,10 +581,15 @@ class MulticlassRule(DecisionRule):
 
     def predict_within(self, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
         """Predict with limits by class; rows beyond them get the class with the next largest score."""
-        scores, capacity = self.decision_function(X), {} if at_most is None else at_most
+        scores = self.decision_function(X)
+        limits = limits_of({} if at_most is None else at_most, self.classes.tolist(), len(scores))
         if wrong:
-            scores = alerted_scores(scores, wrong, self.predict_proba(X))
-        return self.classes[batch_within(scores, capacity, self.classes.tolist(), X)]
+            # A class with a limit goes to all rows that pass, whatever the scores of the others.
+            limited = list(wrong)
+            allowed = allowed_alerts(wrong, self.predict_proba(X), largest_of(scores, limited), limits)
+            lifted = np.isin(np.arange(scores.shape[1]), limited) * lift_of(scores)
+            scores = np.where(allowed, scores + lifted, -np.inf)
+        return self.classes[best_answers(scores, limits, X)]
 
     def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> NoReturn:
         """Raise an error: no threshold decides."""

@@ -305,9 +305,9 @@ def leaning_of(log_odds: Array, table: CostTable, review: Review, extra_cost: fl
     return AllowedAnswers(~up & (negative <= looked_at), up, np.clip(log_odds, -FARTHEST, FARTHEST))
 
 
-def alert_scores(log_odds: Array, pays: BoolArray) -> Array:
-    """Compute the scores that limits on wrong alerts compare: rows that do not pay are below all others."""
-    return np.where(pays, log_odds, -np.inf)
+def alert_scores(log_odds: Array, alerts: BoolArray) -> Array:
+    """Compute the scores that limits on wrong alerts compare: rows that get another answer are below all others."""
+    return np.where(alerts, log_odds, -np.inf)
 
 
 # ---------------------------------------------------------------- a fitted classifier with it
@@ -369,11 +369,11 @@ class RowCostRule(ThresholdRule):
         """Mark the rows of largest expected saving, up to a number, that pay and keep a limit on wrong alerts."""
         self.row_costs.table(X, **self.given)  # which rows pay is not known without costs
         pays, rank = self.ranked(X)
-        return best_rows(self.surest(X, limit, most, pays), rank, most, X)
+        return best_rows(limit.passing(self.sureness(X, pays), most), rank, most, X)
 
-    def surest(self, X: Samples, limit: AlertLimit, most: int, pays: BoolArray) -> BoolArray:
-        """Mark the rows that may be alerts, among those that pay: their log-odds alone say how sure they are."""
-        return limit.surest(alert_scores(self.rows(X)[0], pays), most, X)
+    def sureness(self, X: Samples, alerts: BoolArray) -> Array:
+        """Compute what limits on wrong alerts compare: the log-odds alone, of rows that can be alerts."""
+        return alert_scores(self.rows(X)[0], alerts)
 
     def leaning(self, X: Samples, review: Review, extra_cost: float) -> AllowedAnswers:
         """Return which answers cost least on average, and the log-odds."""

@@ -292,7 +292,7 @@ class ThresholdRule(DecisionRule):
     def alerted(self, X: Samples, limit: AlertLimit, most: int) -> BoolArray:
         """Mark the samples of a batch that are alerts by a limit on wrong ones, the best ones up to a number."""
         rank = self.ranked(X)[1]
-        return best_rows(limit.passing(rank), rank, most, X)
+        return best_rows(limit.passing(rank, most), rank, most, X)
 
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
         """Return which samples are predicted positive, and their rank under limited capacity."""

@@ -1,12 +1,14 @@
 """Limits on wrong alerts: p-values and step-up by their definitions, and the promise on simulated batches."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from csf.evaluate.stores import EntryStore
-from csf.thresholding.alerts import AlertLimit, WrongAlerts, alerted_scores, limits_on_alerts
+from csf.thresholding.alerts import AlertLimit, WrongAlerts, allowed_alerts, largest_of, limits_on_alerts
 
 
 def known_of(score, wrong=None, weight=None, samples=None, groups=None):
@@ -27,10 +29,17 @@ def test_they_are_what_their_definitions_say(known, new, share):
     p = [(1 + sum(each >= score for each in known)) / (len(known) + 1) for score in new]
     test = AlertLimit(known_of(known), share)
     np.testing.assert_allclose(test.known.p_values(np.array(new, dtype=float)), p)
-    ordered, m = sorted(p), len(p)
-    limits = [ordered[k - 1] for k in range(1, m + 1) if ordered[k - 1] <= share * k / m + 1e-12]
-    expected = [bool(limits) and each <= max(limits) for each in p]
-    assert test.passing(np.array(new, dtype=float)).tolist() == expected
+    exact = [Fraction(1 + sum(each >= score for each in known), len(known) + 1) for score in new]
+    for most in (None, *range(len(p) + 2)):
+        assert test.passing(np.array(new, dtype=float), most).tolist() == sure_enough(exact, share, most)
+
+
+def sure_enough(p_values, share, most):
+    """Rows of which any ``k`` may be alerts, with the largest ``k`` up to a number; share and p-values are exact."""
+    m, share = len(p_values), Fraction(str(share))
+    numbers = [k for k in range(1, m + 1) if sum(p <= share * k / m for p in p_values) >= k]
+    k = max([each for each in numbers if most is None or each <= most], default=0)
+    return [k > 0 and p <= share * k / m for p in p_values]
 
 
 @given(known=numbers(2), data=st.data())
@@ -77,26 +86,26 @@ def test_the_mean_share_of_wrong_alerts_is_kept_whatever_the_share_of_positives(
         assert 0.3 * promise <= np.mean(wrong) <= promise + 3.0 * error
 
 
-def test_the_best_by_another_rank_are_chosen_where_any_of_the_sure_ones_will_do():
-    known, rows = known_of(np.arange(99.0)), np.arange(20.0)[:, None]
+def test_fewer_alerts_have_to_be_surer():
     score = np.append(np.full(6, 98.5), [97.5, 96.5, 95.5, *np.full(11, -np.inf)])
-    limit = AlertLimit(known, 0.2)
+    limit = AlertLimit(known_of(np.arange(99.0)), 0.2)
     # p is 0.01, 0.02, 0.03 and 0.04, and at most 0.2 * 2 / 20 for any two of the first seven.
-    assert limit.surest(score, 20, rows).tolist() == limit.passing(score).tolist() == [True] * 9 + [False] * 11
-    assert limit.surest(score, 2, rows).tolist() == [True] * 7 + [False] * 13
-    assert limit.surest(score, 0, rows).sum() == 0
-    # No p is below 0.1, with ten rows of which at most a fifth is wrong: the ones of largest score.
+    assert limit.passing(score, 20).tolist() == limit.passing(score).tolist() == [True] * 9 + [False] * 11
+    assert limit.passing(score, 2).tolist() == [True] * 7 + [False] * 13
+    assert limit.passing(score, 0).sum() == 0
+    # No p is below 0.1: eleven rows may be alerts of which at most a fifth is wrong, and two may not.
     few = AlertLimit(known_of(np.arange(9.0)), 0.2)
     assert few.passing(np.arange(20.0)).sum() == 11
-    assert np.flatnonzero(few.surest(np.arange(20.0), 2, rows)).tolist() == [18, 19]
+    with pytest.warns(UserWarning, match="with at most 2 alerts in 20 rows: .* stand for 9, and 49 are needed"):
+        assert few.passing(np.arange(20.0), 2).sum() == 0
 
 
 def test_the_mean_share_is_kept_by_the_worst_choice_of_sure_rows():
-    share, wrong, rows = 0.2, [], np.arange(200.0)[:, None]
+    share, wrong = 0.2, []
     for seed in range(250):
         rng = np.random.default_rng(seed)
         score, pos = rng.normal(size=200), np.arange(200) < 60
-        found = AlertLimit(known_of(rng.normal(size=600)), share).surest(score + 4.0 * pos, 20, rows)
+        found = AlertLimit(known_of(rng.normal(size=600)), share).passing(score + 4.0 * pos, 20)
         wrong.append(min((found & ~pos).sum(), 20) / 20)
     assert 0.1 * share < np.mean(wrong) <= share * 0.7 + 3.0 * np.std(wrong) / np.sqrt(250)
 
@@ -112,12 +121,15 @@ def test_single_rows_and_few_held_out_ones_are_told():
     assert nobody.p_values(np.array([9.0])).tolist() == [1.0]
 
 
-def test_classes_with_a_limit_go_to_the_rows_that_pass():
+def test_a_row_is_an_alert_of_one_class():
     limit = AlertLimit(known_of(np.linspace(0.0, 0.5, 99)), 0.2)
     scores = np.array([[0.5, 0.1, 0.4], [0.1, 0.2, 0.7], [0.6, 0.3, 0.1], [0.4, 0.35, 0.25]])
     proba = np.array([[0.0, 0.1, 0.9], [0.0, 0.2, 0.2], [0.6, 0.3, 0.95], [0.4, 0.35, 0.25]])
-    assert alerted_scores(scores, {2: limit}, proba).argmax(axis=1).tolist() == [2, 1, 2, 0]
-    assert alerted_scores(scores, {2: limit}, proba, lift=False).argmax(axis=1).tolist() == [0, 1, 0, 0]
+    one = allowed_alerts({2: limit}, proba, largest_of(scores, [2]), {})
+    assert one.tolist() == [[True, True, each] for each in (True, False, True, False)]
+    # The third row has the larger score in class 1 now, for which it is not sure enough.
+    both = allowed_alerts({1: limit, 2: limit}, proba, largest_of(scores, [1, 2]), {})
+    assert both.tolist() == [[True, False, each] for each in (True, False, False, False)]
 
 
 @pytest.mark.parametrize(

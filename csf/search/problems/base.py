@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from csf.search.selection import LargestLast, Race
     from csf.search.study import History, MulticlassStudy, Study
     from csf.search.training import Evaluator
-    from csf.thresholding.alerts import WrongAlerts
+    from csf.thresholding.alerts import ComparedRows, WrongAlerts
     from csf.thresholding.base import DecisionRule
     from csf.thresholding.capacity import Capacity, RankedHeldOut, ReviewBands
     from csf.thresholding.certificates import Guarantee
@@ -321,8 +321,8 @@ class SearchResult:
     feasible: bool = True
     upper_bound: float = np.nan
     gap: float = np.nan
-    # What wrong alerts score among calibration samples, by class or label (1 is the positive class), if there are some.
-    wrong_apart: Mapping[int, WrongAlerts] | None = None
+    # Calibration samples that limits on wrong alerts compare with, if there are some.
+    calibrated: ComparedRows | None = None
 
     @classmethod
     def of_plan(cls, plan: Plan, config: SearchConfig, store: Store | None, stopped: str | None) -> SearchResult:
@@ -471,19 +471,25 @@ class SearchResult:
         answers = bands.decide(self.leaning(bands.review, bands.extra_cost))
         return reviewed(bands, answers, self.ranked(tuned_apart=True), assessment)
 
-    def held_out_alerts(self, at: int) -> WrongAlerts:
-        """Collect the held-out entries for which an alert of a class or label would be wrong."""
+    def held_out_rows(self) -> ComparedRows:
+        """Collect the held-out entries that limits on wrong alerts compare with."""
         raise NotImplementedError
 
     def with_calibration(self, rule: Any, calibration: Task) -> Self:
-        """Keep what wrong alerts score among calibration samples, which the model has not been trained on."""
+        """Keep the calibration samples, which the model has not been trained on, for limits on wrong alerts."""
         raise NotImplementedError
 
-    def wrong_alerts(self, at: int) -> WrongAlerts:
-        """Return what wrong alerts score: among calibration samples if there are some, else in held-out folds."""
-        return self.held_out_alerts(at) if self.wrong_apart is None else self.wrong_apart[at]
+    @property
+    def compared(self) -> ComparedRows:
+        """Rows that limits on wrong alerts compare with: calibration samples if there are some, else held-out ones."""
+        return self.held_out_rows() if self.calibrated is None else self.calibrated
 
-    def alert_limits(self, wrong_at_most: object, names: list[Label]) -> dict[int, AlertLimit]:
+    def wrong_alerts(self, at: int, bands: Any = None) -> WrongAlerts:
+        """Collect the scores of rows for which an alert is wrong; ``bands`` have the rule of answers with reviews."""
+        known = self.compared
+        return known.alerts(known.rows, at)
+
+    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
         """Read a limit on wrong alerts; of two classes ``names`` has the positive one last."""
         share, last = wrong_at_most, len(names) - 1
         if isinstance(wrong_at_most, Mapping):
@@ -491,7 +497,7 @@ class SearchResult:
                 one = f"the positive class {names[1]} alone" if last == 1 else "all classes but the null one together"
                 raise ValueError(f"wrong_at_most limits {one}, by a number such as 0.2, got {wrong_at_most!r}")
             share = next(iter(wrong_at_most.values()))
-        return {1: AlertLimit(self.wrong_alerts(1), check_fraction(share, "wrong_at_most"))}
+        return {1: AlertLimit(self.wrong_alerts(1, bands), check_fraction(share, "wrong_at_most"))}
 
     def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> Capacity | NamedCapacities:
         """Assess acting on no more than a share of the rows; of two classes ``names`` has the positive one last."""

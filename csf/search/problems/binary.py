@@ -52,7 +52,7 @@ from csf.search.study import Study
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.strategies import EqualCostsFirst, ImbalanceRatio, Ladder
 from csf.strategies.base import level_of_costs
-from csf.thresholding.alerts import WrongAlerts, no_scores_to_compare
+from csf.thresholding.alerts import ComparedRows, no_scores_to_compare
 from csf.thresholding.capacity import RankedHeldOut, ReviewBands, bands_of_score, choices_by_score, rank_by_score
 from csf.thresholding.certificates import ScoredSamples, certify
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
@@ -521,16 +521,16 @@ class BinaryResult(SearchResult):
         (share,) = proba.predict(np.array([ranked.least]))
         return 1.0 - share, share
 
-    def held_out_alerts(self, at: int) -> WrongAlerts:
-        """Collect the held-out rows for which an alert would be wrong: negatives, and those taken for a wrong class."""
+    def held_out_rows(self) -> ComparedRows:
+        """Collect the held-out rows; an alert would be wrong for negatives, and for those taken for a wrong class."""
         (store, score), lost = self.compared_scores, self.row.lost
-        return WrongAlerts.of(score, ~store.is_pos if lost is None else ~store.is_pos | lost, store)
+        return ComparedRows(score, store.is_pos if lost is None else store.is_pos & ~lost, store)
 
     def with_calibration(self, rule: Any, calibration: Task) -> Self:
-        """Keep what wrong alerts score among calibration samples."""
+        """Keep the calibration samples for limits on wrong alerts."""
         (named, score), truth = rule.scored(calibration.X), calibration.user_labels.decode(calibration.codes)
-        wrong = (calibration.codes <= 0) | (truth != named)
-        return replace(self, wrong_apart={1: WrongAlerts.of(score, wrong, held_out_units(calibration))})
+        right = (calibration.codes > 0) & (truth == named)
+        return replace(self, calibrated=ComparedRows(score, right, held_out_units(calibration)))
 
     @property
     def compared_scores(self) -> tuple[ScoreStore, Array]:

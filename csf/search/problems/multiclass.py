@@ -43,7 +43,15 @@ from csf.search.problems.base import (
 )
 from csf.search.study import MulticlassStudy, judged_fields
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
-from csf.thresholding.alerts import AlertLimit, WrongAlerts, limits_on_alerts, no_scores_to_compare
+from csf.thresholding.alerts import (
+    AlertLimit,
+    ComparedRows,
+    WrongAlerts,
+    largest_of,
+    limits_on_alerts,
+    no_scores_to_compare,
+    sureness_of,
+)
 from csf.thresholding.batch import places_limited
 from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples
 from csf.thresholding.class_answers import (
@@ -349,26 +357,32 @@ class MulticlassResult(CandidateResult):
         choice = self._answered(ReviewAnswers(bands.review, self.metric, self.names), assessment)
         return class_reviewed(choice, bands, self.candidate, assessment)
 
-    def held_out_alerts(self, at: int) -> WrongAlerts:
-        """Collect the held-out rows of all other classes, by their probabilities of this one."""
+    def held_out_rows(self) -> ComparedRows:
+        """Collect the scores and probabilities of the held-out rows."""
         if self.store[self.candidate.key].score is None:
             raise no_scores_to_compare()
-        return WrongAlerts.of(self._held_out_rows().rows.proba[:, at], self.store.truth != at, self.store)
+        return ComparedRows(self._held_out_rows().rows, self.store.truth, self.store)
 
     def with_calibration(self, rule: MulticlassRule, calibration: Task) -> Self:
-        """Keep what wrong alerts of each class score among calibration samples."""
-        units, columns = held_out_units(calibration), rule.predict_proba(calibration.X).T
-        apart = {at: WrongAlerts.of(each, calibration.codes != at, units) for at, each in enumerate(columns)}
-        return replace(self, wrong_apart=apart)
+        """Keep the calibration samples for limits on wrong alerts."""
+        return replace(
+            self, calibrated=ComparedRows(rule.rows(calibration.X), calibration.codes, held_out_units(calibration))
+        )
 
-    def alert_limits(self, wrong_at_most: object, names: list[Label]) -> dict[int, AlertLimit]:
+    def wrong_alerts(self, at: int, bands: Any = None, limited: Sequence[int] = ()) -> WrongAlerts:
+        """Collect the probabilities of rows of all other classes; rows that are alerts of another one are below all."""
+        known = self.compared
+        answers = largest_of(known.rows.scores, limited or [at]) if bands is None else bands.decide(known.rows)
+        return known.alerts(sureness_of(known.rows.proba, at, answers), at)
+
+    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
         """Read limits on wrong alerts by class."""
         shares = places_limited(wrong_at_most, names, "class", "wrong_at_most", 0.2)
         if len(shares) == len(names):
             raise ValueError(
                 f"wrong_at_most={wrong_at_most!r} limits all classes; leave one without a limit, for the other rows"
             )
-        return limits_on_alerts(shares, self.wrong_alerts, names)
+        return limits_on_alerts(shares, lambda at: self.wrong_alerts(at, bands, list(shares)), names)
 
     def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> NamedCapacities:
         """Assess limits on the shares of rows that get some classes."""
@@ -478,7 +492,7 @@ class MulticlassResult(CandidateResult):
             raise ValueError("the search kept the base's own decisions (threshold=None), so that no rule can move")
         # Probabilities of the calibration samples were those at the shares of before.
         tuned = Candidate(row.key, TUNED)
-        found = ruled(replace(self, store=store, candidate=tuned, only=tuned, wrong_apart=None))
+        found = ruled(replace(self, store=store, candidate=tuned, only=tuned, calibrated=None))
         if rule is None:
             return found, None
         return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)

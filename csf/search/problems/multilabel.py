@@ -47,7 +47,15 @@ from csf.search.problems.base import (
 from csf.search.problems.binary import BinaryProblem, BinaryResult, certified, conclude
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.strategies import Ladder
-from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits, WrongAlerts, limits_on_alerts, of_positive
+from csf.thresholding.alerts import (
+    NO_LIMITS,
+    AlertLimit,
+    AlertLimits,
+    ComparedRows,
+    WrongAlerts,
+    limits_on_alerts,
+    of_positive,
+)
 from csf.thresholding.base import DecisionRule
 from csf.thresholding.batch import places_limited
 from csf.thresholding.capacity import LabelReviews, NamedCapacities
@@ -185,21 +193,24 @@ class LabelsResult(BinaryResult):
         """Assess three answers to pairs of a sample and a label."""
         return super().reviewed(bands.bands[0], assessment)
 
-    def held_out_alerts(self, at: int) -> WrongAlerts:
-        """Collect the held-out rows without a label."""
+    def held_out_rows(self) -> ComparedRows:
+        """Collect the held-out rows with a column for each label."""
         store, score = self.compared_scores
-        score, truth, samples = (self.by_label(each)[:, at] for each in (score, store.truth, store.samples))
-        weight = None if store.importance is None else self.by_label(store.importance)[:, at]
-        return WrongAlerts.of(score, ~truth, Units(truth, weight, samples, store.copies))
+        score, truth, samples = (self.by_label(each) for each in (score, store.truth, store.samples))
+        weight = None if store.importance is None else self.by_label(store.importance)[:, 0]
+        return ComparedRows(score, truth, Units(truth[:, 0], weight, samples[:, 0], store.copies))
 
     def with_calibration(self, rule: MultilabelRule, calibration: Task) -> Self:
-        """Keep what wrong alerts score among calibration samples."""
-        units = held_out_units(calibration)
-        columns = zip(rule.score_samples(calibration.X).T, calibration.codes.T)
-        apart = {at: WrongAlerts.of(score, codes <= 0, units) for at, (score, codes) in enumerate(columns)}
-        return replace(self, wrong_apart=apart)
+        """Keep the calibration samples for limits on wrong alerts."""
+        rows = rule.score_samples(calibration.X), calibration.codes, held_out_units(calibration)
+        return replace(self, calibrated=ComparedRows(*rows))
 
-    def alert_limits(self, wrong_at_most: object, names: list[Label]) -> dict[int, AlertLimit]:
+    def wrong_alerts(self, at: int, bands: Any = None) -> WrongAlerts:
+        """Collect the scores of rows without a label."""
+        known = self.compared
+        return known.alerts(known.rows[:, at], at)
+
+    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
         """Read limits on wrong alerts by label."""
         shares = places_limited(wrong_at_most, names, "label", "wrong_at_most", 0.2)
         return limits_on_alerts(shares, self.wrong_alerts, names)
@@ -550,7 +561,7 @@ class MeanResult:
         low, high = np.mean(ends, axis=0).tolist()
         return NamedCapacities.of(float(np.mean(values)), (low, high), {names[at]: limited[at] for at in limited})
 
-    def alert_limits(self, wrong_at_most: object, names: list[Label]) -> dict[int, AlertLimit]:
+    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
         """Read limits on wrong alerts by label."""
         shares = places_limited(wrong_at_most, names, "label", "wrong_at_most", 0.2)
         return limits_on_alerts(shares, lambda at: self.searches[at].result_.wrong_alerts(1), names)

@@ -36,7 +36,7 @@ from csf.search.problems.binary import BinaryProblem
 from csf.search.selection import LargestLast
 from csf.search.study import MulticlassStudy, powers_of
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
-from csf.thresholding.alerts import WrongAlerts
+from csf.thresholding.alerts import ComparedRows, WrongAlerts
 from csf.thresholding.capacity import RankedHeldOut, ReviewBands, bands_of_costs, rank_by_costs
 from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples, check_rates
 from csf.thresholding.row_costs import (
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from csf._common.typing import Samples
     from csf.data.folds import Task
     from csf.evaluate import Assessment
-    from csf.evaluate.draws import Units
     from csf.evaluate.stores import Store
     from csf.metrics.trials import Trial
     from csf.search.config import Model, SearchConfig, SearchEffort
@@ -382,23 +381,32 @@ class RowCostResult(CandidateResult):
         odds = self._log_odds if tuned_apart else odds
         return rank_by_costs(self.store, odds, extra=self.tuned.extra)
 
-    def held_out_alerts(self, at: int) -> WrongAlerts:
-        """Collect the held-out negatives."""
+    def held_out_rows(self) -> ComparedRows:
+        """Collect the log-odds and costs of the held-out rows."""
         rows = RowCostChoice(self.store).score(self.key), self.store.table
-        return self._alerts(rows, ~self.store.truth, self.store)
+        return ComparedRows(rows, self.store.truth, self.store)
 
     def with_calibration(self, rule: RowCostRule, calibration: Task) -> Self:
-        """Keep what negatives score among calibration samples."""
-        known = self._alerts(self.rows_of(rule, calibration), calibration.codes <= 0, held_out_units(calibration))
-        return replace(self, wrong_apart={1: known})
+        """Keep the calibration samples for limits on wrong alerts."""
+        rows, units = self.rows_of(rule, calibration), held_out_units(calibration)
+        return replace(self, calibrated=ComparedRows(rows, calibration.codes > 0, units))
 
-    def _alerts(self, rows: tuple[Array, CostTable], wrong: BoolArray, units: Units | Store) -> WrongAlerts:
-        """Collect the rows for which an alert would be wrong; those that would not pay are below all others."""
-        return WrongAlerts.of(alert_scores(rows[0], self.decide(rows)), wrong, units)
+    def wrong_alerts(self, at: int, bands: Any = None) -> WrongAlerts:
+        """Collect the scores of negatives; those that would get another answer are below all others."""
+        known = self.compared
+        alerts = self.decide(known.rows)
+        if bands is not None:
+            alerts = bands.decide(self._leaning(known.rows, bands.review, bands.extra_cost)) == "positive"
+        return known.alerts(alert_scores(known.rows[0], alerts), at)
 
     def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Compute which of three answers to the held-out entries has the smallest expected cost."""
         return leaning_of(self._log_odds, self._priced, review, extra_cost)
+
+    def _leaning(self, rows: tuple[Array, CostTable], review: Review, extra_cost: float) -> AllowedAnswers:
+        """Compute which of three answers to scored rows has the smallest expected cost."""
+        odds, table = self.tuned.log_odds(rows[0]) - self.tuned.threshold, rows[1].plus(*self.tuned.extra)
+        return leaning_of(odds, table, review, extra_cost)
 
     @cached_property
     def _log_odds(self) -> Array:
@@ -417,10 +425,8 @@ class RowCostResult(CandidateResult):
 
     def moved(self, pos: float, rule: RowCostRule | None) -> tuple[RowCostResult, RowCostRule | None]:
         """Adapt the result and the rule to another share of positives: the log-odds move by that of the shares."""
-        # Other calibration rows pay then, and their costs are not kept.
-        found = decided_on(
-            replace(self, guarantee=None, wrong_apart=None), self.store.moved(check_fraction(pos, "pos"))
-        )
+        # Log-odds of the calibration samples are those of before.
+        found = decided_on(replace(self, guarantee=None, calibrated=None), self.store.moved(check_fraction(pos, "pos")))
         return found, None if rule is None else found.in_rule(rule)
 
     def in_rule(self, rule: RowCostRule) -> RowCostRule:

@@ -391,7 +391,7 @@ class SegmentResult(BinaryResult):
         curves.check(self.demand, self.segments)
         return curves
 
-    def alert_limits(self, wrong_at_most: object, names: list[Label]) -> NoReturn:
+    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> NoReturn:
         """Raise an error: alerts would be left out in some segments more than in others."""
         raise limits_by_segment(self.segments.by)
 
