@@ -5,7 +5,7 @@ from csf.evaluate.choices import Chooser, differences, standard_error
 from csf.evaluate.draws import CodedRow, Retuned, retune
 from csf.evaluate.predictions import Difference, metric_difference, metric_interval
 from csf.evaluate.resampling import Resampling, assess
-from csf.evaluate.stores import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow
+from csf.evaluate.stores import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow, kept
 
 __all__ = [
     "AssessedMixin",
@@ -25,6 +25,7 @@ __all__ = [
     "assess",
     "metric_difference",
     "differences",
+    "kept",
     "metric_interval",
     "mean_assessment",
     "retune",

@@ -271,7 +271,7 @@ class ScoreStore(EntryStore[ScoreRow]):
         self.put(
             ScoreRow(
                 key=key,
-                score=None if score is None else _small(score),
+                score=None if score is None else kept(score),
                 decided=None if score is not None else np.asarray(decided, dtype=bool),
                 lost=lost if lost is not None and lost.any() else None,
                 threshold=threshold,
@@ -334,16 +334,22 @@ def _warn_of_shares(store: Store, each: Array) -> None:
         )
 
 
-def _small(score: Array) -> Array:
-    """Convert scores to float32, unless that would make different scores equal: only their order matters."""
-    score = np.asarray(score)
+def kept(score: Array) -> Array:
+    """Convert held-out scores to the precision in which they are kept: float32 unless decisions would notice.
+
+    They notice where different scores become equal, or another class the largest of a row (n, n_classes), and where
+    scores are infinite: a threshold between such a score and the next one is that one itself. Rules of several classes
+    read the scores of new rows in the same precision.
+    """
     with np.errstate(over="ignore"):
         small = score.astype(np.float32)
-    if score.dtype == np.float32 or np.count_nonzero(np.isinf(small)) != np.count_nonzero(np.isinf(score)):
-        return small if score.dtype == np.float32 else score.astype(np.float64)
+    if np.array_equal(small, score):
+        return small
+    if not np.isfinite(small).all() or (score.ndim == 2 and (small.argmax(axis=1) != score.argmax(axis=1)).any()):
+        return score.astype(np.float64)
     some = slice(None, None, max(score.size // _LOOKED_AT, 1))
     # In order: the same scores are neighbours, in float32 as before.
-    looked_at = np.sort(score[some])
+    looked_at = np.sort(score.ravel()[some])
     merged = _n_different(looked_at) - _n_different(looked_at.astype(np.float32))
     return small if merged == 0 else score.astype(np.float64)
 

@@ -179,6 +179,8 @@ class ClassRule(SavedRule):
     calibration : ndarray of shape (n_classes, 2), default=None
         Where it is given, scores s become probabilities first: ``1 / (1 + exp(-(slope * s + intercept)))`` for each
         class, scaled to sum 1.
+    precision : {"float64", "float32"}, default="float64"
+        Precision to which scores are rounded first.
 
     Examples
     --------
@@ -194,6 +196,7 @@ class ClassRule(SavedRule):
     class_weights: FloatArray | None = None
     matrix: FloatArray | None = None
     calibration: FloatArray | None = None
+    precision: str = "float64"
 
     def decide(self, scores: Array) -> Array:
         """Predict labels.
@@ -208,7 +211,7 @@ class ClassRule(SavedRule):
         ndarray of shape (n_samples,)
             The first one of equal classes.
         """
-        proba = np.asarray(scores, dtype=float)
+        proba = np.ascontiguousarray(scores, dtype=self.precision).astype(float)
         if self.calibration is not None:
             proba = expit(proba * self.calibration[:, 0] + self.calibration[:, 1])
             proba = without_weights(proba, np.ones(self.classes.shape[0]))
@@ -223,7 +226,7 @@ class ClassRule(SavedRule):
         dict
             One entry a parameter, and the rule in words.
         """
-        steps = ["s = what the estimator answers"]
+        steps = [f"s = what the estimator answers, as {self.precision}"]
         if self.calibration is not None:
             steps.append("s = 1 / (1 + exp(-(slope * s + intercept))) by calibration, divided by its sum")
         if self.class_weights is not None:
@@ -298,6 +301,7 @@ def class_rule(search: CostSearch) -> ClassRule:
         None if used.own else used.class_weights,
         used.rule.matrix,
         None if calibrator is None else np.array([_sigmoid(one) for one in calibrator.calibrators]),
+        used.precision if not used.own else ClassRule.precision,
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array, identity
 
 from csf._common.typing import Array, BoolArray, Costs, IntArray
-from csf.evaluate import MAX_BYTES, Candidate, EntryStore, TrialKey, TrialRow
+from csf.evaluate import MAX_BYTES, Candidate, EntryStore, TrialKey, TrialRow, kept
 from csf.evaluate.assessment import CandidateChoice, n_draws_of
 from csf.evaluate.choices import Margins
 from csf.evaluate.draws import Units, bootstrap_counts, distinct, grouped
@@ -37,7 +37,7 @@ _FEW_CONTENTS = 0.25
 class ClassRow(TrialRow):
     """Predictions of one trial of several classes; see `csf.evaluate.TrialRow` for the other parameters.
 
-    Scores have a column for each class, as the base gives them in float32; ``None`` where no rule is tuned.
+    Scores have a column for each class, see `csf.evaluate.stores.kept`; ``None`` where no rule is tuned.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class MulticlassStore(EntryStore[ClassRow]):
         self.put(
             ClassRow(
                 key=key,
-                score=None if score is None else np.ascontiguousarray(score, dtype=np.float32),
+                score=None if score is None else kept(score),
                 decided=decided.astype(small, copy=False),
                 judged=None if judged is None else judged.astype(small, copy=False),
                 costs=trial.costs,
@@ -103,7 +103,7 @@ class MulticlassStore(EntryStore[ClassRow]):
 
     def probabilities(self, score: Array, costs: Costs) -> Array:
         """Compute the probabilities that rules read: without class weights, calibrated where scores are margins."""
-        calibrator = self.calibrator(score)
+        score, calibrator = score.astype(np.float64), self.calibrator(score)
         return without_weights(score if calibrator is None else calibrator.predict(score), self.class_weights(costs))
 
     def class_weights(self, costs: Costs) -> Array:

@@ -523,12 +523,19 @@ def aligned_scores(
     return answer.score
 
 
+# How far the sum of probabilities in single precision is from 1.
+_SUM = 1e-6
+
+
 def without_weights(proba: Array, class_weights: Array | None) -> Array:
     """Undo the class weights of a training in its probabilities."""
     if class_weights is None:
         return proba
-    proba = proba / class_weights
+    proba = proba / (class_weights / class_weights[0])
     total = proba.sum(axis=1, keepdims=True)
+    if not np.ptp(class_weights):
+        # Rounding of a sum of 1 would tell equal probabilities apart by those of the other classes.
+        total[np.abs(total - 1.0) < _SUM] = 1.0
     return np.divide(proba, total, out=proba, where=total > 0.0)
 
 
@@ -557,6 +564,8 @@ class MulticlassRule(DecisionRule):
         What makes probabilities of decision scores.
     own : bool, default=False
         Whether the rule is the estimator's own decision, which reads its scores as they are.
+    precision : {"float64", "float32"}, default="float64"
+        Precision of the held-out scores that the rule was tuned on, in which it reads others.
     """
 
     estimator: Estimator
@@ -566,6 +575,7 @@ class MulticlassRule(DecisionRule):
     class_weights: Array | None = None
     calibrator: ClassCalibrator | None = None
     own: bool = False
+    precision: str = "float64"
 
     threshold = None
 
@@ -577,7 +587,7 @@ class MulticlassRule(DecisionRule):
 
     def rows(self, X: Samples) -> RuleRows:
         """Score samples, with their probabilities."""
-        return RuleRows(self.decision_function(X), self.predict_proba(X), None if self.own else self.rule.worth)
+        return RuleRows(self.decision_function(X), self.probabilities(X), None if self.own else self.rule.worth)
 
     def predict_within(self, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
         """Predict with limits by class; rows beyond them get the class with the next largest score."""
@@ -586,7 +596,7 @@ class MulticlassRule(DecisionRule):
         if wrong:
             # A class with a limit goes to all rows that pass, whatever the scores of the others.
             limited = list(wrong)
-            allowed = allowed_alerts(wrong, self.predict_proba(X), largest_of(scores, limited), limits)
+            allowed = allowed_alerts(wrong, self.probabilities(X), largest_of(scores, limited), limits)
             lifted = np.isin(np.arange(scores.shape[1]), limited) * lift_of(scores)
             scores = np.where(allowed, scores + lifted, -np.inf)
         return self.classes[best_answers(scores, limits, X)]
@@ -597,15 +607,17 @@ class MulticlassRule(DecisionRule):
 
     def decision_function(self, X: Samples) -> Array:
         """Compute the scores of the classes: the largest one is predicted, the first of equal ones."""
-        return self.rule.scores(self._scores(X, PROBABILITIES_FIRST) if self.own else self.predict_proba(X))
+        return self.rule.scores(self._scores(X, PROBABILITIES_FIRST) if self.own else self.probabilities(X))
 
     def predict_proba(self, X: Samples) -> Array:
-        """Predict the probabilities of the classes that the rule reads, with the class weights undone."""
-        if self.calibrator is None:
-            proba = self._scores(X, ("predict_proba",))
-        else:
-            proba = self.calibrator.predict(self._scores(X, DECISION_FIRST))
-        return without_weights(proba, self.class_weights)
+        """Predict the probabilities of the classes, with the class weights undone."""
+        return replace(self, precision="float64").probabilities(X)
+
+    def probabilities(self, X: Samples) -> Array:
+        """Compute the probabilities that the rule reads, in the precision of those that it was tuned on."""
+        scores = self._scores(X, DECISION_FIRST if self.calibrator else ("predict_proba",))
+        scores = np.ascontiguousarray(scores, dtype=self.precision).astype(np.float64)
+        return without_weights(self.calibrator.predict(scores) if self.calibrator else scores, self.class_weights)
 
     def value(self, metric: MetricLike, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         """Compute a metric of predicted labels."""

@@ -43,7 +43,7 @@ def test_rows_come_as_ties_are_broken():
         (1e6 + np.linspace(0, 1e-3, 1000), np.float64),
         (1.0 - np.logspace(-20, -1, 1000), np.float64),
         (np.r_[np.linspace(0, 1, 999), 1e300], np.float64),
-        (np.r_[np.linspace(0, 1, 998), -np.inf, np.inf], np.float32),
+        (np.r_[np.linspace(0, 1, 998), -np.inf, np.inf], np.float64),
         (np.repeat([0.1, 0.2], 500), np.float32),
     ],
 )

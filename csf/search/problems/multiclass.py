@@ -16,7 +16,7 @@ from csf._common.validation import check_fraction, check_labels, check_weights, 
 from csf.data.folds import Fold
 from csf.data.labels import places_of, read_classes
 from csf.data.responses import PROBABILITIES_FIRST, response_method
-from csf.evaluate import Candidate
+from csf.evaluate import Candidate, kept
 from csf.metrics import get_confusion_metric, get_constraint
 from csf.metrics.demands import ConstrainedClasses, demands_on
 from csf.metrics.registry import for_classes
@@ -217,7 +217,7 @@ class MulticlassProblem(Problem):
     def with_mean_scores(self, found: MulticlassResult, mean: Array, plan: Plan) -> MulticlassResult:
         """Replace the winner's held-out scores by means over models, and the rule."""
         store, metric = found.store, found.metric
-        row, score = store[found.key], np.ascontiguousarray(mean, dtype=np.float32)
+        row, score = store[found.key], kept(mean)
         proba = store.probabilities(score, row.costs)
         judged = cross_fitted(proba, store.truth, metric, store.parts(score), weight=store.weight)
         small = row.decided.dtype
@@ -256,7 +256,7 @@ class MulticlassEvaluator(Evaluator):
         store, decided = self._store, pooled([result.decided for result in results])
         own, tuned, judged, score, codes = self._confusion(decided), None, None, None, None
         if self.tune:
-            score = np.ascontiguousarray(pooled([result.score for result in results]), dtype=np.float32)
+            score = kept(pooled([result.score for result in results]))
             proba = store.probabilities(score, trial.costs)
             rule = tune_rule(proba, store.truth, self.metric, weight=store.weight)
             codes = cross_fitted(proba, store.truth, self.metric, store.parts(score), weight=store.weight)
@@ -457,10 +457,12 @@ class MulticlassResult(CandidateResult):
     def rule_with(self, estimator: Estimator, labels: Labels) -> MulticlassRule:
         """Build the rule that predicts with a fitted estimator."""
         row = self.store[self.candidate.key]
-        calibrator = None if row.score is None else self.store.calibrator(row.score)
+        calibrator, precision = None, MulticlassRule.precision
+        if row.score is not None:
+            calibrator, precision = self.store.calibrator(row.score), row.score.dtype.name
         known = labels.learnt_by(estimator).known
         weights, plain = self.store.class_weights(row.costs), self.candidate.rule == ARGMAX
-        return MulticlassRule(estimator, labels.classes, known, self.rule, weights, calibrator, own=plain)
+        return MulticlassRule(estimator, labels.classes, known, self.rule, weights, calibrator, plain, precision)
 
     @staticmethod
     def read_metric(metric: Any) -> ConfusionMetric:
