@@ -14,7 +14,6 @@ from csf.evaluate.draws import bootstrap_counts
 from csf.metrics.constraints import ANSWERS
 from csf.plots.drawing import BLUE, GREY, ORANGE, Display, tidy
 from csf.plots.words import metric_name, short
-from csf.thresholding.capacity import expected_within
 from csf.thresholding.curve import check_probabilities
 
 if TYPE_CHECKING:
@@ -187,7 +186,7 @@ class NetBenefitDisplay(Display):
 # ---------------------------------------------------------------- few rows
 
 
-_N_SHARES = 60
+_N_SHARES = 24
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -254,18 +253,23 @@ class CapacityDisplay(Display):
         CapacityDisplay
             The display, drawn.
         """
-        ranked = search.ranked_held_out()
-        pays = float(ranked.acted(ranked.weight, np.ones(1))[0][-1])
+        assessment = search.assess()
+        evaluation = search.result_.evaluation(assessment.random_state)
+        answers, weight = evaluation.answers, evaluation.terms.weight
+        pays = float(weight @ (answers.codes == 1) / weight.sum())
         most = min(1.2 * max(pays, 0.01), 0.999)
         at = np.linspace(most / _N_SHARES, most, _N_SHARES) if at_most is None else floats(at_most, "at_most")
         if not ((at > 0.0) & (at < 1.0)).all():
             raise ValueError(f"at_most must be shares of the rows in (0, 1), got {at.tolist()}")
-        expected, _ = expected_within(ranked, at, search.assess())
+        limits = [{1: share} for share in at.tolist()]
+        expected = [worth for worth, _ in evaluation.within(limits, assessment)]
         values = np.array([each.corrected_score for each in expected])
         other = None
-        if ranked.in_costs:
-            both = (search.ranked_held_out(by_gain=False), ranked)
-            by_probability, by_gain = (each.values(each.summed(each.within(at), each.weight))[0] for each in both)
+        if search.result_.kind == "row_costs":
+            both = (search.result_.answers_by_probability, answers)
+            by_probability, by_gain = (
+                np.array([evaluation.value(each.within(limit, weight)) for limit in limits]) for each in both
+            )
             other = values + by_probability - by_gain
         shown = {"by_probability": other, "metric_name": metric_name(search)}
         drawn = values[:, None] + [each.errors for each in expected]
@@ -324,6 +328,6 @@ def draw_review(ax: Axes, search: CostSearch) -> None:
     weights = [weight[answers == answer] * n_rows / weight.sum() for answer in ANSWERS]
     names = [f"{each}: {n_rows * worth.shares[each]:,.0f} rows, {_wrong(worth.wrong[each])}" for each in ANSWERS]
     ax.hist(parts, bins.tolist(), weights=weights, color=[GREY, ORANGE, BLUE], label=names, stacked=True)
-    ax.set(xlabel="log-odds" if search.ranked_held_out().in_costs else "score", ylabel="rows")
+    ax.set(xlabel="log-odds" if found.kind == "row_costs" else "score", ylabel="rows")
     ax.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0))
     tidy(ax)

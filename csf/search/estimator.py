@@ -29,7 +29,7 @@ from csf.metrics.registry import constraint_of_truth, for_classes, is_label_metr
 from csf.metrics.row_costs import COSTS, RowCosts, given_costs
 from csf.search.config import SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
-from csf.search.kinds import LABELS, kind_of
+from csf.search.kinds import kind_of
 from csf.search.loop import Deadline
 from csf.search.planning import calibration_split, run_search
 from csf.search.problems import read_problem
@@ -37,7 +37,7 @@ from csf.search.problems.base import is_prefit
 from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits
-from csf.thresholding.capacity import Capacity, NamedCapacities, RankedHeldOut
+from csf.thresholding.capacity import Capacity, NamedCapacities
 from csf.thresholding.linear_rule import no_threshold
 from csf.thresholding.rule import ThresholdClassifier, base_has
 from csf.thresholding.segments import BY
@@ -565,32 +565,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """
         check_is_fitted(self, "trials_")
         return self.result_.capacity(at_most, self._answer_names, self.assess())
-
-    def ranked_held_out(self, **options: Any) -> RankedHeldOut:
-        """Rank the held-out samples as `predict` with ``at_most`` ranks new ones.
-
-        Parameters
-        ----------
-        **options : bool
-            With costs by row ``by_gain=False`` ranks by the probability alone.
-
-        Returns
-        -------
-        csf.thresholding.capacity.RankedHeldOut
-            The samples with their ranks.
-
-        Raises
-        ------
-        ValueError
-            If there are several classes or labels, or the held-out scores have not been kept.
-        """
-        found = self._of_one_search()
-        if self.classes_.size != 2 or found.kind in LABELS:
-            raise ValueError(
-                f"y has the classes or labels {self.classes_.tolist()}, and capacities are those of two classes; "
-                "search one of them against the rest"
-            )
-        return found.ranked(**options)
 
     def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **costs: ArrayLike) -> float:
         """Compute ``metric`` (not the accuracy) on new data, as scikit-learn's searches do.

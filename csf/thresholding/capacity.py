@@ -4,237 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from scipy.special import expit, ndtri, stdtrit
+from scipy.special import expit
 
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Costs, IntArray, Label, Samples
-from csf._common.validation import check_fraction
 from csf.data.responses import TIE, midpoint
 from csf.evaluate import Assessment, Resampling
-from csf.evaluate.assessment import LEVEL, SPREAD, n_draws_of
-from csf.evaluate.draws import Units, bootstrap_counts, grouped, judge_left_out, shares
-from csf.evaluate.intervals import gradients
-from csf.metrics.constraints import ANSWERS, Constraint, Precision, Recall, Review
-from csf.metrics.registry import aim, truth_of
+from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
+from csf.metrics.registry import aim
 from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits, of_positive
-from csf.thresholding.batch import ROUNDING, best_rows, check_capacity, places_limited, reviewed_within
+from csf.thresholding.batch import best_rows, check_capacity, places_limited, reviewed_within
 from csf.thresholding.certificates import Guarantee, ScoredSamples, certify
-from csf.thresholding.row_costs import RowCostChoice, RowCostRule, RowCostStore, leaning_of, reach
+from csf.thresholding.evaluation import GivenAnswers, TunedAnswers
+from csf.thresholding.row_costs import RowCostChoice, RowCostRule, leaning_of
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 if TYPE_CHECKING:
-    from csf.evaluate import Chooser, ScoreStore, TrialKey
-    from csf.metrics.base import Metric
     from csf.metrics.row_costs import CostTable
 
 
-# ---------------------------------------------------------------- what acting on rows adds up to
-
-
-# A ranking, and what ranks again on each of several parts of the entries.
-Again: TypeAlias = "tuple[RankedHeldOut, Callable[[Array, int], Iterable[RankedHeldOut]]]"
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RankedHeldOut:
-    """Ranked held-out entries, and the amounts that acting on them adds to sums.
-
-    Parameters
-    ----------
-    store : EntryStore or Units
-        What the entries are of.
-    rank : ndarray of shape (n_entries,)
-        What is largest is acted on first.
-    least : float
-        Smallest rank that pays.
-    adds : ndarray of shape (2, n_sums, n_entries)
-        What acting on an entry adds to the sums if it is negative, and if it is positive; the first sum is what a
-        perfect choice makes as large as it can be.
-    totals : ndarray of shape (2, n_totals, n_entries)
-        What an entry adds to other sums, whatever is answered.
-    value : callable
-        ``value(sums, totals)`` of sums of shape (n_sums, n_shares) and totals of shape (n_totals,).
-    captured : callable, default=None
-        The same for the share of what can be gained; ``None`` means the first sum as a share of the largest one.
-    in_costs : bool, default=False
-        Whether the first sum is in the units of costs.
-    answers : callable, default=None
-        ``answers(review, weight)`` are three answers by bands that are made for entries of these weights.
-    again : callable, default=None
-        ``again(seed)`` has the ranking of the winner on all samples, and of what ``on_parts(counts, first)`` chooses
-        again on parts, as for `judge_left_out`.
-    """
-
-    store: Any
-    rank: Array
-    least: float
-    adds: Array
-    totals: Array
-    value: Callable[[Array, Array], Array]
-    captured: Callable[[Array, Array], Array] | None = None
-    in_costs: bool = False
-    answers: Any = None
-    again: Callable[[int], Again] | None = None
-
-    @cached_property
-    def gains(self) -> Array:
-        """Amounts that acting on each entry adds to the sums."""
-        return np.where(self.store.truth, self.adds[1], self.adds[0])
-
-    @cached_property
-    def weight(self) -> Array:
-        """Weight of each entry."""
-        return self.store.weights_in(self.store.copies)
-
-    @cached_property
-    def _order(self) -> tuple[IntArray, IntArray]:
-        """Entries that pay, the best first, and the places of the last ones of equal rank."""
-        pays = np.flatnonzero(self.rank >= self.least)
-        order = pays[np.argsort(-self.rank[pays], kind="stable")]
-        return order, np.flatnonzero(np.append(np.diff(self.rank[order]) != 0.0, True)[: order.size])
-
-    def acted(self, weight: Array, at_most: Array) -> tuple[Array, Array]:
-        """Return the shares of the rows acted on down to each rank, and the smallest ranks at some limits."""
-        order, ends = self._order
-        acted = np.append(0.0, np.cumsum(weight[order])[ends] / weight.sum())
-        places = np.searchsorted(acted[1:], at_most - ROUNDING)
-        return acted, np.append(self.rank[order[ends]], self.least)[places]
-
-    def within(self, at_most: Array) -> Acting:
-        """Return the function that acts on at most these shares of the rows.
-
-        Of entries that rank the same, as many are acted on as the limit allows, whichever they are.
-        """
-        order, ends = self._order
-
-        def sums(values: Array, weight: Array, counted: Array) -> Array:
-            acted, below = self.acted(weight, at_most)[0], (values[:, order] * counted[order]).cumsum(axis=1)[:, ends]
-            return np.stack([np.interp(at_most, acted, np.append(0.0, each)) for each in below])
-
-        return sums
-
-    def total(self, weight: Array) -> Array:
-        """Sum the amounts that no answer changes."""
-        return np.where(self.store.truth, self.totals[1], self.totals[0]) @ weight
-
-    def summed(self, acting: Acting, counted: Array) -> Array:
-        """Sum over the entries acted on, then add totals and the largest possible first sum, a column per limit."""
-        sums, most = acting(self.gains, self.weight, counted), np.maximum(self.gains[0], 0.0) @ counted
-        rest = np.append(self.total(counted), most)[:, None]
-        return np.concatenate([sums, np.repeat(rest, sums.shape[1], axis=1)])
-
-    def values(self, summed: Array) -> Array:
-        """Compute the value of the sums in each column, and the share of what can be gained."""
-        sums, totals = summed[: len(self.gains)], summed[len(self.gains) : -1, 0]
-        captured = sums[0] / summed[-1] if self.captured is None else self.captured(sums, totals)
-        return np.stack([self.value(sums, totals), captured])
-
-    def errors(self, acting: Acting, limits: Array, seed: int) -> Array:
-        """Draw bootstrap errors of the values, of shape (n_limits, n_draws).
-
-        A draw adds a gamma number of samples, of mean 1 / 2, of each class to those that are acted on and to the
-        others: what has not happened yet can happen. No more than the limits are acted on.
-        """
-        store, rng, values = self.store, np.random.default_rng([seed, 2]), []
-        one = np.ones((1, self.rank.size))
-        sides = [~store.truth * self.weight, store.truth * self.weight]
-        sizes = [np.bincount(store.samples, side) for side in sides]
-        typical = np.array([each @ (each / store.copies) / each.sum() for each in sizes])
-        means = np.stack([acting(np.append(adds, one, axis=0), self.weight, self.weight) for adds in self.adds])
-        means = means[:, :-1] / np.maximum(means[:, -1:], ROUNDING)
-        totals = np.stack([each @ side / side.sum() for each, side in zip(self.totals, sides)])
-        every, n_draws = np.append(self.gains, one, axis=0), n_draws_of(store.copies)
-        for counts in chain.from_iterable(block.T for block in bootstrap_counts(store.copies, n_draws, seed)):
-            weight, more = store.weights_in(counts), rng.gamma(_UNMET, size=(2, 2)) * typical
-            sums = acting(every, weight, weight)
-            number = sums[-1] + more[0].sum()
-            kept = np.minimum(limits * (weight.sum() + more.sum()) / number, 1.0)
-            sums = kept * (sums[:-1] + np.tensordot(more[0], means, 1))
-            values.append(self.value(sums, self.total(weight) + more.sum(axis=0) @ totals))
-        # Amounts of a few rows say little of larger ones, as with Student's t.
-        wider = stdtrit(self._varying(acting) + 1.0, _UPPER) / ndtri(_UPPER) if self.in_costs else np.ones(limits.size)
-        return wider[:, None] * (np.stack(values, axis=1) - np.nanmean(values, axis=0)[:, None])
-
-    def _varying(self, acting: Acting) -> Array:
-        """Compute for each limit how many rows of equal influence the value varies with, as far as it varies."""
-        totals = np.where(self.store.truth, self.totals[1], self.totals[0])
-        sums = acting(self.gains, self.weight, self.weight)
-        every = np.column_stack([sums.T, np.tile(totals @ self.weight, (sums.shape[1], 1))])
-        slopes = gradients(lambda at: self.value(at[:, : len(sums)].T, at[:, len(sums) :].T), every)
-        numbers = []
-        for at, slope in enumerate(slopes):
-            idle = slope[len(sums) :] @ totals
-            each = np.stack([idle, idle + slope[: len(sums)] @ self.gains])
-            each /= np.abs(each).max() or 1.0
-            # Of the sums over rows that are acted on, the first one pays for reviews.
-            added = np.stack([0.0 * idle, *(each[1] ** power - each[0] ** power for power in (2, 4))])
-            squares, fourths = acting(added, self.weight, self.weight)[1:, at] + each[0] ** [[2], [4]] @ self.weight
-            numbers.append(squares**2 / fourths if fourths > 0.0 else 0.0)
-        return np.array(numbers) * (self.store.copies.sum() / self.weight.sum())
-
-    def take(self, columns: Sequence[Array] = ()) -> tuple[RankedHeldOut, IntArray]:
-        """Keep one sample of each kind, ordered by ranks, ``columns`` and costs; return them and the places kept.
-
-        So draws are the same for rows in another order, and for whole weights and rows that are repeated.
-        """
-        every = [*self.adds.reshape(-1, self.rank.size), *self.totals.reshape(-1, self.rank.size)]
-        units, at = grouped(self.store, [self.rank, *columns, *(each for each in every if np.ptp(each) > 0.0)])
-        kept = {"rank": self.rank[at], "adds": self.adds[..., at], "totals": self.totals[..., at]}
-        return replace(self, store=units, **kept), at
-
-
-def rank_by_score(store: Any, score: Array, threshold: float, metric: Metric, **more: Any) -> RankedHeldOut:
-    """Rank entries by a score with a threshold; the sums count true and false positives."""
-
-    def value(quantity: Metric, sums: Array, totals: Array) -> Array:
-        pos, neg = totals
-        if min(pos, neg) <= 0.0:
-            return np.full(sums.shape[1], np.nan)
-        fn, fp, share = shares(np.maximum(pos - sums[0], 0.0), np.minimum(sums[1], neg), pos, neg)
-        return quantity.value(fn, fp, pos=float(share))
-
-    if (truth := truth_of(metric)) is not None:
-        more["captured"] = partial(value, truth.like(Recall()))
-    counted = np.broadcast_to(np.eye(2)[::-1, :, None], (2, 2, score.size))
-    more |= {"adds": counted, "totals": counted, "value": partial(value, metric)}
-    return RankedHeldOut(store=store, rank=score, least=threshold, **more)
-
-
-def rank_by_costs(
-    store: RowCostStore,
-    odds: Array,
-    rank: Array | None = None,
-    least: float = 0.0,
-    *,
-    extra: Costs = (0.0, 0.0),
-) -> RankedHeldOut:
-    """Rank rows by the expected gain of acting on them, or by another rank; the sums hold the costs saved.
-
-    ``extra`` is what errors cost besides for a constraint: decisions read it, and sums do not.
-    """
-
-    def value(sums: Array, totals: Array) -> Array:
-        negative, positive, n_rows = totals
-        return store.costs.value(negative - sums[0], negative, positive, n_rows)
-
-    def answers(review: Review, weight: Array) -> Array:
-        bands = bands_of_costs(review, expit(odds), priced, weight)
-        return bands.decide_on(LabelledScores(leaning_of(odds, priced, review, bands.extra_cost), store.truth, weight))
-
-    table, priced, ones = store.table, store.table.plus(*extra), np.ones(odds.size)
-    adds = np.stack([-table.loss, table.gain])[:, None]
-    totals = np.array([[table.tn, table.fp, ones], [table.fn, table.tp, ones]])
-    rank = priced.expected_gain(expit(odds)) if rank is None else rank
-    more: Any = {"in_costs": True, "answers": answers, "again": partial(choices_by_costs, store, odds, extra)}
-    return RankedHeldOut(store=store, rank=rank, least=least, adds=adds, totals=totals, value=value, **more)
-
-
-# ---------------------------------------------------------------- what it is worth on new rows
+# ---------------------------------------------------------------- limited capacity
 
 
 @dataclass(frozen=True)
@@ -311,120 +103,87 @@ class NamedCapacities:
         return cls(value, interval, *({key: getattr(part, name) for key, part in parts.items()} for name in names))
 
 
-# ``acting(values, weight, counted)`` decides about entries by their one weight, and sums values, a row each, by the
-# other one over those that are acted on; it returns a column for each limit.
-Acting = Callable[[Array, Array, Array], Array]
-# Samples that each kind of outcome is taken to have been met besides, as for `JudgedDecisions`.
-_UNMET = 0.5
-# Share of the draws below the upper end of an interval.
-_UPPER = 0.5 * (1.0 + LEVEL)
+# ---------------------------------------------------------------- answers that are tuned again
 
 
-def choices_by_score(
-    store: ScoreStore, winner: TrialKey, metric: Metric, chooser: Chooser, costs: Callable[[], Costs], seed: int
-) -> Again:
-    """Rank by the winner, and by trials and thresholds chosen again on parts; see `RankedHeldOut`.
+class RankedAnswers(TunedAnswers):
+    """Answers "positive" down to the ``least`` rank that pays, else "negative"."""
 
-    ``costs()`` returns the costs of both errors.
-    """
-    sampled = Resampling(store, metric, keep=[winner], random_state=seed, chooser=chooser)
-    units = sampled.units
+    def __init__(self, rank: Array, least: float) -> None:
+        self.rank, self.least = rank, least
+        self.codes = (rank >= least).astype(np.int64)
+        self.gains = np.column_stack([np.full(rank.size, least), rank])
 
-    def ranked(place: int, cut: float) -> RankedHeldOut:
-        score = -sampled.coded[place].codes.astype(float)
+    def margin(self, answer: int) -> tuple[IntArray, Array]:
+        """Return the other answer to each entry, and the rank, which says where an answer is kept."""
+        return np.full(self.rank.size, 1 - answer), self.rank if answer else -self.rank
 
-        def answers(review: Review, weight: Array) -> Array:
-            bands = bands_of_score(review, score, units.truth, weight, costs(), -cut)
-            return bands.decide_on(LabelledScores(AllowedAnswers.of_score(score), units.truth, weight))
+    def border(self, answer: int, given: GivenAnswers) -> float:
+        """Return the smallest rank that is acted on; the least that pays, where no limit leaves any out."""
+        kept = given.gets(answer)
+        return float(self.rank[kept].min(initial=np.inf)) if (given.share < 1.0).any() else self.least
 
-        return rank_by_score(units, score, -cut, metric, answers=answers)
-
-    def on_parts(counts: Array, first: int) -> Iterable[RankedHeldOut]:
-        chosen = sampled.choose(counts, first)
-        return map(ranked, chosen.places, chosen.cuts)
-
-    place = sampled.keys.index(winner)
-    cuts = np.flatnonzero(sampled.coded[place].thresholds == store[winner].threshold)
-    return ranked(place, cuts[0] if cuts.size else 0), on_parts
+    def reviewed(self, review: Review, weight: Array) -> IntArray:
+        """Raise an error: a rank alone says nothing of reviews."""
+        raise NotImplementedError
 
 
-def choices_by_costs(store: RowCostStore, odds: Array, extra: Costs, seed: int) -> Again:
-    """Rank by the winner, and by trainings and decision rules chosen again on parts; see `RankedHeldOut`."""
-    choice = RowCostChoice(store)
+class ScoreAnswers(RankedAnswers):
+    """Answers by a score with a threshold; ``costs()`` returns the costs of both errors."""
 
-    def on_parts(counts: Array, first: int) -> Iterable[RankedHeldOut]:
+    def __init__(self, score: Array, threshold: float, truth: BoolArray, costs: Callable[[], Costs]) -> None:
+        super().__init__(score, threshold)
+        self.truth, self.costs = truth, costs
+
+    def reviewed(self, review: Review, weight: Array) -> IntArray:
+        """Answer with reviews between two thresholds that cost least on entries of these weights."""
+        bands = bands_of_score(review, self.rank, self.truth, weight, self.costs(), self.least)
+        return answer_codes(bands.decide_on(LabelledScores(AllowedAnswers.of_score(self.rank), self.truth, weight)))
+
+
+class CostAnswers(RankedAnswers):
+    """Answers of least expected cost, from log-odds beyond the threshold and the costs of entries."""
+
+    def __init__(self, odds: Array, priced: CostTable, truth: BoolArray) -> None:
+        super().__init__(priced.expected_gain(expit(odds)), 0.0)
+        self.odds, self.priced, self.truth = odds, priced, truth
+
+    def reviewed(self, review: Review, weight: Array) -> IntArray:
+        """Answer with reviews where they cost less on average, tuned on entries of these weights."""
+        bands = bands_of_costs(review, expit(self.odds), self.priced, weight)
+        rows = leaning_of(self.odds, self.priced, review, bands.extra_cost)
+        return answer_codes(bands.decide_on(LabelledScores(rows, self.truth, weight)))
+
+
+class ScoreCandidates:
+    """Trials and thresholds of a search, chosen again on parts; see `ScoreAnswers` for ``costs``."""
+
+    def __init__(self, sampled: Resampling, costs: Callable[[], Costs]) -> None:
+        self.sampled, self.costs, self.units = sampled, costs, sampled.units
+        self.weights_in = self.units.weights_in
+
+    def on_parts(self, counts: Array, first: int) -> Iterable[ScoreAnswers]:
+        """Choose trials and thresholds on parts, see `csf.thresholding.evaluation.Candidates`."""
+        chosen = self.sampled.choose(counts, first)
+        for place, cut in zip(chosen.places, chosen.cuts):
+            score = -self.sampled.coded[place].codes.astype(float)
+            yield ScoreAnswers(score, float(-cut), self.units.is_pos, self.costs)
+
+
+class CostCandidates:
+    """Trainings and decision rules of a search for costs of rows, chosen again on parts."""
+
+    def __init__(self, choice: RowCostChoice) -> None:
+        self.choice, self.units, self.weights_in = choice, choice.units, choice.store.weights_in
+
+    def on_parts(self, counts: Array, first: int) -> Iterable[CostAnswers]:
+        """Choose trainings and rules on parts, see `csf.thresholding.evaluation.Candidates`."""
+        store = self.choice.store
         for held in counts.T.astype(np.int64):
-            candidate = choice.choose(held)
-            rule = choice.tuned(candidate, held)
-            yield rank_by_costs(store, rule.log_odds(choice.score(candidate.key)) - rule.threshold, extra=rule.extra)
-
-    return rank_by_costs(store, odds, extra=extra), on_parts
-
-
-def expected(
-    ranked: RankedHeldOut,
-    acting: Callable[[RankedHeldOut, Array | None], Acting],
-    assessment: Assessment,
-    limits: Array,
-) -> tuple[list[Assessment], Array]:
-    """Assess acting on rows of new data at each limit, and the share of the attainable gain that it captures.
-
-    ``acting(ranked, held)`` acts by the choice on entries of these weights, ``None`` for that of the winner. The
-    optimism of the choice is the winner's value minus that of choices made on parts, judged on the entries left out.
-    """
-
-    def summed(part: RankedHeldOut, counts: Array) -> Array:
-        held = part.store.weights_in(counts)
-        return part.summed(acting(part, held), part.weight - held)
-
-    def judge(counts: Array, first: int) -> Array:
-        return np.stack([summed(part, held) for part, held in zip(on_parts(counts, first), counts.T)])
-
-    assert ranked.again is not None, "a search ranked them"
-    winner, on_parts = ranked.again(assessment.random_state)
-    units = Units(winner.store.truth, None, winner.store.samples, winner.store.copies)
-    # The share that is captured has no unit.
-    at = int(winner.in_costs)
-    left_out = judge_left_out(units, judge, lambda sums: winner.values(sums)[at, -1], assessment.random_state)
-    added = winner.values(winner.summed(acting(winner, winner.weight), winner.weight))
-    added -= winner.values(left_out.sums.sum(axis=(0, 1)))
-    acted = acting(ranked, None)
-    values, captured = ranked.values(ranked.summed(acted, ranked.weight)) - added
-    values = np.clip(values, *assessment.value_range).tolist()
-    errors = assessment.spread * ranked.errors(acted, limits, assessment.random_state)
-    return [replace(assessment, corrected_score=value, errors=each) for value, each in zip(values, errors)], captured
-
-
-def expected_within(ranked: RankedHeldOut, at_most: Array, assessment: Assessment) -> tuple[list[Assessment], Array]:
-    """Assess acting on at most these shares of the rows, see `expected`."""
-    # No limit comes last, where it decides how many partitions there are, as for the corrected score.
-    limits, ranked = np.append(at_most, 1.0), ranked.take()[0]
-    worth, captured = expected(ranked, lambda part, _: part.within(limits), assessment, limits)
-    *within, unlimited = worth
-    if ranked.in_costs:
-        # The bias of a ratio of costs, which the corrected score is without, falls with what the decisions save.
-        gains = unlimited.corrected_score > ROUNDING * assessment.value_range[1]
-        factor = assessment.corrected_score / unlimited.corrected_score if gains else 1.0
-        scores = [factor * each.corrected_score for each in within]
-        gaps = ranked.values(ranked.summed(ranked.within(at_most), ranked.weight))[0] - scores
-        parts = zip(within, scores, gaps)
-        within = [replace(each, corrected_score=score, errors=reach(each.errors, gap)) for each, score, gap in parts]
-    return within, captured[:-1]
-
-
-def capacity_of(ranked: RankedHeldOut, at_most: float, assessment: Assessment) -> Capacity:
-    """Assess acting on at most a share of the rows."""
-    at = np.array([check_fraction(at_most, "at_most")])
-    (worth,), (captured,) = expected_within(ranked, at, assessment)
-    acted, (threshold,) = ranked.acted(ranked.weight, at)
-    return Capacity(
-        at_most=float(at_most),
-        value=worth.corrected_score,
-        interval=worth.score_interval,
-        threshold=float(threshold),
-        acted_on=float(min(at_most, acted[-1])),
-        captured=float(captured),
-    )
+            candidate = self.choice.choose(held)
+            rule = self.choice.tuned(candidate, held)
+            odds = rule.log_odds(self.choice.score(candidate.key)) - rule.threshold
+            yield CostAnswers(odds, store.table.plus(*rule.extra), store.truth)
 
 
 # ---------------------------------------------------------------- three answers
@@ -433,6 +192,15 @@ def capacity_of(ranked: RankedHeldOut, at_most: float, assessment: Assessment) -
 def codes_of(answers: Array) -> IntArray:
     """Return the places of answers in `ANSWERS`."""
     return np.select([answers == answer for answer in ANSWERS], range(len(ANSWERS)))
+
+
+# Codes of `ANSWERS`: a review is the answer after both classes.
+_ANSWER_CODES = np.array([0, 2, 1])
+
+
+def answer_codes(answers: Array) -> IntArray:
+    """Return 0 for "negative", 1 for "positive" and 2 for a review."""
+    return _ANSWER_CODES[codes_of(answers)]
 
 
 # Thresholds of a score that are tried in pairs.
@@ -669,77 +437,17 @@ class Reviewed:
     extra_cost: float
     guarantees: dict[str, Guarantee] = field(default_factory=dict)
 
-
-def reviewed(bands: ReviewBands, answers: Array, ranked: RankedHeldOut, assessment: Assessment) -> Reviewed:
-    """Assess the answers to held-out entries."""
-    review, weight = bands.review, ranked.weight
-    shown = {answer: weight * (answers == answer) for answer in ANSWERS}
-    positive = _positives(review, answers, ranked)
-    wrong = np.where(ranked.store.truth, 1.0 - positive, positive)
-    ranked, at = ranked.take([codes_of(answers)])
-    acted = _answering(review, ranked, answers[at])
-    gained = _difference(ranked, acted, ranked.weight) - KEPT_OPTIMISM * _gain_of_choosing(review, ranked, assessment)
-    value = float(np.clip(assessment.corrected_score + gained, *assessment.value_range))
-    # Bands are chosen on these samples, also where the model was fitted to others.
-    (errors,) = SPREAD * ranked.errors(acted, np.ones(1), assessment.random_state)
-    worth = replace(assessment, corrected_score=value, errors=errors)
-    return Reviewed(
-        value=worth.corrected_score,
-        interval=worth.score_interval,
-        shares={answer: float(own.sum() / weight.sum()) for answer, own in shown.items()},
-        wrong={answer: float(own @ wrong / own.sum()) if own.any() else np.nan for answer, own in shown.items()},
-        extra_cost=bands.extra_cost,
-        guarantees=bands.guarantees,
-    )
-
-
-# What a choice on two thirds of the samples gains by chance is so much of what one on all of them does.
-KEPT_OPTIMISM = 2.0 / 3.0
-
-
-def _answering(review: Review, part: RankedHeldOut, answers: Array) -> Acting:
-    """Return the function that sums values by answers, less what reviews cost."""
-    positive, looked_at = _positives(review, answers, part), answers == "review"
-
-    def sums(values: Array, weight: Array, counted: Array) -> Array:
-        paid = review.cost * (looked_at @ counted) if part.in_costs else 0.0
-        return ((values * positive) @ counted - paid * (np.arange(len(values)) == 0))[:, None]
-
-    return sums
-
-
-def _difference(part: RankedHeldOut, acted: Acting, counted: Array) -> float:
-    """Compute by how much answers are worth more than decisions without a review, on entries of these weights."""
-    with_reviews, without = (part.values(part.summed(each, counted))[0, 0] for each in (acted, part.within(np.ones(1))))
-    return float(with_reviews - without)
-
-
-def _gain_of_choosing(review: Review, ranked: RankedHeldOut, assessment: Assessment) -> float:
-    """Compute how much larger the gain of reviews is where their bands are chosen than on samples left out.
-
-    The same bands are judged on both: others review another share of the rows.
-    """
-    assert ranked.again is not None, "a search ranked them"
-    winner, on_parts = ranked.again(assessment.random_state)
-    store, limits = winner.store, np.ones(1)
-    units = Units(store.truth, None, store.samples, store.copies)
-
-    def judge(counts: Array, first: int) -> Array:
-        parts = []
-        for part, held in zip(on_parts(counts, first), counts.T):
-            inside = part.store.weights_in(held)
-            acted = _answering(review, part, part.answers(review, inside)), part.within(limits)
-            parts.append([part.summed(each, weight) for weight in (inside, part.weight - inside) for each in acted])
-        return np.array(parts)
-
-    def optimism(sums: Array) -> float:
-        inside, plain_inside, outside, plain_outside = (winner.values(each)[0, 0] for each in sums)
-        return float(inside - plain_inside - outside + plain_outside)
-
-    return judge_left_out(units, judge, optimism, assessment.random_state).corrected_score
-
-
-def _positives(review: Review, answers: Array, ranked: RankedHeldOut) -> Array:
-    """Compute the probability that the final answer, after reviews, is "positive"."""
-    by_review = np.where(ranked.store.truth, 1.0 - review.error, review.error)
-    return np.where(answers == "review", by_review, answers == "positive")
+    @classmethod
+    def of(cls, worth: Assessment, bands: Any, names: Sequence[str], table: Array) -> Self:
+        """Describe answers by what they are worth, and by the weights of true classes and answers, reviews last."""
+        totals = table.sum(axis=0)
+        right = np.append(np.diagonal(table), (1.0 - bands.review.error) * totals[-1])
+        wrong = np.divide(totals - right, totals, out=np.full(totals.size, np.nan), where=totals > 0.0)
+        return cls(
+            value=worth.corrected_score,
+            interval=worth.score_interval,
+            shares=dict(zip(names, (totals / totals.sum()).tolist())),
+            wrong=dict(zip(names, wrong.tolist())),
+            extra_cost=bands.extra_cost,
+            guarantees=bands.guarantees,
+        )

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
-from csf.evaluate.assessment import SPREAD
-from csf.evaluate.draws import judge_left_out
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.metrics.demands import ConstrainedClasses
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits, allowed_alerts
-from csf.thresholding.batch import best_answers, check_capacity, limits_of, reviewed_within, with_lifted
-from csf.thresholding.capacity import KEPT_OPTIMISM, NamedCapacities, Reviewed, cost_of_place, least_score
+from csf.thresholding.batch import check_capacity, limits_of, reviewed_within, with_lifted
+from csf.thresholding.capacity import cost_of_place, least_score
 from csf.thresholding.certificates import Guarantee, ScoredSamples
 from csf.thresholding.class_choice import TUNED, MulticlassChoice
+from csf.thresholding.evaluation import TunedAnswers
 from csf.thresholding.linear_rule import RuleRows, counts_of, tune_rule
 
 if TYPE_CHECKING:
-    from csf.evaluate import Assessment, Candidate
+    from csf.evaluate import Candidate
     from csf.metrics.constraints import Review
-    from csf.thresholding.class_choice import MulticlassStore
     from csf.thresholding.linear_rule import MulticlassRule
 
 REVIEW = "review"
@@ -176,164 +173,41 @@ class ClassReviews:
         return np.column_stack([rows.scores, rows.scores.max(axis=1) + unit * (own - looked_at)])
 
 
-# ---------------------------------------------------------------- what answers are worth
+# ---------------------------------------------------------------- answers that are tuned again
 
 
-class ClassAnswers(ABC):
-    """Answers to rows of several classes that are tuned again on parts."""
+class ClassAnswers(TunedAnswers):
+    """Answers of a rule of several classes."""
 
-    @abstractmethod
-    def given(self, known: LabelledRows, outside: Array) -> IntArray:
-        """Answer rows, tuned on those with a weight, with limits for those of weight ``outside``."""
+    def __init__(self, known: LabelledRows, metric: ConfusionMetric, names: Sequence[Label]) -> None:
+        self.known, self.metric, self.names = known, metric, names
+        self.gains, self.codes = known.rows.scores, known.rows.codes
 
-    def final(self, sums: Array) -> Array:
-        """Convert sums by true class and answer to confusion matrices of the final answers."""
-        return sums
-
-
-@dataclass(frozen=True, eq=False)
-class CapacityAnswers(ClassAnswers):
-    """Answers of which some may go to no more than a share of the rows."""
-
-    shares: Mapping[int, float]
-
-    def given(self, known: LabelledRows, outside: Array) -> IntArray:
-        """Give rows beyond a limit the answers that lose least."""
-        limits = {at: share * outside.sum() for at, share in self.shares.items()}
-        return best_answers(known.rows.scores, limits, weight=outside)
+    def reviewed(self, review: Review, weight: Array) -> IntArray:
+        """Answer by prices and limits that are tuned on entries of these weights."""
+        known = self.known._replace(weight=weight)
+        return ClassReviews.tuned(review, self.metric, self.names, known).limited(known).decide(known.rows)
 
 
-@dataclass(frozen=True, eq=False)
-class ReviewAnswers(ClassAnswers):
-    """Answers of a rule with reviews."""
+class ClassCandidates:
+    """Trials and rules of a search of several classes, chosen again on parts."""
 
-    review: Review
-    metric: ConfusionMetric
-    names: Sequence[Label]
+    def __init__(self, choice: MulticlassChoice, names: Sequence[Label]) -> None:
+        self.choice, self.names, self.units = choice, names, choice.units
+        self.weights_in = self.units.weights_in
 
-    def given(self, known: LabelledRows, outside: Array) -> IntArray:
-        """Answer rows by prices and limits that are tuned again."""
-        return ClassReviews.tuned(self.review, self.metric, self.names, known).limited(known).decide(known.rows)
-
-    def final(self, sums: Array) -> Array:
-        """Give reviewed rows their right class, but for the share of reviews that end in a wrong one."""
-        n_classes, error = sums.shape[-1] - 1, self.review.error
-        spread = np.full((n_classes, n_classes), error / (n_classes - 1))
-        np.fill_diagonal(spread, 1.0 - error)
-        return sums[..., :n_classes] + sums[..., n_classes:] * spread
-
-
-class AnsweredChoice(MulticlassChoice):
-    """Choice whose decisions are answers."""
-
-    def __init__(self, store: MulticlassStore, metric: ConfusionMetric, answers: ClassAnswers, **options: Any) -> None:
-        super().__init__(store, metric, **options)
-        self.answers = answers
-
-    @property
-    def n_answers(self) -> int:
-        """Number of answers: the classes, and a review where there is one."""
-        return self.store.n_classes + isinstance(self.answers, ReviewAnswers)
-
-    def final(self, sums: Array) -> Array:
-        """Convert sums by true class and answer to confusion matrices."""
-        return self.answers.final(sums)
-
-    def rows(self, candidate: Candidate, weight: Array) -> LabelledRows:
-        """Tune a candidate's rule on entries of these weights, and apply it to all of them."""
-        proba, score = self._proba(candidate.key), self.store[candidate.key].score
+    def answers(self, candidate: Candidate, weight: Array) -> ClassAnswers:
+        """Tune a candidate's rule on entries of these weights, and answer all of them."""
+        choice, truth = self.choice, self.units.truth
+        proba, score = choice.probabilities(candidate.key), choice.store[candidate.key].score
         assert score is not None, "probabilities are made of it"
-        rows = RuleRows(score[self.store.drawn[1]].astype(np.float64), proba)
+        rows = RuleRows(score[choice.store.drawn[1]].astype(np.float64), proba)
         if candidate.rule == TUNED:
-            rule = tune_rule(proba, self.units.truth, self.metric, weight=weight)
+            rule = tune_rule(proba, truth, choice.metric, weight=weight)
             rows = RuleRows(rule.scores(proba), proba, rule.worth)
-        return LabelledRows(rows, self.units.truth, weight)
+        return ClassAnswers(LabelledRows(rows, truth, weight), choice.metric, self.names)
 
-    def given(self, candidate: Candidate) -> IntArray:
-        """Answer all entries after what is tuned on all of them."""
-        weight = self.units.weights_in(self.units.copies)
-        return self.answers.given(self.rows(candidate, weight), weight)
-
-    def outside(self, candidate: Candidate, counts: Array) -> Array:
-        """Tune rule and answers on samples with these counts; sum true classes by answers of all others."""
-        units = self.units
-        outside = units.weights_in(units.copies - counts)
-        codes = self.answers.given(self.rows(candidate, units.weights_in(counts)), outside)
-        return self.table(codes, outside)
-
-    def table(self, codes: IntArray, weight: Array) -> Array:
-        """Sum the weights of entries by true class and answer."""
-        place = self.units.truth.astype(int) * self.n_answers + codes
-        sums = np.bincount(place, weight, self.store.n_classes * self.n_answers)
-        return sums.reshape(self.store.n_classes, self.n_answers)
-
-
-def class_capacity(
-    choice: AnsweredChoice, at_most: Mapping[Label, float], winner: Candidate, trained: bool
-) -> NamedCapacities:
-    """Assess limits on the shares of rows that get some classes; ``at_most`` are those of the answers, by name."""
-    assert isinstance(choice.answers, CapacityAnswers), "made for one"
-    worth = choice.assess(winner, trained=trained)
-    confusion = choice.left_out.sums.sum(axis=(0, 1))
-    acted, right = confusion.sum(axis=0) / confusion.sum(), np.diagonal(confusion) / confusion.sum(axis=1)
-    scores = choice.rows(winner, choice.units.weights_in(choice.units.copies)).rows.scores
-    codes, ordered = choice.given(winner), np.sort(scores, axis=1)
-    own = np.take_along_axis(scores, codes[:, None], axis=1)[:, 0]
-    margin = own - np.where(own == ordered[:, -1], ordered[:, -2], ordered[:, -1])
-    places = dict(zip(at_most, choice.answers.shares))
-    return NamedCapacities(
-        worth.corrected_score,
-        worth.score_interval,
-        at_most=dict(at_most),
-        threshold={name: float(margin[codes == at].min(initial=np.inf)) for name, at in places.items()},
-        acted_on={name: float(acted[at]) for name, at in places.items()},
-        captured={name: float(right[at]) for name, at in places.items()},
-    )
-
-
-def _gain_of_choosing(choice: AnsweredChoice) -> float:
-    """Compute how much larger the gain of answers is where they are chosen than on samples left out.
-
-    The same answers are judged on both: others review another share of the rows.
-    """
-    units, unit = choice.units, choice.unit
-
-    def judge(counts: Array, first: int) -> Array:
-        parts = []
+    def on_parts(self, counts: Array, first: int) -> Iterable[ClassAnswers]:
+        """Choose trials and rules on parts, see `csf.thresholding.evaluation.Candidates`."""
         for held in counts.T.astype(np.int64):
-            inside, outside = units.weights_in(held), units.weights_in(units.copies - held)
-            known = choice.rows(choice.choose(held), inside)
-            codes = choice.answers.given(known, outside), known.rows.codes
-            parts.append([choice.table(each, weight) for weight in (inside, outside) for each in codes])
-        return np.array(parts)
-
-    def optimism(sums: Array) -> float:
-        inside, plain_inside, outside, plain_outside = map(choice.value, sums)
-        return (inside - plain_inside - outside + plain_outside) / unit
-
-    return unit * judge_left_out(units, judge, optimism, choice.random_state).corrected_score
-
-
-def class_reviewed(
-    choice: AnsweredChoice, reviews: ClassReviews, winner: Candidate, assessment: Assessment
-) -> Reviewed:
-    """Assess a rule with reviews."""
-    names, weight = [*map(str, reviews.names), REVIEW], choice.units.weights_in(choice.units.copies)
-    rows = choice.rows(winner, weight).rows
-    answers = reviews.decide(rows)
-    gained = choice.value(choice.table(answers, weight)) - choice.value(choice.table(rows.codes, weight))
-    value = assessment.corrected_score + gained - KEPT_OPTIMISM * _gain_of_choosing(choice)
-    # Reviews are chosen on these samples, also where the model was fitted to others.
-    worth = replace(assessment, corrected_score=float(value), errors=SPREAD * choice.errors(winner))
-    right = np.append(np.diagonal(choice.table(answers, weight)), 0.0)
-    total = np.bincount(answers, weight, len(names))
-    wrong = np.divide(total - right, total, out=np.full(len(names), np.nan), where=total > 0.0)
-    wrong[-1] = reviews.review.error if total[-1] else np.nan
-    return Reviewed(
-        value=worth.corrected_score,
-        interval=worth.score_interval,
-        shares=dict(zip(names, (total / total.sum()).tolist())),
-        wrong=dict(zip(names, wrong.tolist())),
-        extra_cost=reviews.extra_cost,
-        guarantees=reviews.guarantees,
-    )
+            yield self.answers(self.choice.choose(held), self.weights_in(held))

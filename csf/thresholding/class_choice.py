@@ -9,14 +9,13 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array, identity
 
 from csf._common.typing import Array, BoolArray, Costs, IntArray
 from csf.evaluate import MAX_BYTES, Candidate, EntryStore, TrialKey, TrialRow, kept
-from csf.evaluate.assessment import CandidateChoice, n_draws_of
+from csf.evaluate.assessment import CandidateChoice
 from csf.evaluate.choices import Margins
 from csf.evaluate.draws import Units, bootstrap_counts, distinct, grouped
-from csf.evaluate.intervals import DrawnSums, n_draws_within
+from csf.thresholding.evaluation import GivenAnswers, TableTerms
 from csf.thresholding.linear_rule import confusion_of, fit_class_calibrator, tune_rule, without_weights
 
 if TYPE_CHECKING:
@@ -203,7 +202,7 @@ class MulticlassChoice(CandidateChoice):
         self.store, self.metric, self.only, self.random_state = store, metric, only, random_state
         self.unit = metric.unit
         # Calibration takes its time, and the same few trials win again and again.
-        self._proba = cache(self._probabilities)
+        self.probabilities = cache(self._probabilities)
 
     @property
     def units(self) -> Units:
@@ -291,51 +290,31 @@ class MulticlassChoice(CandidateChoice):
         inside, outside = units.weights_in(counts), units.weights_in(units.copies - counts)
         decided = self._decided[self.candidates.index(candidate)]
         if candidate.rule == TUNED:
-            proba = self._proba(candidate.key)
+            proba = self.probabilities(candidate.key)
             decided = tune_rule(proba, units.truth, self.metric, weight=inside).decide(proba)
         return outside.sum() * self._confusion(decided, outside)
 
     def value(self, sums: Array) -> float:
         """Compute the metric from sums of weights by true class and answer."""
-        confusion = self.final(sums)
-        return float(self.metric.value(confusion / confusion.sum()))
+        return float(self.metric.value(sums / sums.sum()))
 
     def _probabilities(self, key: TrialKey) -> Array:
         row, (_, at) = self.store[key], self.store.drawn
         assert row.score is not None, "rules are tuned on scores"
         return self.store.probabilities(row.score, row.costs)[at]
 
-    @property
-    def n_answers(self) -> int:
-        """Number of answers: the classes."""
-        return self.store.n_classes
-
-    def final(self, sums: Array) -> Array:
-        """Convert sums by true class and answer to confusion matrices."""
-        return sums
-
-    def given(self, candidate: Candidate) -> IntArray:
-        """Return the answers of a candidate to all entries."""
-        return self._decided[self.candidates.index(candidate)]
-
     def errors(self, winner: Candidate) -> Array:
         """Draw bootstrap errors of the value of a candidate, see `csf.evaluate.choices.JudgedDecisions`."""
-        units, shape = self.units, (self.store.n_classes, self.n_answers)
-        n_cells = shape[0] * shape[1]
-        place = units.truth.astype(int) * self.n_answers + self.given(winner)
-        weight = np.ones(place.size) if units.weight is None else units.weight
-        tables = csr_array((weight, (units.samples, place)), (units.copies.size, n_cells))
-        cells = tables.toarray().reshape(-1, *shape)
-        # What was not met yet can be met: a sample of each class, which may get any answer.
-        outcomes, besides = csr_array(identity(n_cells)), np.full(n_cells, 1.0 / self.n_answers)
+        codes = self._decided[self.candidates.index(winner)].astype(np.int64)
+        return self.terms().drawn(GivenAnswers.whole(codes), self.random_state).errors
 
-        def value(sums: Array) -> Array:
-            confusion = self.final(sums.reshape(-1, *shape))
-            return np.asarray(self.metric.value(confusion / confusion.sum(axis=(1, 2), keepdims=True)))
+    def terms(self, error: float = 0.0) -> TableTerms:
+        """Return what answers to the entries of the units add up to; reviews end in an ``error`` so often."""
 
-        n_draws = n_draws_within(n_draws_of(units.copies), n_cells)
-        drawn = DrawnSums.of_tables(value, tables, units.copies, cells, outcomes, besides)
-        return drawn.bootstrap(n_draws, self.random_state).errors
+        def of_tables(tables: Array) -> Array:
+            return np.asarray(self.metric.value(tables))
+
+        return TableTerms(self.units, self.store.n_classes, of_tables, unit=self.unit, error=error)
 
     @cached_property
     def value_range(self) -> tuple[float, float]:

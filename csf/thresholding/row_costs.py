@@ -27,6 +27,7 @@ from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.batch import best_rows
 from csf.thresholding.class_choice import dealt
 from csf.thresholding.curve import ThresholdCurve, ValuedCurve, sweep
+from csf.thresholding.evaluation import AnswerTerms, GivenAnswers
 from csf.thresholding.linear_rule import STRICTER_AIMS, Sigmoid
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
@@ -498,12 +499,18 @@ class RowCostStore(EntryStore[RowScores]):
     @cached_property
     def fixed(self) -> Array:
         """Costs of both answers in one copy of each sample, and its weight."""
-        return np.stack([self._of_samples(each) for each in (*self.answers, np.ones(self.truth.size))])
+        return np.stack([self.of_samples(each) for each in (*self.answers, np.ones(self.truth.size))])
 
     @cached_property
     def unit(self) -> float:
         """Largest cost; costs in this unit can be squared without overflow."""
         return float(self.fixed[:2].max())
+
+    @cached_property
+    def value_unit(self) -> float:
+        """Size of a difference in value that matters: as large as the savings there can be."""
+        negative, positive, rows = self.fixed @ self.copies
+        return 1.0 if self.costs.measure == "savings" else float(min(negative, positive) / rows)
 
     def add_trial(self, key: TrialKey, trial: Any, score: Array, *_: object) -> None:
         """Store the predictions of a complete trial."""
@@ -554,14 +561,14 @@ class RowCostStore(EntryStore[RowScores]):
             share = (inside / np.maximum(self.copies, 1))[self.samples]
             yield np.clip(beyond, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS), CostDecision(extra=rule.extra), share
 
-    def _of_samples(self, values: Array) -> Array:
+    def of_samples(self, values: Array) -> Array:
         """Sum over the entries of one copy of each sample."""
         weight = values if self.importance is None else values * self.importance
         return np.bincount(self.samples, weight, minlength=self.n_samples)
 
     def paid(self, decided: Array) -> Array:
         """Sum the costs of decisions about the entries in one copy of each sample."""
-        return self._of_samples(paid(*self.answers, decided))
+        return self.of_samples(paid(*self.answers, decided))
 
     def costs_at(self, score: Array, thresholds: Array, counts: Array) -> Array:
         """Compute the mean cost of a row at each of ascending thresholds, on samples with these counts."""
@@ -576,6 +583,12 @@ class RowCostStore(EntryStore[RowScores]):
         return self.costs.value(paid @ counts, *(self.fixed @ counts))
 
 
+def _drawn_costs(store: RowCostStore, columns: Array, seed: int) -> DrawnErrors:
+    """Draw errors and the bias of a value, from what each sample adds to what is paid, both fixed costs and rows."""
+    drawn = DrawnSums(lambda sums: store.costs.value(*sums.T), columns, store.copies)
+    return drawn.bootstrap(n_draws_of(store.copies), seed)
+
+
 def reach(errors: Array, gap: float) -> Array:
     """Widen errors until their interval holds the value on all held-out rows, ``gap`` from the corrected one.
 
@@ -585,6 +598,47 @@ def reach(errors: Array, gap: float) -> Array:
     return np.where(errors >= high, np.fmax(errors, gap), np.where(errors <= low, np.fmin(errors, gap), errors))
 
 
+class CostTerms(AnswerTerms):
+    """Terms of the costs of rows: what is paid, what either answer to all rows costs, rows, and what can be saved."""
+
+    n_answers = 2
+
+    def __init__(self, store: RowCostStore, *, cost: float = 0.0, error: float = 0.0) -> None:
+        self.entries = self.store = store
+        self.truth, self.unit = store.truth.astype(np.int64), store.value_unit
+        right, wrong = (np.where(store.truth, *pair) for pair in (store.answers[::-1], store.answers))
+        self._paid = np.stack([*store.answers, cost + (1.0 - error) * right + error * wrong])
+        saved = np.maximum(store.answers[0] - store.answers[1], 0.0)
+        self._fixed = np.stack([*store.answers, np.ones(store.truth.size), saved])
+
+    def _cost(self, answers: GivenAnswers) -> Array:
+        """Compute what the answers to each entry cost."""
+        entries = np.arange(self.truth.size)
+        return np.add.reduce([share * self._paid[codes, entries] for codes, share in answers.parts])
+
+    def sums(self, answers: GivenAnswers, weight: Array) -> Array:
+        """Sum costs and rows."""
+        return np.append(weight @ self._cost(answers), self._fixed @ weight)
+
+    def value(self, sums: Array) -> Array:
+        """Compute the value of what was paid."""
+        return np.asarray(self.store.costs.value(*np.moveaxis(sums[..., :-1], -1, 0)))
+
+    def captured(self, sums: Array, answer: int) -> float:
+        """Compute the share of what can be saved that is saved."""
+        return float((sums[1] - sums[0]) / sums[-1])
+
+    def drawn(self, answers: GivenAnswers, seed: int) -> DrawnErrors:
+        """Draw errors and the bias of the value of what was paid."""
+        store = self.store
+        return _drawn_costs(store, np.column_stack([store.of_samples(self._cost(answers)), *store.fixed]), seed)
+
+    def assessed(self, corrected: float, attained: float, drawn: DrawnErrors, assessment: Assessment) -> Assessment:
+        """Return an assessment without the bias of a ratio, whose interval holds the value on all rows."""
+        found = super().assessed(corrected - drawn.bias, attained, drawn, assessment)
+        return replace(found, errors=reach(found.errors, attained - found.corrected_score))
+
+
 class RowCostChoice(CandidateChoice):
     """Candidates of a store, and the costs of their decisions; ``fixed`` ones are those of the only candidate."""
 
@@ -592,9 +646,7 @@ class RowCostChoice(CandidateChoice):
         self.store, self.fixed, self.random_state = store, fixed, random_state
         # Errors and bias come from the same draws.
         self.paid, self.drawn = cache(self._paid), cache(self._drawn)
-        negative, positive, rows = store.fixed @ store.copies
-        # As large as the savings there can be.
-        self.unit = 1.0 if store.costs.measure == "savings" else float(min(negative, positive) / rows)
+        self.unit = store.value_unit
 
     @property
     def units(self) -> Units:
@@ -683,8 +735,7 @@ class RowCostChoice(CandidateChoice):
         """Draw errors and the bias of the value of a candidate."""
         store = self.store
         columns = np.column_stack([self.paid(winner), *store.fixed])
-        drawn = DrawnSums(lambda sums: store.costs.value(*sums.T), columns, store.copies)
-        return drawn.bootstrap(n_draws_of(store.copies), self.random_state)
+        return _drawn_costs(store, columns, self.random_state)
 
     @property
     def value_range(self) -> tuple[float, float]:

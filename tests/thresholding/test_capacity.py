@@ -1,5 +1,6 @@
 """Limited capacity and three answers: which rows to act on, or to review."""
 
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
@@ -10,10 +11,12 @@ from scipy import sparse
 from scipy.special import expit, logit
 
 from csf.evaluate.draws import Units
-from csf.metrics import Incomplete, Review, RowCosts, get_metric
+from csf.metrics import Incomplete, Recall, Review, RowCosts, get_metric
+from csf.metrics.registry import truth_of, values_of_tables
 from csf.metrics.row_costs import CostTable
 from csf.search.threshold import GivenProbabilities, GivenScores
-from csf.thresholding.capacity import LabelledScores, ReviewBands, bands_of_costs, bands_of_score, rank_by_score
+from csf.thresholding.capacity import LabelledScores, ReviewBands, ScoreAnswers, bands_of_costs, bands_of_score
+from csf.thresholding.evaluation import TableTerms
 from csf.thresholding.row_costs import CostDecision, RowCostRule, leaning_of
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
@@ -292,9 +295,13 @@ def test_a_number_of_reviews_is_refused():
 
 def worth_of_first(metric, label, score, n_acted):
     """Value and captured share of acting on the rows of the largest scores."""
-    n = len(label)
-    ranked = rank_by_score(Units(label > 0, None, np.arange(n), np.ones(n, dtype=int)), score, -np.inf, metric)
-    return ranked.values(ranked.summed(ranked.within(np.array([n_acted / n])), ranked.weight))[:, 0]
+    n, truth = len(label), truth_of(metric)
+    units = Units(label > 0, None, np.arange(n), np.ones(n, dtype=int))
+    recall = None if truth is None else partial(values_of_tables, truth.like(Recall()))
+    terms = TableTerms(units, 2, partial(values_of_tables, metric), recall=recall)
+    answers = ScoreAnswers(score, -np.inf, units.is_pos, lambda: (1.0, 1.0))
+    sums = terms.sums(answers.within({1: n_acted / n}, terms.weight), terms.weight)
+    return [float(terms.value(sums)), terms.captured(sums, 1)]
 
 
 @settings(max_examples=30)

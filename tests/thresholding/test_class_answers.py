@@ -12,10 +12,9 @@ from csf.metrics import CostMatrix, Review, get_confusion_metric, get_constraint
 from csf.metrics.demands import ConstrainedClasses, demands_on
 from csf.thresholding.class_answers import (
     REVIEW,
-    CapacityAnswers,
+    ClassAnswers,
     ClassReviews,
     LabelledRows,
-    ReviewAnswers,
     prices_of,
 )
 from csf.thresholding.linear_rule import RuleRows, confusion_of, tune_rule
@@ -107,14 +106,9 @@ def test_capacity_on_held_out_rows_is_a_share_of_their_weight(seed, limit):
     known = rows_of(seed, 12)
     weight = np.random.default_rng(seed).integers(0, 3, 12).astype(float)
     share = (limit + 0.5) / 12
-    codes = CapacityAnswers({1: share}).given(known, weight)
-    assert weight[codes == 1].sum() <= share * weight.sum() + 1e-6
-
-
-def test_reviewed_rows_are_right_but_for_their_error():
-    answers = ReviewAnswers(Review(cost=1.0, error=0.2), COSTS, NAMES)
-    sums = np.array([[5.0, 1.0, 0.0, 10.0], [0.0, 4.0, 0.0, 0.0], [1.0, 0.0, 3.0, 2.0]])
-    np.testing.assert_allclose(answers.final(sums), [[13.0, 2.0, 1.0], [0.0, 4.0, 0.0], [1.2, 0.2, 4.6]])
+    given = ClassAnswers(known, COSTS, NAMES).within({1: share}, weight)
+    acted = weight @ (given.share * (given.codes == 1))
+    assert acted == pytest.approx(min(share * weight.sum(), weight[known.rows.codes == 1].sum()), abs=1e-6)
 
 
 STAGES = ("later", "soon", "urgent")

@@ -23,14 +23,16 @@ from csf.data.responses import respond
 from csf.evaluate import MAX_BYTES, EntryStore, TrialKey, seed_of
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.base import rank
+from csf.metrics.constraints import ANSWERS
 from csf.metrics.registry import truth_of
 from csf.metrics.trials import Trial
 from csf.search.config import MODEL, cv_of
 from csf.search.training import FoldResult
 from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.batch import places_limited
-from csf.thresholding.capacity import LabelledScores, NamedCapacities, capacity_of, reviewed
+from csf.thresholding.capacity import Capacity, LabelledScores, NamedCapacities, Reviewed, answer_codes
 from csf.thresholding.certificates import ScoredSamples, certify_decisions
+from csf.thresholding.evaluation import GivenAnswers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -49,8 +51,9 @@ if TYPE_CHECKING:
     from csf.search.training import Evaluator
     from csf.thresholding.alerts import ComparedRows, WrongAlerts
     from csf.thresholding.base import DecisionRule
-    from csf.thresholding.capacity import Capacity, RankedHeldOut, ReviewBands
+    from csf.thresholding.capacity import ReviewBands
     from csf.thresholding.certificates import Guarantee
+    from csf.thresholding.evaluation import Evaluation, TunedAnswers
     from csf.thresholding.rule import AllowedAnswers
     from csf.trainers.base import Trainer, Training
 
@@ -462,14 +465,24 @@ class SearchResult:
         """Describe the held-out entries for three answers."""
         raise NotImplementedError
 
-    def ranked(self, *, tuned_apart: bool = False) -> RankedHeldOut:
-        """Rank the held-out entries as limited capacity does."""
+    # Answers with a review, as `Reviewed` names them; of several classes these.
+    review_names: Sequence[str] = ANSWERS[::2]
+
+    def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
+        """Return what evaluates the winner's answers to the held-out entries, within limits or with reviews."""
         raise NotImplementedError
 
     def reviewed(self, bands: Any, assessment: Assessment) -> Any:
-        """Assess three answers."""
-        answers = bands.decide(self.leaning(bands.review, bands.extra_cost))
-        return reviewed(bands, answers, self.ranked(tuned_apart=True), assessment)
+        """Assess answers with reviews."""
+        evaluation = self.evaluation(assessment.random_state, bands.review)
+        codes = self.review_codes(bands, evaluation.answers)
+        worth = evaluation.reviewed(bands.review, codes, assessment)
+        table = evaluation.terms.table(GivenAnswers.whole(codes), evaluation.terms.weight)
+        return Reviewed.of(worth, bands, [*self.review_names, ANSWERS[1]], table)
+
+    def review_codes(self, bands: Any, answers: TunedAnswers) -> IntArray:
+        """Return the answers with reviews to the entries of an evaluation; the number of answers is a review."""
+        return answer_codes(bands.decide(self.leaning(bands.review, bands.extra_cost)))
 
     def held_out_rows(self) -> ComparedRows:
         """Collect the held-out entries that limits on wrong alerts compare with."""
@@ -499,8 +512,8 @@ class SearchResult:
             share = next(iter(wrong_at_most.values()))
         return {1: AlertLimit(self.wrong_alerts(1, bands), check_fraction(share, "wrong_at_most"))}
 
-    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> Capacity | NamedCapacities:
-        """Assess acting on no more than a share of the rows; of two classes ``names`` has the positive one last."""
+    def capacity_limits(self, at_most: Any, names: list[Label]) -> dict[int, float]:
+        """Read shares of the rows by answer; of two classes ``names`` has the positive one last."""
         if len(names) != 2:
             raise ValueError(
                 f"capacities beside a null class are not estimated, of {names}; predict(X, at_most=...) keeps them"
@@ -508,9 +521,32 @@ class SearchResult:
         if isinstance(at_most, Mapping):
             if list(places_limited(at_most, names)) != [1]:
                 raise ValueError(f"at_most limits the positive class {names[1]!r} alone, got {at_most!r}")
-            one = capacity_of(self.ranked(), next(iter(at_most.values())), assessment)
-            return NamedCapacities.of(one.value, one.interval, dict.fromkeys(at_most, one))
-        return capacity_of(self.ranked(), at_most, assessment)
+            (at_most,) = at_most.values()
+        return {1: check_fraction(at_most, "at_most")}
+
+    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> Capacity | NamedCapacities:
+        """Assess answers of which some go to no more than a share of the rows."""
+        limits = self.capacity_limits(at_most, names)
+        evaluation = self.evaluation(assessment.random_state)
+        ((worth, captured),) = evaluation.within([limits], assessment)
+        answers, weight = evaluation.answers, evaluation.terms.weight
+        given = answers.within(limits, weight)
+        acted = {answer: float(weight @ (given.share * (given.codes == answer)) / weight.sum()) for answer in limits}
+        parts = {
+            answer: Capacity(
+                at_most=share,
+                value=worth.corrected_score,
+                interval=worth.score_interval,
+                threshold=answers.border(answer, given),
+                acted_on=min(share, acted[answer]),
+                captured=captured[answer],
+            )
+            for answer, share in limits.items()
+        }
+        if not isinstance(at_most, Mapping):
+            return parts[1]
+        named = dict(zip(at_most, parts.values()))
+        return NamedCapacities.of(worth.corrected_score, worth.score_interval, named)
 
     def assess(self) -> Assessment | None:
         """Assess the winner; return ``None`` without held-out scores."""

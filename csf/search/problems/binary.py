@@ -16,13 +16,13 @@ from csf._common.validation import check_class_weights, check_fraction
 from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out
 from csf.data.labels import read_labels
 from csf.data.responses import respond
-from csf.evaluate import Chooser, ScoreRow, ScoreStore, TrialKey, assess
+from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, TrialKey, assess
 from csf.evaluate.choices import BEST, decisions
 from csf.metrics import get_constraint
 from csf.metrics.base import rank
-from csf.metrics.constraints import OfNegatives
+from csf.metrics.constraints import OfNegatives, Recall
 from csf.metrics.profile import ErrorProfile, Hull
-from csf.metrics.registry import truth_of
+from csf.metrics.registry import truth_of, values_of_tables
 from csf.metrics.trials import Trial, gap, known_hull, outcome
 from csf.search.config import (
     BEYOND,
@@ -53,9 +53,10 @@ from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, poole
 from csf.strategies import EqualCostsFirst, ImbalanceRatio, Ladder
 from csf.strategies.base import level_of_costs
 from csf.thresholding.alerts import ComparedRows, no_scores_to_compare
-from csf.thresholding.capacity import RankedHeldOut, ReviewBands, bands_of_score, choices_by_score, rank_by_score
+from csf.thresholding.capacity import ReviewBands, ScoreAnswers, ScoreCandidates, bands_of_score
 from csf.thresholding.certificates import ScoredSamples, certify
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
+from csf.thresholding.evaluation import Evaluation, TableTerms
 from csf.thresholding.linear_rule import fit_calibrator
 from csf.thresholding.prevalence import curve_at_prevalence
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
@@ -488,37 +489,51 @@ class BinaryResult(SearchResult):
             monte_carlo_error=by_chance * found.monte_carlo_error,
         )
 
-    def ranked(self, *, tuned_apart: bool = False) -> RankedHeldOut:
-        """Rank the held-out entries by their scores; only thresholds are tuned on them."""
-        row, store = self.row, self.store
-        if store is None or row.score is None or self.threshold is None:
+    def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
+        """Return what evaluates the answers by the winner's score, within limits or with reviews."""
+        metric, answers = self.metric, self.held_out_answers
+        sampled = Resampling(self._judged_store, metric, keep=[self.key], random_state=seed, chooser=self.chooser)
+        store, error, truth = self._judged_store, 0.0 if review is None else review.error, truth_of(metric)
+        options: Any = {"unit": metric.unit, "error": error}
+        if truth is not None:
+            options["recall"] = partial(values_of_tables, truth.like(Recall()))
+        terms, part_terms = (
+            TableTerms(entries, 2, partial(values_of_tables, metric), **options) for entries in (store, sampled.units)
+        )
+        return Evaluation(answers, terms, ScoreCandidates(sampled, self._error_costs), part_terms, seed)
+
+    @cached_property
+    def held_out_answers(self) -> ScoreAnswers:
+        """Answers by the winner's score to all held-out entries."""
+        row = self.row if self.store is not None else None
+        if row is None or row.score is None or self.threshold is None:
             raise ValueError(
                 "threshold=None keeps the base's own predictions, so there is no score to rank rows by; use "
                 "threshold='stable'"
             )
-        known = self._judged_store, self.key, self.metric, self.chooser, self._error_costs
-        return rank_by_score(store, row.score, self.threshold, self.metric, again=partial(choices_by_score, *known))
+        return ScoreAnswers(row.score, self.threshold, self._judged_store.truth, self._error_costs)
 
     def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Rank the held-out entries by their scores, for three answers."""
-        return AllowedAnswers.of_score(self.ranked().rank)
+        return AllowedAnswers.of_score(self.held_out_answers.rank)
 
     def bands(self, review: Review) -> ReviewBands:
         """Compute the score bands of the three answers."""
-        ranked, costs = self.ranked(), self._error_costs()
-        return bands_of_score(review, ranked.rank, ranked.store.truth, ranked.weight, costs, ranked.least)
+        answers, store = self.held_out_answers, self._judged_store
+        weight = store.weights_in(store.copies)
+        return bands_of_score(review, answers.rank, answers.truth, weight, self._error_costs(), answers.least)
 
     def _error_costs(self) -> tuple[float, float]:
         """Compute the costs of both errors that the three answers are weighed by."""
-        ranked, metric = self.ranked(), self.metric
-        truth, weight = ranked.store.truth, ranked.weight
+        answers, metric, store = self.held_out_answers, self.metric, self._judged_store
+        truth, weight = answers.truth, store.weights_in(store.copies)
         share = float(np.average(truth, weights=weight))
         if metric.constraint is None:
             return metric.cost_weights(metric.clip_level(self.score, pos=share), pos=share)
         # What both errors cost where the threshold that the constraint asks for is the best one.
-        proba = fit_calibrator("sigmoid", ranked.rank, truth, weight)
+        proba = fit_calibrator("sigmoid", answers.rank, truth, weight)
         assert proba is not None, "one was asked for"
-        (share,) = proba.predict(np.array([ranked.least]))
+        (share,) = proba.predict(np.array([answers.least]))
         return 1.0 - share, share
 
     def held_out_rows(self) -> ComparedRows:

@@ -54,17 +54,9 @@ from csf.thresholding.alerts import (
 )
 from csf.thresholding.batch import places_limited
 from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples
-from csf.thresholding.class_answers import (
-    REVIEW,
-    AnsweredChoice,
-    CapacityAnswers,
-    ClassReviews,
-    LabelledRows,
-    ReviewAnswers,
-    class_capacity,
-    class_reviewed,
-)
+from csf.thresholding.class_answers import REVIEW, ClassAnswers, ClassCandidates, ClassReviews, LabelledRows
 from csf.thresholding.class_choice import ARGMAX, TUNED, MulticlassChoice, MulticlassStore
+from csf.thresholding.evaluation import Evaluation
 from csf.thresholding.linear_rule import (
     ClassProbabilityRule,
     MulticlassRule,
@@ -90,8 +82,6 @@ if TYPE_CHECKING:
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
     from csf.search.training import Evaluator
-    from csf.thresholding.capacity import NamedCapacities, Reviewed
-    from csf.thresholding.class_answers import ClassAnswers
     from csf.thresholding.class_choice import MulticlassStore
 
 
@@ -352,10 +342,20 @@ class MulticlassResult(CandidateResult):
         groups = store.samples if store.has_groups else None
         return LabelledRows(rows, store.truth, store.weights_in(store.copies), groups, store.repeats)
 
-    def reviewed(self, bands: ClassReviews, assessment: Assessment) -> Reviewed:
-        """Assess the rule of the classes and a review."""
-        choice = self._answered(ReviewAnswers(bands.review, self.metric, self.names), assessment)
-        return class_reviewed(choice, bands, self.candidate, assessment)
+    @property
+    def review_names(self) -> Sequence[str]:  # pyright: ignore[reportIncompatibleVariableOverride] (of these classes)
+        """Names of the classes."""
+        return [*map(str, self.names)]
+
+    def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
+        """Return what evaluates the answers of the rule, within limits or with reviews."""
+        choice = MulticlassChoice(self.store, self.metric, only=self.only, random_state=seed)
+        candidates, terms = ClassCandidates(choice, self.names), choice.terms(0.0 if review is None else review.error)
+        return Evaluation(candidates.answers(self.candidate, terms.weight), terms, candidates, terms, seed)
+
+    def review_codes(self, bands: ClassReviews, answers: ClassAnswers) -> IntArray:
+        """Return the answers with reviews to the entries of an evaluation; the number of classes is a review."""
+        return bands.decide(answers.known.rows)
 
     def held_out_rows(self) -> ComparedRows:
         """Collect the scores and probabilities of the held-out rows."""
@@ -384,8 +384,8 @@ class MulticlassResult(CandidateResult):
             )
         return limits_on_alerts(shares, lambda at: self.wrong_alerts(at, bands, list(shares)), names)
 
-    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> NamedCapacities:
-        """Assess limits on the shares of rows that get some classes."""
+    def capacity_limits(self, at_most: Any, names: list[Label]) -> dict[int, float]:
+        """Read shares of the rows by class."""
         shares = places_limited(at_most, names)
         for name, share in at_most.items():
             check_fraction(share, f"at_most of {name!r}")
@@ -396,11 +396,7 @@ class MulticlassResult(CandidateResult):
                 "threshold=None keeps the base's own predictions, so there is no score to rank rows by; use "
                 "threshold='stable'"
             )
-        choice = self._answered(CapacityAnswers(shares), assessment)
-        return class_capacity(choice, at_most, self.candidate, trained=self.n_splits > 0)
-
-    def _answered(self, answers: ClassAnswers, assessment: Assessment) -> AnsweredChoice:
-        return AnsweredChoice(self.store, self.metric, answers, only=self.only, random_state=assessment.random_state)
+        return shares
 
     def stricter(self) -> list[MulticlassResult]:
         """Tune the rule to stricter and stricter levels; the strictest one comes first, and the winner's own last."""

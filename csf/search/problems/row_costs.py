@@ -37,10 +37,12 @@ from csf.search.selection import LargestLast
 from csf.search.study import MulticlassStudy, powers_of
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.thresholding.alerts import ComparedRows, WrongAlerts
-from csf.thresholding.capacity import RankedHeldOut, ReviewBands, bands_of_costs, rank_by_costs
+from csf.thresholding.capacity import CostAnswers, CostCandidates, RankedAnswers, ReviewBands, bands_of_costs
 from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples, check_rates
+from csf.thresholding.evaluation import Evaluation
 from csf.thresholding.row_costs import (
     CostDecision,
+    CostTerms,
     RowCostChoice,
     RowCostRule,
     RowCostStore,
@@ -367,19 +369,29 @@ class RowCostResult(CandidateResult):
         store = self.store
         return valued_curve(store.costs, self.held_out_scores, store.truth, store.table, store.weight)
 
-    def ranked(self, *, by_gain: bool = True, tuned_apart: bool = False) -> RankedHeldOut:
-        """Rank the held-out entries by the expected saving of acting on each, or only by their probabilities.
-
-        A single rule, that of predictions, ranks all entries: ranks by several rules would belong to none of them, or
-        to one that was tuned on other rows.
-        """
+    def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
+        """Return what evaluates the answers by expected cost, within limits or with reviews."""
         if self.store is None:
             raise ValueError("the held-out scores of this search were not kept")
-        if not by_gain:
-            return rank_by_costs(self.store, self.held_out_odds, self.held_out_odds, self.alone)
-        odds = self.tuned.log_odds(RowCostChoice(self.store).score(self.key)) - self.tuned.threshold
-        odds = self._log_odds if tuned_apart else odds
-        return rank_by_costs(self.store, odds, extra=self.tuned.extra)
+        paid = {} if review is None else {"cost": review.cost, "error": review.error}
+        # With reviews decisions are tuned on parts, as those of the winner's corrected value are.
+        odds = self._plain_odds if review is None else self._log_odds
+        terms, answers = CostTerms(self.store, **paid), CostAnswers(odds, self._priced, self.store.truth)
+        return Evaluation(answers, terms, CostCandidates(RowCostChoice(self.store, random_state=seed)), terms, seed)
+
+    @property
+    def _plain_odds(self) -> Array:
+        """Log-odds of the held-out entries beyond the threshold, by the rule of predictions.
+
+        A single rule ranks all entries: ranks by several rules would belong to none of them, or to one that was tuned
+        on other rows.
+        """
+        return self.tuned.log_odds(RowCostChoice(self.store).score(self.key)) - self.tuned.threshold
+
+    @property
+    def answers_by_probability(self) -> RankedAnswers:
+        """Answers by one threshold on the probability of each held-out entry."""
+        return RankedAnswers(self.held_out_odds, self.alone)
 
     def held_out_rows(self) -> ComparedRows:
         """Collect the log-odds and costs of the held-out rows."""

@@ -471,7 +471,7 @@ class SegmentResult(BinaryResult):
             "of positives change by themselves; tune them on new labelled rows, with cv='prefit'"
         )
 
-    def ranked(self, *, tuned_apart: bool = False) -> NoReturn:
+    def evaluation(self, seed: int, review: Any = None) -> NoReturn:
         """Raise an error: a limit on all rows would move the rates of the segments."""
         raise ValueError(
             f"a limit on the rows that are acted on would break {self.demand}; leave it out, or search with a "

@@ -1,0 +1,341 @@
+"""What answers are worth on new rows, within limits or with reviews: tuned on parts of the rows, judged on others."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+from scipy.sparse import csr_array, identity
+
+from csf._common.typing import Array, BoolArray, IntArray
+from csf.evaluate.assessment import SPREAD, Assessment, n_draws_of
+from csf.evaluate.draws import LeftOut, Units, distinct, judge_left_out
+from csf.evaluate.intervals import DrawnErrors, DrawnSums, n_draws_within
+from csf.thresholding.batch import ROUNDING, best_answers
+
+if TYPE_CHECKING:
+    from csf.evaluate.stores import Store
+    from csf.metrics.constraints import Review
+
+# Tables of more cells, those of two classes and a review, differ from unit to unit, so that none are merged.
+_FEW_CELLS = 6
+
+# ---------------------------------------------------------------- answers to all entries
+
+
+class GivenAnswers(NamedTuple):
+    """Answers to entries, each to a share of the entry: of equal entries at a limit each gets an answer in part."""
+
+    codes: IntArray
+    share: Array
+    # Answers to the rest of each entry.
+    others: IntArray
+
+    @classmethod
+    def whole(cls, codes: IntArray) -> GivenAnswers:
+        """Give each entry one answer."""
+        return cls(codes, np.ones(codes.size), codes)
+
+    def gets(self, answer: int) -> BoolArray:
+        """Mark the entries that get an answer, at least in part."""
+        return (self.codes == answer) & (self.share > 0.0)
+
+    @property
+    def parts(self) -> tuple[tuple[IntArray, Array], ...]:
+        """Answers, and the share of each entry that gets them."""
+        if (self.share == 1.0).all():
+            return ((self.codes, self.share),)
+        return (self.codes, self.share), (self.others, 1.0 - self.share)
+
+
+class TunedAnswers(ABC):
+    """Answers to all entries by a decision that was tuned on some of them."""
+
+    # What answers to entries gain, (n_entries, n_answers): the largest one is given.
+    gains: Array
+    # Answers without limits.
+    codes: IntArray
+
+    @abstractmethod
+    def reviewed(self, review: Review, weight: Array) -> IntArray:
+        """Answer with reviews, tuned on entries of these weights; the number of answers stands for a review."""
+
+    @cached_property
+    def _margins(self) -> dict[int, tuple[IntArray, Array]]:
+        return {}
+
+    def margin(self, answer: int) -> tuple[IntArray, Array]:
+        """Return the next best answer to each entry, and what an answer gains over it."""
+        if answer not in self._margins:
+            others = self.gains.copy()
+            others[:, answer] = -np.inf
+            self._margins[answer] = others.argmax(axis=1), self.gains[:, answer] - others.max(axis=1)
+        return self._margins[answer]
+
+    def border(self, answer: int, given: GivenAnswers) -> float:
+        """Return the smallest gain over the next best answer with which an answer is given."""
+        return float(self.margin(answer)[1][given.gets(answer)].min(initial=np.inf))
+
+    def within(self, limits: Mapping[int, float], weight: Array) -> GivenAnswers:
+        """Answer where some answers go to no more than a share of the weight of all entries."""
+        if not limits:
+            return GivenAnswers.whole(self.codes)
+        limits = {answer: share * weight.sum() for answer, share in limits.items()}
+        if len(limits) != 1:
+            return GivenAnswers.whole(best_answers(self.gains, limits, weight=weight))
+        ((answer, limit),) = limits.items()
+        others, margin = self.margin(answer)
+        share, acts = np.ones(margin.size), np.flatnonzero(self.codes == answer)
+        share[acts] = _share_kept(margin[acts], weight[acts], limit)
+        return GivenAnswers(self.codes, share, np.where(self.codes == answer, others, self.codes))
+
+
+def _share_kept(rank: Array, weight: Array, limit: float) -> Array:
+    """Compute the share of each entry that is kept where the largest ranks are, and equal ones alike."""
+    order = np.argsort(-rank, kind="stable")
+    ends = np.append(np.diff(rank[order]) != 0.0, True)[: order.size]
+    last = np.flatnonzero(ends)
+    summed = np.cumsum(weight[order])[last]
+    sizes = np.diff(summed, prepend=0.0)
+    free = limit + ROUNDING - (summed - sizes)
+    shares = np.clip(np.divide(free, sizes, out=np.ones(sizes.size), where=sizes > 0.0), 0.0, 1.0)
+    kept = np.empty(rank.size)
+    kept[order] = np.repeat(shares, np.diff(last, prepend=-1))
+    return kept
+
+
+# ---------------------------------------------------------------- what answers add up to
+
+
+class AnswerTerms(ABC):
+    """What answers to entries add up to, and what such sums are worth; a further answer stands for a review."""
+
+    entries: Units | Store
+    truth: IntArray
+    n_answers: int
+    # Size of a difference that matters.
+    unit: float
+
+    @cached_property
+    def weight(self) -> Array:
+        """Weight of each entry."""
+        return self.entries.weights_in(self.entries.copies)
+
+    def table(self, answers: GivenAnswers, weight: Array) -> Array:
+        """Sum the weights of entries by true class and answer, reviews last."""
+        shape = self.n_answers, self.n_answers + 1
+        sums = np.zeros(shape[0] * shape[1])
+        for codes, share in answers.parts:
+            sums += np.bincount(self.truth * shape[1] + codes, weight * share, sums.size)
+        return sums.reshape(shape)
+
+    @abstractmethod
+    def sums(self, answers: GivenAnswers, weight: Array) -> Array:
+        """Sum what answers to entries of these weights add, of shape (n_sums,)."""
+
+    @abstractmethod
+    def value(self, sums: Array) -> Array:
+        """Compute the value of sums of shape (..., n_sums)."""
+
+    @abstractmethod
+    def captured(self, sums: Array, answer: int) -> float:
+        """Compute the share of what an answer can gain that is gained."""
+
+    @abstractmethod
+    def drawn(self, answers: GivenAnswers, seed: int) -> DrawnErrors:
+        """Draw the errors and the bias of the value of answers to all entries."""
+
+    def assessed(self, corrected: float, attained: float, drawn: DrawnErrors, assessment: Assessment) -> Assessment:
+        """Return an assessment of answers, by their value on rows that did not tune them and on all rows."""
+        value = float(np.clip(corrected, *assessment.value_range))
+        return replace(assessment, corrected_score=value, errors=assessment.spread * drawn.errors)
+
+
+class TableTerms(AnswerTerms):
+    """Terms of a metric of the confusion matrix: ``of_tables`` maps matrices (n, n_classes, n_classes) to values.
+
+    ``recall`` maps them to the recall of the last class, where labels are not the truth.
+    """
+
+    def __init__(
+        self,
+        entries: Units | Store,
+        n_classes: int,
+        of_tables: Callable[[Array], Array],
+        *,
+        unit: float = 1.0,
+        error: float = 0.0,
+        recall: Callable[[Array], Array] | None = None,
+    ) -> None:
+        self.entries, self.n_answers, self.of_tables, self.error = entries, n_classes, of_tables, error
+        self.truth, self.unit, self.recall = entries.truth.astype(np.int64), unit, recall
+
+    def sums(self, answers: GivenAnswers, weight: Array) -> Array:
+        """Sum weights by true class and answer."""
+        return self.table(answers, weight).ravel()
+
+    def value(self, sums: Array) -> Array:
+        """Compute the metric; reviewed rows are right, but for the share of reviews that are not."""
+        final = self.final(sums)
+        values = np.asarray(self.of_tables(final / final.sum(axis=(1, 2), keepdims=True)))
+        return values.reshape(np.shape(sums)[:-1])
+
+    def final(self, sums: Array) -> Array:
+        """Convert sums to the confusion matrices of final answers, (n, n_classes, n_classes)."""
+        n = self.n_answers
+        tables = np.reshape(sums, (-1, n, np.shape(sums)[-1] // n))
+        if tables.shape[2] == n:
+            return tables
+        return tables[:, :, :n] + tables[:, :, n:] * reviewed_answers(n, self.error)
+
+    def captured(self, sums: Array, answer: int) -> float:
+        """Compute the share of the entries of a class that get it."""
+        if self.recall is not None:
+            return float(self.recall(self.final(sums))[0])
+        table = self.final(sums)[0]
+        return float(table[answer, answer] / table[answer].sum())
+
+    def drawn(self, answers: GivenAnswers, seed: int) -> DrawnErrors:
+        """Draw errors as `csf.evaluate.choices.JudgedDecisions` does."""
+        units, n_classes = self.entries, self.n_answers
+        n_given = n_classes + any((codes == n_classes).any() for codes, _ in answers.parts)
+        n_cells, weight = n_classes * n_given, units.weights_in(np.ones_like(units.copies))
+        tables, copies = np.zeros((units.copies.size, n_cells)), units.copies
+        for codes, share in answers.parts:
+            place = units.samples, self.truth * n_given + codes
+            tables += csr_array((weight * share, place), tables.shape).toarray()
+        if n_cells <= _FEW_CELLS:
+            order, starts = distinct(list(tables.T), np.flatnonzero(copies > 0))
+            tables, copies = tables[order[starts]], np.add.reduceat(copies[order], starts)
+        # What was not met yet can be met: a sample of each class, which may get any answer.
+        outcomes, besides = csr_array(identity(n_cells)), np.full(n_cells, 1.0 / n_given)
+        cells = tables.reshape(-1, n_classes, n_given)
+        drawn = DrawnSums.of_tables(self.value, tables, copies, cells, outcomes, besides)
+        return drawn.bootstrap(n_draws_within(n_draws_of(units.copies), n_cells), seed)
+
+
+def reviewed_answers(n_classes: int, error: float) -> Array:
+    """Return the shares of final answers to reviewed rows by their true class: wrong ones are spread evenly."""
+    shares = np.full((n_classes, n_classes), error / (n_classes - 1))
+    np.fill_diagonal(shares, 1.0 - error)
+    return shares
+
+
+# ---------------------------------------------------------------- the evaluation
+
+
+class Candidates(Protocol):
+    """Choice of a decision that can be made again on parts of the entries."""
+
+    @property
+    def units(self) -> Units:
+        """Units that are drawn."""
+        ...
+
+    def weights_in(self, counts: Array) -> Array:
+        """Compute the weight of each entry where each unit occurs ``counts`` times."""
+        ...
+
+    def on_parts(self, counts: Array, first: int) -> Iterable[TunedAnswers]:
+        """Choose and tune again on parts that hold each unit ``counts`` times; ``first`` is the number of the first."""
+        ...
+
+
+class LimitedValue(NamedTuple):
+    """Assessment of answers within limits, and what share of the possible gain each limited answer captures."""
+
+    assessment: Assessment
+    captured: dict[int, float]
+
+
+# What a choice on two thirds of the samples gains by chance is so much of what one on all of them does.
+_KEPT_OPTIMISM = 2.0 / 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Evaluation of the answers of a winner, by choices made again on parts of its held-out entries.
+
+    Parameters
+    ----------
+    answers : TunedAnswers
+        Answers of the winner.
+    terms : AnswerTerms
+        What they add up to.
+    candidates : Candidates
+        What is chosen and tuned again on parts.
+    part_terms : AnswerTerms
+        What answers to the entries of the candidates add up to.
+    random_state : int
+        Seed.
+    """
+
+    answers: TunedAnswers
+    terms: AnswerTerms
+    candidates: Candidates
+    part_terms: AnswerTerms
+    random_state: int
+
+    def within(self, limits: Sequence[Mapping[int, float]], assessment: Assessment) -> list[LimitedValue]:
+        """Assess answers of which some go to no more than a share of the rows, for each of several such limits.
+
+        A limit is one on all entries, so that where it decides nothing is chosen.
+        """
+        # No limit comes last, where it decides how many partitions there are, as for the corrected score.
+        cases, terms, every = [*limits, {}], self.part_terms, self.part_terms.weight
+
+        def judge(counts: Array, first: int) -> Array:
+            parts = zip(self.candidates.on_parts(counts, first), counts.T)
+            rest = [(tuned, every - self.candidates.weights_in(held)) for tuned, held in parts]
+            return np.array(
+                [[terms.sums(tuned.within(case, every), weight) for case in cases] for tuned, weight in rest]
+            )
+
+        sums = self._left_out(judge, lambda sums: float(terms.value(sums[-1]))).sums.sum(axis=(0, 1))
+        return [self._limited(case, outside, assessment) for case, outside in zip(limits, sums)]
+
+    def _limited(self, limits: Mapping[int, float], outside: Array, assessment: Assessment) -> LimitedValue:
+        terms, answers = self.terms, self.answers.within(limits, self.terms.weight)
+        attained, drawn = self.value(answers), terms.drawn(answers, self.random_state)
+        worth = terms.assessed(float(self.part_terms.value(outside)), attained, drawn, assessment)
+        return LimitedValue(worth, {answer: self.part_terms.captured(outside, answer) for answer in limits})
+
+    def value(self, answers: GivenAnswers) -> float:
+        """Compute the value of answers to all entries."""
+        return float(self.terms.value(self.terms.sums(answers, self.terms.weight)))
+
+    def reviewed(self, review: Review, codes: IntArray, assessment: Assessment) -> Assessment:
+        """Assess answers with reviews to all entries, which were tuned on these.
+
+        The gain of reviews is corrected for their choice: the same answers, tuned on parts, are judged on these parts
+        and on the rest. Others would review another share of the rows.
+        """
+        terms, every = self.part_terms, self.part_terms.weight
+
+        def judge(counts: Array, first: int) -> Array:
+            parts = []
+            for tuned, held in zip(self.candidates.on_parts(counts, first), counts.T):
+                inside = self.candidates.weights_in(held)
+                both = [GivenAnswers.whole(each) for each in (tuned.reviewed(review, inside), tuned.codes)]
+                parts.append([[terms.sums(each, weight) for each in both] for weight in (inside, every - inside)])
+            return np.array(parts)
+
+        def optimism(sums: Array) -> float:
+            (inside, plain_inside), (outside, plain_outside) = terms.value(sums)
+            return float(inside - plain_inside - outside + plain_outside)
+
+        with_reviews, plain = (GivenAnswers.whole(each) for each in (codes, self.answers.codes))
+        by_choice = self.part_terms.unit * self._left_out(judge, optimism).corrected_score
+        gained = self.value(with_reviews) - self.value(plain) - _KEPT_OPTIMISM * by_choice
+        value = float(np.clip(assessment.corrected_score + gained, *assessment.value_range))
+        # Reviews are chosen on these samples, also where the model was fitted to others.
+        errors = SPREAD * self.terms.drawn(with_reviews, self.random_state).errors
+        return replace(assessment, corrected_score=value, errors=errors)
+
+    def _left_out(self, judge: Callable[[Array, int], Array], value: Callable[[Array], float]) -> LeftOut:
+        unit = self.part_terms.unit
+        return judge_left_out(self.candidates.units, judge, lambda sums: value(sums) / unit, self.random_state)
