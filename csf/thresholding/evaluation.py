@@ -101,8 +101,10 @@ def _share_kept(rank: Array, weight: Array, limit: float) -> Array:
     last = np.flatnonzero(ends)
     summed = np.cumsum(weight[order])[last]
     sizes = np.diff(summed, prepend=0.0)
-    free = limit + ROUNDING - (summed - sizes)
+    free = limit - (summed - sizes)
     shares = np.clip(np.divide(free, sizes, out=np.ones(sizes.size), where=sizes > 0.0), 0.0, 1.0)
+    # What rounding leaves of no part, or of the whole.
+    shares = np.where(shares <= ROUNDING, 0.0, np.where(shares >= 1.0 - ROUNDING, 1.0, shares))
     kept = np.empty(rank.size)
     kept[order] = np.repeat(shares, np.diff(last, prepend=-1))
     return kept

@@ -165,7 +165,7 @@ def test_values_against_capacity(metric):
         assert lines == ["largest scores", "more do not pay"]
         return
     assert lines == ["largest expected gain", "most probable", "more do not pay"]
-    odds, gain = search.result_.held_out_odds, search.ranked_held_out().rank
+    odds, gain = search.result_.held_out_odds, search.result_.evaluation(0).answers.rank
     negative, positive = search.held_out_.answers
     values = []
     for rank in (odds, gain):
@@ -174,6 +174,6 @@ def test_values_against_capacity(metric):
         values.append(1 - paid / min(negative.sum(), positive.sum()))
     # As much as for the gain is what the choice of the winner added.
     assert display.by_probability[1] == pytest.approx(values[0] - values[1] + display.values[1])
-    assert CapacityDisplay.from_estimator(search).at_most.size == 60
+    assert CapacityDisplay.from_estimator(search).at_most.size == 24
     with pytest.raises(ValueError, match=r"at_most must be shares of the rows in \(0, 1\)"):
         CapacityDisplay.from_estimator(search, at_most=[0.5, 2.0])

