@@ -465,8 +465,10 @@ class SearchResult:
         """Describe the held-out entries for three answers."""
         raise NotImplementedError
 
-    # Answers with a review, as `Reviewed` names them; of several classes these.
-    review_names: Sequence[str] = ANSWERS[::2]
+    @property
+    def answer_names(self) -> Sequence[str]:
+        """Names of the answers without a review."""
+        return ANSWERS[::2]
 
     def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
         """Return what evaluates the winner's answers to the held-out entries, within limits or with reviews."""
@@ -478,7 +480,7 @@ class SearchResult:
         codes = self.review_codes(bands, evaluation.answers)
         worth = evaluation.reviewed(bands.review, codes, assessment)
         table = evaluation.terms.table(GivenAnswers.whole(codes), evaluation.terms.weight)
-        return Reviewed.of(worth, bands, [*self.review_names, ANSWERS[1]], table)
+        return Reviewed.of(worth, bands, [*self.answer_names, ANSWERS[1]], table)
 
     def review_codes(self, bands: Any, answers: TunedAnswers) -> IntArray:
         """Return the answers with reviews to the entries of an evaluation; the number of answers is a review."""

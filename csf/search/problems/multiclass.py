@@ -343,7 +343,7 @@ class MulticlassResult(CandidateResult):
         return LabelledRows(rows, store.truth, store.weights_in(store.copies), groups, store.repeats)
 
     @property
-    def review_names(self) -> Sequence[str]:  # pyright: ignore[reportIncompatibleVariableOverride] (of these classes)
+    def answer_names(self) -> Sequence[str]:
         """Names of the classes."""
         return [*map(str, self.names)]
 
