@@ -106,16 +106,16 @@ def watched_training(client: Client, train: Callable[[], Out], *, patience: floa
 class _Watch:
     """Watchdog of the workers while a task runs, which cancels the task's requests if they are lost.
 
-    Workers are lost once none of them has been active for a while or, for a training that ``needs_all``, as soon as one
-    of those at the start is gone: the client would wait for ever. If it ``waits`` for the first worker, none is
-    lost before one has started.
+    Workers are lost once none of them has been active for a while or, for a training that ``needs_all``, once one of
+    those at the start is missing in two looks in a row: the client would wait for ever. If it ``waits`` for the first
+    worker, none is lost before one has started.
     """
 
     def __init__(self, client: Client, patience: float | None, *, needs_all: bool = False, waits: bool = False) -> None:
         self._client, self._needs_all = client, needs_all
         self.patience = _RETURN if patience is None else patience
         self.workers, self._others = working(client), set(client.futures)
-        self._started_with, self._over = set(self.workers), threading.Event()
+        self._started_with, self._over, self._lacks_one = set(self.workers), threading.Event(), False
         self._last_seen = inf if waits and not self.workers else time.monotonic()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
@@ -131,8 +131,8 @@ class _Watch:
         self.workers, now = working(self._client), time.monotonic()
         if self.workers:
             self._last_seen = now if any(self.workers.values()) else min(self._last_seen, now)
-        gone = self._needs_all and not self._started_with <= set(self.workers)
-        return gone or now - self._last_seen >= self.patience
+        lacked, self._lacks_one = self._lacks_one, self._needs_all and not self._started_with <= set(self.workers)
+        return (lacked and self._lacks_one) or now - self._last_seen >= self.patience
 
     def _look(self) -> None:
         from distributed import Future

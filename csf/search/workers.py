@@ -6,7 +6,7 @@ import pickle
 import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -43,18 +43,23 @@ _SENDINGS = 20
 # Seconds without news before the user is told that no worker is at work; those that were killed are back sooner.
 QUIET = 15
 WAITS = "The search waits for them; Ctrl-C ends it with the trials that are finished"
+# Times that the scheduler is asked again for its workers.
+_ASKED = 10
 
 
 def working(client: Client) -> dict[str, bool]:
     """Map the addresses of Dask workers to whether each runs or accepts tasks; empty without a scheduler."""
-    workers = {}
-    if client.status == "running":
+    info: Mapping[str, Any] = {"workers": {}}
+    for _ in range(_ASKED if client.status == "running" else 0):
         with suppress(OSError):
-            workers = client.scheduler_info(n_workers=-1)["workers"]
+            info = client.scheduler_info(n_workers=-1)
+        # A timer of the client replaces the answer by one that counts the workers and lists none.
+        if len(info["workers"]) >= info.get("n_workers", 0):
+            break
     # A worker whose memory is nearly full is paused: it finishes the task that it has, and takes no other.
     return {
         address: each["status"] == "running" or each.get("metrics", {}).get("executing", 0) > 0
-        for address, each in workers.items()
+        for address, each in info["workers"].items()
     }
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from csf.dask import collections as watch
+from csf.search.workers import working
 
 distributed = pytest.importorskip("distributed")
 
@@ -22,11 +23,18 @@ class Cluster:
             threading.Event(),
         )
         self.executing = 0
+        # What answers of the scheduler have in place of the workers, the last one first.
+        self.hidden = []
 
     def scheduler_info(self, n_workers):
         assert n_workers == -1
         metrics = {"metrics": {"executing": self.executing}}
-        return {"workers": {name: {"status": status, **metrics} for name, status in self.workers.items()}}
+        if self.hidden:
+            return {"n_workers": len(self.workers), "workers": {}} | self.hidden.pop()
+        return {
+            "n_workers": len(self.workers),
+            "workers": {name: {"status": status, **metrics} for name, status in self.workers.items()},
+        }
 
     def cancel(self, futures):
         assert futures == ["own"]
@@ -85,6 +93,26 @@ def test_errors_of_the_training_itself_are_its_result(cluster):
 
     assert watch.watched_training(cluster, train) is error
     assert watch.watched_training(cluster, lambda: "model") == "model"
+
+
+@pytest.mark.parametrize("hidden", [{}, {"n_workers": 0}], ids=["lists none", "counts none"])
+def test_a_training_goes_on_where_one_answer_has_no_workers(cluster, hidden):
+    def train():
+        cluster.hidden = [hidden]
+        return cluster.cancelled.wait(0.3)
+
+    assert watch.watched_training(cluster, train) is False
+    assert not cluster.hidden
+
+
+def test_workers_that_are_counted_and_not_listed_are_asked_for_again(cluster):
+    cluster.hidden = [{}, {}]
+    assert working(cluster) == {"a": True, "b": True}
+    cluster.hidden = [{"n_workers": 0}]
+    assert working(cluster) == {}
+    # A scheduler that never lists them is not asked for ever.
+    cluster.hidden = [{}] * 1000
+    assert working(cluster) == {}
 
 
 @pytest.mark.parametrize("first", [True, False])
