@@ -246,7 +246,7 @@ class RowCostProblem(BinaryProblem):
         stopped = "the base was fitted before: only its decision was tuned"
         won = conclude(judge_fitted(config, task, judge, studies, results, stopped))
         base, method = bases[won.key[0]], results[won.key[0]].method
-        return won, self._rule_by(won, base.base, method, base.known, base.names)
+        return won, self.rule_by(won, base.base, method, base.known, base.names)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> RowCostResult:
         """Build the result of a finished search."""
@@ -254,7 +254,7 @@ class RowCostProblem(BinaryProblem):
 
     def rule_of(self, found: RowCostResult, estimator: Estimator) -> RowCostRule:
         """Build the rule of a winner that is a fitted estimator."""
-        return self._rule_by(found, estimator, response_method(estimator), *self.names_in(estimator))
+        return self.rule_by(found, estimator, response_method(estimator), *self.names_in(estimator))
 
     def certify(self, found: Any, rule: Any, calibration: Task, confidence: float) -> tuple[Any, Any]:
         """Replace the decision by the best one whose constraint is certified: each row has a threshold of its own."""
@@ -270,7 +270,7 @@ class RowCostProblem(BinaryProblem):
         store.put(replace(found.store[found.key], score=log_odds(mean, "predict_proba")))
         return decided_on(found, store.condensed())
 
-    def _rule_by(
+    def rule_by(
         self, found: RowCostResult, estimator: Estimator, method: str | None, known: Array, names: Array
     ) -> RowCostRule:
         """Build the rule of a fitted estimator whose scores are those of a method."""
