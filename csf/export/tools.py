@@ -370,9 +370,13 @@ def review_rule(search: CostSearch) -> Params:
                 "the training of this winner weighed rows by their costs, or a constraint adds to them; write the "
                 "answers of search.predict_with_review(X), or save the model (csf search --save)"
             )
-        costs = {"cost": bands.review.cost + bands.extra_cost, "error": bands.review.error, "offset": used.cut}
+        content, offset = {"rule": _BY_COSTS, "reads": used.method}, used.cut
+        if used.decision.is_constant:
+            content["never"], offset = ("positive" if used.decision.kind == "negative" else "negative"), 0.0
+            content["rule"] += f'; where fn > tp and fp > tn it is never "{content["never"]}"'
+        costs = {"cost": bands.review.cost + bands.extra_cost, "error": bands.review.error, "offset": offset}
         calibration = zip(("slope", "intercept", "farthest"), _calibration(used))
-        content, ends = {"rule": _BY_COSTS, "reads": used.method}, costs | dict(calibration) | ends
+        ends = costs | dict(calibration) | ends
     return content | {name: finite(value) for name, value in ends.items()}
 
 

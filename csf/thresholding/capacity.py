@@ -16,10 +16,10 @@ from csf.evaluate import Assessment, Resampling
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
 from csf.metrics.registry import aim
 from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits, of_positive
-from csf.thresholding.batch import best_rows, check_capacity, places_limited, reviewed_within
+from csf.thresholding.batch import best_rows, check_capacity, places_limited, reviewed_within, with_lifted
 from csf.thresholding.certificates import Guarantee, ScoredSamples, certify
 from csf.thresholding.evaluation import GivenAnswers, TunedAnswers
-from csf.thresholding.row_costs import RowCostChoice, RowCostRule, leaning_of
+from csf.thresholding.row_costs import CostDecision, RowCostChoice, RowCostRule, RowCostStore
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 if TYPE_CHECKING:
@@ -142,17 +142,18 @@ class ScoreAnswers(RankedAnswers):
 
 
 class CostAnswers(RankedAnswers):
-    """Answers of least expected cost, from log-odds beyond the threshold and the costs of entries."""
+    """Answers to the entries of a store by a decision on their scores and costs."""
 
-    def __init__(self, odds: Array, priced: CostTable, truth: BoolArray) -> None:
-        super().__init__(priced.expected_gain(expit(odds)), 0.0)
-        self.odds, self.priced, self.truth = odds, priced, truth
+    def __init__(self, store: RowCostStore, score: Array, decision: CostDecision) -> None:
+        super().__init__(*decision.ranks(score, store.table))
+        self.store, self.score, self.decision = store, score, decision
 
     def reviewed(self, review: Review, weight: Array) -> IntArray:
         """Answer with reviews where they cost less on average, tuned on entries of these weights."""
-        bands = bands_of_costs(review, expit(self.odds), self.priced, weight)
-        rows = leaning_of(self.odds, self.priced, review, bands.extra_cost)
-        return answer_codes(bands.decide_on(LabelledScores(rows, self.truth, weight)))
+        rows = self.score, self.store.table
+        bands = bands_of_costs(review, self.decision, *rows, weight)
+        known = LabelledScores(self.decision.leaning(*rows, review, bands.extra_cost), self.store.truth, weight)
+        return answer_codes(bands.decide_on(known))
 
 
 class ScoreCandidates:
@@ -178,12 +179,10 @@ class CostCandidates:
 
     def on_parts(self, counts: Array, first: int) -> Iterable[CostAnswers]:
         """Choose trainings and rules on parts, see `csf.thresholding.evaluation.Candidates`."""
-        store = self.choice.store
+        choice = self.choice
         for held in counts.T.astype(np.int64):
-            candidate = self.choice.choose(held)
-            rule = self.choice.tuned(candidate, held)
-            odds = rule.log_odds(self.choice.score(candidate.key)) - rule.threshold
-            yield CostAnswers(odds, store.table.plus(*rule.extra), store.truth)
+            candidate = choice.choose(held)
+            yield CostAnswers(choice.store, choice.score(candidate.key), choice.tuned(candidate, held))
 
 
 # ---------------------------------------------------------------- three answers
@@ -255,9 +254,13 @@ class ReviewBands:
         if isinstance(rule, RowCostRule):
             table, cost = rule.priced(rule.row_costs.table(X, **rule.given)), self.review.cost + self.extra_cost
             gains = -np.column_stack(table.expected_costs(expit(rows.score), cost, self.review.error))
+            codes = codes_of(answers)
+            if rule.decision.is_constant:
+                # The answer to all rows is not that of least expected cost, and stays where no limit moves it.
+                gains = with_lifted(gains, codes, codes != 1)
             sure = rows.score >= self.upper if wrong is None else wrong.passing(rule.sureness(X, sure), most)
             barred = np.column_stack([~low, np.zeros(n_rows, dtype=bool), ~sure])
-            return np.array(ANSWERS)[reviewed_within(gains, barred, codes_of(answers), limits, X, review=1)]
+            return np.array(ANSWERS)[reviewed_within(gains, barred, codes, limits, X, review=1)]
         sure = sure if wrong is None else wrong.passing(np.where(sure, rows.score, -np.inf), most)
         acted = best_rows(sure, rows.score, limits[2], X)
         rest = ~acted & (answers != ANSWERS[0])
@@ -355,12 +358,12 @@ class LabelledScores(NamedTuple):
         return ScoredSamples(right, score, weight, None, groups, self.repeats)
 
 
-def bands_of_costs(review: Review, proba: Array, table: CostTable, weight: Array) -> ReviewBands:
+def bands_of_costs(
+    review: Review, decision: CostDecision, score: Array, table: CostTable, weight: Array
+) -> ReviewBands:
     """Choose bands by the expected costs of each row; under a limit on reviews, keep those that save most."""
-    negative, looked_at, positive = table.expected_costs(proba, review.cost, review.error)
-    return ReviewBands(
-        review=review, extra_cost=cost_of_place(review, np.minimum(negative, positive), looked_at, weight)
-    )
+    _, own, looked_at = decision.with_review(score, table, review.cost, review.error)
+    return ReviewBands(review=review, extra_cost=cost_of_place(review, own, looked_at, weight))
 
 
 def cost_of_place(review: Review, without: Array, looked_at: Array, weight: Array) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from operator import itemgetter
@@ -64,7 +64,8 @@ class CostDecision:
         Threshold of the sum; 0 is least expected cost.
     slope, intercept : float, default=1.0 and 0.0
         ``slope * score + intercept`` are the log-odds of the class. Without a sigmoid the intercept is for another
-        share of positives than that of the training.
+        share of positives than that of the training. Those of the same answer to all rows rank rows where that answer
+        is limited, or a review is cheaper.
     farthest : float, default=40.0
         A sigmoid takes scores beyond it for it.
     extra : tuple of float, default=(0.0, 0.0)
@@ -80,9 +81,26 @@ class CostDecision:
 
     def log_odds(self, score: Array) -> Array:
         """Compute the log-odds of the positive class."""
-        if self.kind != "sigmoid":
+        if self.kind in ("plain", "swept"):
             return score + self.intercept
         return self.slope * np.clip(score, -self.farthest, self.farthest) + self.intercept
+
+    @property
+    def is_constant(self) -> bool:
+        """True for the same answer to all rows but those that their costs decide."""
+        return self.kind in ("negative", "positive")
+
+    def odds(self, score: Array) -> Array:
+        """Compute the log-odds by which answers gain: those beyond the threshold, unless it is one for all rows."""
+        return self.log_odds(score) - (0.0 if self.is_constant else self.threshold)
+
+    def ranks(self, score: Array, table: CostTable) -> tuple[Array, float]:
+        """Compute the expected gain of the answer "positive" to each row, and the least one that is acted on."""
+        gain = table.plus(*self.extra).expected_gain(expit(self.odds(score)))
+        if not self.is_constant:
+            return gain, 0.0
+        acts = self.decide(score, table)
+        return np.where(acts, gain, -np.inf), float(gain[acts].min(initial=np.inf))
 
     def scores(self, score: Array, shift: Array) -> Array:
         """Compute the scores to threshold; rows that their costs decide are at +inf and -inf."""
@@ -93,6 +111,21 @@ class CostDecision:
     def decide(self, score: Array, table: CostTable) -> BoolArray:
         """Mark the rows that are answered "positive"."""
         return self.scores(score, table.plus(*self.extra).shift) >= self.threshold
+
+    def with_review(self, score: Array, table: CostTable, cost: float, error: float) -> tuple[BoolArray, Array, Array]:
+        """Mark the rows answered "positive"; compute what answers to rows, and reviews of them, cost on average."""
+        priced = table.plus(*self.extra)
+        negative, looked_at, positive = priced.expected_costs(expit(self.odds(score)), cost, error)
+        # Where both answers cost the same it is "negative", as without reviews.
+        acts = (positive <= negative) & (priced.shift > -np.inf)
+        acts = self.decide(score, table) if self.is_constant else acts
+        return acts, np.where(acts, positive, negative), looked_at
+
+    def leaning(self, score: Array, table: CostTable, review: Review, extra_cost: float) -> AllowedAnswers:
+        """Find which answers to rows cost no more on average than a review."""
+        acts, own, looked_at = self.with_review(score, table, review.cost + extra_cost, review.error)
+        odds = np.clip(self.odds(score), -FARTHEST, FARTHEST)
+        return AllowedAnswers(~acts & (own <= looked_at), acts & (own <= looked_at), odds)
 
     def within(
         self, constraint: Constraint, score: Array, is_pos: BoolArray, table: CostTable, weight: Array
@@ -246,15 +279,19 @@ def tune(
 
     ``prior`` is by what log-odds are larger than where the model was trained.
     """
-    if kind in CONSTANT:
-        return CostDecision(kind, CONSTANT[kind], intercept=prior)
+    if kind == "plain":
+        return CostDecision(kind, intercept=prior)
     if kind == "swept":
         plain = CostDecision(intercept=prior)
         cut = best_cut(plain.scores(score, table.shift), is_pos, table, weight)
         return replace(plain, kind=kind, threshold=float(np.clip(cut, CONSTANT["positive"], CONSTANT["negative"])))
     used = weight > 0.0
     found = Sigmoid().fit(np.clip(score[used], -farthest, farthest), is_pos[used], weight[used])
-    return CostDecision(kind, 0.0, found.slope_, found.intercept_, farthest)
+    if kind == "sigmoid" or found.slope_ > 0.0:
+        return CostDecision(kind, CONSTANT.get(kind, 0.0), found.slope_, found.intercept_, farthest)
+    # Scores say nothing, so that all rows have the share of positives.
+    share = np.clip(np.average(is_pos, weights=weight), _NOISE, 1.0 - _NOISE)
+    return CostDecision(kind, CONSTANT[kind], 0.0, float(logit(share)), farthest)
 
 
 def cost_curve(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None = None) -> ThresholdCurve:
@@ -296,14 +333,6 @@ def best_cut(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | 
     """Find the threshold of least cost; the largest of equal ones, and where no row has a cost at stake."""
     at_stake = table.stakes(is_pos) * (1.0 if weight is None else weight)
     return cost_curve(score, is_pos, table, weight).fewest_errors() if at_stake.any() else np.inf
-
-
-def leaning_of(log_odds: Array, table: CostTable, review: Review, extra_cost: float) -> AllowedAnswers:
-    """Find which of three answers to rows with these log-odds cost least on average."""
-    negative, looked_at, positive = table.expected_costs(expit(log_odds), review.cost + extra_cost, review.error)
-    # Where both answers cost the same it is "negative", as without reviews.
-    up = (positive <= np.minimum(negative, looked_at)) & (table.shift > -np.inf)
-    return AllowedAnswers(~up & (negative <= looked_at), up, np.clip(log_odds, -FARTHEST, FARTHEST))
 
 
 def alert_scores(log_odds: Array, alerts: BoolArray) -> Array:
@@ -362,9 +391,8 @@ class RowCostRule(ThresholdRule):
         """Return which rows are answered "positive", and the expected saving of that answer in each of them."""
         if self._lacks_costs:
             return super().ranked(X)
-        table = self.row_costs.table(X, **self.given)
-        z, priced = self._log_odds(X, table)[1], self.priced(table)
-        return CostDecision().scores(z, priced.shift) >= self.cut, priced.expected_gain(expit(z - self.cut))
+        rows, decision = self.rows(X), replace(self.decision, threshold=self.cut)
+        return decision.decide(*rows), decision.ranks(*rows)[0]
 
     def alerted(self, X: Samples, limit: AlertLimit, most: int) -> BoolArray:
         """Mark the rows of largest expected saving, up to a number, that pay and keep a limit on wrong alerts."""
@@ -378,8 +406,7 @@ class RowCostRule(ThresholdRule):
 
     def leaning(self, X: Samples, review: Review, extra_cost: float) -> AllowedAnswers:
         """Return which answers cost least on average, and the log-odds."""
-        table = self.row_costs.table(X, **self.given)
-        return leaning_of(self._log_odds(X, table)[1] - self.cut, self.priced(table), review, extra_cost)
+        return self.decision.leaning(*self.rows(X), review, extra_cost)
 
     def priced(self, table: CostTable) -> CostTable:
         """Return costs with those that the constraint adds."""
@@ -537,29 +564,22 @@ class RowCostStore(EntryStore[RowScores]):
         return missing_of(self.constraint, self.truth, decision.decide(score, self.table), self.weights_in(self.copies))
 
     def decisions(self, score: Array, kind: str) -> Array:
-        """Compute the share of the copies of each entry that is decided positive, see `_cross_tuned`."""
-        cross_tuned = self._cross_tuned(score, kind)
-        return np.sum([share * beyond.decide(odds, self.table) for odds, beyond, share in cross_tuned], axis=0)
-
-    def beyond(self, score: Array, kind: str) -> Array:
-        """Compute the mean log-odds beyond the threshold over the copies of each entry, see `_cross_tuned`."""
-        return np.sum([share * odds for odds, _, share in self._cross_tuned(score, kind)], axis=0)
-
-    def _cross_tuned(self, score: Array, kind: str) -> Iterator[tuple[Array, CostDecision, Array]]:
-        """Yield log-odds beyond a threshold tuned outside each part, what decides, and the shares of copies inside."""
+        """Compute the share of the copies of each entry that is decided positive, tuned outside the part of each."""
         if kind in CONSTANT and self.constraint is None:
             odds = np.clip(score + self.prior - CONSTANT[kind], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
-            yield odds, CostDecision(), np.ones(score.size)
-            return
+            return CostDecision().decide(odds, self.table).astype(float)
         said = [self.truth, np.clip(score, -FARTHEST, FARTHEST), *self._said_of_costs]
         held = dealt([np.bincount(self.samples, each) for each in said], self.copies)
         # Halves of many samples say as much.
         parts = held.T if self.copies.sum() <= LARGE else np.stack([held[:, at::2].sum(axis=1) for at in (0, 1)])
+        decided = np.zeros(score.size)
         for inside in parts[parts.any(axis=1)]:
             rule = self.tuned(score, kind, self.copies - inside)
-            beyond = np.clip(rule.log_odds(score), -FARTHEST, FARTHEST) - rule.threshold
+            odds = np.clip(rule.log_odds(score), -FARTHEST, FARTHEST) - rule.threshold
+            odds = np.clip(odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
             share = (inside / np.maximum(self.copies, 1))[self.samples]
-            yield np.clip(beyond, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS), CostDecision(extra=rule.extra), share
+            decided += share * CostDecision(extra=rule.extra).decide(odds, self.table)
+        return decided
 
     def of_samples(self, values: Array) -> Array:
         """Sum over the entries of one copy of each sample."""
@@ -753,5 +773,8 @@ class RowCostChoice(CandidateChoice):
         assessment = super().assess(winner, trained=trained)
         # Savings are a ratio: where few dear rows are most of what is divided by, it is too small on average.
         corrected = min(assessment.corrected_score - self.drawn(winner).bias, self.value_range[1])
+        if winner.rule in ("negative", "positive"):
+            # The same answer to all rows reads no scores, and gains nothing by chance.
+            corrected = self.value_of(winner)
         gap = self.value_of(winner) - corrected
         return replace(assessment, corrected_score=corrected, errors=reach(assessment.errors, gap))

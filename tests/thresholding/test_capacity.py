@@ -17,7 +17,7 @@ from csf.metrics.row_costs import CostTable
 from csf.search.threshold import GivenProbabilities, GivenScores
 from csf.thresholding.capacity import LabelledScores, ReviewBands, ScoreAnswers, bands_of_costs, bands_of_score
 from csf.thresholding.evaluation import TableTerms
-from csf.thresholding.row_costs import CostDecision, RowCostRule, leaning_of
+from csf.thresholding.row_costs import CostDecision, RowCostRule
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 LABELS = {"known": np.array([0, 1]), "names": np.array([0, 1]), "null": 0}
@@ -206,8 +206,8 @@ def test_each_row_gets_the_answer_that_costs_least_on_average(rows, cost, error,
     odds, table = logit(p / 20), CostTable(fn, fp, np.zeros(p.size), np.zeros(p.size))
     p = expit(odds)
     review = Review(cost=cost, error=error, at_most=at_most)
-    bands = bands_of_costs(review, p, table, np.ones(p.size))
-    answers = bands.decide(leaning_of(odds, table, review, bands.extra_cost))
+    bands = bands_of_costs(review, CostDecision(), odds, table, np.ones(p.size))
+    answers = bands.decide(CostDecision().leaning(odds, table, review, bands.extra_cost))
     each = {
         "negative": p * fn,
         "positive": (1 - p) * fp,
@@ -254,8 +254,9 @@ def test_limits_on_wrong_answers():
     bands = bands_of_score(alone, score, truth, np.ones(10), (1.0, 1.0), 5.0).limited(rows)
     assert bands.decide(rows.rows).tolist() == stricter.decide(rows.rows).tolist()
     table = CostTable(*np.ones((2, 10)), *np.zeros((2, 10)))
-    by_costs = bands_of_costs(alone, np.linspace(0.05, 0.95, 10), table, np.ones(10))
-    assert set(by_costs.decide(leaning_of(logit(np.linspace(0.05, 0.95, 10)), table, alone, by_costs.extra_cost))) == {
+    odds, plain = logit(np.linspace(0.05, 0.95, 10)), CostDecision()
+    by_costs = bands_of_costs(alone, plain, odds, table, np.ones(10))
+    assert set(by_costs.decide(plain.leaning(odds, table, alone, by_costs.extra_cost))) == {
         "negative",
         "positive",
     }

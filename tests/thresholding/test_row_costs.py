@@ -149,6 +149,28 @@ def test_the_same_answer_to_all_rows_but_those_that_costs_decide(kind, answer):
     assert np.isfinite(rule.threshold)
 
 
+@pytest.mark.parametrize("kind", ["negative", "positive"])
+def test_the_same_answer_knows_calibrated_probabilities(kind):
+    """By which rows rank where it is limited; those of scores that say nothing are the share of positives."""
+    z, y, table = population(4000)
+    weight = np.random.default_rng(1).integers(0, 3, 4000).astype(float)
+    rule = tune(kind, 3.0 * z + 2.0, y, table, weight)
+    assert rule.slope == pytest.approx(1 / 3, abs=0.05)
+    assert np.average(expit(rule.odds(3.0 * z + 2.0)), weights=weight) == pytest.approx(
+        np.average(y, weights=weight), abs=1e-3
+    )
+    turned = tune(kind, -z, y, table, weight)
+    np.testing.assert_allclose(expit(turned.odds(-z)), np.average(y, weights=weight))
+    gain, least = turned.ranks(-z, table)
+    share = np.average(y, weights=weight)
+    expected = share * table.gain - (1.0 - share) * table.loss
+    if kind == "positive":
+        np.testing.assert_allclose(gain, expected, rtol=1e-6, atol=1e-9)
+        assert least == gain.min() < 0.0
+    else:
+        assert least == np.inf
+
+
 def test_ties_do_not_depend_on_rounding():
     """Log-odds of 1/8, and costs of 7 to 1."""
     for unit in (1.0, 0.1, 3.0, 1e-3, 7 / 3, 1e300):

@@ -48,7 +48,6 @@ from csf.thresholding.row_costs import (
     RowCostStore,
     alert_scores,
     cut_within,
-    leaning_of,
     unweighted,
     valued_curve,
 )
@@ -374,19 +373,10 @@ class RowCostResult(CandidateResult):
         if self.store is None:
             raise ValueError("the held-out scores of this search were not kept")
         paid = {} if review is None else {"cost": review.cost, "error": review.error}
-        # With reviews decisions are tuned on parts, as those of the winner's corrected value are.
-        odds = self._plain_odds if review is None else self._log_odds
-        terms, answers = CostTerms(self.store, **paid), CostAnswers(odds, self._priced, self.store.truth)
-        return Evaluation(answers, terms, CostCandidates(RowCostChoice(self.store, random_state=seed)), terms, seed)
-
-    @property
-    def _plain_odds(self) -> Array:
-        """Log-odds of the held-out entries beyond the threshold, by the rule of predictions.
-
-        A single rule ranks all entries: ranks by several rules would belong to none of them, or to one that was tuned
-        on other rows.
-        """
-        return self.tuned.log_odds(RowCostChoice(self.store).score(self.key)) - self.tuned.threshold
+        # The rule of predictions answers all entries: ranks by several rules would belong to none of them.
+        choice, terms = RowCostChoice(self.store, random_state=seed), CostTerms(self.store, **paid)
+        answers = CostAnswers(self.store, choice.score(self.key), self.tuned)
+        return Evaluation(answers, terms, CostCandidates(choice), terms, seed)
 
     @property
     def answers_by_probability(self) -> RankedAnswers:
@@ -408,27 +398,17 @@ class RowCostResult(CandidateResult):
         known = self.compared
         alerts = self.decide(known.rows)
         if bands is not None:
-            alerts = bands.decide(self._leaning(known.rows, bands.review, bands.extra_cost)) == "positive"
+            alerts = bands.decide(self.tuned.leaning(*known.rows, bands.review, bands.extra_cost)) == "positive"
         return known.alerts(alert_scores(known.rows[0], alerts), at)
 
     def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Compute which of three answers to the held-out entries has the smallest expected cost."""
-        return leaning_of(self._log_odds, self._priced, review, extra_cost)
-
-    def _leaning(self, rows: tuple[Array, CostTable], review: Review, extra_cost: float) -> AllowedAnswers:
-        """Compute which of three answers to scored rows has the smallest expected cost."""
-        odds, table = self.tuned.log_odds(rows[0]) - self.tuned.threshold, rows[1].plus(*self.tuned.extra)
-        return leaning_of(odds, table, review, extra_cost)
-
-    @cached_property
-    def _log_odds(self) -> Array:
-        """Log-odds of the held-out entries beyond the threshold, see `RowCostStore.beyond`."""
-        return self.store.beyond(RowCostChoice(self.store).score(self.key), self.tuned.kind)
+        return self.tuned.leaning(*self.held_out_rows().rows, review, extra_cost)
 
     def bands(self, review: Review) -> ReviewBands:
-        """Compute the bands of the three answers."""
+        """Compute the bands of the three answers, by the rule of predictions."""
         store = self.store
-        return bands_of_costs(review, expit(self._log_odds), self._priced, store.weights_in(store.copies))
+        return bands_of_costs(review, self.tuned, *self.held_out_rows().rows, store.weights_in(store.copies))
 
     def certified_reviews(self, review: Review, rule: RowCostRule, calibration: Task, confidence: float) -> ReviewBands:
         """Tune the rule of three answers and certify its limits; calibration samples bring their costs along."""

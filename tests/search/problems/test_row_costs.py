@@ -24,7 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from csf import CostSearch
 from csf.evaluate import Candidate
 from csf.evaluate.choices import Margins
-from csf.export import cost_rule
+from csf.export import cost_rule, review_rule
 from csf.metrics import Column, Review, RowCosts
 from csf.metrics.row_costs import CostTable
 from csf.search.config import MANY, SearchConfig
@@ -534,7 +534,49 @@ def test_a_search_that_answers_all_rows_the_same(kind, monkeypatch):
     rule, score = cost_rule(search), search.best_estimator_.decision_function(X)
     np.testing.assert_array_equal(rule.decide(score, fn=X["amount"], fp=5.0, tp=1.0), search.predict(X))
     json.dumps(rule.to_dict(), allow_nan=False)
-    assert set(search.predict_with_review(X)[1:]) == {kind}
+    # Nothing was tuned: the value of the answer is what it is worth, without an optimism of the choice.
+    assert search.corrected_score_ == search.best_score_
+
+
+@pytest.mark.parametrize("kind", ["negative", "positive"])
+def test_limits_and_reviews_of_the_same_answer_rank_rows_by_what_is_expected(kind, monkeypatch):
+    search, X, _ = answering_alike(kind, monkeypatch)
+    p, amount = search.predict_proba(X)[:, 1], X["amount"].to_numpy()
+    negative, positive = p * (amount - 1.0), (1.0 - p) * 5.0
+    own, answers = (positive if kind == "positive" else negative), search.predict_with_review(X)
+    own[0] = negative[0]  # which its costs decide
+    np.testing.assert_array_equal(answers == "review", own > 0.5)
+    assert 0.1 < np.mean(answers == "review") < 1.0
+    assert set(answers[answers != "review"][1:]) <= {kind}
+    rule, z = review_rule(search), search.best_estimator_.decision_function(X)
+    z = rule["slope"] * np.clip(z, -rule["farthest"], rule["farthest"]) + rule["intercept"] - rule["offset"]
+    np.testing.assert_allclose(expit(z), p)
+    assert rule["never"] != kind
+    if kind == "negative":
+        assert search.predict(X, at_most=20).sum() == 0
+        return
+    order = np.argsort(positive - negative, kind="stable")
+    for most in (1, 20, 299):
+        kept = order[order != 0][:most]
+        np.testing.assert_array_equal(np.flatnonzero(search.predict(X, at_most=most)), np.sort(kept))
+    dear = replace(search.review_bands(), review=Review(cost=1e9))
+    for most in (0, 20, 299):
+        limited = dear.answers(search.decision_rule_, X, most)
+        np.testing.assert_array_equal(limited == "positive", search.predict(X, at_most=most) == 1)
+    held = search.result_.evaluation(0).answers
+    assert held.codes.mean() > 0.99
+    assert np.ptp(held.rank[held.codes == 1]) > 1.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_reviews_stay_within_their_share_on_the_rows_that_priced_them(seed):
+    X, y = frame(200)
+    noisy = X.assign(a=X["a"] + np.random.default_rng(seed).normal(size=200))
+    search = CostSearch(LogisticRegression().fit(X, y), COST, cv="prefit", review=Review(cost=0.2, at_most=0.2))
+    search.fit(noisy, y)
+    answers = search.predict_with_review(noisy)
+    assert 0.15 < np.mean(answers == "review") <= 0.2
+    assert search.review_.shares["review"] == pytest.approx(np.mean(answers == "review"))
 
 
 def test_costs_of_probabilities_are_read(fitted):
