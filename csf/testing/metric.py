@@ -37,6 +37,8 @@ def naming(where: str) -> Iterator[None]:
 # Shares of positives from balanced to one in a million.
 SHARES = (0.5, 0.9, 0.1, 1e-3, 1e-6)
 N_PROFILES, N_LABELS = 64, 300
+# Rounding of a few operations, as a share of the terms that they add up.
+_EPSILONS = 8.0 * np.finfo(float).eps
 
 
 def check_metric(metric: Metric, *, reference: Callable[..., float] | None = None, random_state: int = 0) -> None:
@@ -170,23 +172,34 @@ def _defined(metric: LinearFractional, pos: float, rng: np.random.Generator) -> 
     return fn, fp, np.asarray(metric.value(fn, fp, pos=pos))
 
 
+def _rounding(metric: LinearFractional, fn: np.ndarray, fp: np.ndarray, pos: float) -> np.ndarray:
+    """Bound what rounding leaves of the terms of numerator and denominator, in units of the metric."""
+    n0, n_fn, n_fp, d0, d_fn, d_fp = np.abs(metric.coefficients(pos))
+    top, bottom = n0 + n_fn * fn + n_fp * fp, d0 + d_fn * fn + d_fp * fp
+    largest = 1.0 + np.abs(metric.range(pos)).max()
+    return 1e-9 + _EPSILONS * (top + largest * bottom) / metric.denominator(fn, fp, pos=pos)
+
+
 def _costs_cut_at_the_level(metric: LinearFractional, pos: float, rng: np.random.Generator) -> None:
     fn, fp, values = _defined(metric, pos, rng)
+    noise = _rounding(metric, fn, fp, pos)
     for t in _levels(metric, pos, rng):
         c_fn, c_fp = metric.cost_weights(t, pos=pos)
         excess = c_fn * fn + c_fp * fp + metric.offset(t, pos=pos)
-        wrong = (np.abs(values - t) > 1e-9) & ((excess < 0) != (values > t))
+        wrong = (np.abs(values - t) > noise) & ((excess < 0) != (values > t))
         at = np.argmax(wrong)
         require(not wrong.any(), f"the costs of level {t:g} misplace ({fn[at]:g}, {fp[at]:g}) of value {values[at]:g}")
 
 
 def _differences_are_weighted_errors(metric: LinearFractional, pos: float, rng: np.random.Generator) -> None:
     fn, fp, values = _defined(metric, pos, rng)
-    denominator = metric.denominator(fn, fp, pos=pos)
-    for x, y, value in zip(fn[:16], fp[:16], values[:16]):
+    denominator, noise = metric.denominator(fn, fp, pos=pos), _rounding(metric, fn, fp, pos)
+    for at, (x, y, value) in enumerate(zip(fn[:16], fp[:16], values[:16])):
         c_fn, c_fp = metric.cost_weights(value, pos=pos)
         weighted = (c_fn * (fn - x) + c_fp * (fp - y)) / denominator
-        close = np.abs(weighted - (value - values)) <= 1e-9 * np.maximum(1.0, np.abs(weighted))
+        # The value itself is rounded, and in units of another denominator its rounding may be larger.
+        either = noise + noise[at] * np.maximum(1.0, denominator[at] / denominator)
+        close = np.abs(weighted - (value - values)) <= either * np.maximum(1.0, np.abs(weighted))
         require(close.all(), "differences of values are not those of errors weighted by cost_weights")
 
 

@@ -17,6 +17,7 @@ from csf.metrics import (
     Jaccard,
     LinearFractional,
     Metric,
+    Rate,
     get_metric,
 )
 from csf.strategies import Cone, EqualCostsFirst, FunctionStrategy, Grid, ImbalanceRatio, Proposal, Strategy
@@ -121,6 +122,13 @@ class Infinite(LinearFractional):
 def test_bad_linear_fractional_metrics_are_found(metric, message):
     with pytest.raises(AssertionError, match=message):
         check_metric(metric)
+
+
+@pytest.mark.parametrize(("ones", "zeros"), [("tp", "fp"), ("tp", "fn"), ("tn", "fp"), ("tn", "fn")])
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_makes_no_right_rate_wrong(ones, zeros, seed):
+    rate = type("Rate of two cells", (Rate,), {"ones": (ones,), "zeros": (zeros,)})()
+    assert check_metric(rate, random_state=seed) is None
 
 
 @pytest.mark.parametrize("metric", ["f1", FBeta, None])
