@@ -18,6 +18,8 @@ Kind = TypeVar("Kind")
 # Words that other libraries add to names, and how alike two names must be to be offered for each other.
 _NOISE = re.compile(r"(score|metric|loss|bound|strategy|macro|binary|weighted|micro)")
 _ALIKE = 0.65
+# So many names of a list are written.
+_MOST = 8
 
 
 def did_you_mean(name: object, known: Iterable[object], aliases: dict[str, str] | None = None) -> str:
@@ -39,6 +41,18 @@ def did_you_mean(name: object, known: Iterable[object], aliases: dict[str, str] 
             return f". Did you mean {spellings[candidate]!r}?"
     close = difflib.get_close_matches(plain, spellings, n=1, cutoff=_ALIKE)
     return f". Did you mean {spellings[close[0]]!r}?" if close else ""
+
+
+def listed(names: Iterable[object]) -> str:
+    """Write a list; of many names the first ones and their number.
+
+    Examples
+    --------
+    >>> listed("abc"), listed(range(1500))
+    ("['a', 'b', 'c']", '[0, 1, 2, 3, 4, 5, 6, 7, ...], 1500 in all')
+    """
+    names = list(names)
+    return f"{names}" if len(names) <= _MOST else f"{str(names[:_MOST])[:-1]}, ...], {len(names)} in all"
 
 
 def called_elsewhere(**names: str) -> Callable[[type[Kind]], type[Kind]]:

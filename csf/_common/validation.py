@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from os import PathLike
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
-from csf._common.messages import did_you_mean, warn
+from csf._common.messages import did_you_mean, listed, warn
 from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, Params, RandomState_, Samples
 
 # Searches for data that stay where they are, by the package of these.
@@ -356,11 +357,13 @@ def check_unmasked(values: Unmasked, name: str) -> Unmasked:
 
 
 def place_of(name: Label, names: Sequence[Label], what: str) -> int:
-    """Return the place of a name among others, as it is or as a text; raise a ValueError where it is none of them."""
+    """Return the place of a name among others, as it is, as a text or as a number; raise a ValueError without any."""
     for known, asked in ((list(names), name), ([*map(str, names)], str(name))):
         if asked in known:
             return known.index(asked)
-    raise ValueError(f"{what}: there is no {name!r}; accepted: {list(names)}{did_you_mean(name, names)}")
+    with suppress(ValueError):  # no number
+        return [isinstance(known, numbers.Real) and float(known) == float(str(name)) for known in names].index(True)
+    raise ValueError(f"{what}: there is no {name!r}; accepted: {listed(names)}{did_you_mean(name, names)}")
 
 
 def check_choice(value: Value, name: str, accepted: Iterable[object]) -> Value:

@@ -377,7 +377,8 @@ def _add_problem_options(command):
     _add_labelled(group)
     text = (
         'demand such as "precision >= 0.8" or "fpr <= 0.01"; of several classes "recall[urgent] >= 0.9"; by the values '
-        'of a column "recall gap <= 0.05 by sex" or "precision >= 0.8 in each country"'
+        'of a column "recall gap <= 0.05 by sex", "selection_rate ratio >= 0.8 by sex" or "precision >= 0.8 in each '
+        'country"'
     )
     group.add_argument("--constraint", metavar="TEXT", help=text)
     group.add_argument(

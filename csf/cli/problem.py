@@ -191,8 +191,8 @@ class Setup:
     @property
     def on_codes(self) -> Constraint | None:
         """The constraint with codes in place of classes, for what is trained on codes."""
-        if self.constraint is None or self.constraint.segment_column is not None:
-            return self.constraint
+        if self.constraint is None:
+            return None
         first, *others = (replace(part, of=part.place_in(self.classes)) for part in self.constraint.parts)
         return replace(first, others=tuple(others))
 

@@ -173,11 +173,11 @@ def middle_of_ties(sums, n_cuts, cuts):
 
 
 @njit(cache=True)
-def row_gains(order, is_pos, n_labels, squared_beta, gains):
+def row_gains(order, is_pos, n_labels, squared_beta, empty, gains):
     """Write by how much each entry, added to those before it in ``order``, changes the F-beta of its row.
 
-    Entries are the labels of a row, then those of the next one. F-beta of a row without labels is 1 as long as none of
-    its entries is predicted positive.
+    Entries are the labels of a row, then those of the next one. F-beta of a row without labels is ``empty`` as long as
+    none of its entries is predicted positive.
     """
     n_rows = is_pos.shape[0] // n_labels
     below, hits, value = np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows)
@@ -185,7 +185,7 @@ def row_gains(order, is_pos, n_labels, squared_beta, gains):
         if is_pos[entry]:
             below[entry // n_labels] += squared_beta
     for row in range(n_rows):
-        value[row] = 1.0 if below[row] == 0.0 else 0.0
+        value[row] = empty if below[row] == 0.0 else 0.0
     for entry in order:
         row = entry // n_labels
         below[row] += 1.0

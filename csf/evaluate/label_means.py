@@ -18,6 +18,7 @@ from csf.evaluate.stores import TrialKey
 
 if TYPE_CHECKING:
     from csf.evaluate.stores import ScoreStore
+    from csf.metrics.registry import LabelMetric
 
 # Sums of as many terms as there are entries differ by less than this where they are of the same entries.
 _SAME = 1e-9
@@ -33,24 +34,24 @@ class LabelledSamples:
         Truth.
     n_labels : int
         Entries of a row.
-    beta : float
-        Of F-beta.
+    metric : LabelMetric
+        A mean over samples.
     """
 
     is_pos: BoolArray
     n_labels: int
-    beta: float
+    metric: LabelMetric
 
     def gains(self, order: IntArray) -> Array:
         """Compute by how much each entry, added to those before it, changes the value of its row; 0 for others."""
         gains = np.zeros(self.is_pos.size)
-        row_gains(order, self.is_pos, self.n_labels, self.beta**2, gains)
+        row_gains(order, self.is_pos, self.n_labels, self.metric.beta**2, self.metric.empty or 0.0, gains)
         return gains
 
     @property
     def empty(self) -> Array:
-        """Value of each row where no label is predicted: 1 for rows without labels."""
-        return np.asarray(~self.is_pos.reshape(-1, self.n_labels).any(axis=1), dtype=np.float64)
+        """Value of each row where no label is predicted, see `LabelMetric.empty`."""
+        return np.where(self.is_pos.reshape(-1, self.n_labels).any(axis=1), 0.0, self.metric.empty or 0.0)
 
     def values(self, found: BoolArray) -> Array:
         """Compute the value of each row where the given labels are predicted."""
@@ -88,8 +89,8 @@ class SampleDraws(Choice[TrialKey]):
         Held-out scores of the trials; entries of a sample are its labels, in each part that holds it out.
     n_labels : int
         Number of labels.
-    beta : float
-        Of F-beta.
+    metric : LabelMetric
+        A mean over samples.
     n_draws : int
         Number of bootstrap draws.
     random_state : int
@@ -98,11 +99,11 @@ class SampleDraws(Choice[TrialKey]):
 
     value_range = (0.0, 1.0)
 
-    def __init__(self, store: ScoreStore, n_labels: int, beta: float, n_draws: int, random_state: int) -> None:
+    def __init__(self, store: ScoreStore, n_labels: int, metric: LabelMetric, n_draws: int, random_state: int) -> None:
         self.rows = list(store)
         self.n_draws, self.random_state = n_draws, random_state
         self._units, self.coded = units_of(store, [CodedRow.of(row, store) for row in self.rows], n_labels)
-        truth = LabelledSamples(self.units.is_pos, n_labels, beta)
+        truth = LabelledSamples(self.units.is_pos, n_labels, metric)
         each = np.ones(truth.is_pos.size) if self.units.weight is None else self.units.weight
         self.gains = [truth.gains(np.argsort(row.codes, kind="stable")) * each for row in self.coded]
         unit, weight = self.units.samples[::n_labels], each[::n_labels]

@@ -27,6 +27,7 @@ from csf.evaluate.intervals import DrawnSums, n_draws_within
 from csf.evaluate.stores import EntryStore
 from csf.metrics import ConfusionMetric, get_confusion_metric
 from csf.metrics.base import CELLS
+from csf.metrics.confusion import warn_of_absent
 from csf.metrics.constraints import share_of
 from csf.metrics.incomplete import TrueMetric
 from csf.metrics.registry import LabelMetric, for_classes, get_label_metric, get_quantity, values_of_tables
@@ -185,6 +186,9 @@ class Predictions:
         ``groups``.
         """
         used = [known | (np.bincount(codes, minlength=known.size) > 0) for codes in answers]
+        true, *predicted = (np.bincount(codes, rows.get("weight"), known.size) for codes in (truth, *answers))
+        for counts in predicted:
+            warn_of_absent(metric, true, counts)
 
         def values(tables: Array) -> Array:
             tables = tables[:, :, 0]
@@ -203,7 +207,7 @@ class Predictions:
     @classmethod
     def of_labels(cls, metric: LabelMetric, truth: Array, *answers: Array, **rows: Any) -> Self:
         """Create predictions of several labels per sample: truth and answers of shape (n_samples, n_labels), 0 or 1."""
-        if metric.average != "samples":
+        if metric.empty is None:
             read = cls._of_tables(metric.of_tables, 2, *(codes.astype(int) for codes in (truth, *answers)), **rows)
             return replace(
                 read, extremes=tuple(cls.of_labels(end, truth, *answers, **rows) for end in _extremes_of(metric))

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from csf._common.messages import warn
 from csf._common.typing import Array, Label, Values
 from csf._common.validation import check_choice, check_count, floats
 from csf.metrics.base import CELLS, Metric, Terms, float_or_array, wrong_direction
@@ -57,6 +58,8 @@ class ConfusionMetric(ABC):
     """
 
     needs_order: bool = False
+    # Whether it is a mean of recalls, which leaves out classes that no sample has.
+    of_recalls: ClassVar[bool] = False
     # Size of a difference that matters, as 1 for rates.
     unit: float = 1.0
 
@@ -155,6 +158,16 @@ class ConfusionMetric(ABC):
         if known is not None:
             return np.diag(known[0]) - known[1]
         return _differences(self.value, confusion)
+
+
+def warn_of_absent(metric: object, true: Array, predicted: Array) -> None:
+    """Warn where classes are predicted that no sample has, and the metric leaves them out; weights by class."""
+    absent = int(((true == 0.0) & (predicted > 0.0)).sum())
+    if absent and isinstance(metric, ConfusionMetric) and metric.of_recalls:
+        warn(
+            f"{absent} of {true.size} classes are predicted, and no sample has them: {metric.name!r} is of the recalls "
+            "of the other classes. Add samples of these, or use 'f1_macro', for which they count 0"
+        )
 
 
 class MetricOfSums(ConfusionMetric):
@@ -353,6 +366,7 @@ class BalancedAccuracyOfClasses(MetricOfSums):
     """Mean of the recalls of the classes that have samples."""
 
     name: ClassVar[str] = "balanced_accuracy"
+    of_recalls = True
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Compute the mean recall."""
@@ -369,6 +383,7 @@ class GMeanOfClasses(MetricOfSums):
     """Geometric mean of the recalls of the classes that have samples."""
 
     name: ClassVar[str] = "gmean"
+    of_recalls = True
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Compute the geometric mean of the recalls."""

@@ -15,8 +15,10 @@ from csf._common.messages import did_you_mean
 from csf._common.typing import Array, Label, Values
 from csf._common.validation import check_choice, check_fraction, check_number, place_of
 from csf.metrics.base import CELLS, SAME_AMOUNT, Coefficients, LinearFractional, Metric, Terms, float_or_array
-from csf.metrics.binary import FBeta, Jaccard, WeightedAccuracy, f_beta_of
+from csf.metrics.binary import BalancedAccuracy, FBeta, Informedness, Jaccard, WeightedAccuracy, f_beta_of
+from csf.metrics.comparisons import COMPARISONS, Comparison, PairLimit
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
+from csf.metrics.synonyms import MEANT, known_name
 
 
 class Rate(LinearFractional):
@@ -104,6 +106,20 @@ class Specificity(Rate):
 
 
 @dataclass(frozen=True)
+class NegativePredictiveValue(Rate):
+    """Share of true negatives among the predicted negatives, in [0, 1]; 0 where nothing is predicted negative.
+
+    Examples
+    --------
+    >>> NegativePredictiveValue().value(fn=0.05, fp=0.15, pos=0.25)
+    0.923
+    """
+
+    name: ClassVar[str] = "npv"
+    ones, zeros = ("tn",), ("fn",)
+
+
+@dataclass(frozen=True)
 class FalsePositiveRate(Rate):
     """Share of the negatives predicted positive, in [0, 1]; for constraints, smaller is better.
 
@@ -147,7 +163,7 @@ class PredictedPositiveRate(Rate):
 
 @dataclass(frozen=True)
 class MeanCost(LinearFractional):
-    """Mean cost of a sample, for constraints; smaller is better.
+    """Mean cost of a sample; smaller is better. As ``metric`` of a search minus the mean cost is maximised.
 
     Parameters
     ----------
@@ -182,6 +198,42 @@ class MeanCost(LinearFractional):
     def coefficients(self, pos: float) -> Coefficients:
         """Return the six numbers of the mean cost, see `LinearFractional.coefficients`."""
         return Coefficients(0.0, self.fn, self.fp, 1.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class LeastCost(LinearFractional):
+    """Minus a mean cost, which is maximised where the cost is to be least.
+
+    Parameters
+    ----------
+    cost : MeanCost
+        The mean cost.
+
+    Examples
+    --------
+    >>> LeastCost(MeanCost(fn=5.0)).value(fn=0.05, fp=0.15, pos=0.25)
+    -0.4
+    """
+
+    cost: MeanCost
+
+    @property
+    def name(self) -> str:
+        """Name of the metric: ``"-cost(5, 1)"``, …"""
+        return f"-{self.cost.name}"
+
+    @property
+    def unit(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride] (of these costs)
+        """Larger one of both costs."""
+        return max(self.cost.fn, self.cost.fp)
+
+    def range(self, pos: float) -> tuple[float, float]:
+        """Return the values with all predictions wrong and with all right, see `Metric.range`."""
+        return -self.cost.fn * pos - self.cost.fp * (1.0 - pos), 0.0
+
+    def coefficients(self, pos: float) -> Coefficients:
+        """Return the six numbers of minus the mean cost, see `LinearFractional.coefficients`."""
+        return Coefficients(0.0, -self.cost.fn, -self.cost.fp, 1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -221,25 +273,30 @@ class OfNegatives(LinearFractional):
 QUANTITIES: dict[str, tuple[Callable[[], LinearFractional], str | None]] = {
     "precision": (Precision, ">="),
     "recall": (Recall, ">="),
-    "tpr": (Recall, ">="),
     "specificity": (Specificity, ">="),
-    "tnr": (Specificity, ">="),
+    "npv": (NegativePredictiveValue, ">="),
     "fpr": (FalsePositiveRate, "<="),
     "fnr": (FalseNegativeRate, "<="),
     "predicted_positive_rate": (PredictedPositiveRate, None),
-    "predicted_rate": (PredictedPositiveRate, None),
-    "selection_rate": (PredictedPositiveRate, None),
     "f1": (FBeta, ">="),
     "jaccard": (Jaccard, ">="),
     "accuracy": (WeightedAccuracy, ">="),
+    "balanced_accuracy": (BalancedAccuracy, ">="),
+    "informedness": (Informedness, ">="),
 }
 
-# A demand by segments: the demand, how it is meant, and the column of the segments.
-_BY_SEGMENT = re.compile(r"(.*[<>=≤≥]\s*\S+)\s+(by|in each)\s+(.+)")
-_GAP = " gap"
-_PATTERN = re.compile(r"\s*([^<>=≤≥\[\]]*?)\s*(?:\[(.*)\])?\s*([<>=≤≥]+)\s*([^<>=≤≥]*?)\s*")
-# Commas between demands, not those in the name of a class.
-_COMMA = re.compile(r",(?![^\[]*\])")
+# A text in quotes, where both the quote and the backslash are written with a backslash before them.
+_QUOTED = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
+# One demand and the comma after it. Whatever is between brackets is the name of a class, up to the first bracket that
+# a side follows.
+_DEMAND = re.compile(
+    rf"""\s* (?P<rate>[^\s<>=≤≥\[\],]+) (?:\s+(?P<word>gap|ratio))?
+    (?: \s* \[ \s* (?P<of>{_QUOTED}|.*?) \s* \] (?:\s*(?P<last>gap|ratio))? )?
+    \s* (?P<side>[<>=≤≥]+) \s* (?P<level>[^\s<>=≤≥,]* (?:\s*%)?)
+    (?: \s+ (?P<link>by|in\s+each) \s+ (?P<by>{_QUOTED}|(?:\[[^\]]*\]|[^,])+?) )?
+    \s* (?P<end>,|\Z)""",
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
 _SIDES = {">=": ">=", "<=": "<=", "≥": ">=", "≤": "<="}
 _ROUNDING = 1e-12
 
@@ -263,8 +320,9 @@ class Constraint:
         class of two; of several labels a sample each of them.
     by : str, default=None
         Column whose values divide the rows into segments: the rate must keep the level in each of them.
-    gap : bool, default=False
-        Whether it is the largest difference of the rate between two segments that must be at most the level.
+    compare : {"each", "gap", "ratio"}, default="each"
+        What the level is for, by segments: the rate of each one, the largest difference of the rates of two segments,
+        or the smallest ratio of two, which is the smallest rate over the largest one.
 
     Examples
     --------
@@ -275,8 +333,10 @@ class Constraint:
     'precision >= 0.8, fpr <= 0.1'
     >>> str(Constraint(Recall(), ">=", 0.9, of="urgent"))
     'recall[urgent] >= 0.9'
-    >>> str(Constraint(Recall(), "<=", 0.05, by="sex", gap=True)), str(Constraint(Precision(), ">=", 0.8, by="country"))
-    ('recall gap <= 0.05 by sex', 'precision >= 0.8 in each country')
+    >>> str(Constraint(Recall(), "<=", 0.05, by="sex", compare="gap"))
+    'recall gap <= 0.05 by sex'
+    >>> str(Constraint(Precision(), ">=", 0.8, of="a, b]", by="age, sex"))
+    'precision["a, b]"] >= 0.8 in each "age, sex"'
     """
 
     quantity: LinearFractional | CostMatrix
@@ -285,32 +345,36 @@ class Constraint:
     others: tuple[Constraint, ...] = ()
     of: Label = None
     by: str | None = None
-    gap: bool = False
+    compare: str = "each"
 
     def __post_init__(self) -> None:
         if not isinstance(self.quantity, LinearFractional | CostMatrix):
             raise TypeError(f"quantity must be a rate such as csf.metrics.Precision(), got {self.quantity!r}")
         check_choice(self.side, "side", (">=", "<="))
+        comparison, name = COMPARISONS[check_choice(self.compare, "compare", COMPARISONS)], self.quantity.name
         if isinstance(self.level, bool) or not isinstance(self.level, Real):
             raise TypeError(f"level must be a number in [0, 1], got {self.level!r}")
         if not 0.0 <= self.level <= (highest := self._highest):
             raise ValueError(f"level must be a number in [0, {highest:g}], got {self.level!r}")
         if not all(isinstance(other, Constraint) for other in self.others):
             raise TypeError(f"others must be csf.metrics.Constraint objects, got {self.others!r}")
-        if self.by is not None and self.of is not None:
+        if comparison.side not in (None, self.side) or (self.by is None and comparison.word):
             raise ValueError(
-                f"constraint {self} is by segments, and those are of two classes: say with pos_label= which one is "
-                "positive, in place of the brackets"
+                f"a {comparison.word} is {comparison.side} a level, and between segments: write {name} "
+                f"{comparison.word} {comparison.side} {self.level:g} by COLUMN, got side={self.side!r}, by={self.by!r}"
             )
-        if self.gap and (self.by is None or self.side != "<="):
-            raise ValueError(
-                f"a gap is at most a level, and between segments: write {self.quantity.name} gap <= {self.level:g} by "
-                f"COLUMN, got {self}"
-            )
+        if (
+            self.compare == "ratio"
+            and isinstance(self.quantity, LinearFractional)
+            and self.quantity.value(0.5, 0.5, pos=0.5) < 0.0
+        ):
+            raise ValueError(f"a ratio of {name} has no meaning, as it can be negative; constrain its gap by segments")
 
     @property
     def _highest(self) -> float:
         """Largest level that has a meaning."""
+        if self.compare == "ratio":
+            return 1.0
         if isinstance(self.quantity, CostMatrix):
             return float(np.max(self.quantity.costs))
         return max(self.quantity.fn, self.quantity.fp) if isinstance(self.quantity, MeanCost) else 1.0
@@ -322,14 +386,25 @@ class Constraint:
 
     @property
     def _rate_name(self) -> str:
-        return f"{self.quantity.name}{'' if self.of is None else f'[{self.of}]'}{_GAP if self.gap else ''}"
+        of = "" if self.of is None else f"[{_written(str(self.of), ']')}]"
+        return " ".join(filter(None, [f"{self.quantity.name}{of}", self.comparison.word]))
 
     @property
     def _segments(self) -> str:
-        return "" if self.by is None else f" {'by' if self.gap else 'in each'} {self.by}"
+        return "" if self.by is None else f" {self.comparison.link} {_written(str(self.by), ',[]')}"
 
     def __str__(self) -> str:
         return ", ".join(f"{one._rate_name} {one.side} {one.level:g}{one._segments}" for one in self.parts)
+
+    @property
+    def comparison(self) -> Comparison:
+        """How rates of segments are compared with the level."""
+        return COMPARISONS[self.compare]
+
+    @property
+    def pair_limit(self) -> PairLimit | None:
+        """Limit on the rates of each two segments; ``None`` where each keeps the level by itself."""
+        return self.comparison.limit(self.level)
 
     @property
     def segment_column(self) -> str | None:
@@ -348,8 +423,8 @@ class Constraint:
 
     @property
     def on_all_rows(self) -> Constraint | None:
-        """The constraint with all rows in place of each segment, and without gaps; ``None`` where nothing is left."""
-        parts = [replace(part, by=None) for part in self.parts if not part.gap]
+        """The constraint with all rows in place of each segment, without limits on pairs; ``None`` without others."""
+        parts = [replace(part, by=None) for part in self.parts if part.pair_limit is None]
         return replace(parts[0], others=tuple(parts[1:])) if parts else None
 
     @property
@@ -389,9 +464,8 @@ class Constraint:
         Raises
         ------
         ValueError
-            If there is no such name, or the constraint is by segments.
+            If there is no such name.
         """
-        self.require_all_rows()
         return None if self.of is None else place_of(self.of, names, f"constraint {self}")
 
     def violation(self, fn: Values, fp: Values, *, pos: float) -> Values:
@@ -469,7 +543,8 @@ def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None)
         ``"<rate> >= <level>"`` or ``"<rate> <= <level>"``, also with ``≥`` or ``≤`` and with a level such as
         ``"80%"``, or several of these, divided by commas; or the three parts as ``("precision", ">=", 0.8)``. Rates
         include ``f1``, ``f<beta>`` and ``jaccard``; one of several classes is in brackets, ``"recall[urgent] >= 0.9"``.
-        By segments, the values of a column: ``"recall gap <= 0.05 by sex"``, ``"precision >= 0.8 in each country"``.
+        By segments, the values of a column: ``"recall gap <= 0.05 by sex"``, ``"selection_rate ratio >= 0.8 by sex"``,
+        ``"precision >= 0.8 in each country"``. Quotes hold any name: ``'recall["a, b"] >= 0.9'``.
 
     Returns
     -------
@@ -494,35 +569,62 @@ def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None)
     text = " ".join(map(str, constraint)) if isinstance(constraint, tuple) and len(constraint) == 3 else constraint
     if not isinstance(text, str):
         raise TypeError(f"constraint must be a text such as 'precision >= 0.8' or a Constraint, got {constraint!r}")
-    first, *others = (_one_constraint(part) for part in _COMMA.split(text))
-    return replace(first, others=tuple(others))
+    parts, at = [], 0
+    while at < len(text) or not parts:
+        match = _DEMAND.match(text, at)
+        # Nothing follows a comma at the end.
+        if match is None or (match["end"] and match.end() == len(text)):
+            raise _unreadable(text, text[at:])
+        parts.append(_one_constraint(text, match))
+        at = match.end()
+    return replace(parts[0], others=tuple(parts[1:]))
 
 
-def _one_constraint(text: str) -> Constraint:
-    segments = _BY_SEGMENT.fullmatch(text.strip())
-    match = _PATTERN.fullmatch(text if segments is None else segments[1])
-    name = "" if match is None else match[1].removesuffix(_GAP)
-    gap = match is not None and name != match[1]
-    score = None if match is None else f_beta_of(name)
-    if match is None or (name not in QUANTITIES and score is None):
-        known = ", ".join(f"{name} {side or '<= or >='}" for name, (_, side) in QUANTITIES.items())
-        hint = "" if match is None else did_you_mean(name, QUANTITIES)
+def _one_constraint(text: str, match: re.Match[str]) -> Constraint:
+    """Build the constraint of one demand in a text."""
+    name, link = match["rate"], " ".join((match["link"] or "").lower().split())
+    score, word = f_beta_of(name), (match["word"] or match["last"] or "").lower()
+    if known_name(name) not in QUANTITIES and score is None:
+        raise _unreadable(text, name)
+    quantity, only = QUANTITIES[known_name(name)] if score is None else (lambda: score, ">=")
+    only = COMPARISONS[word or "each"].side or only
+    side = _read_side(text, match["side"], only)
+    # Levels by segments are levels in each; a largest one "by" could be meant for the gap too.
+    if bool(word) != (link == "by") and not (link == "by" and side == ">="):
         raise ValueError(
-            f"cannot read constraint {text!r}; accepted: '<rate> <side> <level>' with {known}, f<beta> >=, by segments "
-            f"'<rate> gap <= <level> by <column>' and '<rate> <side> <level> in each <column>'{hint}"
+            f"constraint {text!r}: a gap or a ratio is by segments. Write '{name} gap <= <level> by <column>', "
+            f"'{name} ratio >= <level> by <column>', or '{name} <side> <level> in each <column>' for a level that each "
+            "segment keeps"
         )
-    if gap != (segments is not None and segments[2] == "by"):
-        raise ValueError(
-            f"constraint {text!r}: a gap is one by segments. Write '{name} gap <= <level> by <column>', or "
-            f"'{name} <side> <level> in each <column>' for a level that each segment keeps"
-        )
-    quantity, only = QUANTITIES[name] if score is None else (lambda: score, ">=")
-    only = "<=" if gap else only
-    side = _read_side(text, match[3], only)
     if only is not None and side != only:
-        raise ValueError(f"constraint {text!r}: {match[1]} can only be asked to be {only} a level")
-    by = None if segments is None else segments[3]
-    return Constraint(quantity(), side, _read_level(text, match[4]), of=match[2], by=by, gap=gap)
+        raise ValueError(
+            f"constraint {text!r}: {' '.join([name, word]).strip()} can only be asked to be {only} a level"
+        )
+    of, by = _unquoted(match["of"]), _unquoted(match["by"])
+    return Constraint(quantity(), side, _read_level(text, match["level"]), of=of, by=by, compare=word or "each")
+
+
+def _unreadable(text: str, part: str) -> ValueError:
+    known = ", ".join(f"{name} {side or '<= or >='}" for name, (_, side) in QUANTITIES.items())
+    hint = did_you_mean(re.split(r"[\s\[<>=≤≥]", part.strip())[0], QUANTITIES, MEANT)
+    return ValueError(
+        f"cannot read constraint {text!r}; accepted: '<rate> <side> <level>' with {known}, f<beta> >=, by segments "
+        "'<rate> gap <= <level> by <column>', '<rate> ratio >= <level> by <column>' and '<rate> <side> <level> in each "
+        f"<column>', and any name in quotes, 'recall[\"a, b\"] >= 0.9'{hint}"
+    )
+
+
+def _written(name: str, barred: str) -> str:
+    """Write a name as it can be read again: in quotes where it begins with one or holds a barred character."""
+    is_plain = name and name == name.strip() and name[0] not in "\"'" and not set(name) & set(barred)
+    return name if is_plain else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _unquoted(name: str | None) -> str | None:
+    """Take the quotes off a name that has them."""
+    if name is None or re.fullmatch(_QUOTED, name, re.DOTALL) is None:
+        return name
+    return re.sub(r"""\\(["'\\])""", r"\1", name[1:-1])
 
 
 def _read_side(text: str, side: str, only: str | None) -> str:
@@ -730,6 +832,10 @@ def gains_of(terms: Terms, side: str, level: float) -> Array:
     """
     sign = 1.0 if side == ">=" else -1.0
     return sign * np.array([terms[cell][0] - level * terms[cell][1] for cell in CELLS])
+
+
+# Quantities by name that are ratios of sums over samples.
+RATIOS = tuple(name for name, (quantity, _) in QUANTITIES.items() if quantity().terms() is not None)
 
 
 # ---------------------------------------------------------------- reviews, and limits on wrong answers

@@ -11,7 +11,7 @@ import numpy as np
 from csf._common.typing import Array, BoolArray, IntArray, Label, Values
 from csf.metrics.base import CELLS, float_or_array
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
-from csf.metrics.constraints import QUANTITIES, Constraint
+from csf.metrics.constraints import RATIOS, Constraint
 
 # Of a class against the rest: true positives, false negatives, false positives and true negatives, as in `CELLS`.
 _TP, _FN, _FP, _TN = range(4)
@@ -47,6 +47,7 @@ class ClassDemand:
     @classmethod
     def of(cls, constraint: Constraint, classes: Sequence[Label]) -> Self:
         """Read one requirement on classes; raise a ValueError where it has no meaning for them."""
+        constraint.require_all_rows()
         code, quantity, n_classes = constraint.place_in(classes), constraint.quantity, len(classes)
         if isinstance(quantity, CostMatrix):
             if code is not None:
@@ -56,7 +57,7 @@ class ClassDemand:
         terms = quantity.terms()
         if terms is None:
             raise ValueError(
-                f"constraint {constraint} is no ratio of sums over samples; constrain one of {', '.join(QUANTITIES)}"
+                f"constraint {constraint} is no ratio of sums over samples; constrain one of {', '.join(RATIOS)}"
             )
         if code is None and (terms["tp"], terms["fn"]) != (terms["tn"], terms["fp"]):
             raise ValueError(

@@ -16,7 +16,7 @@ from csf._common.messages import did_you_mean
 from csf._common.sklearn import scorer_parts
 from csf._common.typing import Estimator, Values
 from csf._common.validation import check_choice
-from csf.metrics.base import LinearFractional, Metric, wrong_direction
+from csf.metrics.base import CELLS, LinearFractional, Metric, Terms, wrong_direction
 from csf.metrics.binary import (
     F_BETA,
     MCC,
@@ -46,18 +46,28 @@ from csf.metrics.confusion import (
     WeightedF,
     WeightedKappa,
 )
-from csf.metrics.constraints import Constrained, Precision, Recall, Specificity, get_constraint
-from csf.metrics.functions import Function, confusion_of_function, metric_of_function
+from csf.metrics.constraints import (
+    QUANTITIES,
+    Constrained,
+    LeastCost,
+    MeanCost,
+    NegativePredictiveValue,
+    Precision,
+    Recall,
+    Specificity,
+    get_constraint,
+)
+from csf.metrics.functions import Function, LabelFunction, confusion_of_function, metric_of_function
 from csf.metrics.incomplete import TrueMetric, metric_of_truth
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import RowCosts, row_costs
+from csf.metrics.synonyms import MEANT, known_name
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, BoolArray
     from csf.metrics.constraints import Constraint
 
 __all__ = [
-    "ALIASES",
     "BalancedAccuracy",
     "CONFUSION_METRICS",
     "CohenKappa",
@@ -75,6 +85,7 @@ __all__ = [
     "MacroF",
     "MicroF",
     "MinRate",
+    "NegativePredictiveValue",
     "Precision",
     "QMean",
     "Recall",
@@ -102,6 +113,7 @@ METRICS: dict[str, Callable[[], Metric]] = {
     "precision": Precision,
     "recall": Recall,
     "specificity": Specificity,
+    "npv": NegativePredictiveValue,
     "gmean": GMean,
     "hmean": HMean,
     "qmean": QMean,
@@ -128,46 +140,10 @@ CONFUSION_METRICS: dict[str, Callable[[], ConfusionMetric]] = {
     "linear_kappa": partial(WeightedKappa, "linear"),
 }
 
-# Names elsewhere, for errors alone: small letters and digits without anything between them.
-ALIASES = {
-    "dice": "f1",
-    "kappa": "cohen_kappa",
-    "cohenskappa": "cohen_kappa",
-    "matthews": "mcc",
-    "matthewscorrelation": "mcc",
-    "matthewscorrcoef": "mcc",
-    "phi": "mcc",
-    "phicoefficient": "mcc",
-    "fowlkesmallowsindex": "fowlkes_mallows",
-    "fmi": "fowlkes_mallows",
-    "bookmakerinformedness": "informedness",
-    "youden": "informedness",
-    "youdenj": "informedness",
-    "youdensj": "informedness",
-    "youdenindex": "informedness",
-    "fbeta": "f2",
-    "iou": "jaccard",
-    "ppv": "precision",
-    "sensitivity": "recall",
-    "tpr": "recall",
-    "tnr": "specificity",
-    "selectivity": "specificity",
-    "geometricmean": "gmean",
-    "harmonicmean": "hmean",
-    "quadraticmean": "qmean",
-}
-
 # Metrics that no threshold changes: what helps with them, what they judge, and words in their names.
 _UNCHANGED = {
     "cross_val_score of scikit-learn": ("the order of the scores", ("average_precision", "auc", "ndcg", "gini")),
     "csf.thresholding and CalibratedClassifierCV calibrate": ("probabilities", ("log_loss", "brier", "crossentropy")),
-}
-# The same for metrics of any number of classes.
-_CONFUSION_ALIASES = {
-    "macrof1": "f1_macro",
-    "microf1": "f1_micro",
-    "weightedkappa": "quadratic_kappa",
-    "qwk": "quadratic_kappa",
 }
 # What there is instead of other averages over classes.
 _AVERAGES = {
@@ -191,10 +167,11 @@ def get_metric(metric: MetricLike) -> Metric:
     Parameters
     ----------
     metric : str, Metric, ConfusionMetric or callable
-        A name in ``METRICS``, ``"f<beta>"`` for any positive beta, or a metric. A metric of any number of classes, by
-        its name in ``CONFUSION_METRICS`` or as an object, becomes the same one of two classes (`OfTwoClasses`). A
-        function ``f(y_true, y_pred, sample_weight=...)`` of labels or a scorer of one is called with the codes 0 and 1,
-        1 for the positive class; one that has the values of a metric here becomes that metric.
+        A name in ``METRICS`` or another one of the same metric, such as ``"youden"`` and ``"sensitivity"``,
+        ``"f<beta>"`` for any positive beta, or a metric; of a `MeanCost` the least is sought. A metric of any number of
+        classes, by its name in ``CONFUSION_METRICS`` or as an object, becomes the same one of two classes
+        (`OfTwoClasses`). A function ``f(y_true, y_pred, sample_weight=...)`` of labels or a scorer of one is called
+        with the codes 0 and 1, 1 for the positive class; one that has the values of a metric here becomes that metric.
 
     Returns
     -------
@@ -220,6 +197,7 @@ def get_metric(metric: MetricLike) -> Metric:
     FBeta(beta=3.0)
     """
     found = get_quantity(metric)
+    found = LeastCost(found) if isinstance(found, MeanCost) else found
     _once(_check_direction, found)
     return found
 
@@ -388,11 +366,13 @@ def _name_of_function(function: Function) -> str:
 
 def _of_two_classes(name: str) -> Metric | None:
     """Look up the binary metric of a name, or return ``None``."""
+    name = known_name(name)
     return METRICS[name]() if name in METRICS else f_beta_of(name)
 
 
 def _of_classes(name: str) -> ConfusionMetric | None:
     """Look up the metric of any number of classes of a name, or return ``None``."""
+    name = known_name(name)
     if name in CONFUSION_METRICS:
         return CONFUSION_METRICS[name]()
     match = _F_OF_CLASSES.fullmatch(name)
@@ -430,7 +410,9 @@ def _hint(name: str) -> str:
         return f". {_AVERAGES[average]}"
     if F_BETA.fullmatch(name):
         return ""
-    return did_you_mean(name, [*METRICS, *CONFUSION_METRICS], ALIASES | _CONFUSION_ALIASES)
+    if (quantity := known_name(name)) in QUANTITIES:
+        return f". It is a rate to limit, constraint='{quantity} <= 0.1', beside a metric such as 'f1'"
+    return did_you_mean(name, [*METRICS, *CONFUSION_METRICS], MEANT)
 
 
 def _unchanged(name: str) -> str:
@@ -556,7 +538,9 @@ def aim_of(search: Estimator) -> Metric:
 # ---------------------------------------------------------------- metrics of several labels
 
 
-AVERAGES = ("macro", "micro", "samples", "weighted")
+AVERAGES = ("macro", "micro", "samples", "examples", "weighted")
+# Means over samples: the value of a sample that has no label and for which none is predicted.
+_EMPTY = {"samples": 0.0, "examples": 1.0}
 
 
 @dataclass(frozen=True)
@@ -567,10 +551,11 @@ class LabelMetric:
     ----------
     metric : str or Metric
         What is averaged.
-    average : {"macro", "micro", "samples", "weighted"}
+    average : {"macro", "micro", "samples", "examples", "weighted"}
         ``"macro"`` takes the mean over labels of their metric; ``"micro"`` the metric of all pairs of a sample and a
-        label together; ``"samples"`` the mean over samples of the F-beta of their labels, 1 where a sample has no label
-        and none is found; ``"weighted"`` the mean over labels by how many samples have them.
+        label together; ``"samples"`` the mean over samples of the F-beta of their labels, 0 where a sample has no label
+        and none is predicted, as in scikit-learn; ``"examples"`` that mean with 1 for such samples; ``"weighted"`` the
+        mean over labels by how many samples have them.
 
     Raises
     ------
@@ -580,8 +565,8 @@ class LabelMetric:
     Examples
     --------
     >>> truth, found = np.array([[1, 0], [1, 1], [0, 0]]), np.array([[1, 0], [0, 1], [0, 0]])
-    >>> [LabelMetric("f1", average).of(truth, found) for average in ("macro", "micro", "samples")]
-    [0.833, 0.8, 0.889]
+    >>> [LabelMetric("f1", average).of(truth, found) for average in ("macro", "micro", "samples", "examples")]
+    [0.833, 0.8, 0.556, 0.889]
     """
 
     metric: Metric | str
@@ -590,7 +575,7 @@ class LabelMetric:
     def __post_init__(self) -> None:
         check_choice(self.average, "average", AVERAGES)
         object.__setattr__(self, "metric", get_metric(self.metric))
-        if self.average == "samples" and not isinstance(self.metric, FBeta):
+        if self.empty is not None and not isinstance(self.metric, FBeta):
             raise ValueError(
                 f"the mean over samples is that of F-beta, such as 'f1_samples', got {self.of_one!r}; other metrics "
                 "are averaged over labels ('macro'), or counted over all pairs ('micro')"
@@ -601,6 +586,11 @@ class LabelMetric:
         """Metric that is averaged."""
         assert isinstance(self.metric, Metric), "names were read"
         return self.metric
+
+    @property
+    def empty(self) -> float | None:
+        """Value of a sample without labels for which none is predicted; ``None`` for means over labels."""
+        return _EMPTY.get(self.average)
 
     @property
     def beta(self) -> float:
@@ -631,11 +621,11 @@ class LabelMetric:
         Returns
         -------
         float
-            The value. A label that no sample has, or every one, counts for F-beta, as in scikit-learn (0 where it is
-            not found either); other metrics leave it out.
+            The value. A label that no sample has, or every one, counts for F-beta, Jaccard, precision and recall, as in
+            scikit-learn (0 where nothing is counted); other metrics leave it out.
         """
         truth, found = np.asarray(y_true) > 0, np.asarray(y_pred) > 0
-        if self.average == "samples":
+        if self.empty is not None:
             return float(np.average(self.of_samples(truth, found), weights=sample_weight))
         weight = np.ones(len(truth)) if sample_weight is None else sample_weight
         tables = [[weight @ (a & b) for b in (~found, found)] for a in (~truth, truth)]
@@ -644,17 +634,18 @@ class LabelMetric:
     def of_samples(self, truth: BoolArray, found: BoolArray) -> Array:
         """Compute the F-beta of the labels of each sample."""
         hits, missed, wrong = (cell.sum(axis=1) for cell in (truth & found, truth & ~found, ~truth & found))
-        return _f_beta(hits, missed, wrong, self.beta, empty=1.0)
+        return _ratio_of(self.of_one.terms(), (hits, missed, wrong, 0.0), empty=self.empty or 0.0)
 
     def of_tables(self, tables: Array) -> Array:
         """Average confusion matrices of shape (..., n_labels, 2, 2) over labels, or compute the metric of their sum.
 
-        F-beta is defined for labels of one class; other metrics leave these out.
+        Metrics that do not count true negatives are defined for labels of one class; others leave these out.
         """
         tables = tables.sum(axis=-3, keepdims=True) if self.average == "micro" else tables
-        if isinstance(self.metric, FBeta):
-            (_, wrong), (missed, hits) = np.moveaxis(tables, (-2, -1), (0, 1))
-            values = _f_beta(hits, missed, wrong, self.metric.beta, empty=0.0)
+        terms = None if isinstance(self.metric, TrueMetric) else self.of_one.terms()
+        if terms is not None and terms["tn"] == (0.0, 0.0):
+            (right, wrong), (missed, hits) = np.moveaxis(tables, (-2, -1), (0, 1))
+            values = _ratio_of(terms, (hits, missed, wrong, right), empty=0.0)
         else:
             values = values_of_tables(self.of_one, tables)
         weight = tables[..., 1, :].sum(axis=-1) if self.average == "weighted" else np.ones(values.shape)
@@ -688,11 +679,11 @@ def _of_counts(metric: Metric, tp: float, fp: float, fn: float, tn: float) -> fl
     return metric.of(ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
 
 
-def _f_beta(tp: Values, fn: Values, fp: Values, beta: float, *, empty: float) -> Array:
-    """Compute F-beta from true positives, false negatives and false positives; ``empty`` where all are 0."""
-    b = 1.0 + beta**2
-    total = np.asarray(b * tp + (b - 1.0) * fn + fp, dtype=float)
-    return np.divide(b * tp, total, out=np.full(total.shape, empty), where=total > 0)
+def _ratio_of(terms: Terms | None, counts: tuple[Values, ...], *, empty: float) -> Array:
+    """Compute a ratio of sums from the numbers of its cells; ``empty`` where nothing is counted."""
+    assert terms is not None, "it is a ratio of sums"
+    top, bottom = (sum(terms[cell][at] * np.asarray(n, dtype=float) for cell, n in zip(CELLS, counts)) for at in (0, 1))
+    return np.divide(top, bottom, out=np.full(np.shape(bottom), empty), where=np.asarray(bottom) > 0.0)
 
 
 def get_label_metric(metric: object) -> LabelMetric:
@@ -700,9 +691,9 @@ def get_label_metric(metric: object) -> LabelMetric:
 
     Parameters
     ----------
-    metric : str or LabelMetric
+    metric : str, LabelMetric or callable
         Name of a metric of two classes and how it is averaged: ``"f1_macro"``, ``"f2_micro"``, ``"f1_samples"``,
-        ``"gmean_macro"``.
+        ``"gmean_macro"``; or a function or scorer of scikit-learn with the values of such a metric.
 
     Returns
     -------
@@ -722,14 +713,50 @@ def get_label_metric(metric: object) -> LabelMetric:
     if isinstance(metric, LabelMetric):
         return metric
     name, base, average = _parts(metric)
+    if _is_function(metric):
+        found = _once(_label_metric_of, metric)
+        if found is None:
+            raise ValueError(
+                f"metric={metric!r} has the values of no mean over labels or samples that csf knows, and y has several "
+                f"columns; write 'f1_macro' {_OF_LABELS}, or LabelMetric(function, 'macro') for one of a single label"
+            )
+        return found
     if average not in AVERAGES:
-        hint = f"{name}_macro" if isinstance(name, str) else "f1_macro"
+        if isinstance(name, str) and _of_two_classes(name) is None:
+            raise ValueError(f"metric={metric!r} is unknown for several labels; write 'f1_macro' {_OF_LABELS}")
         raise ValueError(
-            f"metric={metric!r} is one of a single label, with y a 1d array, and y has several columns; write {hint!r} "
-            "for its mean over labels, 'f1_micro' for the F-measure of all labels together, 'f1_samples' for its mean "
-            "over samples, or LabelMetric(metric, 'macro') for an object"
+            f"metric={metric!r} is one of a single label, with y a 1d array, and y has several columns; write "
+            f"'{name or 'f1'}_macro' {_OF_LABELS}, or LabelMetric(metric, 'macro') for an object"
         )
     return LabelMetric(base, average)
+
+
+_OF_LABELS = (
+    "for the mean over labels, 'f1_micro' for the F-measure of all labels together, 'f1_samples' for the mean over "
+    "samples, or 'accuracy_micro', which is 1 less the Hamming loss"
+)
+
+
+@lru_cache(maxsize=64)
+def _label_metric_of(function: Function) -> LabelMetric | None:
+    """Find the metric of several labels of a function or scorer of scikit-learn, by its name and some of its values."""
+    parts, rng = scorer_parts(function), np.random.default_rng(0)
+    call = (
+        LabelFunction(function)
+        if parts is None
+        else LabelFunction(partial(parts.function, **parts.options), parts.sign)
+    )
+    base, _, average = _name_of(function).rpartition("_")
+    # A sample and a label without any, and predictions of both kinds.
+    truth, pred = (rng.random((2, 16, 4)) < 0.4) * 1
+    truth[:2], pred[0], truth[:, 0], truth[:, 1], pred[:, 1] = 0, 0, 0, 0, 0
+    weight = rng.uniform(0.5, 2.0, 16)
+    for other in _EMPTY if average in _EMPTY else [average]:
+        if other in AVERAGES and _of_two_classes(base) is not None and (parts is None or parts.response == "predict"):
+            metric = LabelMetric(base, other)
+            if np.isclose(call.of(truth, pred, weight), metric.of(truth, pred, weight)):
+                return metric
+    return None
 
 
 def is_label_metric(metric: object) -> bool:

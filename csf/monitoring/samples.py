@@ -119,7 +119,7 @@ class SampleTerms:
             # With the cheaper answer of what is met, savings would be no ratio of sums.
             self._reference = int(positive < negative and metric.measure == "savings")
             return AmountTerms(per_gain=metric.measure == "savings", gains=metric.measure != "cost")
-        if isinstance(metric, LabelMetric) and metric.average == "samples":
+        if isinstance(metric, LabelMetric) and metric.empty is not None:
             return AmountTerms(per_gain=True, loses=False)
         one = metric.of_one if isinstance(metric, LabelMetric) else metric
         self._pairs = pairs = pair_terms(one, self.classes, self._negative, of)

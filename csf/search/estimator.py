@@ -367,7 +367,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     @property
     def estimator_(self) -> Estimator:
         """Estimator ``best_estimator_``, under its name in the classifiers of `csf.thresholding`."""
-        return self.best_estimator_
+        # The error of the rule says what a search without refit lacks.
+        return self.best_estimator_ if "best_estimator_" in vars(self) else self.decision_rule_.estimator
 
     def predict(
         self,

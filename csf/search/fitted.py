@@ -342,6 +342,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
                 return [(None, (*self._demand(part), f"{part.name}_micro")) for part in demand.parts]
         parts: Any = [None] if demand is None else demand.parts
         names = getattr(self, "label_names_", self.classes_).tolist()
+        if demand is not None:
+            demand.require_all_rows()
         places = [(part, None if part is None else part.place_in(names)) for part in parts]
         if kind not in LABELS or (kind == "shared_threshold" and demand is None):
             return [(None, (*self._demand(part), None if part is None else part.name, at)) for part, at in places]

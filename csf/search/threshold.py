@@ -55,6 +55,7 @@ class GivenScores(_Given):
 
     def decision_function(self, X: Samples) -> Array:
         """Return the scores; for two classes those of the second one."""
+        X = np.asarray(X)
         if X.shape[1] > 1:
             return X
         return -X[:, 0] if self.positive == self.classes_[0] else X[:, 0]
@@ -65,7 +66,7 @@ class GivenProbabilities(_Given):
 
     def predict_proba(self, X: Samples) -> Array:
         """Return the probabilities."""
-        return X
+        return np.asarray(X)
 
 
 @dataclass(frozen=True, eq=False)

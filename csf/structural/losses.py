@@ -26,7 +26,7 @@ from csf._common.validation import (
     floats,
 )
 from csf.metrics import METRICS, FBeta, Metric, get_metric
-from csf.metrics.registry import ALIASES
+from csf.metrics.synonyms import MEANT, known_name
 
 # ---------------------------------------------------------------- compiled loops
 # The worst labelling from sorted scores, and its slopes.
@@ -1010,6 +1010,7 @@ def get_loss(loss: str | StructuralLoss) -> StructuralLoss:
         return loss
     if not isinstance(loss, str):
         raise TypeError(f"loss must be a name or a csf.structural.StructuralLoss object, got {loss!r}")
+    loss = known_name(loss)
     if loss in LOSSES:
         return LOSSES[loss]()
     match = _FBETA.fullmatch(loss)
@@ -1019,5 +1020,5 @@ def get_loss(loss: str | StructuralLoss) -> StructuralLoss:
         return TableLoss(loss)
     raise ValueError(
         f"unknown loss {loss!r}; known: {', '.join(LOSSES)}, f<beta>, a metric ({', '.join(METRICS)}), or a "
-        f"StructuralLoss object{did_you_mean(loss, [*LOSSES, *METRICS], ALIASES)}"
+        f"StructuralLoss object{did_you_mean(loss, [*LOSSES, *METRICS], MEANT)}"
     )

@@ -101,16 +101,15 @@ def _shares(fn, fp, last):
 
 
 @njit(cache=True)
-def add_window_maxima(rates, worth, starts, width, totals):
-    """Add to each of ``totals`` the largest worth where the rate is from its start to ``width`` beyond it, or -inf.
+def add_window_maxima(rates, worth, starts, ends, totals):
+    """Add to each of ``totals`` the largest worth where the rate is from a start to its end, or -inf.
 
-    Rates and starts ascend. Places that may still be the largest wait in a queue of falling worth.
+    Rates, starts and ends ascend. Places that may still be the largest wait in a queue of falling worth.
     """
     queue = np.empty(rates.shape[0], np.int64)
     first, last, entered = 0, 0, 0
     for at in range(starts.shape[0]):
-        end = starts[at] + width
-        while entered < rates.shape[0] and rates[entered] <= end:
+        while entered < rates.shape[0] and rates[entered] <= ends[at]:
             while last > first and worth[queue[last - 1]] < worth[entered]:
                 last -= 1
             queue[last] = entered

@@ -27,7 +27,7 @@ from scipy.stats import binom
 
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.metrics.base import CELLS
-from csf.metrics.constraints import QUANTITIES, gains_of
+from csf.metrics.constraints import RATIOS, gains_of
 from csf.thresholding.curve import ThresholdCurve, sweep_several
 
 if TYPE_CHECKING:
@@ -328,7 +328,7 @@ def _terms(constraint: Constraint) -> dict[str, tuple[float, float]]:
     if terms is None:
         raise ValueError(
             f"{constraint} cannot be certified, because {constraint.name} is not a ratio of sums over "
-            f"samples. Constrain one of {', '.join(QUANTITIES)}, f<beta>, or a subclass of csf.metrics.Rate, or "
+            f"samples. Constrain one of {', '.join(RATIOS)}, f<beta>, or a subclass of csf.metrics.Rate, or "
             "leave out confidence"
         )
     return terms

@@ -16,6 +16,7 @@ from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
 from csf._common.validation import check_choice, check_weights
 from csf.data.labels import places_of
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
+from csf.metrics.confusion import warn_of_absent
 from csf.metrics.demands import ClassDemand, ConstrainedClasses
 from csf.metrics.registry import get_confusion_metric
 from csf.thresholding._kernels import decide_affine, decide_matrix
@@ -621,7 +622,9 @@ class MulticlassRule(DecisionRule):
 
     def value(self, metric: MetricLike, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         """Compute a metric of predicted labels."""
-        return float(get_confusion_metric(metric).value(self.confusion(y, predicted, sample_weight)))
+        metric, confusion = get_confusion_metric(metric), self.confusion(y, predicted, sample_weight)
+        warn_of_absent(metric, confusion.sum(axis=1), confusion.sum(axis=0))
+        return float(metric.value(confusion))
 
     def confusion(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None = None) -> Array:
         """Compute the confusion matrix of predictions: shares of the weight, rows true and columns predicted."""

@@ -286,7 +286,8 @@ class ThresholdRule(DecisionRule):
         names = np.sort(self.names).tolist()
         limits = {names[place]: limit for place, limit in places_limited(at_most, names).items()}
         if len(names) != 2 or len(limits) != 1 or self.null in limits:
-            raise ValueError(f"at_most limits the positive class alone, and {self.null} is not, got {at_most!r}")
+            positive = next(name for name in names if name != self.null)
+            raise ValueError(f"at_most limits the positive class alone, {{{positive!r}: 50}}, got {at_most!r}")
         return next(iter(limits.values()))
 
     def alerted(self, X: Samples, limit: AlertLimit, most: int) -> BoolArray:

@@ -13,11 +13,12 @@ from scipy.ndimage import maximum_filter1d
 from scipy.special import gammaln, ndtr, xlog1py, xlogy
 from scipy.stats import beta, binom
 
-from csf._common.messages import did_you_mean
+from csf._common.messages import did_you_mean, listed
 from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
 from csf._common.validation import check_unmasked
 from csf.metrics.base import CELLS, LinearFractional
+from csf.metrics.comparisons import NO_LIMIT, PairLimit
 from csf.metrics.constraints import Constraint, Precision, Recall, Share
 from csf.thresholding._kernels import add_window_maxima
 from csf.thresholding.curve import ThresholdCurve, sweep
@@ -80,7 +81,7 @@ class Segments:
             unknown = list(dict.fromkeys(value for value in values if value not in place))
             raise ValueError(
                 f"{self.by} has the value {unknown[0]!r}, for which there is no threshold, in {(codes < 0).sum()} of "
-                f"{codes.size} rows; known: {list(self.known)}. Map it to one of these, or fit with rows of it"
+                f"{codes.size} rows; known: {listed(self.known)}. Map it to one of these, or fit with rows of it"
             )
         return codes
 
@@ -113,10 +114,10 @@ class Segments:
 def _values(by: str, X: Samples, given: ArrayLike | None) -> list[Label]:
     columns, n_rows = getattr(X, "columns", None), num_samples(X)
     if given is None and (columns is None or by not in list(columns)):
-        known = "no names" if columns is None else f"the columns {list(columns)}{did_you_mean(by, columns)}"
+        known, hint = ("no names", "") if columns is None else (listed(columns), did_you_mean(by, columns))
         raise ValueError(
-            f"the constraint is by {by!r}, and X has {known}. Give a frame with this column, or its values as by=, to "
-            "fit and to predict"
+            f"the constraint is by {by!r}, and the columns of X have {known}. Give a frame with this column, or its "
+            f"values as by=, to fit and to predict{hint}"
         )
     column: Any = safe_indexing(X, by, axis=1) if given is None else given
     values = np.asarray(check_unmasked(column, by))
@@ -124,18 +125,18 @@ def _values(by: str, X: Samples, given: ArrayLike | None) -> list[Label]:
         raise ValueError(f"by must have one value for each of {n_rows} rows, got shape {values.shape}")
     if values.dtype.kind in "mM" and n_rows:
         raise _no_segment(by, values[0])
-    listed = values.tolist()
+    rows = values.tolist()
     # Missing values of pandas are no numbers, and equal to nothing.
-    missing = sum(value is None or type(value).__name__ in ("NAType", "NaTType") or value != value for value in listed)
+    missing = sum(value is None or type(value).__name__ in ("NAType", "NaTType") or value != value for value in rows)
     if missing:
         raise ValueError(
             f"{by} is missing in {missing} of {n_rows} rows, and no threshold is for them; fill it with a value of its "
             "own, such as 'unknown', or drop these rows"
         )
-    other = next((value for value in listed if not isinstance(value, str | int | float)), None)
+    other = next((value for value in rows if not isinstance(value, str | int | float)), None)
     if other is not None:
         raise _no_segment(by, other)
-    return listed
+    return rows
 
 
 def _no_segment(by: str, value: object) -> ValueError:
@@ -207,8 +208,8 @@ class SegmentCurves:
                 if np.isnan(rates).any():
                     raise ValueError(
                         f"{part.quantity.name} has no value where {segments.by} is {name!r}: all held-out rows of "
-                        f"positive weight there are of one class. Merge it with another one of {list(segments.known)}, "
-                        "or leave its rows out"
+                        "positive weight there are of one class. Merge it with another one of "
+                        f"{listed(segments.known)}, or leave its rows out"
                     )
 
     def best(self, metric: LinearFractional, constraint: Constraint | None = None) -> SegmentCuts:
@@ -216,9 +217,9 @@ class SegmentCurves:
 
         A level t of a ratio of sums gives either error a cost (Dinkelbach): thresholds of least total cost are those of
         the best value at the level that they reach, and each round reaches a higher one. At given costs each segment
-        has its own best threshold. Rates differ by no more than a tolerance exactly where a window of that width holds
-        all of them: of each window that begins at a rate the best thresholds of all segments add up. So the result is
-        the best one of all combinations of thresholds.
+        has its own best threshold. A gap or a ratio is kept exactly where one window holds all rates, from the smallest
+        one to the largest one that is allowed beside it: of each window that begins at a rate the best thresholds of
+        all segments add up. So the result is the best one of all combinations of thresholds.
 
         Where no threshold of a segment keeps a level, its nearest ones are taken, and ``keeps`` is False.
         """
@@ -257,9 +258,9 @@ class SegmentCurves:
         """Find the places of each segment's curve that a constraint allows, and the rates that share a window."""
         if constraint is None:
             return _Limits()
-        if constraint.gap:
+        if (limit := constraint.pair_limit) is not None:
             rates = {at: each for at, each in enumerate(self.rates(constraint)) if not np.isnan(each).any()}
-            return _Limits(rates=rates, width=constraint.level + _ROUNDING)
+            return _Limits(rates=rates, window=limit._replace(slack=limit.slack + _ROUNDING))
         missing = [np.maximum.reduce(each) for each in zip(*map(self._missing, constraint.parts))]
         return _Limits([each <= each.min() for each in missing], keeps=all(each.min() == 0.0 for each in missing))
 
@@ -271,7 +272,7 @@ class SegmentCurves:
 def _rate_at(quantity: Any, fn: Array, fp: Array, pos: float) -> Array:
     """Compute a rate of a segment; NaN where it counts nothing of it."""
     try:
-        return np.asarray(quantity.value(fn, fp, pos=pos), dtype=float) + 0.0 * pos  # NaN of no rows
+        return np.asarray(quantity.value(fn, fp, pos=float(pos)), dtype=float) + 0.0 * pos  # NaN of no rows
     except ZeroDivisionError:
         return np.full(np.shape(fn), np.nan)
 
@@ -282,7 +283,7 @@ class _Limits:
 
     allowed: list[BoolArray] | None = None
     rates: dict[int, Array] = field(default_factory=dict)
-    width: float = np.inf
+    window: PairLimit = NO_LIMIT
     keeps: bool = True
 
     def best(self, worth: list[Array], known: list[int] | None) -> list[int]:
@@ -308,15 +309,20 @@ class _Limits:
         return self._in_window(worth, chosen, near) or chosen
 
     @cached_property
+    def _width(self) -> float:
+        """Largest width of a window."""
+        return self.window.widest(max(float(rate.max()) for rate in self.rates.values()))
+
+    @cached_property
     def _bins(self) -> tuple[int, dict[int, IntArray]]:
         """Number of bins of the rates, less 1, and the bin of each place."""
-        n_bins = int(np.clip(_BINS / self.width, 1, _FEW))
+        n_bins = int(np.clip(_BINS / self._width, 1, _FEW))
         return n_bins, {at: np.clip((rate * n_bins).astype(np.int64), 0, n_bins) for at, rate in self.rates.items()}
 
     def _near(self, worth: list[Array], least: float) -> dict[int, IntArray]:
         """Select the places that may be in a sum of at least so much, by the largest worth of the others nearby."""
         n_bins, bins = self._bins
-        reach, tops = int(np.ceil(self.width * n_bins)) + 1, np.full((len(worth), n_bins + 1), -np.inf)
+        reach, tops = int(np.ceil(self._width * n_bins)) + 1, np.full((len(worth), n_bins + 1), -np.inf)
         for at, own in bins.items():
             np.maximum.at(tops[at], own, worth[at])
         tops = maximum_filter1d(tops, 2 * reach + 1, axis=1, mode="constant", cval=-np.inf)[list(bins)]
@@ -330,9 +336,9 @@ class _Limits:
         most, start = -np.inf, 0.0
         # The least rate is one of some segment.
         for starts in rates.values():
-            totals = np.zeros(starts.size)
+            totals, ends = np.zeros(starts.size), self.window.largest_beside(starts)
             for at, own in rates.items():
-                add_window_maxima(own, worth[at][among[at]], starts, self.width, totals)
+                add_window_maxima(own, worth[at][among[at]], starts, ends, totals)
             best = int(totals.argmax())
             if totals[best] > most:
                 most, start = float(totals[best]), float(starts[best])
@@ -340,7 +346,8 @@ class _Limits:
             return None
         chosen = list(chosen)
         for at, own in rates.items():
-            first, end = np.searchsorted(own, start), np.searchsorted(own, start + self.width, side="right")
+            first = np.searchsorted(own, start)
+            end = np.searchsorted(own, self.window.largest_beside(start), side="right")
             places = among[at][first:end]
             chosen[at] = int(places[worth[at][places].argmax()])
         return chosen
@@ -348,16 +355,15 @@ class _Limits:
     def kept_at(self, chosen: list[int]) -> bool:
         """Check whether all limits are kept at the chosen places."""
         rates = [float(each[chosen[at]]) for at, each in self.rates.items()]
-        return self.keeps and (not rates or max(rates) <= min(rates) + self.width)
+        return self.keeps and (not rates or max(rates) <= self.window.largest_beside(min(rates)))
 
 
 def worst_rates(constraint: Constraint, table: Mapping[Label, Mapping[str, float]]) -> dict[str, float]:
-    """Return the largest gap of a rate, or the rate of the segment that is closest to its level or misses it most."""
+    """Return the values of rates of segments that the levels are for: a gap, a ratio, or the worst rate."""
     rates = {}
     for part in constraint.parts:
         values = np.array([row[part.quantity.name] for row in table.values()])
-        worst = np.nanmin(values) if part.side == ">=" else np.nanmax(values)
-        rates[part.name] = float(np.nanmax(values) - np.nanmin(values) if part.gap else worst)
+        rates[part.name] = part.comparison.value(values, part.side)
     return rates
 
 
@@ -411,7 +417,7 @@ class SegmentRule(ThresholdRule):
         """``None``: each segment has a threshold of its own."""
 
 
-# ---------------------------------------------------------------- the certificate of a gap
+# ---------------------------------------------------------------- the certificate of a gap or a ratio
 
 
 # Part of the error that is spent on the rate that both hypotheses leave open, and pieces that its range is cut into.
@@ -421,13 +427,13 @@ _FAR = 1e-9
 
 
 def excess_probability(
-    first: tuple[int, int], second: tuple[int, int], share: Share, tolerance: float, error: float = 0.1
+    first: tuple[int, int], second: tuple[int, int], share: Share, limit: PairLimit, error: float = 0.1
 ) -> float:
-    """Compute the p-value of the hypothesis that one rate exceeds another one by at least a tolerance.
+    """Compute the p-value of the hypothesis that one rate is too large beside another one, or just at the limit.
 
-    Each pair has the ones and the counted samples of one segment, independent binomials. The observed difference is
-    the statistic. It falls with the first rate and rises with the second one under its own distribution, so that the
-    hypothesis is likeliest where they differ by just the tolerance. There the second rate is left open: the largest
+    Each pair has the ones and the counted samples of one segment, independent binomials. The excess of the observed
+    rates is the statistic. Small ones get rarer with the first rate and more frequent with the second one, so that the
+    hypothesis is likeliest where the rates are just at the limit. There the second rate is left open: the largest
     probability over its exact confidence interval counts, plus the probability that this one misses it [1]_. Pieces of
     that interval are bounded by the more favourable end for either rate, so that the p-value is not too small.
 
@@ -438,31 +444,33 @@ def excess_probability(
 
     Examples
     --------
+    >>> from csf.metrics.comparisons import NO_LIMIT, PairLimit
     >>> from csf.metrics.constraints import Recall, share_of
-    >>> excess_probability((400, 500), (410, 500), share_of(Recall()), 0.05)
+    >>> excess_probability((400, 500), (410, 500), share_of(Recall()), PairLimit(scale=1.0, slack=0.05))
     0.0055
     """
     (x, n), (y, m) = first, second
     if not n or not m:
         return 1.0
-    observed = share.value(x / n) - share.value(y / m)
+    observed = limit.excess(share.value(x / n), share.value(y / m))
     miss = _NUISANCE * error
     if share.top == (1.0, 0.0) and share.bottom == (1.0, 1.0):
         # Of many samples Hoeffding's bound is small enough.
-        bound = float(np.exp(-2.0 * max(tolerance - observed, 0.0) ** 2 / (1.0 / n + 1.0 / m)))
+        bound = float(np.exp(-2.0 * max(-observed, 0.0) ** 2 / (limit.scale**2 / n + 1.0 / m)))
         if bound <= miss:
             return bound
     low = beta.ppf(0.5 * miss, y, m - y + 1) if y else 0.0
     high = beta.ppf(1.0 - 0.5 * miss, y + 1, m - y) if y < m else 1.0
-    # No rate exceeds one that is closer to the largest value than the tolerance.
-    high = min(high, share.share(share.value(1.0) - tolerance))
+    # No rate is too large beside one that the largest value is allowed beside.
+    high = min(high, share.share(limit.excess(share.value(1.0), 0.0)))
     if low >= high:
         return miss
     ends = np.linspace(low, high, _PIECES + 1)
-    least = np.clip(share.share(np.asarray(share.value(ends[:-1])) + tolerance), 0.0, 1.0)
+    least = np.clip(share.share(limit.largest_beside(np.asarray(share.value(ends[:-1])))), 0.0, 1.0)
     ones, others = _likely(n, least), _likely(m, ends[1:])
-    # From so many ones of the second on the difference is no larger than the observed one.
-    enough = np.ceil(m * np.asarray(share.share(np.asarray(share.value(ones / n)) - observed)) - 1e-9)
+    # From so many ones of the second on the excess is no larger than the observed one.
+    rates = limit.excess(np.asarray(share.value(ones / n)), observed)
+    enough = np.ceil(m * np.asarray(share.share(rates)) - 1e-9)
     tails = np.cumsum(_chances(others, m, ends[1:])[:, ::-1], axis=1)[:, ::-1]
     tails = np.pad(tails, ((0, 0), (0, 1)))[:, np.clip(enough - others[0], 0, others.size).astype(int)]
     reach = (_chances(ones, n, least) * tails).sum(axis=1)
@@ -489,22 +497,22 @@ def counts_by_segment(
     return np.stack(share.counts(**dict(zip(CELLS, tables.T))), axis=1)
 
 
-def gap_violation(counts: IntArray, share: Share, tolerance: float, error: float) -> float:
-    """Compute the p-value of the hypothesis that the rates of some two segments differ by at least a tolerance.
+def violation_of_pairs(counts: IntArray, share: Share, limit: PairLimit, error: float) -> float:
+    """Compute the p-value of the hypothesis that the rates of some two segments break a limit, or are just at it.
 
-    Every pair has to pass, so that the largest p-value counts; those of the largest differences come first, and the
-    first one that fails ends the test.
+    Every pair has to pass, so that the largest p-value counts; those of the largest excess come first, and the first
+    one that fails ends the test.
     """
     pairs, p = [(tuple(a), tuple(b)) for a, b in permutations(counts.tolist(), 2)], 0.0
-    for a, b in sorted(pairs, key=lambda pair: -(pair[0][0] / max(pair[0][1], 1) - pair[1][0] / max(pair[1][1], 1))):
-        p = max(p, excess_probability(a, b, share, tolerance, error))
+    for a, b in sorted(pairs, key=lambda pair: -limit.excess(*(ones / max(n, 1) for ones, n in pair))):
+        p = max(p, excess_probability(a, b, share, limit, error))
         if p > error:
             break
     return p
 
 
-def expected_gap_violation(
-    counts: Sequence[IntArray], share: Share, tolerance: float, n_rows: int
+def expected_violation_of_pairs(
+    counts: Sequence[IntArray], share: Share, limit: PairLimit, n_rows: int
 ) -> Callable[[float], Array]:
     """Predict the p-value of each of some decisions, counted on so many rows, for any number of rows.
 
@@ -518,10 +526,10 @@ def expected_gap_violation(
     variance = (slope / 1e-6) ** 2 * rate * (1.0 - rate) / np.maximum(n, 1.0)
 
     def p(n_units: float) -> Array:
-        gap = value[:, :, None] - value[:, None, :] - tolerance
-        spread = np.sqrt((variance[:, :, None] + variance[:, None, :]) * n_rows / n_units)
-        pairs = ndtr(gap / spread)
-        pairs[:, np.arange(gap.shape[1]), np.arange(gap.shape[1])] = 0.0
+        excess = limit.excess(value[:, :, None], value[:, None, :])
+        spread = np.sqrt((limit.scale**2 * variance[:, :, None] + variance[:, None, :]) * n_rows / n_units)
+        pairs = ndtr(excess / spread)
+        pairs[:, np.arange(excess.shape[1]), np.arange(excess.shape[1])] = 0.0
         return pairs.max(axis=(1, 2))
 
     return p

@@ -35,8 +35,8 @@ Y = np.arange(40) % 4 == 0
         *(("F1", "f1"), ("f1_score", "f1"), ("F1-score", "f1"), ("g-mean", "gmean"), ("gmeans", "gmean")),
         *(("G-Mean", "gmean"), ("geometric_mean_score", "gmean"), ("balanced accuracy", "balanced_accuracy")),
         *(("Jaccard_score", "jaccard"), ("jacard", "jaccard"), ("F0.5", "f0.5"), ("fbeta", "f2"), ("IoU", "jaccard")),
-        *(("sensitivity", "recall"), ("TNR", "specificity"), ("precison", "precision")),
-        *(("kappa", "cohen_kappa"), ("matthews_corrcoef", "mcc"), ("FMI", "fowlkes_mallows")),
+        *(("Sensitivity", "recall"), ("TNR", "specificity"), ("precison", "precision")),
+        *(("Kappa", "cohen_kappa"), ("matthews-corrcoef", "mcc"), ("FMI", "fowlkes_mallows")),
         ("Youden", "informedness"),
     ],
 )

@@ -7,10 +7,13 @@ from sklearn.metrics import fbeta_score
 from csf.evaluate import ScoreStore
 from csf.evaluate.draws import CodedRow, units_of
 from csf.evaluate.label_means import LabelledSamples, SampleDraws
+from csf.metrics import FBeta, LabelMetric
+
+EXAMPLES = LabelMetric("f1", "examples")
 
 
-def mean_f(truth, found, weight=None, beta=1.0):
-    return fbeta_score(truth, found, beta=beta, average="samples", zero_division=1, sample_weight=weight)
+def mean_f(truth, found, weight=None, beta=1.0, empty=1.0):
+    return fbeta_score(truth, found, beta=beta, average="samples", zero_division=empty, sample_weight=weight)
 
 
 @pytest.fixture
@@ -22,37 +25,38 @@ def rows():
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_best_cut_is_the_best_of_all(beta, weighted, rows):
+@pytest.mark.parametrize(("average", "empty"), [("samples", 0.0), ("examples", 1.0)])
+def test_the_best_cut_is_the_best_of_all(average, empty, beta, weighted, rows):
     truth, score, weight = rows
     given = weight.astype(float) if weighted else None
-    known = LabelledSamples(truth.ravel(), 3, beta)
+    known = LabelledSamples(truth.ravel(), 3, LabelMetric(FBeta(beta), average))
     cut, value = known.best_cut(score.ravel(), None if given is None else np.repeat(given, 3))
-    every = [mean_f(truth, score >= each, given, beta) for each in [*np.unique(score), np.inf]]
+    every = [mean_f(truth, score >= each, given, beta, empty) for each in [*np.unique(score), np.inf]]
     assert value == pytest.approx(max(every))
-    assert mean_f(truth, score >= cut, given, beta) == pytest.approx(value)
+    assert mean_f(truth, score >= cut, given, beta, empty) == pytest.approx(value)
     found = score >= 0.7
-    each = [mean_f(truth[[at]], found[[at]], beta=beta) for at in range(40)]
+    each = [mean_f(truth[[at]], found[[at]], beta=beta, empty=empty) for at in range(40)]
     assert known.values(found.ravel()) == pytest.approx(each)
 
 
 def test_finding_nothing_can_be_best():
-    nothing = LabelledSamples(np.array([False, False, False, True]), 2, 1.0)
+    nothing = LabelledSamples(np.array([False, False, False, True]), 2, EXAMPLES)
     assert nothing.best_cut(np.array([0.9, 0.8, 0.7, 0.1]), None) == (np.inf, 0.5)
-    everything = LabelledSamples(np.ones(4, dtype=bool), 2, 1.0)
+    everything = LabelledSamples(np.ones(4, dtype=bool), 2, EXAMPLES)
     assert everything.best_cut(np.array([0.9, 0.8, 0.7, 0.1]), None) == (-np.inf, 1.0)
 
 
 def stored(truth, score, weight=None):
     at = np.repeat(np.arange(len(truth)), truth.shape[1])
     store = ScoreStore(truth.ravel(), None if weight is None else np.repeat(weight, truth.shape[1]), samples=at)
-    cut, value = LabelledSamples(truth.ravel(), truth.shape[1], 1.0).best_cut(score.ravel(), store.weight)
+    cut, value = LabelledSamples(truth.ravel(), truth.shape[1], EXAMPLES).best_cut(score.ravel(), store.weight)
     store.add((0, 0), score=score.ravel(), threshold=cut, value=value)
     return store
 
 
 def test_draws_count_rows(rows):
     truth, score, _ = rows
-    draws = SampleDraws(stored(truth, score), 3, 1.0, 8, 0)
+    draws = SampleDraws(stored(truth, score), 3, EXAMPLES, 8, 0)
     counts = draws.counts[:, :1]
     cut, (value,) = draws.tuned(0, counts)
     # units are rows in an order of their own: what is drawn of each is counted once more
@@ -66,8 +70,8 @@ def test_draws_count_rows(rows):
 def test_whole_weights_are_rows(rows):
     truth, score, weight = rows
     repeated = np.repeat(np.arange(40), weight)
-    one = SampleDraws(stored(truth, score, weight.astype(float)), 3, 1.0, 200, 0).assess((0, 0))
-    other = SampleDraws(stored(truth[repeated], score[repeated]), 3, 1.0, 200, 0).assess((0, 0))
+    one = SampleDraws(stored(truth, score, weight.astype(float)), 3, EXAMPLES, 200, 0).assess((0, 0))
+    other = SampleDraws(stored(truth[repeated], score[repeated]), 3, EXAMPLES, 200, 0).assess((0, 0))
     assert one.corrected_score == pytest.approx(other.corrected_score)
     assert one.monte_carlo_error == pytest.approx(other.monte_carlo_error)
     assert one.score_interval == pytest.approx(other.score_interval)

@@ -426,3 +426,22 @@ def test_names_of_two_classes_do_not_depend_on_the_positive_one(positive):
     paid = 9 * np.mean((y == "bad") & (predicted == "good")) + np.mean((y == "good") & (predicted == "bad"))
     assert search.best_score_ == pytest.approx(search.score(X, y)) == pytest.approx(-paid)
     assert (predicted == "bad").mean() > 0.7
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [("gmean", lambda y, z: np.prod(sk.recall_score(y, z, average=None)) ** (1 / 3)), ("balanced_accuracy", None)],
+)
+def test_classes_that_are_predicted_and_never_true_are_said(name, function):
+    rng = np.random.default_rng(0)
+    y, pred = rng.integers(0, 3, (2, 60))
+    low, high = csf.metric_interval(y, pred, name)
+    assert low < (function or sk.balanced_accuracy_score)(y, pred) < high
+    without = np.where(y == 2, 0, y)
+    with pytest.warns(UserWarning, match=f"1 of 3 classes are predicted, and no sample has them: '{name}' is of the"):
+        csf.metric_interval(without, pred, name)
+    csf.metric_interval(without, pred, "f1_macro")
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    search = CostSearch(LogisticRegression(), name, param_grid=None, n_trials=1, cv=3).fit(X, y)
+    with pytest.warns(UserWarning, match="no sample has them"):
+        search.score(X, without)

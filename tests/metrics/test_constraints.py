@@ -195,8 +195,8 @@ ALL = BY_NAME | RATES | OTHERS
 counts = st.integers(1, 400)
 SHARES = {
     "f1", "jaccard", "tversky", "tversky(1, 1)", "gower_legendre", "accuracy", "precision", "recall", "specificity",
-    "tpr", "tnr", "fpr", "fnr", "predicted_positive_rate", "predicted_rate", "equal costs", "accuracy(3, 3)", "by hand",
-    "f1_micro", "under a constraint", "selection_rate",
+    "npv", "fpr", "fnr", "predicted_positive_rate", "equal costs", "accuracy(3, 3)", "by hand", "f1_micro",
+    "under a constraint",
 }  # fmt: skip
 RATIOS = SHARES | {"f2", "f0.5", "f0.333", "mean cost", "accuracy(3, 1)"}
 
@@ -330,13 +330,39 @@ def test_small_test_sets_cover_what_resamples_do_not(f, n_pos, on_average, at_le
         ("recall[urgent]>=.9", "urgent", "recall[urgent] >= 0.9"),
         (("f1[2]", ">=", 0.5), "2", "f1[2] >= 0.5"),
         ("precision[spam, or so] >= 95%", "spam, or so", "precision[spam, or so] >= 0.95"),
+        ('recall["a, b"] >= .9', "a, b", "recall[a, b] >= 0.9"),
+        ("recall['a]'] >= .9", "a]", 'recall["a]"] >= 0.9'),
+        (r'recall["a\"b"] >= .9', 'a"b', 'recall[a"b] >= 0.9'),
+        ("recall[x <= 5 by y] >= .9", "x <= 5 by y", "recall[x <= 5 by y] >= 0.9"),
+        ("recall[red, blue [dark]] >= .9", "red, blue [dark]", 'recall["red, blue [dark]"] >= 0.9'),
+        ("recall[two\nlines] >= .9", "two\nlines", "recall[two\nlines] >= 0.9"),
+        ("recall[>50K] >= .9", ">50K", "recall[>50K] >= 0.9"),
         ("predicted_rate[a b] ≤ 0.1", "a b", "predicted_positive_rate[a b] <= 0.1"),
     ],
 )
 def test_classes_are_in_brackets(text, of, shown):
     constraint = get_constraint(text)
-    assert (constraint.of, str(constraint), constraint.name) == (of, shown, shown[: shown.index("]") + 1])
+    assert (constraint.of, str(constraint), constraint.name) == (of, shown, shown[: shown.rindex("]") + 1])
     assert get_constraint(shown).of == of
+
+
+names = st.text(min_size=1) | st.text("ab \"'[],\\\\\n<=>% byin", min_size=1)
+
+
+@given(
+    of=st.none() | names,
+    by=st.none() | names,
+    percent=st.integers(1, 99),
+    compare=st.sampled_from(["each", "gap", "ratio"]),
+    rate=st.sampled_from([Recall(), FalsePositiveRate(), PredictedPositiveRate(), FBeta(0.5)]),
+    others=st.lists(st.tuples(names, names), max_size=2),
+)
+def test_texts_of_any_names_are_read_again(of, by, percent, compare, rate, others):
+    compare = compare if by is not None else "each"
+    side = {"gap": "<=", "ratio": ">="}.get(compare, "<=" if rate == FalsePositiveRate() else ">=")
+    rest = tuple(Constraint(Recall(), ">=", 0.5, of=one, by=other) for one, other in others)
+    constraint = Constraint(rate, side, percent / 100, rest, of, by, compare)
+    assert get_constraint(str(constraint)) == constraint
 
 
 def test_several_demands_with_classes():
@@ -348,6 +374,9 @@ def test_classes_are_found_by_value_and_by_text():
     assert Constraint(Recall(), ">=", 0.5, of=2).place_in([0, 1, 2]) == 2
     assert get_constraint("recall[2] >= 0.5").place_in([0, 1, 2]) == 2
     assert get_constraint("recall >= 0.5").place_in([0, 1]) is None
+    assert get_constraint("recall[2] >= 0.5").place_in([0.0, 1.0, 2.0]) == 2
+    assert get_constraint("recall[2] >= 0.5").place_in([2.0, "2"]) == 1
+    assert get_constraint("recall[2.0] >= 0.5").place_in([0, 2]) == 1
     # A text that is a class counts before one that only looks like it.
     assert Constraint(Recall(), ">=", 0.5, of="1").place_in([1, "1"]) == 1
     with pytest.raises(ValueError, match=r"there is no 'c'; accepted: \['a', 'b'\]"):
@@ -373,6 +402,13 @@ def test_costs_of_a_matrix_are_no_rate_of_two_classes():
         ("precision ≥ 0.8 in each country", "precision >= 0.8 in each country"),
         ("fpr <= 0.1 in each c, f2 >= 0.2 in each c", "fpr <= 0.1 in each c, f2 >= 0.2 in each c"),
         ("selection_rate gap <= 0.1 by sex", "predicted_positive_rate gap <= 0.1 by sex"),
+        ("selection_rate ratio >= 80% by sex", "predicted_positive_rate ratio >= 0.8 by sex"),
+        ("recall GAP <= .1 BY sex", "recall gap <= 0.1 by sex"),
+        ("recall >= .8 IN  EACH sex", "recall >= 0.8 in each sex"),
+        ("recall >= .8 by sex", "recall >= 0.8 in each sex"),
+        ('fpr ratio >= .5 by "age, sex"', 'fpr ratio >= 0.5 by "age, sex"'),
+        ("recall gap[yes] <= .1 by sex", "recall[yes] gap <= 0.1 by sex"),
+        ("recall[yes] >= .8 in each country", "recall[yes] >= 0.8 in each country"),
     ],
 )
 def test_constraints_by_segments_are_read(text, said):
@@ -380,7 +416,7 @@ def test_constraints_by_segments_are_read(text, said):
     assert str(constraint) == said
     assert get_constraint(said) == constraint
     rest = constraint.on_all_rows
-    assert rest is None if constraint.gap else all(part.by is None for part in rest.parts)
+    assert rest is None if constraint.compare != "each" else all(part.by is None for part in rest.parts)
     with pytest.raises(ValueError, match="is by segments"):
         constraint.violation(0.1, 0.1, pos=0.5)
 
@@ -391,10 +427,14 @@ def test_constraints_by_segments_are_read(text, said):
         "recall gap <= 0.1",
         "recall <= 0.1 by sex",
         "recall gap >= 0.1 by sex",
+        "fpr <= 0.1 by sex",
+        "recall ratio <= 0.8 by sex",
+        "recall ratio >= 0.8",
+        "informedness ratio >= 0.8 by sex",
         "recall gap <= 0.1 in each sex",
         "fpr by c",
     ],
 )
 def test_constraints_by_segments_that_are_refused(text):
-    with pytest.raises(ValueError, match=r"gap|side"):
+    with pytest.raises(ValueError, match=r"gap|side|ratio"):
         get_constraint(text)

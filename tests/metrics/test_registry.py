@@ -27,7 +27,9 @@ from csf.metrics import (
     get_constraint,
     get_metric,
 )
+from csf.metrics.constraints import QUANTITIES
 from csf.metrics.registry import get_quantity, values_of_tables
+from csf.metrics.synonyms import SYNONYMS
 from csf.plugin import PlugInClassifier
 from csf.testing import check_metric
 from csf.thresholding import sweep, tuned_scorer
@@ -102,7 +104,6 @@ def test_other_averages_over_classes_name_what_there_is(metric, what):
 @pytest.mark.parametrize(
     ("metric", "name"),
     [
-        ("macro_f1", "f1_macro"),
         ("quadratic_weighted_kappa", "quadratic_kappa"),
         ("F2-macro", "f2_macro"),
     ],
@@ -111,6 +112,34 @@ def test_metrics_of_several_classes_that_were_meant(metric, name):
     for look_up in (get_metric, get_confusion_metric):
         with pytest.raises((ValueError, TypeError), match=rf"Did you mean '{name}'\?$"):
             look_up(metric)
+
+
+@pytest.mark.parametrize(("name", "known"), SYNONYMS.items())
+def test_other_names_are_those_of_the_same_number(name, known):
+    made = [look_up for look_up in (METRICS, CONFUSION_METRICS) if known in look_up]
+    assert made or known in QUANTITIES
+    assert name not in {**METRICS, **CONFUSION_METRICS, **QUANTITIES}
+    if known in METRICS:
+        assert get_metric(name) == get_metric(known)
+    if known in CONFUSION_METRICS:
+        assert get_confusion_metric(name) == get_confusion_metric(known)
+    if known in QUANTITIES:
+        side = QUANTITIES[known][1] or "<="
+        assert get_constraint(f"{name} {side} 0.3") == get_constraint(f"{known} {side} 0.3")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("fpr", "a rate to limit, constraint='fpr <= 0.1'"),
+        ("selection_rate", "constraint='predicted_positive_rate <= 0.1'"),
+        ("Youden", r"Did you mean 'informedness'\?$"),
+        ("sum_sens_spec", r"Did you mean 'balanced_accuracy'\?$"),
+    ],
+)
+def test_names_that_are_near(name, said):
+    with pytest.raises(ValueError, match=said):
+        get_metric(name)
 
 
 # ---------------------------------------------------------------- values of other formulas
@@ -156,6 +185,7 @@ REFERENCES = {
     "precision": sk.precision_score,
     "recall": sk.recall_score,
     "specificity": of_cells(lambda tn, fp, fn, tp: tn / (tn + fp)),
+    "npv": lambda y, z, *, sample_weight: sk.precision_score(y, z, pos_label=0, sample_weight=sample_weight),
     "gmean": of_rates(lambda tpr, tnr: np.sqrt(tpr * tnr)),
     "hmean": of_rates(lambda tpr, tnr: 2 / (1 / tpr + 1 / tnr)),
     "qmean": of_rates(lambda tpr, tnr: 1 - np.sqrt(((1 - tpr) ** 2 + (1 - tnr) ** 2) / 2)),
@@ -182,7 +212,6 @@ def test_registered_metrics_agree_with_their_references(name):
 @pytest.mark.parametrize(
     "metric",
     [
-        MeanCost(fn=5.0),
         FalsePositiveRate(),
         FalseNegativeRate(),
         PredictedPositiveRate(),
@@ -214,7 +243,23 @@ def test_what_is_smaller_without_errors_is_not_maximised(metric):
 def test_nothing_maximises_a_cost(use):
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="larger must be better"):
-        use(MeanCost(fn=5.0), rng.normal(size=(60, 2)), np.arange(60) % 2)
+        use(FalseNegativeRate(), rng.normal(size=(60, 2)), np.arange(60) % 2)
+
+
+@pytest.mark.parametrize("cost", [MeanCost(fn=5.0), MeanCost(fn=1.0, fp=3.0)], ids=str)
+def test_a_mean_cost_is_made_least(cost):
+    rng = np.random.default_rng(0)
+    y, score = np.arange(80) % 3 == 0, rng.normal(size=80)
+    score[y] += 1.0
+    assert check_metric(get_metric(cost)) is None
+    decision = csf.tune_threshold(y, score, cost)
+    profiles = [ErrorProfile.from_masks(y, score >= cut) for cut in [*np.unique(score), np.inf]]
+    found = ErrorProfile.from_masks(y, decision.predict(score))
+    assert cost.of(found) == pytest.approx(min(cost.of(each) for each in profiles), abs=0.05)
+    assert decision.search.best_score_ == pytest.approx(-cost.of(found))
+    # A rate to look at is what it was.
+    low, high = csf.metric_interval(y, score > 0.0, cost)
+    assert low < cost.of(ErrorProfile.from_masks(y, score > 0.0)) < high
 
 
 def test_confusion_metrics_have_a_direction_too():

@@ -195,3 +195,21 @@ def test_one_group_without_positives_and_all_positives_in_one_group():
     assert found.certificate.n_samples < y.size
     with pytest.raises(ValueError, match=r"calibration=0.3 of .* samples cannot be held out"):
         csf.tune_threshold(y & (groups == groups[y][0]), score, groups=groups, **GROUPED)
+
+
+def test_its_search_takes_frames_of_scores():
+    rng = np.random.default_rng(0)
+    y, score = np.arange(60) % 2, pd.Series(rng.normal(size=60), name="risk")
+    decision = csf.tune_threshold(y, score)
+    np.testing.assert_array_equal(decision.search.predict(score.to_frame()), decision.predict(score))
+    for limits in ({}, {0: 5}):
+        with pytest.raises(ValueError, match=r"at_most limits the positive class alone, \{1: 50\}, got"):
+            decision.predict(score, at_most=limits)
+
+
+def test_messages_about_many_segments_are_short():
+    rng = np.random.default_rng(0)
+    y, score, shop = rng.random(6000) < 0.4, rng.normal(size=6000), rng.integers(0, 1500, 6000)
+    with pytest.raises(ValueError, match="1478 in all") as caught:
+        csf.tune_threshold(y, score, constraint="recall gap <= 0.1 by shop", by=shop)
+    assert len(str(caught.value)) <= 600

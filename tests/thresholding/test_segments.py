@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from csf.metrics import WeightedAccuracy, get_constraint, get_metric
 from csf.metrics.constraints import Recall, share_of
@@ -54,7 +54,11 @@ def by_brute_force(y, score, codes, weight, name, metric, constraint):
     total, best = weight.sum(), None
     for rates, fn, fp in (zip(*each) for each in itertools.product(*options)):
         rates = np.array(rates)
-        kept = np.ptp(rates) <= constraint.level + 1e-9 if constraint.gap else not constraint.missing(rates).any()
+        kept = {
+            "gap": np.ptp(rates) <= constraint.level + 1e-9,
+            "ratio": rates.min() >= constraint.level * rates.max() - 1e-9,
+            "each": not constraint.missing(rates).any(),
+        }[constraint.compare]
         if kept:
             value = metric.value(sum(fn) / total, sum(fp) / total, pos=weight @ y / total)
             best = value if best is None else max(best, value)
@@ -67,7 +71,8 @@ def test_the_best_of_all_combinations(seed, name):
     """On 216 problems of two and three segments."""
     n_segments, metric = 2 + seed % 2, METRICS[seed % len(METRICS)]
     tolerance = (0.0, 0.05, 0.1, 0.3)[seed // 2 % 4]
-    text = f"{name} gap <= {tolerance} by s" if seed % 3 else f"{name} {LEVELS[name]} in each s"
+    ratio = f"{name} ratio >= {(0.0, 0.5, 0.8, 1.0)[seed // 3 % 4]} by s"
+    text = (f"{name} {LEVELS[name]} in each s", f"{name} gap <= {tolerance} by s", ratio)[seed % 3]
     y, score, codes, weight = draw(seed, n_segments)
     constraint = get_constraint(text)
     found = SegmentCurves.of(y, score, codes, n_segments, weight).best(metric, constraint)
@@ -88,6 +93,7 @@ def test_few_places_are_enough_to_find_the_best(monkeypatch):
     score = rng.normal(size=n) + (0.5 + codes) * y
     curves = SegmentCurves.of(y, score, codes, 3, None)
     constraints = [get_constraint(f"{name} gap <= {level} by s") for name in LEVELS for level in (0.0, 0.03, 0.2)]
+    constraints += [get_constraint(f"{name} ratio >= {level} by s") for name in LEVELS for level in (0.8, 0.97)]
     bounded = [curves.best(METRICS[0], constraint).value for constraint in constraints]
     monkeypatch.setattr(
         segments._Limits, "_near", lambda self, worth, least: {k: np.arange(r.size) for k, r in self.rates.items()}
@@ -111,15 +117,23 @@ def test_scores_beyond_a_threshold_decide_as_it_does(scores, cut):
 # ---------------------------------------------------------------- the test of a gap
 
 
-@pytest.mark.parametrize(("n", "m", "tolerance"), [(12, 7, 0.2), (5, 20, 0.1), (15, 15, 0.05), (9, 1, 0.3)])
-def test_a_false_gap_is_certified_no_more_often_than_promised(n, m, tolerance):
-    """The chance of a small p-value, over all outcomes, at rates whose difference is the tolerance or more."""
+def gap(level):
+    return get_constraint(f"recall gap <= {level} by s").pair_limit
+
+
+def ratio(level):
+    return get_constraint(f"recall ratio >= {level} by s").pair_limit
+
+
+@pytest.mark.parametrize("limit", [gap(0.2), gap(0.05), ratio(0.8), ratio(0.4)], ids=str)
+@pytest.mark.parametrize(("n", "m"), [(12, 7), (5, 20), (15, 15), (9, 1)])
+def test_a_false_limit_is_certified_no_more_often_than_promised(n, m, limit):
+    """The chance of a small p-value, over all outcomes, at rates that are just at the limit or beyond it."""
     share = share_of(Recall())
-    p = np.array(
-        [[excess_probability((x, n), (y, m), share, tolerance, 0.2) for y in range(m + 1)] for x in range(n + 1)]
-    )
-    for low in np.linspace(0.0, 1.0 - tolerance, 15):
-        for high in (low + tolerance, 0.5 * (low + tolerance + 1.0)):
+    p = np.array([[excess_probability((x, n), (y, m), share, limit, 0.2) for y in range(m + 1)] for x in range(n + 1)])
+    for low in np.linspace(0.0, limit.excess(1.0, 0.0), 15):
+        for high in (limit.largest_beside(low), 0.5 * (limit.largest_beside(low) + 1.0)):
+            high = min(high, 1.0)
             chance = np.outer(binom.pmf(np.arange(n + 1), n, high), binom.pmf(np.arange(m + 1), m, low))
             for error in (0.05, 0.1, 0.2):
                 assert chance[p <= error].sum() <= error
@@ -127,10 +141,20 @@ def test_a_false_gap_is_certified_no_more_often_than_promised(n, m, tolerance):
 
 def test_the_p_value_is_hardly_larger_than_the_normal_one_of_many_rows():
     share = share_of(Recall())
-    assert 0.0929 <= excess_probability((4000, 5000), (1600, 2000), share, 0.014) <= 0.12
+    assert 0.0929 <= excess_probability((4000, 5000), (1600, 2000), share, gap(0.014)) <= 0.12
     # Hoeffding's bound, of rates that are far apart.
-    assert excess_probability((40_000, 50_000), (16_000, 20_000), share, 0.1) <= 1e-6
-    assert excess_probability((0, 0), (3, 4), share, 0.1) == 1.0
+    assert excess_probability((40_000, 50_000), (16_000, 20_000), share, gap(0.1)) <= 1e-6
+    assert excess_probability((0, 0), (3, 4), share, gap(0.1)) == 1.0
+
+
+def test_the_p_value_of_a_ratio_is_hardly_larger_than_the_normal_one_of_many_rows():
+    share, limit = share_of(Recall()), ratio(0.8)
+    # Rates .30 and .26: 0.8 of the first lies two standard errors below the second.
+    error = np.sqrt(0.64 * 0.3 * 0.7 / 5000 + 0.26 * 0.74 / 5000)
+    normal = norm.sf((0.26 - 0.24) / error)
+    assert normal <= excess_probability((1500, 5000), (1300, 5000), share, limit) <= normal + 0.01
+    assert excess_probability((0, 500), (0, 500), share, limit) == 1.0
+    assert excess_probability((500, 500), (500, 500), share, limit) <= 0.01
 
 
 # ---------------------------------------------------------------- segments

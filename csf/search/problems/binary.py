@@ -215,6 +215,7 @@ class BinaryProblem(Problem):
         known = get_constraint(constraint)
         if known is None or all(part.of is None for part in known.parts):
             return known
+        known.require_all_rows()
         names = self.labels.classes.tolist()
         if len(names) > 2:
             raise ValueError(
@@ -274,7 +275,7 @@ def on_positive(constraint: Constraint, names: list[Label], positive: Label) -> 
         place = part.place_in(names)
         if place is None or names[place] == positive:
             return replace(part, of=None)
-        return replace(part, quantity=OfNegatives(part.rate), of=None)
+        return replace(part, quantity=OfNegatives(replace(part, by=None, compare="each").rate), of=None)
 
     first, *others = map(converted, constraint.parts)
     return replace(first, others=tuple(others))

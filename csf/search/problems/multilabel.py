@@ -85,8 +85,8 @@ class MultilabelRule(DecisionRule):
     rules: tuple[ThresholdRule, ...]
     threshold: Any
     names: Sequence[Label] = ()
-    # Of a mean over samples of F-beta.
-    beta: float | None = None
+    # A mean over samples.
+    aim: LabelMetric | None = None
 
     @classmethod
     def of(cls, estimators: list[Estimator], *, threshold: float | None, **options: Any) -> Self:
@@ -152,17 +152,17 @@ class MultilabelRule(DecisionRule):
         weight = None if weight is None else np.repeat(weight, truth.shape[1])
         pairs = truth.ravel() > 0, self.score_samples(X).ravel(), weight
         curve = sweep(*pairs)
-        return curve if self.beta is None else with_means(curve, *pairs, n_labels=len(self.rules), beta=self.beta)
+        return curve if self.aim is None else with_means(curve, *pairs, n_labels=len(self.rules), aim=self.aim)
 
 
 # ---------------------------------------------------------------- the mean F-beta of rows
 
 
 def with_means(
-    pairs: ThresholdCurve, truth: BoolArray, score: Array, weight: Array | None, *, n_labels: int, beta: float
+    pairs: ThresholdCurve, truth: BoolArray, score: Array, weight: Array | None, *, n_labels: int, aim: LabelMetric
 ) -> ValuedCurve:
     """Add the mean F-beta over samples at each threshold to the curve of pairs of a sample and a label."""
-    ordered, values = LabelledSamples(truth, n_labels, beta).cumulated(score, weight)
+    ordered, values = LabelledSamples(truth, n_labels, aim).cumulated(score, weight)
     at = np.searchsorted(-ordered, -pairs.lowest_score, side="right")
     return ValuedCurve(pairs.lowest_score, pairs.fn, pairs.fp, pairs.pos, values[at], pairs)
 
@@ -235,27 +235,27 @@ class SampleMeansResult(LabelsResult):
     """Result of a search of the mean over rows."""
 
     n_labels: int
-    beta: float
+    aim: LabelMetric
 
     def curve(self) -> ValuedCurve:
         """Return all thresholds on the winner's held-out scores, with the mean over samples at each."""
         pairs, row, store = super().curve(), self.row, self._judged_store
         assert row.score is not None, "a curve was made of it"
-        return with_means(pairs, store.is_pos, row.score, store.weight, n_labels=self.n_labels, beta=self.beta)
+        return with_means(pairs, store.is_pos, row.score, store.weight, n_labels=self.n_labels, aim=self.aim)
 
     def _assessed(self, seed: int) -> Assessment:
         assert self.store is not None, "asked for where there is one"
-        return SampleDraws(self.store, self.n_labels, self.beta, n_draws_of(self.store.copies), seed).assess(self.key)
+        return SampleDraws(self.store, self.n_labels, self.aim, n_draws_of(self.store.copies), seed).assess(self.key)
 
 
 def conclude_sample_means(
-    searched: SearchResult, *, n_labels: int, beta: float, margin: float | None
+    searched: SearchResult, *, n_labels: int, aim: LabelMetric, margin: float | None
 ) -> SampleMeansResult:
     """SearchResult of trials that were judged on all pairs of a row and a label, now by the mean over rows."""
     store: ScoreStore = searched.store
     if not len(store):
         raise nothing_worked(searched.trials)
-    truth = LabelledSamples(store.is_pos, n_labels, beta)
+    truth = LabelledSamples(store.is_pos, n_labels, aim)
     for row in list(store):
         store.put(_judged(row, store, truth))
     won = min(store, key=lambda row: row.rank) if margin is None else _stable(store, truth)
@@ -273,7 +273,7 @@ def conclude_sample_means(
         threshold=won.threshold,
         score=won.value,
         n_labels=n_labels,
-        beta=beta,
+        aim=aim,
     )
 
 
@@ -292,7 +292,7 @@ def _value(found: Array, store: ScoreStore, truth: LabelledSamples) -> float:
 
 def _stable(store: ScoreStore, truth: LabelledSamples) -> ScoreRow:
     """Choose the row with the best mean over draws, at the mean of its best thresholds; see `stable_choice`."""
-    draws = SampleDraws(store, truth.n_labels, truth.beta, N_DRAWS, 0)
+    draws = SampleDraws(store, truth.n_labels, truth.metric, N_DRAWS, 0)
     values = np.array([values for _, values in draws.retuned])
     at = int(values.mean(axis=1).argmax())
     row = draws.rows[at]
@@ -407,7 +407,7 @@ class LabelSearch:
         search, labels, config = self.search, self.labels, self.config
         task, problem = self.task, AllLabels(self.task.user_labels)
         config = replace(config, constraint=self.demands[0])
-        if self.aim.average == "samples":
+        if self.aim.empty is not None:
             # A mean over rows has no costs that aim at a level of it: those of all trainings are equal.
             config, problem = (
                 replace(config, strategy=Ladder(1)),
@@ -468,7 +468,7 @@ class SampleMeans(AllLabels):
 
     def rule_of(self, found: BinaryResult, estimator: list[Estimator]) -> MultilabelRule:
         """Build the rule of the fitted estimators of all labels."""
-        return replace(super().rule_of(found, estimator), beta=self.aim.beta)
+        return replace(super().rule_of(found, estimator), aim=self.aim)
 
     def _races(self, config: SearchConfig) -> bool:
         """Return False: held-out values are those of pairs."""
@@ -478,7 +478,7 @@ class SampleMeans(AllLabels):
         """Build the result of a finished search, by the mean over samples."""
         searched = SearchResult.of_plan(plan, config, store, stopped or "all settings are done")
         margin = chooser_of(config, plan.models).margin
-        return conclude_sample_means(searched, n_labels=self.n_labels, beta=self.aim.beta, margin=margin)
+        return conclude_sample_means(searched, n_labels=self.n_labels, aim=self.aim, margin=margin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -604,7 +604,7 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
             "y has several labels, and csf trains the base once for each, but the base is already fitted. Give an "
             "unfitted base, or tune the threshold of each column with cv='prefit' and a model fitted to that column"
         )
-    if aim.average == "samples":
+    if aim.empty is not None:
         means = "it is about pairs of a sample and a label, and the metric about samples; use 'f1_micro' or 'f1_macro'"
         options: Any = dict.fromkeys(("constraint", "confidence", "review"), (None, means))
         config.refuse(options | NO_MEAN_OF_FOLDS, f"metric={aim.name!r}")
@@ -626,6 +626,7 @@ def _demands_of(config: SearchConfig, names: Sequence[Label], aim: LabelMetric) 
             "all pairs of a sample and a label together. Leave the brackets out, or search for a mean over labels, "
             "such as 'f1_macro'"
         )
+    constraint.require_all_rows()
     places = [(part.place_in(names), replace(part, of=None)) for part in constraint.parts]
     demands: list[Constraint | None] = []
     for at in range(len(names)):

@@ -24,7 +24,7 @@ from csf.metrics.registry import for_classes
 from csf.metrics.row_costs import row_costs
 from csf.search.config import Unsupported
 from csf.search.problems.base import SearchResult
-from csf.search.problems.binary import BinaryEvaluator, BinaryProblem, BinaryResult, conclude
+from csf.search.problems.binary import BinaryEvaluator, BinaryProblem, BinaryResult, conclude, on_positive
 from csf.thresholding.certificates import (
     STRICTER,
     Decisions,
@@ -42,9 +42,9 @@ from csf.thresholding.segments import (
     Segments,
     beyond,
     counts_by_segment,
-    expected_gap_violation,
-    gap_violation,
+    expected_violation_of_pairs,
     limits_by_segment,
+    violation_of_pairs,
     worst_rates,
 )
 
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment, Chooser
     from csf.evaluate.stores import Store
     from csf.metrics.base import Metric
+    from csf.metrics.comparisons import PairLimit
     from csf.search.config import Model, SearchConfig, SearchEffort
     from csf.search.plan import Plan
     from csf.search.selection import LargestLast, Race
@@ -102,12 +103,13 @@ class SegmentProblem(BinaryProblem):
         tuned = replace(config, threshold="stable") if config.threshold == "tune" else config
         tuned.refuse(cls.unsupported, f"the constraint {demand}")
         columns = {part.by for part in demand.parts}
-        if len(columns) > 1 or (demand.others and any(part.gap for part in demand.parts)):
+        if len(columns) > 1 or (demand.others and any(part.pair_limit is not None for part in demand.parts)):
             raise ValueError(
-                f"constraint {demand}: thresholds by segment keep one gap, or levels in each segment of one column; "
-                "give the most important one"
+                f"constraint {demand}: thresholds by segment keep one gap or ratio, or levels in each segment of one "
+                "column; give the most important one"
             )
         labels, codes = read_labels(y, pos_label=config.pos_label)
+        demand = on_positive(demand, labels.classes.tolist(), labels.positive)
         metric = get_metric(for_classes(config.metric, labels.by_code))
         if not isinstance(metric, LinearFractional):
             raise ValueError(
@@ -137,10 +139,10 @@ class SegmentProblem(BinaryProblem):
         """Raise a ValueError where a test cannot pass, whatever it sees: even rows without a fault are too few."""
         for part in self.demand.parts:
             share = share_of(part.quantity)
-            if share is None and part.gap:
+            if share is None and part.pair_limit is not None:
                 raise ValueError(
-                    f"confidence= certifies gaps of rates that are shares of rows, such as recall, and {part.name} is "
-                    "none; leave confidence out"
+                    "confidence= certifies gaps and ratios of rates that are shares of rows, such as recall, and "
+                    f"{part.name} is none; leave confidence out"
                 )
             if share is None:
                 continue
@@ -160,7 +162,11 @@ class SegmentProblem(BinaryProblem):
 
     def of_part(self, task: Task) -> tuple[Self, Task]:
         """Restrict the problem to a task that may be a part of all samples; return the task without its segments."""
-        if self.certifies and self.demand.gap and (task.weight is not None or task.groups is not None):
+        if (
+            self.certifies
+            and self.demand.pair_limit is not None
+            and (task.weight is not None or task.groups is not None)
+        ):
             raise ValueError(
                 f"confidence= certifies {self.demand} for independent rows that count once each; leave out "
                 "sample_weight= and groups=, or confidence="
@@ -214,8 +220,8 @@ class SegmentProblem(BinaryProblem):
             )
         elif found.score < found.free and not found.decisions.any():
             warn(
-                f"thresholds that keep {self.demand} predict no held-out row positive in any segment. Allow a larger "
-                f"gap, or ask for a level in place of it, such as 'recall >= 0.5 in each {self.segments.by}'"
+                f"thresholds that keep {self.demand} predict no held-out row positive in any segment. Loosen it, "
+                f"or ask for a level in place of it, such as 'recall >= 0.5 in each {self.segments.by}'"
             )
         return found
 
@@ -244,8 +250,11 @@ class SegmentProblem(BinaryProblem):
         tests = (codes, [score >= step.cuts[codes] for step in steps], tested)
         if not np.bincount(codes, minlength=len(self.segments.known)).all():
             raise ValueError(f"a segment of {self.demand.by} has no row held back for confidence=; merge small ones")
-        certified = self._certify_gap if self.demand.gap else self._certify_each
-        test, at = certified(parts, tests, np.array([step.score for step in steps]), confidence)
+        values, limit = np.array([step.score for step in steps]), self.demand.pair_limit
+        if limit is None:
+            test, at = self._certify_each(parts, tests, values, confidence)
+        else:
+            test, at = self._certify_pairs(limit, parts, tests, values, confidence)
         rates = worst_rates(self.demand, self.segments.table(codes, is_pos, tests[1][at], tested.weight, self.demand))
         n_positives = np.bincount(codes, is_pos, len(self.segments.known))
         smallest = f"{self.demand.by}={self.segments.known[n_positives.argmin()]!s}"
@@ -256,8 +265,10 @@ class SegmentProblem(BinaryProblem):
         won = replace(won, constraint_value=next(iter(rates.values())))
         return won, won.in_rule(rule)
 
-    def _certify_gap(self, searched: _Part, tested: _Part, values: Array, confidence: float) -> tuple[Guarantee, int]:
-        """Test the gaps of all pairs of segments."""
+    def _certify_pairs(
+        self, limit: PairLimit, searched: _Part, tested: _Part, values: Array, confidence: float
+    ) -> tuple[Guarantee, int]:
+        """Test the limit on all pairs of segments."""
         demand, share, n_segments = self.demand, share_of(self.demand.quantity), len(self.segments.known)
         assert share is not None, "checked before"
         known, counts = (
@@ -268,8 +279,8 @@ class SegmentProblem(BinaryProblem):
         n_positives = int(np.bincount(codes, samples.is_pos, n_segments).min())
         return certify_rules(
             {"constraint": str(demand), "confidence": confidence, "n_samples": codes.size, "n_positives": n_positives},
-            [expected_gap_violation(known, share, demand.level, searched[0].size)],
-            lambda at: gap_violation(counts[at], share, demand.level, 1.0 - confidence),
+            [expected_violation_of_pairs(known, share, limit, searched[0].size)],
+            lambda at: violation_of_pairs(counts[at], share, limit, 1.0 - confidence),
             lambda at: {},
             values,
             codes.size,

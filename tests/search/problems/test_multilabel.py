@@ -11,7 +11,15 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, jaccard_score
+from sklearn.metrics import (
+    f1_score,
+    get_scorer,
+    hamming_loss,
+    jaccard_score,
+    make_scorer,
+    precision_score,
+    recall_score,
+)
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
@@ -51,7 +59,8 @@ def search(average, base=None, **options):
 
 
 def f1(average, truth, found, weight=None):
-    return f1_score(truth, found, average=average, zero_division=1.0 * (average == "samples"), sample_weight=weight)
+    empty, average = 1.0 * (average == "examples"), average.replace("examples", "samples")
+    return f1_score(truth, found, average=average, zero_division=empty, sample_weight=weight)
 
 
 def every_cut(score):
@@ -68,7 +77,7 @@ def entries(fitted, n_labels):
     return store.is_pos.reshape(-1, n_labels), fitted.result_.row.score.reshape(-1, n_labels)
 
 
-@pytest.mark.parametrize("average", ["micro", "samples"])
+@pytest.mark.parametrize("average", ["micro", "samples", "examples"])
 def test_the_shared_threshold_is_the_best_of_all(average, data):
     X, Y = data
     fitted = search(average, threshold="tune", n_trials=2).fit(X, Y)
@@ -479,7 +488,7 @@ def test_strata_spread_rare_labels():
 # ---------------------------------------------------------------- metrics
 
 
-@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("average", [*AVERAGES, "examples"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_metrics_are_those_of_scikit_learn(average, weighted):
     rng = np.random.default_rng(0)
@@ -490,10 +499,55 @@ def test_metrics_are_those_of_scikit_learn(average, weighted):
     metric, wrong = get_label_metric(f"f1_{average}"), np.where([0, 0, 1], 1, found)
     assert metric.of(truth, wrong, weight) == pytest.approx(f1(average, truth, wrong, weight))
     assert metric.of(truth, found, weight) == pytest.approx(f1(average, truth, found, weight))
-    if average != "samples":
-        truth, found = truth[:, :2], found[:, :2]
-        expected = jaccard_score(truth, found, average=average, sample_weight=weight)
+    if average in ("macro", "micro"):
+        expected = jaccard_score(truth, found, average=average, sample_weight=weight, zero_division=0.0)
         assert get_label_metric(f"jaccard_{average}").of(truth, found, weight) == pytest.approx(expected)
+
+
+NAMED = {"f1": f1_score, "jaccard": jaccard_score, "precision": precision_score, "recall": recall_score}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_names_of_scikit_learn_have_its_values(seed):
+    """Also where a sample has no label, where no sample has a label, or every one, and where nothing is predicted."""
+    rng = np.random.default_rng(seed)
+    shape = int(rng.integers(3, 9)), int(rng.integers(2, 5))
+    truth, found = (rng.random((2, *shape)) < rng.choice([0.1, 0.4, 0.9])) * 1
+    weight = rng.integers(1, 4, shape[0]) * 1.0
+    for name, function in NAMED.items():
+        for average in ("macro", "micro", "weighted", "samples")[: 4 if name == "f1" else 3]:
+            expected = function(truth, found, average=average, sample_weight=weight, zero_division=0.0)
+            metric = get_label_metric(f"{name}_{average}")
+            assert metric.of(truth, found, weight) == pytest.approx(expected)
+            assert get_label_metric(make_scorer(function, average=average)) == metric
+
+
+@pytest.mark.parametrize(
+    ("scorer", "name"),
+    [
+        (get_scorer("f1_samples"), "f1_samples"),
+        (make_scorer(f1_score, average="samples", zero_division=1), "f1_examples"),
+        (make_scorer(f1_score, average="macro", zero_division=1), None),
+        (make_scorer(f1_score, average="macro", greater_is_better=False), None),
+        (make_scorer(hamming_loss, greater_is_better=False), None),
+        (get_scorer("jaccard_samples"), None),
+        (get_scorer("f1"), None),
+    ],
+)
+def test_scorers_of_averages(scorer, name):
+    if name is not None:
+        assert get_label_metric(scorer).name == name
+        return
+    with pytest.raises(ValueError, match=r"'accuracy_micro'|the mean over samples is that of F-beta"):
+        get_label_metric(scorer)
+
+
+def test_what_is_proposed_for_the_hamming_loss(data):
+    with pytest.raises(ValueError, match="'accuracy_micro', which is 1 less the Hamming loss"):
+        get_label_metric("hamming_loss")
+    X, Y = data
+    fitted = CostSearch(LogisticRegression(), "accuracy_micro", cv=3, param_grid=None, n_trials=1).fit(X, Y)
+    assert fitted.score(X, Y) == pytest.approx(1.0 - hamming_loss(Y, fitted.predict(X)))
 
 
 def test_metrics_by_name():
