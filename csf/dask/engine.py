@@ -315,16 +315,13 @@ class BoostingBase(DaskBase):
         from distributed import get_client
 
         def train() -> Training:
-            return Training(self._fit(clone(job.base), *_collections(job, data, found, labels)))
+            X, y, weight = _collections(job, data, found, labels)
+            return Training(clone(job.base).fit(X, y, sample_weight=weight))
 
         trained = watched_training(get_client(), train, patience=data.patience)
         if isinstance(trained, ChangedRows):
             raise trained
         return trained
-
-    @abstractmethod
-    def _fit(self, base: Estimator, X: Samples, y: DaskArray, weight: DaskArray) -> Estimator:
-        """Fit the base."""
 
     def scorer(self, model: Estimator, labels: Labels) -> Scorer:
         """See `DaskBase.scorer`."""
@@ -342,9 +339,6 @@ class BoostingBase(DaskBase):
 class XGBoostBase(BoostingBase):
     """Training of `xgboost.dask.DaskXGBClassifier`."""
 
-    def _fit(self, base: Estimator, X: Samples, y: DaskArray, weight: DaskArray) -> Estimator:
-        return base.fit(X, y, sample_weight=weight)
-
     def in_memory(self, base: Estimator) -> Estimator:
         """See `DaskBase.in_memory`."""
         from xgboost import XGBClassifier
@@ -361,15 +355,6 @@ class XGBoostBase(BoostingBase):
 class LightGBMBase(BoostingBase):
     """Training of `lightgbm.DaskLGBMClassifier`."""
 
-    def _fit(self, base: Estimator, X: Samples, y: DaskArray, weight: DaskArray) -> Estimator:
-        from dask.base import persist
-        from distributed import wait
-
-        # It asks for the pieces of samples and labels one after the other, and mixes them up where they are made anew.
-        kept = [persist(each)[0] for each in (X, y, weight)]  # frames and arrays do not go together
-        wait(kept)
-        return base.fit(*kept[:2], sample_weight=kept[2])
-
     def in_memory(self, base: Estimator) -> Estimator:
         """See `DaskBase.in_memory`."""
         from lightgbm import LGBMClassifier
@@ -383,20 +368,23 @@ class LightGBMBase(BoostingBase):
 
 def _collections(job: Job, data: DaskData, found: Survey, labels: Labels) -> tuple[Samples, DaskArray, DaskArray]:
     """Return samples, label codes and weights of the training part, in aligned partitions without empty ones."""
+    from dask.base import persist
     from dask.delayed import delayed
 
     pieces, lengths = [], []
     cut = delayed(_training_rows, nout=3, pure=False)
     for part, length in zip(data.parts, found.n_training(job.fold, len(data.parts)), strict=True):
         if length:
-            pieces.append(cut(part, job.fold, job.costs, labels))
+            pieces.append(tuple(cut(part, job.fold, job.costs, labels)))
             lengths.append(length)
     import dask.array as da
 
     def stacked(parts: Sequence[Delayed], dtype: Any, *more: int) -> DaskArray:
         return da.concatenate([da.from_delayed(part, (n, *more), dtype) for part, n in zip(parts, lengths)])
 
-    samples, places, weights = zip(*pieces)
+    # The libraries ask for one collection after the other. Dask optimises frames and arrays in different ways, so that
+    # the scheduler would get different tasks of one name, and LightGBM mixes up pieces that are made anew.
+    samples, places, weights = zip(*persist(*pieces))
     if is_frame(data.X):
         import dask.dataframe as dd
 
@@ -444,9 +432,11 @@ def base_kinds(bases: Sequence[Estimator]) -> list[DaskBase]:
     """Choose how to train several bases: each kind once, and linear models with scalers if one of them has some."""
     kinds: dict[type, DaskBase] = {}
     every = [base_kind(base) for base in bases]
-    encoders = [kind.encoder for kind in every if isinstance(kind, LinearBase)]
-    if len({str(each and each.get_params()) for each in encoders}) > 1:
-        raise ValueError("all linear models of a search must have the same encoder before them, or none")
+    linear = [(kind.encoder, base) for kind, base in zip(every, bases) if isinstance(kind, LinearBase)]
+    encoders = {str(encoder and encoder.get_params()): base for encoder, base in linear}
+    if len(encoders) > 1:
+        met = " and ".join(" ".join(repr(base).split()) for base in encoders.values())
+        raise ValueError(f"all linear models of a search must have the same encoder before them, or none; got {met}")
     for kind in every:
         if not (isinstance(kind, LinearBase) and type(kind) in kinds and not kind.scaled):
             kinds[type(kind)] = kind
