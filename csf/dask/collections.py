@@ -19,6 +19,7 @@ from scipy import sparse
 
 from csf._common.typing import Array, IntArray, Label, Samples
 from csf._common.validation import warn_of_moved_rows
+from csf.data.labels import refuse_weightless
 from csf.distributed.engine import FoldTotals, hash_folds
 from csf.distributed.newton import Moments, Part
 from csf.search.workers import QUIET, WAITS, idle_reason, working
@@ -217,6 +218,8 @@ class RawPart:
     fold: Array
     # Of each row, where the metric is costs of rows.
     costs: CostTable | None = None
+    # Labels of the rows of weight 0, which are left out.
+    weightless: Array | None = None
 
     def rows(self, at: IntArray) -> Samples:
         """Select samples by their positions."""
@@ -321,9 +324,6 @@ class DaskData:
     def __post_init__(self) -> None:
         _check("X", self.X, 2)
         _check("y", self.y, 1)
-        for name, value in (("sample_weight", self.weight), ("folds", self.folds), *self.given.items()):
-            if value is not None:
-                _check(name, value, 1)
 
     @cached_property
     def n_features(self) -> int:
@@ -434,6 +434,7 @@ def _aligned(name: str, value: Samples, rows: Samples) -> Sequence[Delayed | Non
     n_parts = rows.npartitions
     if value is None:
         return [None] * n_parts
+    _check(name, value, 1)
     if is_array(value) and is_array(rows):
         known, own = rows.chunks[0], value.chunks[0]
         if not np.isnan([*known, *own]).any():
@@ -466,15 +467,19 @@ class _Reader:
         n_rows, y = X.shape[0], np.asarray(y)
         weight = None if weight is None else np.asarray(weight, dtype=np.float64)
         fold = hash_folds(index, n_rows, self.cv, self.seed) if fold is None else np.asarray(fold)
-        for name, values in (("y", y), ("sample_weight", weight), ("folds", fold)):
+        costs = {name: np.asarray(each) for name, each in zip(self.names, given)}
+        for name, values in (("y", y), ("sample_weight", weight), ("folds", fold), *costs.items()):
             if values is not None and values.shape != (n_rows,):
                 raise ValueError(
                     f"in partition {index} X has {n_rows} rows and {name} {values.shape[0]}: their partitions must "
                     "hold the same samples"
                 )
-        part = RawPart(index, X, y, weight, fold, self._table(index, X, given))
+        part = RawPart(index, X, y, weight, fold)
         if weight is not None and not weight.all():
-            part = part.take(np.flatnonzero(weight))
+            at = np.flatnonzero(weight)
+            part, costs = part.take(at), {name: each[at] for name, each in costs.items()}
+            part = replace(part, weightless=y[weight == 0.0])
+        part = replace(part, costs=self._table(part, costs))
         if mark is not None and (what := mark.differs(part.mark)):
             raise ChangedRows(
                 f"the {what} of partition {index} are not those of the first read: its source gives other rows, or "
@@ -484,15 +489,14 @@ class _Reader:
             )
         return part
 
-    def _table(self, index: int, X: Samples, given: Sequence[Any]) -> CostTable | None:
+    def _table(self, part: RawPart, given: Mapping[str, Array]) -> CostTable | None:
         """Compute the costs of the rows; say of which partition they are where they cannot be."""
         if self.costs is None:
             return None
         try:
-            named = {name: np.asarray(each) for name, each in zip(self.names, given)}
-            return self.costs.table(X, n_rows=X.shape[0], **named)
+            return self.costs.table(part.X, n_rows=part.y.size, **given)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"in partition {index} {error}") from None
+            raise type(error)(f"in partition {part.index} {error}") from None
 
 
 def _check_columns(index: int, X: Samples, expected: list[Label] | int) -> None:
@@ -542,7 +546,9 @@ class Survey:
                 f"y holds {' and '.join(met)}: labels must be of one kind in all partitions. Convert them before the "
                 "search, e.g. y.astype(int); of an array y.map_blocks(lambda part: part.astype(int), dtype=int)"
             )
-        return np.unique(np.array(labels))
+        classes = np.unique(np.array(labels))
+        refuse_weightless(classes[self.count(classes) == 0].tolist())
+        return classes
 
     @property
     def n_folds(self) -> int:
@@ -584,7 +590,8 @@ def check_labels_given(part: RawPart) -> None:
     """Raise a ValueError where a label is missing, in any form that arrays and frames have for that."""
     import pandas  # which Dask's frames need
 
-    if np.any(pandas.isna(part.y)) or (part.y.dtype.kind == "f" and np.isinf(part.y).any()):
+    given = [part.y] if part.weightless is None else [part.y, part.weightless]
+    if any(np.any(pandas.isna(y)) or (y.dtype.kind == "f" and np.isinf(y).any()) for y in given):
         raise ValueError(
             f"y contains NaN, None or infinity in partition {part.index}: labels are missing there; drop those rows or "
             "give them a class"
@@ -604,7 +611,10 @@ def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]],
             f"{part.index} they are not"
         )
     rows = pandas.DataFrame({"fold": part.fold, "label": part.y, "weight": 1.0 if weight is None else weight})
-    cells = rows.groupby(["fold", "label"])["weight"].agg(weight="sum", rows="size", largest="max").reset_index()
+    if part.weightless is not None:
+        rows = pandas.concat([rows, pandas.DataFrame({"fold": -1, "label": part.weightless, "weight": 0.0})])
+    counts: Any = {"weight": "sum", "rows": np.count_nonzero, "largest": "max"}
+    cells = rows.groupby(["fold", "label"])["weight"].agg(**counts).reset_index()
     n_labels = len(set(cells["label"]))
     if n_labels > _MOST_LABELS:
         raise ValueError(f"y must hold class labels, got {n_labels} different values in one partition")

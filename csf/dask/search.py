@@ -33,7 +33,7 @@ from csf.dask.engine import DaskEngine, base_kind, base_kinds
 from csf.data.costs import check_class_weight
 from csf.data.labels import Labels
 from csf.data.responses import gives_log_odds
-from csf.distributed.engine import check_folds, local_search
+from csf.distributed.engine import check_folds, local_search, without_options_of_memory
 from csf.distributed.kinds import engine_search, rule_in_memory
 from csf.metrics import get_confusion_metric, get_metric
 from csf.metrics.profile import ErrorProfile
@@ -203,6 +203,7 @@ def _has_a_threshold(search: DaskCostSearch) -> bool:
     return _has_scores(search)
 
 
+@without_options_of_memory
 @with_parameters
 class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Search for class costs and a threshold on Dask collections, which are not moved.

@@ -21,8 +21,8 @@ from sklearn.utils import check_random_state
 
 from csf._common.sklearn import num_samples, safe_indexing, slice_params
 from csf._common.typing import Array, BoolArray, IntArray, Params, RandomState_, Samples
-from csf._common.validation import check_seed, check_weights, small_indices
-from csf.data.labels import Labels, label_strata
+from csf._common.validation import check_labels, check_seed, check_weights, small_indices
+from csf.data.labels import Labels, label_strata, refuse_weightless
 
 
 @dataclass(frozen=True, eq=False)
@@ -435,20 +435,22 @@ def drop_weightless(
     Returns
     -------
     tuple
-        The same five arguments, unchanged where all weights are positive, or a class would have no sample left.
+        The same five arguments, unchanged where all weights are positive.
 
     Raises
     ------
     ValueError
-        If the weights are not finite numbers >= 0 of which one is positive, one for each sample.
+        If the weights are not finite numbers >= 0 of which one is positive, one for each sample, or a class has no
+        sample left.
     """
     weight = check_weights(sample_weight, num_samples(X))
     if weight is None or weight.all():
         return X, y, sample_weight, params, cv
     at, n_samples = np.flatnonzero(weight), weight.size
     labels = safe_indexing(y, at)
-    if np.ndim(y) == 1 and set(np.asarray(labels).tolist()) != set(np.asarray(y).tolist()):
-        return X, y, sample_weight, params, cv
+    if np.ndim(y) == 1 and (lost := set(np.asarray(y).tolist()).difference(np.asarray(labels).tolist())):
+        # A label that is missing is no class, and never equal to itself.
+        refuse_weightless([label for label in check_labels(y)[1].tolist() if label in lost])
     if isinstance(cv, PredefinedSplit):
         cv = cv.split()
     if isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -172,6 +173,15 @@ class Labels:
         """
         places = np.searchsorted(self.classes, self.by_code)
         return np.bincount(places[codes], minlength=self.classes.shape[0])
+
+
+def refuse_weightless(classes: Sequence[Label], weight: str = "sample_weight") -> None:
+    """Raise a ValueError for classes of which each sample has weight 0: nothing is known of them."""
+    if classes:
+        raise ValueError(
+            f"{weight} is zero for every sample of the classes {list(classes)}; remove these samples, or give at least "
+            "one a positive weight"
+        )
 
 
 def read_labels(y: ArrayLike, *, pos_label: Label = None, null_class: Label = None) -> tuple[Labels, IntArray]:

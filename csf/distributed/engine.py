@@ -7,8 +7,9 @@ import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from math import log
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -813,6 +814,38 @@ class EngineSearch:
         # One fold's solution is as near as another's.
         starts = self._loop.work(winner.setting, winner).starts
         return self.trainer.train_on_everything(winner.setting, winner.costs, starts[0])
+
+
+# ---------------------------------------------------------------- options of searches in memory
+
+
+# Options of `csf.CostSearch` that searches on clusters do not have, and why.
+_IN_MEMORY = {
+    "review": "reviews are asked for in memory",
+    "confidence": "no rows are set apart that would decide which thresholds pass",
+    "null_class": "parts of the rows are trained on two classes, or on several that are all alike",
+    "weighting": "parts of the rows are trained on two classes, or on several that are all alike",
+    "bound_on": "all rows would be scored once more for each fold",
+    "n_jobs": "the cluster trains, with parallelism= folds at a time on Spark",
+}
+Kind = TypeVar("Kind", bound=type)
+
+
+def without_options_of_memory(kind: Kind) -> Kind:
+    """Decorate a search so that it refuses the options that `csf.CostSearch` alone has, with the reason."""
+    init: Any = kind.__init__
+
+    @wraps(init)
+    def checked(self: object, *args: object, **given: object) -> None:
+        for name in _IN_MEMORY.keys() & given.keys():
+            raise TypeError(
+                f"{name}={given[name]!r} is not for data on a cluster: {_IN_MEMORY[name]}. Leave it out, or use "
+                "csf.CostSearch on rows in memory"
+            )
+        init(self, *args, **given)
+
+    kind.__init__ = checked
+    return kind
 
 
 # ---------------------------------------------------------------- the search in memory

@@ -53,6 +53,7 @@ class RowCostEngineSearch(EngineSearch):
         problem = RowCostProblem(self.labels, self.costs, self.engine.entry_costs())
         constraint = problem.read_constraint(self.config.constraint)
         if constraint is not None:
+            constraint.require_all_rows()
             check_rates(constraint)
         self.problem = replace(problem, constraint=constraint)
         self.studies = [RowCostStudy(self.costs, powers.get(at, 0.0)) for at in range(first + len(more))]

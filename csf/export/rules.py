@@ -44,7 +44,10 @@ def fitted_winner(search: CostSearch) -> None:
         raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "trials_")
     if not hasattr(search, "best_estimator_"):
-        raise ValueError("this CostSearch was fitted with refit=False and has no model to export; use refit=True")
+        raise ValueError(
+            "this CostSearch was fitted with refit=False and has no model to export; use refit=True, or save bestModel "
+            "after a search on Spark"
+        )
 
 
 def winner_of(search: CostSearch) -> Winner:

@@ -26,6 +26,9 @@ from csf._common.validation import (
 from csf.metrics.profile import NOISE
 
 MEASURES = ("savings", "cost", "benefit")
+# What is wrong with costs, what is accepted, and what helps where one is missing.
+SWAPPED = "both errors cost less than correct predictions (fn < tp and fp < tn)"
+ACCEPTED, FILLED = "costs are finite numbers >= 0", "fill such rows, or drop them"
 # The four outcomes, as `RowCosts` calls their costs, with what each of them is.
 OUTCOMES = {"fn": "a false negative", "fp": "a false positive", "tp": "a true positive", "tn": "a true negative"}
 # Arguments of `fit`, `predict` and `score` for the same costs.
@@ -154,9 +157,10 @@ class RowCosts:
     ----------
     fn : float, str, Column, callable or None
         Cost of a false negative: a number for all rows, the name of a column of X, its place as a `Column`, or a
-        function that takes X and returns a number for each row. ``None`` leaves it to the argument ``fn_cost`` of
-        ``fit``, ``predict`` and ``score``, which counts where both are given. A column that X has stays a feature of
-        the base, unless the base leaves it out, for example by a ColumnTransformer.
+        function that takes X and returns a number for each row, from that row alone: X is all rows, a batch or a
+        partition of them. ``None`` leaves it to the argument ``fn_cost`` of ``fit``, ``predict`` and ``score``, which
+        counts where both are given. A column that X has stays a feature of the base, unless the base leaves it out, for
+        example by a ColumnTransformer.
     fp : float, str, Column, callable or None
         Cost of a false positive.
     tp, tn : float, str, Column, callable or None, default=0.0
@@ -224,6 +228,10 @@ class RowCosts:
         numbers = {name: given.get(f"{name}_cost") for name in OUTCOMES}
         return replace(self, **{name: float(each) for name, each in numbers.items() if isinstance(each, Real)})
 
+    def without_columns(self) -> Self:
+        """Return the same costs, where those that are columns have to be given with the rows."""
+        return replace(self, **{name: None for name in OUTCOMES if isinstance(getattr(self, name), str)})
+
     def table(self, X: Samples | None, *, n_rows: int | None = None, **given: ArrayLike | None) -> CostTable:
         """Compute the costs of each row.
 
@@ -264,9 +272,8 @@ class RowCosts:
         swapped = np.flatnonzero((table.gain < 0.0) & (table.loss < 0.0))
         if swapped.size:
             raise ValueError(
-                f"both errors cost less than correct predictions (fn < tp and fp < tn) in {swapped.size} of {n_rows} "
-                f"rows, first in row {swapped[0]}. If the costs of the two classes are swapped, exchange fn with fp "
-                "and tp with tn, or give pos_label"
+                f"{SWAPPED} in {swapped.size} of {n_rows} rows, first in row {swapped[0]}. If the costs of the two "
+                "classes are swapped, exchange fn with fp and tp with tn, or give pos_label"
             )
         return table
 
@@ -301,11 +308,10 @@ class RowCosts:
                 f"{title} must be a number or an array with one for each row, got {given!r}; columns and functions of "
                 f"X belong to the metric: RowCosts({name}={given!r})"
             )
+        function = source if given is None and callable(source) else None
         if given is None and isinstance(source, (str, Column)):
             source = _of_column(X, source, title)
-        elif given is None and callable(source):
-            source = source(X)
-        values = floats(source, title)
+        values = floats(source if function is None else function(X), title)
         if values.ndim == 0:
             values = np.full(n_rows, float(values))
         if values.shape != (n_rows,):
@@ -315,9 +321,11 @@ class RowCosts:
             row = int(bad[0])
             hint = f"; write a gain as a cost of the other answer, {_OTHER[name]}" if values[row] < 0.0 else ""
             raise ValueError(
-                f"{title} is {values[row].item()!r} in row {row} ({bad.size} such rows of {n_rows}); costs are finite "
-                f"numbers >= 0{hint or '; fill such rows, or drop them'}"
+                f"{title} is {values[row].item()!r} in row {row} ({bad.size} such rows of {n_rows}); {ACCEPTED}"
+                f"{hint or f'; {FILLED}'}"
             )
+        if function is not None:
+            _check_alone(function, X, values, f"{title} must depend on each row alone", name)
         return values
 
     def terms(self) -> None:
@@ -434,6 +442,24 @@ def _totals(table: CostTable, is_pos: BoolArray, weight: Array) -> tuple[float, 
     if not np.isfinite(negative + positive):
         raise ValueError("the costs add up to more than a float can hold; give them in a larger unit")
     return negative, positive
+
+
+# Rows, about, for which the costs by a function are computed once more, twice, and what rounding may change of them.
+_COMPARED, _ROUNDING = 512, 1e-5
+
+
+def _check_alone(function: Callable[..., Any], X: Samples, costs: Array, title: str, name: str) -> None:
+    """Raise a ValueError where a function of X gives rows other costs if X is a part of them."""
+    for first in range(min(costs.size, 3) - 1):
+        at = np.arange(first, costs.size, max(costs.size // _COMPARED, 2))
+        part, known = floats(function(safe_indexing(X, at)), name), costs[at]
+        limit = _ROUNDING * known + np.finfo(np.float32).eps * np.max(known)
+        if part.shape not in ((), at.shape) or not (np.abs(part - known) <= limit).all():
+            raise ValueError(
+                f"{title}, and gives other numbers where X is a part of these rows: each fold, batch and partition "
+                "would have other costs. Compute what depends on several rows, such as a mean, before the search, and "
+                f"give a column of X or {name}_cost"
+            )
 
 
 _OTHER = {"fn": "tp", "tp": "fn", "fp": "tn", "tn": "fp"}

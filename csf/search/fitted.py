@@ -136,7 +136,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             name = type(self).__name__
             raise AttributeError(
                 f"this {name} was fitted with refit=False and has no best_estimator_ to predict with; use refit=True, "
-                "or, after a search on Spark, transform of its model"
+                "or predict by transform of bestModel after a search on Spark"
             )
         if "best_threshold_" in vars(self) and self.result_.kind == "multiclass":
             raise ValueError(f"best_threshold_ was set by hand to {self.best_threshold_!r}; {no_threshold()}")

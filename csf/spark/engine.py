@@ -35,12 +35,12 @@ from sklearn import linear_model, svm
 
 from csf._common.typing import Array, Costs, IntArray
 from csf.data.costs import costs_by_code
-from csf.data.labels import Labels
+from csf.data.labels import Labels, refuse_weightless
 from csf.distributed import Bins, Engine, FoldTotals, Job, MemoryScores, PartScores, Scored
 from csf.distributed.counts import empty_bins
 from csf.distributed.engine import sample_shares
-from csf.metrics.row_costs import OUTCOMES, CostTable, stake_scales
-from csf.spark.row_costs import answer_in_sql, gain_and_loss, sql_of
+from csf.metrics.row_costs import ACCEPTED, FILLED, OUTCOMES, SWAPPED, CostTable, stake_scales
+from csf.spark.row_costs import answer_in_sql, answer_or_error, gain_and_loss, sql_of
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
@@ -161,8 +161,8 @@ class SparkData:
             source = getattr(self.costs, name)
             if not isinstance(source, Real | str):
                 raise ValueError(
-                    f"{name} of the metric must be a number or the name of a column of the frame, got {source!r}; e.g. "
-                    "RowCosts(fn='amount', fp=5.0)"
+                    f"{name} of the metric must be a number or the name of a column of the frame, got {source!r}; on "
+                    "Spark costs belong to the metric, e.g. RowCosts(fn='amount', fp=5.0)"
                 )
             if isinstance(source, str):
                 self._check(f"{name} of the metric", source, NumericType, "numbers >= 0")
@@ -197,7 +197,7 @@ class SparkData:
         return f"{self.prefix}__weight"
 
     @cached_property
-    def coded(self) -> DataFrame:
+    def all_rows(self) -> DataFrame:
         """Rows with these columns."""
         weight = F.lit(1.0) if self.weight is None else named_column(self.weight).cast("double")
         return self.frame.withColumns(
@@ -208,6 +208,11 @@ class SparkData:
                 self.weight_name: weight,
             }
         )
+
+    @cached_property
+    def coded(self) -> DataFrame:
+        """Rows with these columns that have a weight: the others decide nothing."""
+        return self.all_rows if self.weight is None else self.all_rows.where(self._weight != 0.0)
 
     def _fold_column(self) -> Column:
         if self.fold is not None:
@@ -248,13 +253,13 @@ class SparkData:
         return rows.drop(self.fold_name, self.code_name, self.key_name)
 
     def held_out(self, fold: int | None = None, shares: list[float] | None = None) -> DataFrame:
-        """Return the rows of a fold, or of all folds, that have positive weight, with their keys.
+        """Return the rows of a fold, or of all folds, with their keys.
 
         With ``shares`` of the classes it is a sample, with weights by which it represents all of them.
         """
         number = F.col(self.fold_name)
         inside = number >= 0 if fold is None else number == fold
-        rows = self.coded.where(inside & (self._weight > 0))
+        rows = self.coded.where(inside)
         if shares is None:
             return rows
         share = self._of_class(shares)
@@ -288,9 +293,7 @@ class SparkData:
             for fine in [F.coalesce(_is_finite(each) & (each >= 0), F.lit(False))]
         ]
         answers = [F.when(positive, costs[one]).otherwise(costs[other]) for one, other in (("fn", "tn"), ("tp", "fp"))]
-        counts = [
-            F.sum(F.when(cheaper & (self._weight > 0), 1.0).otherwise(0.0)) for cheaper in (stakes > 0, stakes < 0)
-        ]
+        counts = [F.sum(F.when(cheaper, 1.0).otherwise(0.0)) for cheaper in (stakes > 0, stakes < 0)]
         sums = [F.sum(self._weight * each) for each in answers]
         sums += [F.sum(self._weight * F.pow(F.abs(stakes), F.lit(power))) for power in powers]
         swapped = F.sum(F.when((gain < 0) & (loss < 0), 1).otherwise(0))
@@ -298,13 +301,11 @@ class SparkData:
         (found,) = self.coded.agg(*asked).collect()
         for name, value in zip(costs, found):
             if value is not None:
-                raise ValueError(
-                    f"{name}={getattr(self.costs, name)!r} of the metric must hold finite numbers >= 0, got {value}"
-                )
+                raise ValueError(f"{name}={getattr(self.costs, name)!r} of the metric is {value}; {ACCEPTED}; {FILLED}")
         if found[4]:
             raise ValueError(
-                f"both errors cost less than correct predictions (fn < tp and fp < tn) in {found[4]} rows; exchange fn "
-                "with fp and tp with tn where the costs of the two classes are swapped"
+                f"{SWAPPED} in {found[4]} rows; exchange fn with fp and tp with tn where the costs of the two classes "
+                "are swapped"
             )
         return np.array(found[5:], dtype=np.float64)
 
@@ -314,12 +315,12 @@ class SparkData:
         own = self.frame.storageLevel == StorageLevel.NONE
         # Each training and each trial's scores would read and hash them once for each fold.
         if own:
-            self.coded.persist(StorageLevel.MEMORY_AND_DISK)
+            self.all_rows.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             yield
         finally:
             if own:
-                self.coded.unpersist()
+                self.all_rows.unpersist()
 
     # ---------------------------------------------------------------- what is known of the rows
 
@@ -328,6 +329,8 @@ class SparkData:
         code, weight, fold = F.col(self.code_name), F.col(self.weight_name), F.col(self.fold_name)
         coded = code.isNotNull() & code.isin([float(k) for k in range(self._most_classes)])
         fine = weight.isNotNull() & ~F.isnan(weight) & (weight >= 0) & (weight < F.lit(float("inf")))
+        # Of rows of weight 0 labels alone are read.
+        is_left_out = F.coalesce(weight == 0.0, F.lit(False))
         known = fold.isNotNull() & (fold >= -1)
         if self.n_folds is not None:
             known &= fold < self.n_folds
@@ -338,17 +341,18 @@ class SparkData:
             for value, accepted in (
                 (named_column(self.label), coded),
                 (weight, fine),
-                (fold, known),
-                (values, F.coalesce(F.forall(values, _is_finite), F.lit(False))),
+                (fold, known | is_left_out),
+                (values, F.coalesce(F.forall(values, _is_finite), F.lit(False)) | is_left_out),
             )
         ]
         # Two numbers of 24 bits, so that sums over many rows do not overflow.
         bits = self._hash(-1 - self.seed)
         sums = [F.sum(F.shiftrightunsigned(bits, by).bitwiseAND(F.lit(2**24 - 1))) for by in (40, 16)]
-        asked: list[Any] = [*wrong, F.max(weight), F.count("*"), *(sums if checksum else ())]
+        asked: list[Any] = [*wrong, F.max(weight), F.count(F.when(~is_left_out, 1)), *(sums if checksum else ())]
         columns = [column.alias(f"v{k}") for k, column in enumerate(asked)]
         # Few groups, however many labels.
-        cells = self.coded.groupBy(fold, F.when(coded, code)).agg(*columns).collect()
+        part = F.when(is_left_out, -1).otherwise(fold)
+        cells = self.all_rows.groupBy(part, F.when(coded, code)).agg(*columns).collect()
         if not cells:
             raise ValueError("the frame has no rows")
         self._refuse(*(max((cell[k] for cell in cells if cell[k] is not None), default=None) for k in (2, 3, 4, 5)))
@@ -356,6 +360,8 @@ class SparkData:
         rows = np.zeros(size, dtype=np.int64)
         for cell in cells:
             rows[int(cell[0]), int(cell[1])] = cell[7]
+        codes = sorted({int(cell[1]) for cell in cells})
+        refuse_weightless([code for code in codes if not rows[:, code].any()], f"weightCol={self.weight!r}")
         if size[1] > 2 and not rows.sum(axis=0).all():
             self._refuse(f"{size[1] - 1} without {np.argmin(rows.sum(axis=0))}", None, None, None)
         number = sum(int(cell[8]) + (int(cell[9]) << 64) for cell in cells) if checksum else 0
@@ -495,7 +501,7 @@ def _answering(model: Model, answer: Callable[[str], str]) -> PipelineModel:
     number = line.fit(SparkSession.active().createDataFrame(known, [sliced, score]))
     number.set(number.getParam("predictionCol"), score)
     slicer = VectorSlicer(inputCol=given, outputCol=sliced, indices=[1])
-    return _followed(model, [slicer, number], added, answer(f"`{score}`"))
+    return _followed(model, [slicer, number], added, answer_or_error(f"`{score}`", answer(f"`{score}`")))
 
 
 def with_class_rule(model: Model, worth: Array) -> PipelineModel:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from csf.data.responses import LARGEST_LOG_ODDS
 from csf.metrics.profile import NOISE
-from csf.metrics.row_costs import OUTCOMES
+from csf.metrics.row_costs import ACCEPTED, FILLED, OUTCOMES, SWAPPED
 from csf.thresholding.row_costs import DIGITS
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def gain_and_loss(costs: Any, extra: Costs = (0.0, 0.0)) -> tuple[str, str]:
 
 
 def answer_in_sql(score: str, costs: RowCosts, decision: CostDecision, power: float, *, margin: bool) -> str:
-    """Return the answer to a row in SQL, 1 or 0."""
+    """Return the answer to a row in SQL, 1 or 0, or the error that its costs are none."""
 
     def clipped(value: str, most: float) -> str:
         return f"greatest({_number(-most)}, least({_number(most)}, {value}))"
@@ -64,4 +64,30 @@ def answer_in_sql(score: str, costs: RowCosts, decision: CostDecision, power: fl
     total = clipped(f"({odds} + {_number(decision.intercept)} + {shift(gain, loss)})", LARGEST_LOG_ODDS)
     certain = f"CASE WHEN {gain} >= 0D AND {loss} <= 0D AND {gain} > {loss} THEN 1D ELSE 0D END"
     tuned = f"CASE WHEN round({total}, {DIGITS}) >= {_number(decision.threshold)} THEN 1D ELSE 0D END"
-    return f"CASE WHEN {gain} > 0D AND {loss} > 0D THEN {tuned} ELSE {certain} END"
+    return f"CASE {_wrong_costs(costs)} WHEN {gain} > 0D AND {loss} > 0D THEN {tuned} ELSE {certain} END"
+
+
+def answer_or_error(score: str, answer: str) -> str:
+    """Return an answer in SQL that is an error where the score is missing, as it is of features that are."""
+    message = "the model gives no score; fill missing features, or drop such rows"
+    return f"CASE WHEN {score} IS NULL OR isnan({score}) THEN {_error(message)} ELSE {answer} END"
+
+
+def _wrong_costs(costs: RowCosts) -> str:
+    """Return the conditions of a CASE that raise an error where `csf.metrics.RowCosts.table` does."""
+    cases = []
+    for name in OUTCOMES:
+        source = getattr(costs, name)
+        if isinstance(source, str):
+            value = sql_of(source)
+            valid = f"coalesce({value} >= 0D AND {value} < CAST('Infinity' AS DOUBLE), false)"
+            error = _error(f"{name}={source!r} of the metric is ", value, f"; {ACCEPTED}; {FILLED}")
+            cases.append(f"WHEN NOT {valid} THEN {error}")
+    gain, loss = gain_and_loss(costs)
+    return " ".join([*cases, f"WHEN {gain} < 0D AND {loss} < 0D THEN {_error(SWAPPED)}"])
+
+
+def _error(text: str, value: str = "''", more: str = "") -> str:
+    """Return an error in SQL whose message holds a value."""
+    before, after = (each.replace("\\", "\\\\").replace("'", "\\'") for each in (text, more))
+    return f"raise_error(concat('{before}', coalesce(CAST({value} AS STRING), 'null'), '{after}'))"

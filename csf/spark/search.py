@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 
 from csf._common.sklearn import named_models
 from csf._common.validation import check_count, check_fraction
-from csf.distributed.engine import RemoteClassifier, local_search
+from csf.distributed.engine import RemoteClassifier, local_search, without_options_of_memory
 from csf.distributed.kinds import engine_search, rule_in_memory
 from csf.metrics.row_costs import row_costs
 from csf.metrics.trials import Trial
@@ -345,8 +345,9 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         CostSearch
             Fitted, with the same results, and the methods that read held-out scores: ``summary``, ``report``,
             ``monitor``, ``at_prevalence``. With LogisticRegression and LinearSVC outside of pipelines it predicts, for
-            arrays with a column for each entry of the vectors, and can be exported. Other models are Spark's own: there
-            is no ``best_estimator_`` then, and `transform` predicts.
+            arrays with a column for each entry of the vectors and, where errors have costs in each row, for these costs
+            (``fn_cost=`` and so on), and can be exported. Other models are Spark's own: there is no
+            ``best_estimator_`` then, and `transform` predicts.
 
         Raises
         ------
@@ -407,6 +408,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
 # ---------------------------------------------------------------- SparkCostSearch
 
 
+@without_options_of_memory
 class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultParamsWritable):
     """Search for class costs and a threshold on a Spark frame.
 
@@ -612,7 +614,9 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             for base in bases if engine.labels.n_alike is not None else ():
                 base.check_classes(engine.labels.classes, data.label)
             likely = all(score_parameter(last_stage(each.estimator)) == "probabilityCol" for each in bases)
-            options: Any = {"labels": engine.labels, "costs": data.costs, "likely": likely}
+            # The columns of costs are the frame's: in memory, what they hold is given with the rows.
+            costs = None if data.costs is None else data.costs.without_columns()
+            options: Any = {"labels": engine.labels, "costs": costs, "likely": likely}
             options["models"] = models if len(models) > 1 else None
             search = engine_search(engine, bases, settings, config, **options)
             try:
@@ -697,9 +701,7 @@ def _deciding(model: Model, found: Any, engine: SparkEngine) -> tuple[Model, flo
 
 def _local(model: Model, search: EngineSearch, found: Any, engine: SparkEngine) -> CostSearch:
     """Convert the results to a search in memory, which predicts if the model is available there."""
-    rule = None
-    # Costs are columns of the frame, which are not those of vectors.
-    local = local_model(model) if engine.data.costs is None else None
+    rule, local = None, local_model(model)
     base = RemoteClassifier(type(found.config.base[0]).__name__ if len(found.config.base) == 1 else "several models")
     if local is not None:
         base, method = type(local)(), ("predict_proba" if hasattr(local, "predict_proba") else "decision_function")

@@ -95,6 +95,10 @@ def test_costs_are_given_as_collections(rows, measure):
     assert (search.predict(dX, fn_cost=damount, fp_cost=200.0).compute().sum()) < predicted.sum().compute()
     with pytest.raises(ValueError, match="give fn_cost of these samples"):
         search.predict(dX)
+    for given in (amount, pd.Series(amount), amount.tolist()):
+        for ask in (search.predict, search.predict_proba):
+            with pytest.raises(TypeError, match=r"fn_cost must be a Dask array or series.*dask.array.from_array"):
+                ask(dX, fn_cost=given)
 
 
 def test_trainings_weigh_rows_by_what_they_cost(rows):
@@ -148,6 +152,15 @@ def test_a_search_goes_on_from_its_file(rows, tmp_path):
         ("savings", {}, {"fm_cost": 1.0}, TypeError, "fm_cost cannot be given"),
         (RowCosts(fn="amount", fp=0.0), {}, {}, ValueError, "there is nothing to decide"),
         (RowCosts(fn="amount", fp=1.0), {"threshold": "tune"}, {}, ValueError, "threshold='tune' is not for costs"),
+        (RowCosts(fn="amount", fp=1.0), {"constraint": "recall >= 0.8 in each a"}, {}, ValueError, "is by segments"),
+        ("savings", {}, {"fn_cost": [1.0] * 900, "fp_cost": 1.0}, TypeError, "fn_cost must be a Dask array or series"),
+        (
+            RowCosts(fn=lambda X: X["amount"] / X["amount"].max(), fp=1.0),
+            {},
+            {},
+            ValueError,
+            r"in partition \d fn=<lambda> of the metric must depend on each row alone",
+        ),
         (RowCosts(fn="amount", fp=1.0), {"min_gain": 1.0}, {}, ValueError, "min_gain=1.0 is not for costs of rows"),
         (RowCosts(fn="amount", fp=1.0), {"strategy": "cone"}, {}, ValueError, "searched by 'ladder' or 'grid'"),
     ],

@@ -1,5 +1,7 @@
 """Costs of rows on Spark: what CostSearch finds on the same folds, and decisions by row that Spark makes itself."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,14 +10,16 @@ from sklearn.model_selection import PredefinedSplit
 
 from csf import CostSearch
 from csf.distributed import hash_folds
+from csf.export import cost_rule
 from csf.metrics import Column, RowCosts
 from csf.spark import SparkCostSearch, SparkCostSearchModel
-from csf.spark.row_costs import answer_in_sql
+from csf.spark.row_costs import answer_in_sql, answer_or_error
 from csf.thresholding.row_costs import CONSTANT, CostDecision
 
 pytestmark = pytest.mark.slow
 
 COSTS = RowCosts(fn="amount", fp=2.0)
+PLAIN = CostDecision("plain"), 0.0
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +62,12 @@ def test_it_finds_what_the_search_in_memory_finds(frame, rows, weighted, tmp_pat
     found = answers(model, frame)
     order = np.argsort(amount)
     assert np.mean(found["prediction"] != whole.predict(X, fn_cost=amount)[order]) < 0.02
+    # In memory the costs are given with the rows, as they are no entries of the vectors.
+    np.testing.assert_array_equal(local.predict(X, fn_cost=amount)[order], found["prediction"])
+    rule, proba = cost_rule(local), local.best_estimator_.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(rule.decide(proba, fn=amount, fp=2.0)[order], found["prediction"])
+    with pytest.warns(UserWarning, match="fit was given costs that are not given here"):
+        local.predict(X)
     value = COSTS.score(y[order], found["prediction"].to_numpy().astype(int), known.iloc[order])
     assert value == pytest.approx(model.bestScore, abs=0.1)
     # What is saved is Spark's own.
@@ -89,6 +99,32 @@ def test_a_sample_and_a_pipeline(frame, rows, monkeypatch):
     assert low <= model.correctedScore <= high
     found = answers(model, frame)
     assert found.loc[found["label"] == 1, "prediction"].mean() >= 0.4
+
+
+def test_what_memory_refuses_is_refused_where_the_model_serves(spark):
+    """Costs that are none, and scores that are missing, are errors and not the answer "negative"."""
+    from pyspark.errors import SparkRuntimeException
+    from pyspark.sql import functions as F
+
+    name, nan, inf = "what's `due`", float("nan"), float("inf")
+    answer = answer_or_error(
+        "`score`", answer_in_sql("`score`", RowCosts(fn=name, fp="fp", tp=1.0), *PLAIN, margin=False)
+    )
+    schema = f"score double, fp double, `{name.replace('`', '``')}` double"
+
+    def answered(score, fp, fn):
+        return spark.createDataFrame([(score, fp, fn)], schema).select(F.expr(answer)).collect()[0][0]
+
+    assert (answered(0.5, 2.0, 4.0), answered(0.1, 2.0, 4.0), answered(0.5, 2.0, 1.0)) == (1.0, 0.0, 0.0)
+    for wrong, shown in ((None, "null"), (nan, "NaN"), (-1.0, "-1.0"), (inf, "Infinity")):
+        message = re.escape(f"fn={name!r} of the metric is {shown}; costs are finite numbers >= 0")
+        with pytest.raises(SparkRuntimeException, match=message):
+            answered(0.5, 2.0, wrong)
+        with pytest.raises(SparkRuntimeException, match=f"fp='fp' of the metric is {shown}; costs are finite"):
+            answered(0.5, wrong, 4.0)
+    for missing in (None, nan):
+        with pytest.raises(SparkRuntimeException, match="the model gives no score; fill missing features"):
+            answered(missing, 2.0, 4.0)
 
 
 @pytest.mark.parametrize("margin", [False, True])
@@ -124,9 +160,10 @@ def test_answers_in_sql_are_those_in_memory(spark, kind, margin):
         (RowCosts(fn="size", fp=1.0), {}, ValueError, "fn of the metric='size' is no column of the frame"),
         (RowCosts(fn=Column(1), fp=1.0), {}, ValueError, "fn of the metric must be a number or the name of a column"),
         ("savings", {}, ValueError, r"fn of the metric must be .*RowCosts\(fn='amount', fp=5.0\)"),
-        (RowCosts(fn="negative", fp=1.0), {}, ValueError, "fn='negative' of the metric must hold finite numbers >= 0"),
+        (RowCosts(fn="negative", fp=1.0), {}, ValueError, "fn='negative' of the metric is -1.* costs are finite"),
         (RowCosts(fn="amount", fp=0.0), {}, ValueError, "there is nothing to decide"),
         (RowCosts(fn=1.0, tp=2.0, fp=0.0, tn=1.0), {}, ValueError, "both errors cost less .* in 1200 rows"),
+        (COSTS, {"constraint": "recall >= 0.8 in each label"}, ValueError, "is by segments"),
         (COSTS, {"threshold": "tune"}, ValueError, "threshold='tune' is not for costs of rows"),
     ],
 )

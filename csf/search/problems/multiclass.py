@@ -14,7 +14,7 @@ from csf._common.sklearn import named_models
 from csf._common.typing import Array, Estimator, IntArray, Label, Params
 from csf._common.validation import check_fraction, check_labels, check_weights, floats
 from csf.data.folds import Fold
-from csf.data.labels import places_of, read_classes
+from csf.data.labels import places_of, read_classes, refuse_weightless
 from csf.data.responses import PROBABILITIES_FIRST, response_method
 from csf.evaluate import Candidate, kept
 from csf.metrics import get_confusion_metric, get_constraint
@@ -135,12 +135,7 @@ class MulticlassProblem(Problem):
         """Check the user's weights and return them."""
         weight = check_weights(sample_weight, codes.shape[0])
         totals = np.bincount(codes, weight, self._n_classes)
-        if not (totals > 0.0).all():
-            empty = self.labels.classes[totals <= 0.0].tolist()
-            raise ValueError(
-                f"sample_weight is zero for every sample of the classes {empty}; remove these samples, or give at "
-                "least one a positive weight"
-            )
+        refuse_weightless(self.labels.classes[totals <= 0.0].tolist())
         return weight
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[Params]:
