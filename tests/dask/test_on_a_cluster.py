@@ -1,5 +1,6 @@
 """DaskCostSearch on processes: the boosting libraries, lost workers, and what moves between processes."""
 
+import logging
 import os
 import pickle
 import signal
@@ -100,6 +101,22 @@ def test_boosting_finds_about_what_it_finds_in_memory(client, data, name, kind):
         said = np.asarray(getattr(fitted.best_estimator_, method)(samples if fitted is local else X))
         np.testing.assert_array_equal(said if said.ndim == 1 else said[:, 1], expected)
     assert pickle.loads(pickle.dumps(local)).corrected_score_ == search.corrected_score_
+
+
+def test_pieces_of_boosters_have_one_task_each(client, data):
+    """The scheduler warns where samples, labels and weights ask for one piece of a frame by different tasks."""
+    X, y, weight = (each[:800] for each in data)
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])]).assign(y=y, weight=weight)
+    given, names = dd.from_pandas(frame, npartitions=3), list(frame.columns[:-2])
+    records, handler = [], logging.Handler()
+    handler.emit = records.append
+    logging.getLogger("distributed.scheduler").addHandler(handler)
+    try:
+        search = DaskCostSearch(boosting("xgboost"), cv=2, n_trials=1)
+        search.fit(given[names], given["y"], given["weight"])
+    finally:
+        logging.getLogger("distributed.scheduler").removeHandler(handler)
+    assert not [each for each in records if "run_spec" in each.getMessage()]
 
 
 def test_a_base_with_a_client_of_its_own_is_refused(client, data):

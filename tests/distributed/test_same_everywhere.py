@@ -1,5 +1,7 @@
 """What one engine refuses, memory and the others refuse with the same sentence; what is taken decides alike."""
 
+import importlib
+import inspect
 import os
 import shutil
 from types import SimpleNamespace
@@ -202,3 +204,18 @@ def test_the_order_of_rows_changes_nothing(engine, plain, order):
     key = np.random.default_rng(1).random(N) if order == "shuffled" else plain.rows[order.removeprefix("by ")]
     moved = plain.rows.iloc[np.argsort(key, kind="stable")].reset_index(drop=True)
     check_same(engine, plain, moved, digits=0.05)
+
+
+@pytest.mark.parametrize("name", ["review", "confidence", "null_class", "weighting", "bound_on", "n_jobs"])
+@pytest.mark.parametrize("module", ["csf.dask", "csf.spark"])
+def test_options_of_memory_alone_are_refused_with_the_reason(module, name):
+    pytest.importorskip("pyspark.ml" if module == "csf.spark" else "dask.dataframe")
+    kind = {"csf.dask": "DaskCostSearch", "csf.spark": "SparkCostSearch"}[module]
+    search, base = getattr(importlib.import_module(module), kind), LogisticRegression()
+    given = {"base": base} if module == "csf.dask" else {}
+    with pytest.raises(
+        TypeError, match=rf"{name}=1 is not for data on a cluster: .*\. Leave it out, or use csf.CostSearch"
+    ):
+        search(**given, **{name: 1})
+    assert name in inspect.signature(CostSearch).parameters
+    assert name not in inspect.signature(search).parameters

@@ -154,6 +154,56 @@ def test_score_of_labels():
     assert doubled == pytest.approx(weighted) == pytest.approx(1 - 9 / 10)
 
 
+def amounts(n_rows):
+    rng = np.random.default_rng(n_rows)
+    amount = np.exp(rng.normal(size=n_rows)).round(1) + 0.1
+    return pd.DataFrame({"amount": amount, "customer": rng.integers(0, max(n_rows // 3, 1), n_rows)})
+
+
+OF_SEVERAL_ROWS = {
+    "mean": lambda X: X["amount"] / X["amount"].mean(),
+    "largest": lambda X: X["amount"] / X["amount"].max(),
+    "smallest": lambda X: X["amount"] - X["amount"].min(),
+    "clipped": lambda X: X["amount"].clip(upper=X["amount"].quantile(0.8)),
+    "filled": lambda X: X["amount"].where(X["amount"] > 1.0).fillna(X["amount"].median()),
+    "ranks": lambda X: X["amount"].rank(),
+    "running sum": lambda X: X["amount"].cumsum(),
+    "before": lambda X: X["amount"].shift(fill_value=0.0),
+    "customers": lambda X: X.groupby("customer")["amount"].transform("sum"),
+    "places": lambda X: np.arange(len(X)),
+    "one number": lambda X: X["amount"].sum(),
+    "noise": lambda X: np.random.default_rng().random(len(X)),
+    "those of other rows": lambda X: np.ones(len(amounts(1000))),
+}
+
+
+@pytest.mark.parametrize("n_rows", [9, 1000, 20_000])
+@pytest.mark.parametrize("name", OF_SEVERAL_ROWS)
+def test_functions_of_several_rows_are_refused(name, n_rows):
+    costs = RowCosts(fn=OF_SEVERAL_ROWS[name], fp=1.0)
+    with pytest.raises(ValueError, match=r"must depend on each row alone|must have one number for each of"):
+        costs.table(amounts(n_rows))
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 1000, 20_000])
+def test_functions_of_single_rows_are_taken(n_rows):
+    X = amounts(n_rows)
+    mean = X["amount"].mean()  # of rows that are the same ones in each call
+    functions = [
+        lambda X: X["amount"] / mean,
+        lambda X: np.log1p(X["amount"]),
+        lambda X: X[["amount", "customer"]].to_numpy(dtype=np.float32) @ np.array([0.1, 7.0], dtype=np.float32),
+        lambda X: 3.0,
+        lambda X: 1e-12 * X["amount"],
+    ]
+    for function in functions:
+        expected = np.broadcast_to(function(X), n_rows)
+        np.testing.assert_allclose(RowCosts(fn=function, fp=1.0).table(X).fn, expected, rtol=1e-6)
+    array = sparse.csr_array(X.to_numpy())
+    doubled = RowCosts(fn=lambda X: 2.0 * X[:, [0]].toarray().ravel(), fp=1.0)
+    np.testing.assert_allclose(doubled.table(array).fn, 2.0 * X["amount"])
+
+
 def test_costs_that_need_X_are_not_read_elsewhere():
     X, y, predicted = np.array([[100.0], [2.0], [40.0], [3.0]]), [1, 1, 0, 0], [1, 0, 1, 0]
     for source in (Column(0), lambda X: X[:, 0]):
