@@ -372,8 +372,9 @@ def review_rule(search: CostSearch) -> Params:
             )
         content, offset = {"rule": _BY_COSTS, "reads": used.method}, used.cut
         if used.decision.is_constant:
-            content["never"], offset = ("positive" if used.decision.kind == "negative" else "negative"), 0.0
-            content["rule"] += f'; where fn > tp and fp > tn it is never "{content["never"]}"'
+            never, offset = ("positive" if used.decision.kind == "negative" else "negative"), 0.0
+            rule = f'{_BY_COSTS}; where fn > tp and fp > tn it is never "{never}"'
+            content |= {"rule": rule, "never": never}
         costs = {"cost": bands.review.cost + bands.extra_cost, "error": bands.review.error, "offset": offset}
         calibration = zip(("slope", "intercept", "farthest"), _calibration(used))
         ends = costs | dict(calibration) | ends

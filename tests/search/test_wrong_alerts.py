@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 import csf
 from csf import CostSearch
 from csf.metrics import Review
+from csf.search.threshold import GivenProbabilities
 from tests.search.test_every_kind import FRAME, LABELS, PAID, QUICK, X, Y, of_classes, of_labels, of_rows
 
 A, B = make_classification(1600, 6, weights=[0.85], random_state=0, class_sep=1.2)
@@ -265,3 +266,70 @@ def test_what_cannot_be_decided_is_refused_with_the_way_out(plain):
     plain.result_ = replace(plain.result_, store=None)
     with pytest.raises(ValueError, match=r"searches on Dask and Spark do not keep; search in memory"):
         plain.predict(A, wrong_at_most=0.2)
+
+
+def given(search, kind, known, new, limit, most):
+    """What limits compare of known and new rows by their definitions, known wrong rows, and the alerts in a batch."""
+    (X, y, costs), (Z, _, paid) = known, new
+    place, name = X.shape[1] - 1, search.classes_[-1]
+    limits = {"wrong_at_most": limit, "at_most": most}
+    if X.shape[1] == 3:
+        limits = {
+            key: dict.fromkeys(search.classes_[1:] if kind == "two" else [name], each) for key, each in limits.items()
+        }
+    if kind == "review":
+        answer = "positive" if X.shape[1] == 2 else name
+        own, there = (search.predict_with_review(rows, **more) == answer for rows, more in ((X, costs), (Z, paid)))
+        alerts = search.predict_with_review(Z, **limits, **paid) == answer
+    else:
+        own, there = np.ones(len(X), dtype=bool), np.ones(len(Z), dtype=bool)
+        if costs:
+            own, there = search.predict(X, **costs) == name, search.predict(Z, **paid) == name
+        if kind == "two":
+            own, there = (search.decision_function(rows)[:, 1:].argmax(axis=1) == 1 for rows in (X, Z))
+        alerts = search.predict(Z, **limits, **paid) == name
+    return np.where(own, X[:, place], -np.inf)[y != place], np.where(there, Z[:, place], -np.inf), alerts
+
+
+def coarse(seed, n, n_classes):
+    """Probabilities of two decimals, of which the largest ones are right least, truth and costs of both errors."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=n)
+    proba = rng.dirichlet(np.ones(n_classes), size=n) + 2.0 * np.eye(n_classes)[y] * (rng.random(n) < 0.8)[:, None]
+    proba = (proba / proba.sum(axis=1, keepdims=True)).round(2)
+    costs = {"fn_cost": rng.lognormal(1.5, 0.5, n), "fp_cost": rng.lognormal(0.0, 0.5, n)}
+    return proba, y, costs
+
+
+@pytest.mark.filterwarnings("ignore:no row can be an alert")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("n_classes", "metric", "kind"),
+    [
+        (2, "f1", ""),
+        (2, "f1", "review"),
+        (2, "cost", ""),
+        (2, "cost", "review"),
+        (3, "f1_macro", ""),
+        (3, "f1_macro", "two"),
+        (3, "f1_macro", "review"),
+        (3, csf.metrics.CostMatrix([[0, 1, 2], [3, 0, 1], [9, 5, 0]]), "review"),
+    ],
+    ids=str,
+)
+def test_the_rows_that_are_kept_keep_the_limit_by_its_definition(n_classes, metric, kind, seed):
+    """The largest k up to a number for which k p-values are at most share * k / m, among rows with the answer."""
+    known, new = coarse([seed, 1], 500, n_classes), coarse([seed, 2], 60, n_classes)
+    if metric != "cost":
+        known, new = (*known[:2], {}), (*new[:2], {})
+    base = GivenProbabilities(np.arange(n_classes))
+    review = Review(cost=0.15, at_most=0.3) if kind == "review" else None
+    search = CostSearch(base, metric, cv="prefit", review=review, random_state=0).fit(*known[:2], **known[2])
+    numbers = []
+    for limit, most in ((0.1, 3), (0.3, 5), (0.3, 12), (0.6, 1), (0.6, 60)):
+        wrong, score, alerts = given(search, kind, known, new, limit, most)
+        p = np.array([(1 + np.sum(wrong >= each)) / (wrong.size + 1) for each in score])
+        numbers.append(most_alerts(p, limit, most))
+        assert alerts.sum() == numbers[-1]
+        assert (p[alerts] <= limit * numbers[-1] / p.size + 1e-12).all()
+    assert max(numbers) > 0

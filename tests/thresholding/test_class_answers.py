@@ -145,6 +145,28 @@ def test_places_are_kept_whoever_loses_a_review_to_whom(seed, limit, share, leas
     assert (again == answers[order]).all()
 
 
+@given(seed=st.integers(0, 2**32 - 1), limit=st.integers(0, 3), share=st.sampled_from([0.2, 0.5]))
+@settings(max_examples=30)
+def test_answers_of_the_base_stay_where_no_limit_moves_them_whatever_the_unit_of_its_scores(seed, limit, share):
+    """Brute force: as many classes as can be are those of the base, and the other answers cost least."""
+    rng = np.random.default_rng(seed)
+    proba, X = rng.dirichlet(np.ones(3), 6), np.arange(6.0)[:, None]
+    prices = np.array([[0.0, 1.0, 1.0], [2.0, 0.0, 1.0], [6.0, 3.0, 0.0]])
+    reviews = ClassReviews(review=Review(cost=0.6, at_most=share), names=NAMES, prices=prices, least=np.zeros(3))
+    units = [RuleRows(unit * proba * [1.0, 1.5, 3.0], proba, None) for unit in (1e-6, 1.0, 1e6)]
+    first, *others = (reviews.answers(Rule(rows), X, {"c": limit}) for rows in units)
+    assert all((each == first).all() for each in others)
+    free, chosen = reviews.decide(units[0]), np.select([first == name for name in NAMES], range(3), 3)
+    paid = np.column_stack([proba @ prices, np.full(6, 0.6)])
+    every = np.array(list(itertools.product(range(4), repeat=6)))
+    reviewed = max(int(share * 6), int((free == 3).sum()))
+    every = every[((every == 2).sum(axis=1) <= limit) & ((every == 3).sum(axis=1) <= reviewed)]
+    moved = ((every != free) & (free < 3)).sum(axis=1)
+    assert ((chosen != free) & (free < 3)).sum() == moved.min()
+    least = paid[np.arange(6), every[moved == moved.min()]].sum(axis=1).min()
+    assert paid[np.arange(6), chosen].sum() == pytest.approx(least)
+
+
 @given(seed=st.integers(0, 300), limit=st.integers(0, 3), share=st.sampled_from([0.2, 0.5]))
 @settings(max_examples=30)
 @pytest.mark.parametrize("name", ["f1_macro", "mcc"])

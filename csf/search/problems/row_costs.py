@@ -396,19 +396,21 @@ class RowCostResult(CandidateResult):
     def wrong_alerts(self, at: int, bands: Any = None) -> WrongAlerts:
         """Collect the scores of negatives; those that would get another answer are below all others."""
         known = self.compared
-        alerts = self.decide(known.rows)
+        odds, table = known.rows
+        alerts = self.tuned.decide(odds, table)
         if bands is not None:
-            alerts = bands.decide(self.tuned.leaning(*known.rows, bands.review, bands.extra_cost)) == "positive"
-        return known.alerts(alert_scores(known.rows[0], alerts), at)
+            alerts = bands.decide(self.tuned.leaning(odds, table, bands.review, bands.extra_cost)) == "positive"
+        return known.alerts(alert_scores(odds, alerts), at)
 
     def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Compute which of three answers to the held-out entries has the smallest expected cost."""
-        return self.tuned.leaning(*self.held_out_rows().rows, review, extra_cost)
+        odds, table = self.held_out_rows().rows
+        return self.tuned.leaning(odds, table, review, extra_cost)
 
     def bands(self, review: Review) -> ReviewBands:
         """Compute the bands of the three answers, by the rule of predictions."""
-        store = self.store
-        return bands_of_costs(review, self.tuned, *self.held_out_rows().rows, store.weights_in(store.copies))
+        odds, table = self.held_out_rows().rows
+        return bands_of_costs(review, self.tuned, odds, table, self.store.weights_in(self.store.copies))
 
     def certified_reviews(self, review: Review, rule: RowCostRule, calibration: Task, confidence: float) -> ReviewBands:
         """Tune the rule of three answers and certify its limits; calibration samples bring their costs along."""
