@@ -322,6 +322,20 @@ def make_folds(task: Task, splits: Iterable[tuple[IntArray, IntArray]]) -> list[
     return [made(task, train, test) for train, test in splits]
 
 
+def check_training_parts(folds: Sequence[Fold]) -> None:
+    """Raise a ValueError where a training part has no row of positive weight of a class."""
+    task = folds[0].task
+    names = task.user_labels.by_code
+    for number, fold in enumerate(folds if task.codes.ndim == 1 else ()):
+        weight = None if task.weight is None else task.weight[fold.train]
+        learnt = np.bincount(task.codes[fold.train], weight, names.size)
+        if not learnt.all():
+            raise ValueError(
+                f"without fold {number} there is no {names.tolist()[int(learnt.argmin())]!r} row of positive weight to "
+                "train on; use fewer folds, or a cv that leaves all classes in each training part"
+            )
+
+
 def pool_held_out(folds: Sequence[Fold]) -> tuple[IntArray, Array | None, IntArray]:
     """Concatenate the targets, weights and sample indices of the held-out parts of all folds."""
     y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in folds)))
