@@ -22,7 +22,13 @@ from csf._common.validation import check_choice, check_grid, check_labels, check
 from csf.data.costs import CostChannel, cost_channel, takes_weights
 from csf.data.folds import Fold, Task, bound_share, drop_weightless, pool_held_out, read_groups
 from csf.data.labels import Labels, read_classes, read_labels
-from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
+from csf.data.responses import (
+    DECISION_FIRST,
+    PROBABILITIES_FIRST,
+    class_scores,
+    method_once_fitted,
+    response_method,
+)
 from csf.evaluate import AssessedMixin, Candidate, ScoreRow, ScoreStore
 from csf.metrics import LinearFractional, Metric, get_confusion_metric, get_metric
 from csf.metrics.concave import Concave
@@ -53,7 +59,7 @@ from csf.thresholding.consistent import (
     check_tangents,
     frank_wolfe,
 )
-from csf.thresholding.curve import Cut, ThresholdCurve, check_probabilities, sweep
+from csf.thresholding.curve import Cut, ThresholdCurve, sweep
 from csf.thresholding.linear_rule import MulticlassRule, fit_calibrator
 from csf.thresholding.rule import ThresholdClassifier, ThresholdRule, base_has
 from csf.trainers import Prepared
@@ -133,7 +139,6 @@ class ThresholdProblem(BinaryProblem):
         """Replace the scores of a trial by calibrated ones, with their threshold; return the calibrator."""
         assert row.score is not None, "thresholds are tuned"
         score, model = row.score.astype(np.float64), self.model
-        model._check_scores(score)
         calibrator = fit_calibrator(model.calibration, score, store.is_pos, store.weight)
         score = score if calibrator is None else calibrator.predict(score)
         cut = model._best_cut(sweep(store.is_pos, score, store.weight))
@@ -169,7 +174,7 @@ class RuleProblem(MulticlassProblem):
 
     def judge(self, config: SearchConfig) -> Evaluator:
         """Create the judge of trainings."""
-        margins = response_method(config.base, self.model._response_methods()) != "predict_proba"
+        margins = method_once_fitted(config.base, self.model._response_methods()) != "predict_proba"
         return MulticlassEvaluator(self.metric, self.labels.classes.size, margins=margins, tune=True)
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> MulticlassResult:
@@ -321,9 +326,6 @@ class PooledThresholdClassifier(ThresholdClassifier):
             error_score="raise",
         )
 
-    def _check_scores(self, score: Array) -> None:
-        """Check the pooled scores before any calibration; a hook for subclasses."""
-
     def _forget(self) -> None:
         """Drop the attributes of an earlier fit: another number of classes has others."""
         own = ("_rule", "_result", "_assessment")
@@ -414,7 +416,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
         """
         check_is_fitted(self)
         as_is = self.calibrator_ is None and _has_a_threshold(self)
-        return self.estimator_.predict_proba(X) if as_is else self._rule.predict_proba(X)
+        return class_scores(self.estimator_, X, ("predict_proba",)) if as_is else self._rule.predict_proba(X)
 
 
 class ProbabilityThresholdClassifier(PooledThresholdClassifier):
@@ -426,10 +428,6 @@ class ProbabilityThresholdClassifier(PooledThresholdClassifier):
 
     def _response_methods(self) -> tuple[str, ...]:
         return ("predict_proba",) if self.calibration is None else DECISION_FIRST
-
-    def _check_scores(self, score: Array) -> None:
-        if self.calibration is None:
-            check_probabilities(score, f"the scores of {type(self.base).__name__}")
 
 
 # ---------------------------------------------------------------- the plug-in classifier

@@ -52,6 +52,12 @@ def clone(estimator: Estimator, *, safe: bool = True) -> Estimator:
         raise TypeError(f"{error}. {way}") from None
 
 
+def trained(estimator: Estimator, *args: Any, **given: Any) -> Estimator:
+    """Fit an estimator and return it; the ``fit`` of some wrappers returns nothing."""
+    estimator.fit(*args, **given)
+    return estimator
+
+
 class DocLinkMixin:
     """Link from scikit-learn's diagrams of estimators to the reference of csf, where its address is known.
 

@@ -326,8 +326,8 @@ class BoostingBase(DaskBase):
     def scorer(self, model: Estimator, labels: Labels) -> Scorer:
         """See `DaskBase.scorer`."""
         if labels.n_alike is not None:
-            local, known = self.local(model), {"n_classes": labels.n_alike, "methods": ("predict_proba",)}
-            return partial(aligned_scores, local, columns=np.asarray(local.classes_), **known)
+            local, codes = self.local(model), np.arange(labels.n_alike)
+            return partial(aligned_scores, local, classes=codes, methods=("predict_proba",))
         positive = int(not labels.positive_is_first)
         return partial(positive_score, self.local(model), pos_label=positive, methods=(self.method,))
 

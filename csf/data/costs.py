@@ -18,11 +18,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from csf._common.messages import warn
-from csf._common.sklearn import clone, fit_request, last_step, routing_enabled
+from csf._common.sklearn import clone, fit_request, last_name, last_step, routing_enabled, trained
 from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Label, Params, Samples
 from csf._common.validation import check_choice
 from csf.data.labels import Labels
-from csf.data.responses import Features
+from csf.data.responses import Features, class_scores
 
 NORMALIZATIONS = ("none", "mean")
 
@@ -123,13 +123,13 @@ def fit_to_labels(estimator: Estimator, X: Samples, codes: Array, labels: Labels
     """
     y = labels.decode(codes)
     try:
-        return estimator.fit(X, y, **given)
+        return trained(estimator, X, y, **given)
     except Exception:
         places = np.searchsorted(labels.classes, y)
         if (y.dtype == places.dtype and (y == places).all()) or not _can_be_coded(estimator, places, labels):
             raise
         with suppress(Exception):
-            return estimator.fit(X, places, **given)
+            return trained(estimator, X, places, **given)
         raise
 
 
@@ -328,8 +328,8 @@ def cost_channel(base: Estimator, *, sample_weight_name: str | None = None, weig
     found, last = _found_channel(base), last_step(base)[1]
     if found is None:
         raise ValueError(
-            f"{type(last).__name__} takes no weights: its fit has no sample_weight and it has no class_weight "
-            "parameter, so costs cannot reach it. Use a base that has one of them (LinearSVC, LogisticRegression, "
+            f"{no_weights(base)}: its fit has no sample_weight and it has no class_weight parameter, so costs cannot "
+            "reach it. Use a base that has one of them (LinearSVC, LogisticRegression, "
             "RandomForestClassifier, ...), name the fit argument with sample_weight_name=, or tune only a "
             "threshold with csf.plugin.PlugInClassifier"
         )
@@ -341,9 +341,29 @@ def cost_channel(base: Estimator, *, sample_weight_name: str | None = None, weig
     return found
 
 
+def _sampler_in(base: Estimator) -> str | None:
+    """Name the part of a base that draws or adds rows, which weights cannot follow; ``None`` without one."""
+    for part in (base, *(base.get_params(deep=True).values() if hasattr(base, "get_params") else ())):
+        draws = hasattr(part, "sampling_strategy") and not has_fit_parameter(part, "sample_weight")
+        if draws or hasattr(part, "fit_resample"):
+            return type(part).__name__
+    return None
+
+
+def no_weights(base: Estimator) -> str:
+    """Say why weights cannot reach a base."""
+    sampler = _sampler_in(base)
+    if sampler is None:
+        return f"{last_name(base)} takes no weights"
+    way = f"leave {sampler} out, as costs weigh the classes, or search its parameters by param_grid"
+    return f"{sampler} draws or adds rows, which weights cannot follow ({way})"
+
+
 def _found_channel(base: Estimator) -> CostChannel | None:
     """Find the first way in which weights reach a base; return ``None`` where there is none."""
     prefix, last = last_step(base)
+    if _sampler_in(base) is not None:
+        return None
     if has_fit_parameter(last, "sample_weight"):
         return CostChannel("sample_weight", f"{prefix}sample_weight")
     wrapped = _wrapped_path(last)
@@ -463,7 +483,7 @@ def problem_probabilities(estimator: Estimator, X: Samples, costs: Costs, null: 
     columns = []
     for label, problem in zip(estimator.classes_[-len(problems) :], problems):
         of_class, of_rest = problem_costs(int(label != null), costs)
-        p = np.asarray(problem.predict_proba(X), dtype=np.float64)[:, 1]
+        p = class_scores(problem, X, ("predict_proba",))[:, 1]
         columns.append(p * of_rest / (p * of_rest + (1.0 - p) * of_class))
     return np.column_stack([1.0 - columns[0], *columns] if len(columns) == 1 else columns)
 

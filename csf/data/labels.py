@@ -16,7 +16,7 @@ from csf._common.validation import check_binary_target, check_labels, check_unma
 
 
 class LearntClasses(NamedTuple):
-    """Classes that an estimator has learnt, by its names, with their codes and its name of the null class."""
+    """Classes that an estimator has learnt, ascending, by its names; their codes; its name of the null class."""
 
     known: Array
     codes: IntArray
@@ -27,8 +27,16 @@ class LearntClasses(NamedTuple):
         if not np.isin(found, self.known).all():
             unknown, learnt = np.setdiff1d(found, self.known).tolist(), self.known.tolist()
             raise ValueError(f"the base predicted the classes {unknown}, but it was trained on {learnt} alone")
-        order = np.argsort(self.known)
-        return self.codes[order[np.searchsorted(self.known, found, sorter=order)]]
+        return self.codes[np.searchsorted(self.known, found)]
+
+
+def learnt_classes(estimator: Estimator) -> Array:
+    """Return the classes of a fitted classifier in ascending order, whatever the order of its ``classes_``."""
+    listed = np.asarray(estimator.classes_)
+    known = np.unique(listed)
+    if known.shape != listed.shape:
+        raise ValueError(f"{type(estimator).__name__} lists classes twice: classes_ is {listed.tolist()}")
+    return known
 
 
 def places_of(known: Array, classes: Array) -> IntArray:
@@ -121,7 +129,7 @@ class Labels:
 
     def learnt_by(self, estimator: Estimator) -> LearntClasses:
         """Return the classes that an estimator has learnt; all of them where it does not say."""
-        known = np.asarray(getattr(estimator, "classes_", self.classes))
+        known = learnt_classes(estimator) if hasattr(estimator, "classes_") else self.classes
         codes = self.encode(self.classes)[places_of(known, self.classes)]
         return LearntClasses(known, codes, next(iter(known[codes == 0]), self.null))
 

@@ -13,10 +13,10 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._common.sklearn import DocLinkMixin, clone, last_step, num_samples
+from csf._common.sklearn import DocLinkMixin, clone, last_step, num_samples, trained
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 from csf._common.validation import check_weights
-from csf.data.labels import Labels
+from csf.data.labels import Labels, learnt_classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +66,24 @@ def response_method(estimator: Estimator, methods: Sequence[str] = DECISION_FIRS
     return next((method for method in methods if hasattr(estimator, method)), None)
 
 
+def method_once_fitted(base: Estimator, methods: Sequence[str] = DECISION_FIRST) -> str | None:
+    """Choose the method that gives the scores of a base once it is fitted: some have none of them before."""
+    method, later = response_method(base, methods), response_method(type(last_step(base)[1]), methods)
+    if method is not None or later is None:
+        return method
+    try:
+        return response_method(_fitted_to_few(base)[0], methods)
+    except Exception:  # it needs other samples; its first training says what it has
+        return later
+
+
+def _fitted_to_few(base: Estimator) -> tuple[Estimator, Array]:
+    """Train the last step of a base on a few rows of two classes; return it and the rows."""
+    y = np.repeat([0, 1], 20)
+    X = np.random.default_rng(0).normal(size=(40, 2)) + y[:, None]
+    return trained(clone(last_step(base)[1]), X, y), X
+
+
 def natural_threshold(estimator: Estimator, methods: Sequence[str] = DECISION_FIRST) -> float:
     """Return the score above which a classifier predicts its second class: 0 for decisions, 0.5 for probabilities."""
     return NATURAL_THRESHOLDS.get(response_method(estimator, methods) or "", 0.0)
@@ -75,56 +93,52 @@ def positive_score(
     estimator: Estimator, X: Samples, pos_label: Label, methods: Sequence[str] = DECISION_FIRST
 ) -> Array:
     """Compute scores that increase with the evidence for the positive class."""
-    method, name = response_method(estimator, methods), type(estimator).__name__
+    classes = learnt_classes(estimator).tolist()
+    if len(classes) != 2 or pos_label not in classes:
+        raise ValueError(
+            f"{type(estimator).__name__} has learnt the classes {classes}, but both classes are needed, with "
+            f"pos_label={pos_label!r}; check that every training part has both, or stratify cv"
+        )
+    return np.ascontiguousarray(class_scores(estimator, X, methods)[:, classes.index(pos_label)])
+
+
+def class_scores(estimator: Estimator, X: Samples, methods: Sequence[str] = DECISION_FIRST) -> Array:
+    """Compute the scores of all classes that a classifier has learnt, in the order of `learnt_classes`."""
+    method, name = response_method(estimator, methods), estimator.__class__.__name__
     if method is None:
         raise TypeError(
             f"{name} has no {' and no '.join(methods)}, so there is no score to put a threshold on; "
             "use a base that has it, or, for probabilities, a calibration"
         )
-    classes = list(estimator.classes_)
-    if len(classes) != 2 or pos_label not in classes:
-        raise ValueError(
-            f"{name} has learnt the classes {np.asarray(classes).tolist()}, but both classes are needed, with "
-            f"pos_label={pos_label!r}; check that every training part has both, or stratify cv"
-        )
-    column = classes.index(pos_label)
-    score, n_samples = np.asarray(getattr(estimator, method)(X), dtype=np.float64), num_samples(X)
-    if score.shape not in ((n_samples,), (n_samples, 2)):
-        raise ValueError(
-            f"{name}.{method} must return shape (n_samples,) or (n_samples, 2), got {score.shape} for {n_samples} "
-            "samples"
-        )
-    if score.ndim == 2:
-        score = score[:, column]
-    elif column == 0:
-        score = -score
-    score = np.ascontiguousarray(score)
-    if np.isnan(score).any():
-        raise ValueError(f"{name} gave NaN scores for {int(np.isnan(score).sum())} of {score.shape[0]} samples")
-    return score
-
-
-def class_scores(estimator: Estimator, X: Samples, methods: Sequence[str] = DECISION_FIRST) -> Array:
-    """Compute the scores of all classes that a classifier has learnt."""
-    method, name = response_method(estimator, methods), type(estimator).__name__
-    if method is None:
-        raise TypeError(
-            f"{name} has no {' and no '.join(methods)}, so there is no score to put a threshold on; "
-            "use a base that has it"
-        )
+    known, listed = learnt_classes(estimator), np.asarray(estimator.classes_)
     scores, n_samples = np.asarray(getattr(estimator, method)(X), dtype=np.float64), num_samples(X)
-    n_classes = len(estimator.classes_)
-    if n_classes == 2 and scores.shape == (n_samples,):  # a training part may lack the others
-        scores = np.column_stack([-scores, scores])
-    if scores.shape != (n_samples, n_classes):
+    if known.size == 2 and scores.shape == (n_samples,):  # a training part may lack the others
+        scores = np.column_stack([1.0 - scores if method == "predict_proba" else -scores, scores])
+    if scores.shape != (n_samples, known.size):
         raise ValueError(
-            f"{name}.{method} must return one score for each of its {n_classes} classes, got shape {scores.shape} for "
-            f"{n_samples} samples; for sklearn.svm.SVC use decision_function_shape='ovr'"
+            f"{name}.{method} must return one score for each of its {known.size} classes, got shape {scores.shape} for "
+            f"{n_samples} samples and classes_ {listed.tolist()}; for sklearn.svm.SVC use decision_function_shape='ovr'"
         )
     missing = np.isnan(scores).any(axis=1)
     if missing.any():
-        raise ValueError(f"{name} gave NaN scores for {int(missing.sum())} of {scores.shape[0]} samples")
-    return scores
+        raise ValueError(f"{name} gave NaN scores for {int(missing.sum())} of {n_samples} samples")
+    if method == "predict_proba":
+        _check_probabilities(scores, name)
+    return scores if (known == listed).all() else scores[:, np.argsort(listed)]
+
+
+def _check_probabilities(proba: Array, name: str) -> None:
+    """Raise a ValueError for rows that are no probabilities, even rounded to one digit, nor zeros for no class."""
+    total = proba.sum(axis=1)
+    wrong = (np.abs(proba - 0.5) > 0.5 + 1e-6).any(axis=1)
+    wrong |= (np.abs(total - 1.0) > 0.05 * proba.shape[1] + 1e-6) & (total != 0.0)
+    if wrong.any():
+        raise ValueError(
+            f"{name}.predict_proba must give probabilities in [0, 1] whose sum is 1 in each row, got "
+            f"{proba[wrong][0].tolist()}, and no probabilities in {int(wrong.sum())} of {wrong.size} rows. Choose an "
+            "objective that gives them (of XGBoost 'binary:logistic'), scale them, or make them of these scores by "
+            "sklearn.calibration.CalibratedClassifierCV"
+        )
 
 
 class Response(NamedTuple):
@@ -147,7 +161,7 @@ def respond(
     if not tune:
         predicted = _predicted(estimator, X)
         return Response(predicted != null, found=predicted)
-    classes = np.asarray(estimator.classes_)
+    classes = learnt_classes(estimator)
     others = classes[classes != null]
     if others.size == 1:
         score, found = positive_score(estimator, X, others[0], methods), others[0]
@@ -206,8 +220,8 @@ def answer_of_classes(scores: Array, codes: IntArray, n_classes: int, *, probabi
 
 
 def null_column(estimator: Estimator, null: Label) -> int:
-    """Find the null class among the classes of a fitted classifier; raise a ValueError where it is missing."""
-    classes = np.asarray(estimator.classes_).tolist()
+    """Find the null class among `learnt_classes` of a classifier; raise a ValueError where it is missing."""
+    classes = learnt_classes(estimator).tolist()
     if null not in classes:
         raise ValueError(
             f"{type(estimator).__name__} has learnt the classes {classes} without {null!r}, which means nothing to "
@@ -393,12 +407,10 @@ def gives_log_odds(base: Estimator) -> bool:
     A decision function beside probabilities may be their logit (logistic regression, boosting) or not (SVC):
     the last step, trained on a few rows, shows it.
     """
-    if response_method(base) != "decision_function":
+    if method_once_fitted(base) != "decision_function":
         return True
-    y = np.repeat([0, 1], 20)
-    X = np.random.default_rng(0).normal(size=(40, 2)) + y[:, None]
     try:
-        model = clone(last_step(base)[1]).fit(X, y)
+        model, X = _fitted_to_few(base)
         return bool(np.allclose(expit(model.decision_function(X)), model.predict_proba(X)[:, 1], atol=1e-6))
     except Exception:  # it has no probabilities, or needs other samples; a calibration of margins serves log-odds too
         return False

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from csf._common.messages import warn
-from csf._common.sklearn import clone
+from csf._common.sklearn import clone, trained
 from csf._common.typing import Array, Costs, Estimator, IntArray, Params, Samples
 from csf._common.validation import check_count, check_fraction
 from csf.data.costs import cost_sample_weight, costs_by_code
@@ -470,7 +470,7 @@ class MemoryEngine(Engine):
         given = None if self.weight is None else self.weight[at]
         weight = cost_sample_weight(self.is_pos[at], job.costs, sample_weight=given)
         try:
-            return Training(clone(job.base).fit(self.X[at], self.is_pos[at].astype(int), sample_weight=weight))
+            return Training(trained(clone(job.base), self.X[at], self.is_pos[at].astype(int), sample_weight=weight))
         except Exception as error:
             return error
 

@@ -285,4 +285,4 @@ def decision_rule(search: CostSearch) -> Any:
 def _of_threshold(used: Any) -> ScoreRule:
     """Describe the rule of a threshold on the scores of an estimator."""
     cut = float(used.cut)
-    return ScoreRule(last_name(used.estimator), str(used.method), used.names, used.null, cut)
+    return ScoreRule(last_name(used.estimator), str(used.method), used.listed, used.null, cut)

@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 
 from csf._common.typing import Array, Estimator, FloatArray, Label, Params
 from csf._common.validation import floats
+from csf.data.labels import places_of
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, log_odds, response_method
 from csf.export.rules import SavedRule, Winner, finite, fitted_winner, linear_rule, winner_of
 from csf.metrics.row_costs import RowCosts
@@ -293,14 +294,15 @@ def class_rule(search: CostSearch) -> ClassRule:
     reads = response_method(used.estimator, PROBABILITIES_FIRST if calibrator is None else DECISION_FIRST)
     if reads is None:
         raise TypeError(f"{type(used.estimator).__name__} has no scores, it decides alone; export best_estimator_")
+    at = places_of(np.asarray(used.estimator.classes_), used.classes)  # of the estimator's columns
     return ClassRule(
-        used.classes,
+        used.classes[at],
         reads,
-        used.rule.slopes,
-        used.rule.offsets,
-        None if used.own else used.class_weights,
-        used.rule.matrix,
-        None if calibrator is None else np.array([_sigmoid(one) for one in calibrator.calibrators]),
+        used.rule.slopes[at],
+        used.rule.offsets[at],
+        None if used.own or used.class_weights is None else used.class_weights[at],
+        None if used.rule.matrix is None else used.rule.matrix[np.ix_(at, at)],
+        None if calibrator is None else np.array([_sigmoid(calibrator.calibrators[place]) for place in at]),
         used.precision if not used.own else ClassRule.precision,
     )
 
@@ -511,14 +513,14 @@ def cost_rule(search: CostSearch) -> CostRule:
     used = search.decision_rule_
     names = used.names.tolist()
     at = names.index(search.pos_label_)
-    method = str(used.method)
+    method, column = str(used.method), used.listed.tolist().index(names[at])
     numbers = *_calibration(used), *used.decision.extra
-    return CostRule(method, names[1 - at], names[at], float(used.cut), used.power, *numbers, column=at)
+    return CostRule(method, names[1 - at], names[at], float(used.cut), used.power, *numbers, column=column)
 
 
 def _calibration(used: RowCostRule) -> tuple[float, float, float]:
     """Return slope and intercept of the log-odds as a function of the score, and the largest absolute score."""
     decision, slope = used.decision, used.decision.slope
-    if used.method == "decision_function" and used.known.tolist().index(used.known_null) == 1:
+    if used.method == "decision_function" and used.listed.tolist().index(used.null) == 1:
         slope = -slope  # the decisions of a fitted base are about the other class
     return slope, decision.intercept, decision.farthest

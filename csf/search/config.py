@@ -28,7 +28,7 @@ from csf._common.validation import (
     check_seed,
 )
 from csf.data.costs import NORMALIZATIONS, WEIGHTINGS
-from csf.data.responses import response_method
+from csf.data.responses import method_once_fitted
 from csf.evaluate.choices import Chooser, Margins, ModelMargin
 from csf.metrics.constraints import Review, get_constraint
 from csf.metrics.registry import aim, truth_of
@@ -580,12 +580,12 @@ class SearchConfig(SearchOptions):
 
     def _check_response(self, base: Estimator) -> None:
         """Raise a ValueError where a base lacks a required prediction method."""
-        if self.tunes and response_method(base) is None:
+        if self.tunes and method_once_fitted(base) is None:
             raise ValueError(
                 f"threshold={self.threshold!r} needs decision_function or predict_proba, and {type(base).__name__} has "
                 "neither; use threshold=None"
             )
-        if self.averages_folds and not (self.tunes and hasattr(base, "predict_proba")):
+        if self.averages_folds and not (self.tunes and method_once_fitted(base, ("predict_proba",))):
             raise ValueError(
                 "refit='folds' puts a threshold on the mean of probabilities, so it needs predict_proba and a "
                 f"threshold; got threshold={self.threshold!r} and {type(base).__name__}. Use refit=True, or "

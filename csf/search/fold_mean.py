@@ -66,8 +66,9 @@ def mean_model(models: tuple[Estimator, ...]) -> VotingClassifier:
             "or refit=True"
         )
     mean = VotingClassifier([(f"fold{at}", model) for at, model in enumerate(models)], voting="soft")
-    mean.estimators_, mean.le_ = list(models), LabelEncoder().fit(models[0].classes_)
-    mean.classes_, mean.named_estimators_ = mean.le_.classes_, Bunch(**dict(mean.estimators))
+    # The order of the models' own classes is that of their columns.
+    mean.estimators_, mean.le_, mean.classes_ = list(models), LabelEncoder(), np.asarray(models[0].classes_)
+    mean.le_.classes_, mean.named_estimators_ = mean.classes_, Bunch(**dict(mean.estimators))
     if hasattr(models[0], "feature_names_in_"):
         mean.feature_names_in_ = models[0].feature_names_in_
     return mean

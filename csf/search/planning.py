@@ -15,10 +15,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from csf._common.messages import did_you_mean
-from csf._common.sklearn import clone, last_name, open_callback_context, safe_indexing, slice_params
+from csf._common.sklearn import clone, open_callback_context, safe_indexing, slice_params
 from csf._common.typing import Estimator, IntArray, Params
-from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, takes_weights
-from csf.data.folds import enough_splits, group_folds, make_folds, resolve_splits
+from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, no_weights, takes_weights
+from csf.data.folds import check_training_parts, enough_splits, group_folds, make_folds, resolve_splits
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.row_costs import row_costs
@@ -30,6 +30,7 @@ from csf.search.workers import LocalTrainer, threads_for
 from csf.strategies import get_strategy
 from csf.trainers import Prepared, seeded
 from csf.trainers.base import unset_seeds
+from csf.trainers.boosters import check_early_stopping
 
 if TYPE_CHECKING:
     from csf.data.folds import Task
@@ -51,6 +52,8 @@ def make_plan(config: SearchConfig, problem: Problem, task: Task, split_params: 
     n_samples = None if task.fit_params else task.n_samples
     models = planned_models(config, problem, seeded_models(config.models, random_state), n_samples)
     bases = [with_setting(each.base, setting) for each in models for setting in each.settings]
+    for base in bases:
+        check_early_stopping(base, task.fit_params)
     y = task.strata
     cv = problem.cv(config, y, shared_effort([each.effort for each in models]), random_state=random_state)
     if task.groups is not None and (config.cv is None or isinstance(config.cv, Real)):
@@ -59,6 +62,7 @@ def make_plan(config: SearchConfig, problem: Problem, task: Task, split_params: 
     if config.may_hold_out_less:
         splits = enough_splits(splits, task.codes, problem.stakes(task), task.groups)
     folds = make_folds(task, splits)
+    check_training_parts(folds)
     studies = problem.studies(config, folds, [each.effort for each in models for _ in each.settings])
     channel_of = partial(_channel_of, config, weighted=task.weight is not None)
     setup = TrainingSetup(channel_of, config.normalize, config.engine, prepared)
@@ -75,7 +79,7 @@ def planned_models(
         settings = problem.settings(config, model, n_samples)
         effort = effort_of(model.base, config.engine, model.param_grid, settings)
         if _channel_of(config, model.base).kind == "none":
-            why = f"{last_name(model.base)} takes no weights, so that other costs cannot reach it"
+            why = f"{no_weights(model.base)}, so that other costs cannot reach it"
             effort = effort._replace(ladder_size=1, only_equal=why)
         found.append(model._replace(settings=settings, effort=effort))
     return numbered(found)
@@ -86,7 +90,7 @@ def _channel_of(config: SearchConfig, base: Estimator, *, weighted: bool = False
     if config.weighting == "class" and config.sample_weight_name is None and not takes_weights(base):
         if weighted:
             raise ValueError(
-                f"{last_name(base)} takes no weights, so the given sample_weight cannot reach it. Drop sample_weight, "
+                f"{no_weights(base)}, so the given sample_weight cannot reach it. Drop sample_weight, "
                 "or use a base whose fit has it"
             )
         return CostChannel("none", "")

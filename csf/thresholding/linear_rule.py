@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
 from csf._common.validation import check_choice, check_weights
-from csf.data.labels import places_of
+from csf.data.labels import learnt_classes, places_of
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
 from csf.metrics.confusion import warn_of_absent
 from csf.metrics.demands import ClassDemand, ConstrainedClasses
@@ -514,12 +514,11 @@ class RuleRows(NamedTuple):
 # ---------------------------------------------------------------- a fitted classifier with a linear rule
 
 
-def aligned_scores(
-    estimator: Estimator, X: Samples, columns: IntArray, n_classes: int, methods: Sequence[str]
-) -> Array:
-    """Compute the scores of all classes in the order of codes; ``columns`` are the codes of the estimator's scores."""
+def aligned_scores(estimator: Estimator, X: Samples, classes: Array, methods: Sequence[str]) -> Array:
+    """Compute the scores of the user's labels in their order, of an estimator that knows them or their places."""
     scores, probabilities = class_scores(estimator, X, methods), response_method(estimator, methods) == "predict_proba"
-    answer = answer_of_classes(scores, columns, n_classes, probabilities=probabilities)
+    columns = places_of(learnt_classes(estimator), classes)
+    answer = answer_of_classes(scores, columns, classes.size, probabilities=probabilities)
     assert answer.score is not None, "it is made of scores"
     return answer.score
 
@@ -556,7 +555,7 @@ class MulticlassRule(DecisionRule):
     classes : ndarray of shape (n_classes,)
         The user's labels, in the order of codes.
     known : ndarray of shape (n_known,)
-        The estimator's own classes: labels, or codes where some are no labels. It may lack some.
+        The estimator's own classes, ascending: labels, or codes where some are no labels. It may lack some.
     rule : ClassProbabilityRule
         What decides.
     class_weights : ndarray of shape (n_classes,), default=None
@@ -583,7 +582,8 @@ class MulticlassRule(DecisionRule):
     def predict(self, X: Samples) -> Array:
         """Predict the user's labels."""
         if self.own and response_method(self.estimator) is None:
-            return self.classes[self._columns[np.searchsorted(self.known, self.estimator.predict(X))]]
+            places = np.searchsorted(self.known, self.estimator.predict(X))
+            return self.classes[places_of(self.known, self.classes)[places]]
         return self.classes[self.decision_function(X).argmax(axis=1)]
 
     def rows(self, X: Samples) -> RuleRows:
@@ -638,9 +638,4 @@ class MulticlassRule(DecisionRule):
         return confusion_of(codes, decided, self.classes.shape[0], weight)
 
     def _scores(self, X: Samples, methods: Sequence[str]) -> Array:
-        return aligned_scores(self.estimator, X, self._columns, self.classes.shape[0], methods)
-
-    @property
-    def _columns(self) -> IntArray:
-        """Code of each score of the estimator."""
-        return places_of(self.known, self.classes)
+        return aligned_scores(self.estimator, X, self.classes, methods)

@@ -13,9 +13,10 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
 from csf._common.messages import warn
-from csf._common.sklearn import clone, num_samples, safe_indexing
+from csf._common.sklearn import clone, num_samples, safe_indexing, trained
 from csf._common.typing import Array, BoolArray, Estimator, RandomState_, Samples
 from csf._common.validation import check_class_totals, check_count, check_fraction, check_number, check_weights, floats
+from csf.data.responses import class_scores
 from csf.thresholding.curve import ThresholdCurve, check_probabilities
 
 # Closest distance of an estimate to 0 and 1.
@@ -295,9 +296,10 @@ def fold_probabilities(
     folds = list(splitter.split(np.zeros(is_pos.size), is_pos))
     model_of = check_random_state(random_state).randint(len(folds), size=new.size)
     for at, (train, test) in enumerate(folds):
-        model, rows = clone(estimator).fit(safe_indexing(X, train), is_pos[train]), np.flatnonzero(model_of == at)
-        own[test] = model.predict_proba(safe_indexing(X, test))[:, 1]
-        new[rows] = model.predict_proba(safe_indexing(X_new, rows))[:, 1]
+        model = trained(clone(estimator), safe_indexing(X, train), is_pos[train])
+        rows = np.flatnonzero(model_of == at)
+        own[test] = class_scores(model, safe_indexing(X, test), ("predict_proba",))[:, 1]
+        new[rows] = class_scores(model, safe_indexing(X_new, rows), ("predict_proba",))[:, 1]
     return (is_pos, own), new
 
 

@@ -251,6 +251,11 @@ class ThresholdRule(DecisionRule):
     def _named(self, found: Label) -> Array:
         return self.names[np.searchsorted(self.known, found)]
 
+    @property
+    def listed(self) -> Array:
+        """The user's labels in the order in which the estimator lists its classes, and its columns."""
+        return self._named(getattr(self.estimator, "classes_", self.known))
+
     def predict(self, X: Samples) -> Array:
         """Predict the user's labels."""
         if self.tuned:
@@ -342,7 +347,7 @@ class ThresholdRule(DecisionRule):
         if self.one_vs_rest and c_fn != c_fp:
             proba = problem_probabilities(self.estimator, X, (c_fn, c_fp), self.known_null)
         else:
-            proba = np.asarray(self.estimator.predict_proba(X), dtype=np.float64)
+            proba = class_scores(self.estimator, X, ("predict_proba",))
             proba = proba / np.where(self.known == self.known_null, c_fp, c_fn)
         total = proba.sum(axis=1, keepdims=True)
         return self._ordered(np.divide(proba, total, out=proba, where=total > 0.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from numbers import Integral
@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy import sparse
 
+from csf._common.sklearn import last_step
 from csf._common.typing import Array, Costs, Estimator, Params, Samples
 from csf.data.costs import CostChannel, cost_sample_weight
 from csf.data.folds import Fold
@@ -38,10 +39,10 @@ _ROUNDS_NAMES = (
     *("n_iter", "num_trees", "num_tree", "max_iter", "num_boost_round", "num_iterations", "num_iteration"),
     *("nrounds", "num_rounds", "num_round"),
 )
+_STOPPING_NAMES = ("early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change")
 OTHER_NAMES = frozenset(
     (
-        *(*_ROUNDS_NAMES, "app", "loss", "objective_type", "application"),
-        *("early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change"),
+        *(*_ROUNDS_NAMES, *_STOPPING_NAMES, "app", "loss", "objective_type", "application"),
         *("input_model", "model_input", "model_in"),
     )
 )
@@ -254,11 +255,28 @@ def is_rounds(name: str) -> bool:
     return name.rpartition("__")[2] in {known[0] for known in _KINDS.values()}
 
 
+def check_early_stopping(base: Estimator, fit_params: Mapping[str, object]) -> None:
+    """Raise a ValueError where a booster is to stop early, and has no samples for that."""
+    prefix, last = last_step(base)
+    if _name_of(last) not in ("lightgbm.LGBMClassifier", "xgboost.XGBClassifier"):
+        return
+    given = [name for name in _STOPPING_NAMES if last.get_params().get(name)]
+    if given and {f"{prefix}eval_set", f"{prefix}eval_X"}.isdisjoint(fit_params):
+        raise ValueError(
+            f"{prefix}{given[0]}={last.get_params()[given[0]]!r} stops by samples that are given for it, and there are "
+            f"none: leave {given[0]} out, as csf chooses the number of rounds by the samples that its folds hold out "
+            f"(param_grid='auto'), or give fit({prefix}eval_set=[(X, y)])"
+        )
+
+
 class _First:
     """Fitted model that predicts with its first rounds only."""
 
     def __init__(self, model: Estimator, rounds: int, ask: Ask) -> None:
         self._model, self._rounds, self._ask = model, rounds, ask
+
+    # Messages name the model.
+    __class__ = property(lambda self: type(self._model))  # pyright: ignore[reportAssignmentType]
 
     def __getattr__(self, name: str) -> Any:
         answer = getattr(self._model, name)

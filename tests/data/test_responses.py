@@ -108,7 +108,11 @@ def test_infinite_scores_are_scores():
     ("model", "pos_label", "message"),
     [
         (Fixed([0.1, np.nan]), 1, "Fixed gave NaN scores for 1 of 2 samples"),
-        (Fixed([[0.1, 0.2, 0.3]]), 1, r"Fixed.decision_function must return shape \(n_samples,\) or .*, got \(1, 3\)"),
+        (
+            Fixed([[0.1, 0.2, 0.3]]),
+            1,
+            r"Fixed.decision_function must return one score .* got shape \(1, 3\) .* \[0, 1\]",
+        ),
         (Fixed([0.1, 0.2]), 2, r"Fixed has learnt the classes \[0, 1\], but both classes are needed, with pos_label=2"),
         (
             Fixed([0.1, 0.2], classes=(0,)),
@@ -124,8 +128,10 @@ def test_scores_that_are_none(model, pos_label, message):
 
 
 def test_a_classifier_without_scores():
+    silent = BaseEstimator()
+    silent.classes_ = np.array([0, 1])
     with pytest.raises(TypeError, match="BaseEstimator has no decision_function and no predict_proba"):
-        positive_score(BaseEstimator(), X, 1)
+        positive_score(silent, X, 1)
     model = NearestCentroid().fit(X, Y)
     assert respond(model, X, "no", tune=False).decided.dtype == bool
 

@@ -19,6 +19,7 @@ from csf._common.messages import warn
 from csf._common.typing import Array, Estimator, IntArray, Label, Params
 from csf._common.validation import check_fraction, floats, place_of
 from csf.data.folds import Fold
+from csf.data.labels import learnt_classes
 from csf.data.responses import respond
 from csf.evaluate import MAX_BYTES, EntryStore, TrialKey, seed_of
 from csf.metrics import get_constraint, get_metric
@@ -206,7 +207,7 @@ class FittedBase(NamedTuple):
     def of(cls, base: Estimator, labels: Labels) -> Self:
         """Read the classes of a base: the user's labels, or codes where only one order of these is possible."""
         check_is_fitted(base)
-        known = np.asarray(getattr(base, "classes_", labels.classes))
+        known = learnt_classes(base) if hasattr(base, "classes_") else labels.classes
         if known.tolist() != list(range(labels.classes.size)) or known.tolist() == labels.classes.tolist():
             return cls(base, known, known, coded=False)  # the base may have other names besides
         labels.check_codes(known)

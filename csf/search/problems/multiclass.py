@@ -14,8 +14,8 @@ from csf._common.sklearn import named_models
 from csf._common.typing import Array, Estimator, IntArray, Label, Params
 from csf._common.validation import check_fraction, check_labels, check_weights, floats
 from csf.data.folds import Fold
-from csf.data.labels import places_of, read_classes, refuse_weightless
-from csf.data.responses import PROBABILITIES_FIRST, response_method
+from csf.data.labels import learnt_classes, read_classes, refuse_weightless
+from csf.data.responses import PROBABILITIES_FIRST, method_once_fitted
 from csf.evaluate import Candidate, kept
 from csf.metrics import get_confusion_metric, get_constraint
 from csf.metrics.demands import ConstrainedClasses, demands_on
@@ -160,7 +160,7 @@ class MulticlassProblem(Problem):
 
     def judge(self, config: SearchConfig) -> Evaluator:
         """Create the judge of trainings."""
-        methods = {response_method(model.base, PROBABILITIES_FIRST) for model in config.models}
+        methods = {method_once_fitted(model.base, PROBABILITIES_FIRST) for model in config.models}
         if len(methods) > 1 and config.tunes:
             raise ValueError(
                 "several models of several classes need the same kind of score, but only some of these have "
@@ -179,9 +179,8 @@ class MulticlassProblem(Problem):
                 "unfitted models"
             )
         check_is_fitted(base)
-        codes = places_of(np.asarray(base.classes_), self.labels.classes)
-        self.labels.check_codes(base.classes_)
-        scores = aligned_scores(base, task.X, codes, self._n_classes, PROBABILITIES_FIRST)
+        self.labels.check_codes(learnt_classes(base))
+        scores = aligned_scores(base, task.X, self.labels.classes, PROBABILITIES_FIRST)
         everything = np.arange(task.n_samples)
         (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], [FAST])
         study.ask_batch()
@@ -212,8 +211,7 @@ class MulticlassProblem(Problem):
 
     def held_out_scores(self, model: Estimator, fold: Fold) -> Array:
         """Compute the probabilities of all classes in what a fold holds out."""
-        columns = places_of(np.asarray(model.classes_), self.labels.classes)
-        return aligned_scores(model, fold.X_test, columns, self._n_classes, ("predict_proba",))
+        return aligned_scores(model, fold.X_test, self.labels.classes, ("predict_proba",))
 
 
 def class_metric(metric: Any) -> ConfusionMetric | None:
