@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
-from csf._common.sklearn import pass_on_features, routing_enabled, with_parameters
+from csf._common.sklearn import is_pairwise, pass_on_features, routing_enabled, with_parameters
 from csf._common.typing import Array, Estimator, IntArray, Label, RandomState_, Samples
 from csf._common.validation import check_choice, check_grid, check_labels, check_n_jobs, check_samples
 from csf.data.costs import CostChannel, cost_channel, takes_weights
@@ -292,8 +292,10 @@ class PooledThresholdClassifier(ThresholdClassifier):
         if weight is not None and routing_enabled():
             params["sample_weight"] = weight
         groups = read_groups(params.get("groups"), codes.size)
-        task = Task(X, codes, weight, params, problem.labels, groups)
-        found, rule, _ = run_search(self, self._config(problem.labels, codes.size, cv), problem, task, Prepared())
+        config = self._config(problem.labels, codes.size, cv)
+        pairwise = is_pairwise(self) and not isinstance(config.base, FrozenEstimator)
+        task = Task(X, codes, weight, params, problem.labels, groups, pairwise)
+        found, rule, _ = run_search(self, config, problem, task, Prepared())
         self._forget()
         self._rule = replace(rule, estimator=self.base) if self._is_prefit() else rule
         self.best_params_, self.classes_, self.estimator_ = found.params, problem.labels.classes, self._rule.estimator

@@ -179,12 +179,18 @@ def pass_on_features(inner: Estimator, outer: Estimator) -> None:
 
 
 def pass_on_input_tags(inner: Estimator, tags: Any) -> None:
-    """Copy the input tags (sparse data, missing values) of the inner estimator, if it is one."""
+    """Copy the input tags (sparse data, missing values, precomputed kernels) of the inner estimator, if it is one."""
     models = [each for _, each in named_models(inner) or [("", inner)]]
     if all(hasattr(each, "fit") and not isinstance(each, type) for each in models):
         inputs = [get_tags(each).input_tags for each in models]
         tags.input_tags.sparse = all(each.sparse for each in inputs)
         tags.input_tags.allow_nan = all(each.allow_nan for each in inputs)
+        tags.input_tags.pairwise = all(each.pairwise for each in inputs)
+
+
+def is_pairwise(estimator: Estimator) -> bool:
+    """Check whether the samples of an estimator are a kernel or distances between all of them."""
+    return hasattr(estimator, "__sklearn_tags__") and bool(get_tags(estimator).input_tags.pairwise)
 
 
 def routing_enabled() -> bool:

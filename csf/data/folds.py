@@ -46,6 +46,8 @@ class Task:
         The user's labels of the codes; ``None`` for problems that are made of codes.
     groups : ndarray of int, shape (n_samples,), default=None
         Which samples belong together: they are held out, drawn and left out together.
+    pairwise : bool, default=False
+        Whether X is a kernel or distances between all samples, whose columns are samples too.
     """
 
     X: Samples
@@ -54,6 +56,19 @@ class Task:
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     labels: Labels | None = None
     groups: IntArray | None = None
+    pairwise: bool = False
+
+    def samples(self, rows: IntArray, train: IntArray) -> Samples:
+        """Return some samples, as a base that is trained on the samples ``train`` reads them."""
+        X = safe_indexing(self.X, rows)
+        if not self.pairwise:
+            return X
+        if np.shape(self.X) != (self.n_samples, self.n_samples):
+            raise ValueError(
+                "a precomputed kernel or distance is a square matrix of all samples with each other, got shape "
+                f"{np.shape(self.X)} for {self.n_samples} samples; leave those of weight 0 out of rows and columns"
+            )
+        return safe_indexing(X, train, axis=1)
 
     @property
     def n_samples(self) -> int:
@@ -129,12 +144,12 @@ class Fold:
     @cached_property
     def X_train(self) -> Samples:
         """Training samples."""
-        return safe_indexing(self.task.X, self.train) if self._alike is None else self._alike.X_train
+        return self.task.samples(self.train, self.train) if self._alike is None else self._alike.X_train
 
     @cached_property
     def X_test(self) -> Samples:
         """Held-out samples."""
-        return safe_indexing(self.task.X, self.test) if self._alike is None else self._alike.X_test
+        return self.task.samples(self.test, self.train) if self._alike is None else self._alike.X_test
 
     @cached_property
     def y_train(self) -> IntArray:

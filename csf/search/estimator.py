@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.messages import called_elsewhere, did_you_mean
 from csf._common.sklearn import (
     CallbackSupportMixin,
+    is_pairwise,
     named_models,
     num_samples,
     with_callbacks,
@@ -320,7 +321,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         config = replace(config, metric=metric, constraint=constraint_of_truth(metric, constraint))
         groups = read_groups(fit_params.get("groups"), codes.shape[0])
         weight = problem.weights(sample_weight, codes)
-        task = Task(X, codes, weight, fit_params | given, labels, groups)
+        task = Task(X, codes, weight, fit_params | given, labels, groups, is_pairwise(self))
         task, calibration = (task, None) if config.confidence is None else calibration_split(config, task)
         problem, task = problem.of_part(task)
         if is_prefit(config):

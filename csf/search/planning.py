@@ -52,6 +52,11 @@ def make_plan(config: SearchConfig, problem: Problem, task: Task, split_params: 
     n_samples = None if task.fit_params else task.n_samples
     models = planned_models(config, problem, seeded_models(config.models, random_state), n_samples)
     bases = [with_setting(each.base, setting) for each in models for setting in each.settings]
+    if task.pairwise and (config.averages_folds or config.confidence is not None):
+        raise ValueError(
+            "refit='folds' and confidence= train on a part of the samples, but a precomputed kernel of new samples has "
+            "a column for each of them; use refit=True without confidence"
+        )
     for base in bases:
         check_early_stopping(base, task.fit_params)
     y = task.strata

@@ -15,7 +15,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
-from csf._common.sklearn import clone, routing_enabled, safe_indexing
+from csf._common.sklearn import clone, routing_enabled
 from csf._common.typing import Array, Costs, Estimator, Samples
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold, LabelFold, Task
@@ -216,7 +216,7 @@ def _fit_steps(base: Pipeline, folds: list[Fold], y: Array) -> list[Steps] | Non
     result = []
     for fold in folds:
         before = clone(base)[:-1]
-        X_train, X_test = (safe_indexing(fold.task.X, at) for at in (fold.train, fold.test))
+        X_train, X_test = (fold.task.samples(at, fold.train) for at in (fold.train, fold.test))
         try:
             parts = before.fit_transform(X_train, y[fold.train]), before.transform(X_test)
         except Exception:  # every trial then fails with the same error, and records it

@@ -14,7 +14,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.utils import check_random_state
 
-from csf._common.sklearn import clone, last_step
+from csf._common.sklearn import clone, is_pairwise, last_step
 from csf._common.typing import IntArray, Label, Params, PathLike
 from csf._common.validation import check_weights, floats
 from csf.data.costs import assembled
@@ -336,7 +336,8 @@ class LabelSearch:
         _check(config, self.aim)
         self.labels = LabelMatrix.read(y, weight)
         self.demands = _demands_of(config, self.labels.names.tolist(), self.aim)
-        task = Task(X, self.labels.codes, check_weights(weight, len(self.labels.codes)), given)
+        weight = check_weights(weight, len(self.labels.codes))
+        task = Task(X, self.labels.codes, weight, given, pairwise=is_pairwise(search))
         task, self.calibration = self._calibrated(config, task)
         _check_folds(config.cv, self.labels)
         base, grid = _of_each_label(config)
