@@ -179,8 +179,8 @@ class MulticlassProblem(Problem):
                 "unfitted models"
             )
         check_is_fitted(base)
-        self.labels.check_codes(learnt_classes(base))
         scores = aligned_scores(base, task.X, self.labels.classes, PROBABILITIES_FIRST)
+        self.labels.check_codes(learnt_classes(base))
         everything = np.arange(task.n_samples)
         (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], [FAST])
         study.ask_batch()
