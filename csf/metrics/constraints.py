@@ -15,7 +15,7 @@ from csf._common.messages import did_you_mean
 from csf._common.typing import Array, Label, Values
 from csf._common.validation import check_choice, check_fraction, check_number, place_of
 from csf.metrics.base import CELLS, SAME_AMOUNT, Coefficients, LinearFractional, Metric, Terms, float_or_array
-from csf.metrics.binary import BalancedAccuracy, FBeta, Informedness, Jaccard, WeightedAccuracy, f_beta_of
+from csf.metrics.binary import BalancedAccuracy, CustomMetric, FBeta, Informedness, Jaccard, WeightedAccuracy, f_beta_of
 from csf.metrics.comparisons import COMPARISONS, Comparison, PairLimit
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.metrics.synonyms import MEANT, known_name
@@ -199,41 +199,10 @@ class MeanCost(LinearFractional):
         """Return the six numbers of the mean cost, see `LinearFractional.coefficients`."""
         return Coefficients(0.0, self.fn, self.fp, 1.0, 0.0, 0.0)
 
-
-@dataclass(frozen=True)
-class LeastCost(LinearFractional):
-    """Minus a mean cost, which is maximised where the cost is to be least.
-
-    Parameters
-    ----------
-    cost : MeanCost
-        The mean cost.
-
-    Examples
-    --------
-    >>> LeastCost(MeanCost(fn=5.0)).value(fn=0.05, fp=0.15, pos=0.25)
-    -0.4
-    """
-
-    cost: MeanCost
-
     @property
-    def name(self) -> str:
-        """Name of the metric: ``"-cost(5, 1)"``, …"""
-        return f"-{self.cost.name}"
-
-    @property
-    def unit(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride] (of these costs)
-        """Larger one of both costs."""
-        return max(self.cost.fn, self.cost.fp)
-
-    def range(self, pos: float) -> tuple[float, float]:
-        """Return the values with all predictions wrong and with all right, see `Metric.range`."""
-        return -self.cost.fn * pos - self.cost.fp * (1.0 - pos), 0.0
-
-    def coefficients(self, pos: float) -> Coefficients:
-        """Return the six numbers of minus the mean cost, see `LinearFractional.coefficients`."""
-        return Coefficients(0.0, -self.cost.fn, -self.cost.fp, 1.0, 0.0, 0.0)
+    def least(self) -> CustomMetric:
+        """Minus the mean cost, which is maximised where the cost is to be least."""
+        return CustomMetric((0.0, -self.fn, -self.fp, 1.0, 0.0, 0.0), f"-{self.name}", (-max(self.fn, self.fp), 0.0))
 
 
 @dataclass(frozen=True)

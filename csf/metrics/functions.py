@@ -228,6 +228,11 @@ def _read(function: Function, name: str, n_classes: int) -> ConfusionFunction:
     made = LabelFunction(partial(function, zero_division=0.0) if quiet else function, sign)
     _check_counts(made, name, n_classes)
     right = np.eye(n_classes) / n_classes
+    if not np.isfinite(made(right)):
+        raise ValueError(
+            f"{name!r} is {made(right)} without errors, and a search needs its value there too. Return a finite one, "
+            "or maximise 'informedness' or another metric that is defined without errors"
+        )
     if not made(right) > made(right[::-1] if n_classes == 2 else np.roll(right, 1, axis=1)):
         raise ValueError(
             f"{name!r} is {made(right):.6g} without errors and no smaller when all predictions are wrong, but larger "

@@ -49,7 +49,6 @@ from csf.metrics.confusion import (
 from csf.metrics.constraints import (
     QUANTITIES,
     Constrained,
-    LeastCost,
     MeanCost,
     NegativePredictiveValue,
     Precision,
@@ -197,7 +196,7 @@ def get_metric(metric: MetricLike) -> Metric:
     FBeta(beta=3.0)
     """
     found = get_quantity(metric)
-    found = LeastCost(found) if isinstance(found, MeanCost) else found
+    found = found.least if isinstance(found, MeanCost) and max(found.fn, found.fp) > 0.0 else found
     _once(_check_direction, found)
     return found
 

@@ -309,3 +309,11 @@ def test_losses_of_several_classes_are_refused():
 
 def test_what_cannot_be_remembered_is_read_again():
     assert get_metric(Unhashable()) == FBeta(1.0)
+
+
+def test_a_metric_without_a_value_where_there_are_no_errors():
+    def positive_likelihood_ratio(y_true, y_pred, sample_weight=None):
+        return sk.class_likelihood_ratios(y_true, y_pred, sample_weight=sample_weight)[0]
+
+    with pytest.raises(ValueError, match=r"is nan without errors, .*'informedness' or another metric that is defined"):
+        get_metric(positive_likelihood_ratio)
