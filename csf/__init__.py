@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from csf._common import __version__
 
 if TYPE_CHECKING:
-    from csf.cli.predict import load
+    from csf.cli.predict import load, save
     from csf.evaluate.predictions import metric_difference, metric_interval
     from csf.metrics.profile import ErrorProfile
     from csf.metrics.trials import Trial
@@ -24,6 +24,7 @@ __all__ = [
     "metric_difference",
     "metric_interval",
     "load",
+    "save",
 ]
 
 # Where the names above live. They are found when they are first asked for: ``import csf`` itself costs nothing.
@@ -36,6 +37,7 @@ _MODULES = {
     "metric_difference": "csf.evaluate.predictions",
     "metric_interval": "csf.evaluate.predictions",
     "load": "csf.cli.predict",
+    "save": "csf.cli.predict",
 }
 
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.

@@ -39,7 +39,9 @@ from csf.cli.tables import (
     warn_of_columns,
     way_out,
 )
+from csf.data.folds import read_groups
 from csf.data.labels import Labels
+from csf.metrics import get_constraint
 
 # Dense copies of sparse data are made up to this many numbers (1 GiB).
 _MAX_DENSE = 1 << 27
@@ -61,6 +63,10 @@ class ReadOptions:
         Columns to leave out.
     only : tuple of str, default=()
         Columns to read alone, such as scores; they are no features.
+    group : str, default=None
+        Column of what rows belong together by; it is no feature.
+    segments : str, default=None
+        Column whose values have rates or thresholds of their own.
     several : bool, default=False
         Whether more than two classes stay as they are where none is positive.
     drop_unlabelled : bool, default=False
@@ -77,12 +83,20 @@ class ReadOptions:
     drop_unlabelled: bool = False
     form: TableFormat = USUAL
     only: tuple[str, ...] = ()
+    group: str | None = None
+    segments: str | None = None
 
     @classmethod
     def of(cls, options: Namespace, **more: Any) -> Self:
         """Read the options of a command."""
-        labels = options.target, options.positive, options.sample_weight
+        labels, demand = (options.target, options.positive, options.sample_weight), get_constraint(options.constraint)
+        more |= {"group": vars(options).get("group"), "segments": demand and demand.segment_column}
         return cls(*labels, drop_unlabelled=options.drop_unlabelled, form=TableFormat.of(options), **more)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Columns whose texts are values, in the spelling of the table."""
+        return tuple(filter(None, (self.target, self.group, self.segments)))
 
 
 @dataclass(frozen=True)
@@ -99,6 +113,8 @@ class FeatureColumns:
         Columns of a frame.
     zero_based : bool, default=False
         Whether the numbers of features in a LIBSVM file start at 0.
+    kept : tuple of str, default=()
+        Columns of a frame whose texts such as ``NA`` are values, in the spelling of the table.
     """
 
     kind: str
@@ -106,6 +122,7 @@ class FeatureColumns:
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     zero_based: bool = False
+    kept: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, X: Samples, *, zero_based: bool = False) -> Self:
@@ -148,6 +165,8 @@ class Dataset:
         Official test part.
     n_dropped : int, default=0
         Number of rows that were left out because they have no label.
+    groups : ndarray of int, shape (n_samples,), default=None
+        What rows belong together by.
     """
 
     name: str
@@ -158,6 +177,7 @@ class Dataset:
     sample_weight: Array | None = None
     is_test: BoolArray | None = None
     n_dropped: int = 0
+    groups: Array | None = None
 
     @property
     def counted(self) -> str:
@@ -221,8 +241,9 @@ def densified(X: Samples, source: str) -> Array:
 
 def refuse_column_options(options: ReadOptions, source: str) -> None:
     """Raise an error if options name columns of a source that has no named columns."""
-    for flag, value in (("target", options.target), ("sample-weight", options.sample_weight), ("drop", options.drop)):
-        if value:
+    for flag in ("target", "sample_weight", "drop", "group"):
+        if getattr(options, flag):
+            flag = flag.replace("_", "-")
             raise CliError(f"--{flag} names a column of a table (CSV, ...); {source} has no named columns")
 
 
@@ -231,7 +252,9 @@ def refuse_column_options(options: ReadOptions, source: str) -> None:
 
 _SHOWN = 12
 # From here on floats are further than 1 apart.
-_EXACT = 2.0**53
+_EXACT = 2**53
+# A whole number without zeros in front: its digits, and the point that a float has.
+_WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d*))(\.0*)?")
 
 
 def as_labels(values: Array) -> Array:
@@ -308,11 +331,32 @@ def read_weights(path: str, column: str, form: TableFormat = USUAL) -> Array:
 
 
 def read_ids(path: str, column: str, form: TableFormat = USUAL) -> Array:
-    """Read the ids of rows from a column of a table, as texts."""
-    ids: Values = _column(read_table(path, text=(column,), form=form), column, path)
+    """Read the ids of rows from a column of a table, as texts in its spelling."""
+    ids: Values = _column(read_table(path, text=(column,), kept=(column,), form=form), column, path)
     if ids.isna().any():
         raise CliError(f"{path} has {int(ids.isna().sum())} rows without an entry in the column of ids {column!r}")
     return ids.astype(str).to_numpy(dtype=object)
+
+
+def id_key(text: str, form: TableFormat = USUAL) -> str:
+    """Convert an id to the spelling that tables have in common: whole numbers without a point, texts as they are.
+
+    Examples
+    --------
+    >>> [id_key(text) for text in ("800", " 800", "800.0", "0800", "A17", "8.50")]
+    ['800', '800', '800', '0800', 'A17', '8.50']
+    """
+    text = text.strip()
+    number = _WHOLE.fullmatch("" if text.endswith("%") else form.numeral(text) or "")
+    if number is None:
+        return text
+    digits, point = number.groups()
+    if point and int(digits) >= _EXACT:
+        raise CliError(
+            f"the id {text} is a float of 2^53 or more, and such floats are not exact, so that different ids may have "
+            "become one; accepted: integers, smaller floats, texts. Write the ids as texts"
+        )
+    return str(int(digits))
 
 
 def _column(frame, name, path):
@@ -345,7 +389,7 @@ def read_labels(path: str, target: str, search: Estimator, form: TableFormat = U
     CliError
         If the column is absent, or holds a label that the search does not know.
     """
-    frame, classes = read_table(path, target=target, form=form), search.classes_.tolist()
+    frame, classes = read_table(path, kept=(target,), form=form), search.classes_.tolist()
     _column(frame, target, path)
     column, known = plain(frame, [target])[target], {}
     for value in column.dropna().unique():
@@ -447,7 +491,7 @@ def _built_in_labelled(source: str, options: ReadOptions) -> Dataset:
         raise CliError(f"{name} has no class {positive!r}; its classes are {', '.join(labels)}{hint}")
     y, pos_label = read_target(labels[bunch.target], positive, several=options.several)
     named = hasattr(bunch.data, "columns")
-    X, features = _features_of(bunch.data, source) if named else (bunch.data, FeatureColumns.of(bunch.data))
+    X, features = _features_of(bunch.data, source, options) if named else (bunch.data, FeatureColumns.of(bunch.data))
     return Dataset(source, X, y, pos_label, features)
 
 
@@ -533,34 +577,38 @@ def _load_svmlight(path, **options):
 
 def _table_labelled(path: str, options: ReadOptions) -> Dataset:
     """Read a table with a target column."""
-    frame = read_table(path, target=options.target, form=options.form)
+    frame = read_table(path, kept=options.kept, form=options.form)
     columns = list(frame.columns)
     if options.target is None:
         raise CliError(f"name the column of the labels with --target; {path} has {listed(columns)}")
-    for name in (options.target, options.sample_weight, *options.drop, *options.only):
+    for name in (options.target, options.sample_weight, options.group, *options.drop, *options.only):
         if name is not None and name not in columns:
             hint = did_you_mean(name, columns) if len(columns) > 1 else ". Name what separates columns with --sep"
             raise CliError(f"{path} has no column {name!r}; it has {listed(columns)}{hint}")
-    kept = (options.target, options.sample_weight)
+    kept = (options.target, options.sample_weight, options.group)
     taken = options.only or [name for name in columns if name not in options.drop]
     frame = plain(frame, [name for name in columns if name in kept or name in taken])
     frame, n_dropped = _labelled(frame, options)
     y, pos_label = read_target(_target(frame[options.target]), options.positive, several=options.several)
     weight = None if options.sample_weight is None else _weights(frame[options.sample_weight])
+    groups = None if options.group is None else read_groups(frame[options.group].to_numpy(), frame.shape[0])
     frame = frame[[name for name in frame.columns if name not in kept]]
     if frame.shape[1] == 0:
         raise CliError(f"{path} has no column left to learn from beside {listed(columns)}")
-    X, features = _features_of(frame, path)
+    X, features = _features_of(frame, path, options)
     if not options.only:
         warn_of_columns(frame, features.categorical)
-    return Dataset(path, X, y, pos_label, features, weight, n_dropped=n_dropped)
+    return Dataset(path, X, y, pos_label, features, weight, n_dropped=n_dropped, groups=groups)
 
 
-def _features_of(frame, source):
+def _features_of(frame, source, options):
     """Prepare a frame for models: numbers stay numbers, everything else becomes a category."""
     numeric = tuple(name for name in frame.columns if is_number(frame[name]))
     categorical = tuple(name for name in frame.columns if name not in numeric)
-    return typed(frame, numeric, categorical, source), FeatureColumns("frame", frame.shape[1], numeric, categorical)
+    kept = tuple(name for name in frame.columns if name == options.segments)
+    kept += categorical if options.form.keep_na else ()
+    X = typed(frame, numeric, categorical, source, kept)
+    return X, FeatureColumns("frame", frame.shape[1], numeric, categorical, kept=kept)
 
 
 def _labelled(frame, options):
@@ -579,7 +627,7 @@ def _table_samples(path: str, features: FeatureColumns, form: TableFormat) -> Sa
         raise CliError(
             f"the model was trained on {features.n_features} features without names, not on a table; {path} is one"
         )
-    return _columns_of(read_table(path, text=features.categorical, form=form), features, path)
+    return _columns_of(read_table(path, text=features.categorical, kept=features.kept, form=form), features, path)
 
 
 def _columns_of(frame, features, path):
@@ -588,7 +636,7 @@ def _columns_of(frame, features, path):
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise CliError(f"{path} lacks {listed(missing)}, which the model was trained on")
-    return typed(plain(frame, names), features.numeric, features.categorical, path)
+    return typed(plain(frame, names), features.numeric, features.categorical, path, features.kept)
 
 
 def _target(column):

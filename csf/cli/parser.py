@@ -190,6 +190,7 @@ def _add_search(commands):
     text = "share of wrong answers without a review at most: a number, or by class, such as urgent=0.01,soon=0.1"
     group.add_argument("--review-wrong", type=_by_name(_probability), metavar="SHARE", help=text)
     group.add_argument("--checkpoint", metavar="FILE", help="keep finished trials; the same search resumes from it")
+    _add_group(group)
     group = command.add_argument_group("output")
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
     group.add_argument("--rule", metavar="FILE", help="write the rule of the winner (.json), for use without csf")
@@ -219,14 +220,16 @@ def _add_compare(commands):
 def _add_predict(commands):
     text = "Labels and scores of new data by a model of csf search --save."
     epilog = (
-        "The scores are above 0 where the positive class is predicted; of several classes each has a\n"
-        "column, and the largest one is predicted. Columns of a table are found by\n"
-        "name; their order and further columns do not matter. Labels that a spreadsheet would run as a\n"
+        "The score is the one that the threshold of csf search is for: positive where it is at least that.\n"
+        "Of several classes each has a column, and the largest one is predicted. With costs of rows\n"
+        "expected_gain is what the positive answer saves on average. Columns of a table are found by\n"
+        "name; their order and further columns do not matter. Texts that a spreadsheet would run as a\n"
         "formula (those that begin with =, +, -, @ and are no numbers) get an apostrophe in front."
     )
     command = add_command(commands, "predict", text, predict.run, operands="MODEL DATA", epilog=epilog)
     _add_model(command, "rows to predict, in the format of the training data")
     command.add_argument("-o", "--output", metavar="FILE", help="CSV file to write (standard output)")
+    command.add_argument("--id", metavar="COL", help="column of row ids, to write beside the predictions")
     command.add_argument(
         "--at-most",
         type=_by_name(_capacity),
@@ -267,6 +270,10 @@ def _add_format(command):
     group.add_argument("--encoding", default=ENCODING, metavar="NAME", help="such as cp1252 (utf-8)")
     text = "another text for a missing entry (repeatable)"
     group.add_argument("--na-values", action="append", default=[], metavar="TEXT", help=text)
+    text = "NA, null and the like are values in all columns of texts, not only in labels, ids, groups and segments"
+    group.add_argument("--keep-na", action="store_true", help=text)
+    text = "whether the first line of a CSV file holds the names of the columns; without one they are 0, 1, 2, ..."
+    group.add_argument("--header", action=argparse.BooleanOptionalAction, help=text)
 
 
 def _add_monitor(commands):
@@ -334,7 +341,7 @@ def _add_threshold(commands):
     _add_labels(command, required=True)
     command.add_argument("--score", metavar="COL", required=True, help="column of the scores, larger for positives")
     command.add_argument("--lower-is-positive", action="store_true", help="scores are smaller for positives")
-    command.add_argument("--group", metavar="COL", help="column of what rows belong together by, such as a customer")
+    _add_group(command)
     command.add_argument(
         "--metric", default=SearchConfig.metric, metavar="NAME", help="what is maximised (%(default)s)"
     )
@@ -364,7 +371,7 @@ def _add_problem_options(command):
     group = command.add_argument_group("data")
     _add_labels(group, required=False)
     for name, what in OUTCOMES.items():
-        text = f"cost of {what} in each row: a number, or a column"
+        text = f"cost of {what} in each row: a number, a column, or a share of it such as 0.05*amount"
         group.add_argument(f"--{name}-cost", metavar="COST", help=text)
     group.add_argument("--drop", action="append", default=[], metavar="COL", help="leave out a column (repeatable)")
     group.add_argument("--test-size", type=_share, default=0.25, metavar="SHARE", help="share held out (0.25)")
@@ -428,6 +435,12 @@ def _add_problem_options(command):
     group.add_argument("--tol", type=_tolerance, metavar="GAP", help="stop when the upper bound is this close")
     group.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="for the whole command")
     group.add_argument("--jobs", type=_jobs, metavar="N", help="parallel workers (1; -1 for all processors)")
+
+
+def _add_group(group):
+    """Add the option about rows that belong together."""
+    text = "column of what rows belong together by, such as a customer; it is no feature"
+    group.add_argument("--group", metavar="COL", help=text)
 
 
 def _add_labelled(group):

@@ -19,19 +19,22 @@ import numpy as np
 import sklearn
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.neighbors import BallTree, KDTree, KNeighborsClassifier, RadiusNeighborsClassifier
+from sklearn.utils.validation import check_is_fitted
 
 from csf._common import __version__
 from csf._common.files import cell, replaced, write_figure
 from csf._common.messages import warn
 from csf._common.sklearn import safe_indexing, tree_type
 from csf._common.typing import Array, PathLike
-from csf.cli.data import FeatureColumns, read_ids, read_labels, read_samples, read_weights
+from csf.cli.data import FeatureColumns, id_key, read_ids, read_labels, read_samples, read_weights
 from csf.cli.problem import check_figure, check_output
 from csf.cli.tables import CliError, TableFormat, require
 from csf.metrics import RowCosts
 from csf.monitoring import MonitorGroup
 from csf.monitoring.monitor import retuned
+from csf.report.kinds import threshold_in_words
 from csf.search import CostSearch
+from csf.search.kinds import is_search
 
 FORMAT = "csf-model"
 VERSION = 1
@@ -47,6 +50,7 @@ _PLAIN = (
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.utils._bunch.Bunch",
     "csf.cli.predict.PlainTree",
+    *("csf.report.checks.Finding", "csf.report.checks.Summary"),
 )
 
 # Packages of csf whose classes hold what was searched and found. What else csf has writes files or runs programs.
@@ -142,8 +146,59 @@ def check_model_name(path: str | None) -> None:
         raise CliError(f"models are files of skops; give a name such as model.skops in place of {path}")
 
 
-def save_model(path: PathLike, search: CostSearch, features: FeatureColumns) -> None:
-    """Write a fitted search and the features that it takes."""
+def save(search: CostSearch, path: PathLike, *, scores: bool = True) -> None:
+    """Save a fitted search, for `csf.load` and, if its features are numbers, for ``csf predict`` and ``csf monitor``.
+
+    Parameters
+    ----------
+    search : CostSearch
+        Fitted with ``refit=True``.
+    path : path-like
+        The file, such as ``"model.skops"``.
+    scores : bool, default=True
+        Whether the winner's held-out scores are kept; see `csf.CostSearch.without_scores`, ``winner``.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the search is not fitted.
+    TypeError
+        If it is none.
+    ValueError
+        If skops cannot write it.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> import csf
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = csf.CostSearch(RidgeClassifier(), n_trials=2, param_grid=None, cv=3).fit(X, y == 8)
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.skops")
+    >>> csf.save(search, path, scores=False)
+    >>> bool((csf.load(path).predict(X) == search.predict(X)).all())
+    True
+    """
+    if not is_search(search):
+        raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
+    check_is_fitted(search, "trials_")
+    try:
+        save_model(path, search, _features_of(search), scores=scores)
+    except CliError as error:
+        raise ValueError(str(error)) from error
+
+
+def _features_of(search: CostSearch) -> FeatureColumns:
+    """Describe the features of a search that was fitted in Python: all are taken for numbers."""
+    names, n_features = getattr(search, "feature_names_in_", None), search.n_features_in_
+    if names is None:
+        return FeatureColumns("dense", n_features)
+    return FeatureColumns("frame", n_features, numeric=tuple(map(str, names)))
+
+
+def save_model(path: PathLike, search: CostSearch, features: FeatureColumns, *, scores: bool = True) -> None:
+    """Write a fitted search and the features that it takes, with or without the winner's held-out scores."""
     skops = require("skops.io", "saving a model")
     content = {
         "format": FORMAT,
@@ -151,7 +206,7 @@ def save_model(path: PathLike, search: CostSearch, features: FeatureColumns) -> 
         "csf": __version__,
         "sklearn": sklearn.__version__,
         "features": asdict(features),
-        "search": _with_plain_trees(search.without_scores()),
+        "search": _with_plain_trees(search.without_scores(winner=scores)),
     }
     try:
         with replaced(path, "wb") as file:
@@ -179,7 +234,7 @@ def _types_in(path: PathLike) -> list[str]:
 
 
 def load(path: PathLike, *, trust: Sequence[str] = ()) -> CostSearch:
-    """Load a model that ``csf search --save`` wrote, without running code that the file brings along.
+    """Load a model that `csf.save`, ``csf search --save`` or skops wrote, without running code that it brings along.
 
     Parameters
     ----------
@@ -216,7 +271,7 @@ def load(path: PathLike, *, trust: Sequence[str] = ()) -> CostSearch:
 
 
 def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, FeatureColumns]:
-    """Load a model that `save_model` wrote; ``trust`` names further types that it may hold."""
+    """Load a model that `save_model` or skops wrote; ``trust`` names further types that it may hold."""
     types = _types_in(path)
     untrusted = [name for name in types if name not in trust and not _is_trusted(name)]
     if untrusted:
@@ -240,8 +295,10 @@ def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, F
                 part._tree = _OF_NEIGHBOURS[part._fit_method](part._fit_X, part.leaf_size, **options)
     except Exception as error:  # a damaged file, or one of other versions, can fail anywhere
         raise CliError(f"cannot read {path}: {error}") from error
+    if is_search(content):
+        return content, _features_of(content)
     if not isinstance(content, dict) or content.get("format") != FORMAT or not content.keys() >= _PARTS:
-        raise CliError(f"{path} is not a model saved by csf search --save")
+        raise CliError(f"{path} is not a model saved by csf search --save or csf.save")
     if content["version"] != VERSION:
         raise CliError(f"{path} has version {content['version']} of the model format; this csf reads {VERSION}")
     if content["sklearn"] != sklearn.__version__:
@@ -302,7 +359,8 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     check_output(options.output)
     check_model_name(options.save)
     search, features = load_model(options.model, options.trust)
-    X = read_samples(options.data, features, TableFormat.of(options))
+    form = TableFormat.of(options)
+    X = read_samples(options.data, features, form)
     limits = {name: getattr(options, name) for name in ("at_most", "wrong_at_most")}
     for name in (*limits, "prevalence"):
         number = getattr(options, name)
@@ -314,14 +372,19 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         search, to = search.at_prevalence(share), sys.stdout if options.output else sys.stderr
         named = share if isinstance(share, dict) else {"positives": share}
         shares = ", ".join(f"{name} {each:.4g}" for name, each in named.items())
-        print(f"the decision is the one for these shares: {shares}", file=to)
+        rule = f"; positive where the score is at least {threshold_in_words(search)}"
+        rule = rule if search.result_.has_threshold else ""
+        print(f"the decision is the one for these shares: {shares}{rule}", file=to)
     if options.save is not None:
         save_model(options.save, search, features)
-    labels, columns = search.predict(X, **limits), _columns(search, X, limits)
+    labels, columns = search.predict(X, **limits), {}
+    if options.id is not None:
+        columns[cell(options.id)] = read_ids(options.data, options.id, form)
+    columns |= {"prediction": labels, **_columns(search, X, limits)}
     with _opened(options.output) as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["prediction", *columns])
-        writer.writerows(zip(map(cell, labels.tolist()), *(values.tolist() for values in columns.values())))
+        writer.writerow(columns)
+        writer.writerows(zip(*(map(cell, values.tolist()) for values in columns.values())))
     if options.output:
         say(f"{options.output}: {len(labels)} rows, {_counted(search, labels)}")
         if options.wrong_at_most is not None:
@@ -350,14 +413,12 @@ def _counted(search, labels):
 
 
 def _columns(search, X, limits):
-    """Return scores, positive where the positive class is predicted, and its probabilities if the base has them.
+    """Return the scores that thresholds are for, and the probabilities of the positive class if the base has them.
 
-    Each of several classes has a column; the class with the largest score is predicted.
+    Each of several classes has a column; the class with the largest score is predicted. With costs of rows there is a
+    column of what the positive answer is expected to save.
     """
-    decisions = {}
-    if search.review is not None:
-        answers = search.predict_with_review(X, **limits).tolist()
-        decisions = {"decision": np.array([cell(answer) for answer in answers], dtype=object)}
+    decisions = {} if search.review is None else {"decision": search.predict_with_review(X, **limits)}
     if search.pos_label_ is None:
         answers = {"score": search.decision_function(X)}
         if hasattr(search, "predict_proba"):
@@ -365,10 +426,10 @@ def _columns(search, X, limits):
         names = search.classes_.tolist()
         named = {f"{kind} {name}": column for kind, each in answers.items() for name, column in zip(names, each.T)}
         return named | decisions
-    at = list(search.classes_).index(search.pos_label_)
-    distance = search.decision_function(X)
-    # "0.0 -" and not "-": a negative zero would look odd in a file.
-    columns = {"score": distance if at == 1 else 0.0 - distance}
+    at, rule = list(search.classes_).index(search.pos_label_), search.decision_rule_
+    columns = {"score": rule.raw(X) if search.result_.kind == "segments" else search.score_samples(X)}
+    if search.result_.kind == "row_costs":
+        columns["expected_gain"] = rule.ranked(X)[1]
     if hasattr(search, "predict_proba"):
         columns["probability"] = search.predict_proba(X)[:, at]
     return columns | decisions
@@ -417,7 +478,8 @@ def run_monitor(options: Namespace, say: Callable[..., Any]) -> int:
         if options.id is None:
             monitor.update(y, search.predict(X), **batch)
         else:
-            monitor.expect(search.predict(X), rows=read_ids(options.data, options.id, form), **batch)
+            ids = [id_key(each, form) for each in read_ids(options.data, options.id, form)]
+            monitor.expect(search.predict(X), rows=ids, **batch)
     say(monitor.report())
     if options.plot:
         displays = monitor.plot().values() if isinstance(monitor, MonitorGroup) else [monitor.plot()]
@@ -430,12 +492,17 @@ def _take_labels(options, monitor, y, weight, form, say):
     """Give a monitor the labels of rows that it expects; those of other rows are left out."""
     if weight is not None:
         raise CliError("--weight belongs to the decisions: give it with the table that has no --target")
-    ids = read_ids(options.data, options.id, form)
+    ids, waiting = read_ids(options.data, options.id, form), {id_key(str(row), form): row for row in monitor.awaited}
+    rows = [waiting.get(id_key(each, form)) for each in ids]
     # A file of all labels so far holds those of batches that have counted, too.
-    waits = np.isin(ids, np.array(monitor.awaited, dtype=object))
-    tell = warn if monitor.n_waiting and not waits.any() else say
-    tell(f"{options.data}: {int(waits.sum())} of {ids.size} rows are of batches that wait for labels")
-    monitor.update(y[waits], rows=ids[waits])
+    known = np.flatnonzero([row is not None for row in rows])
+    others = "".join(f"; {each!r} and the like are not" for each in np.delete(ids, known)[:1])
+    text = f"{options.data}: {known.size} of {ids.size} rows are of batches that wait for labels{others}"
+    if waiting and not known.size:
+        way = f"rows such as {next(iter(waiting))!r} wait. Give --id a column with the ids that the decisions had"
+        raise CliError(f"{text}; {way}. Nothing was counted")
+    say(text)
+    monitor.update(y[known], rows=[rows[each] for each in known])
 
 
 def _retune(options, search, features, X, y, weight, say):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 import time
 import warnings
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import Array, Estimator, IntArray, Label, Params, Samples
 from csf.cli.data import Dataset, FeatureColumns, ReadOptions, densified, read_dataset
 from csf.cli.tables import CliError, require
-from csf.data.folds import Task, enough_splits, resolve_splits
+from csf.data.folds import Task, enough_splits, group_folds, resolve_splits
 from csf.data.responses import response_method
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.predictions import Predictions
@@ -43,7 +44,7 @@ from csf.metrics import ConfusionMetric, Incomplete, Review, get_confusion_metri
 from csf.metrics.demands import demands_on
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import MetricLike, constraint_of_truth
-from csf.metrics.row_costs import OUTCOMES, RowCosts, row_costs
+from csf.metrics.row_costs import OUTCOMES, Column, RowCosts, row_costs
 from csf.plots.cone import ConeDisplay
 from csf.plots.decisions import draw_costs
 from csf.plots.threshold_curve import ThresholdCurveDisplay
@@ -148,6 +149,16 @@ def parse_grid(texts: Sequence[str], base: Pipeline) -> dict[str, list[Any]]:
     return grid
 
 
+# A share of a column.
+_SHARE = re.compile(r"\s*(\d*\.?\d+(?:[eE][+-]?\d+)?)\s*\*\s*(.+?)\s*")
+
+
+def _cost(text):
+    """Read a cost: a number for all rows, a column, or a share of one."""
+    share = _SHARE.fullmatch(text)
+    return Column(share[2], float(share[1])) if share else _literal(text)
+
+
 def _literal(text):
     try:
         return ast.literal_eval(text)
@@ -187,6 +198,8 @@ class Setup:
     confidence: float | None = None
     cv: Any = None
     classes: Sequence[Label] = (0, 1)
+    # Argument of `fit` that says which rows belong together.
+    together: dict[str, Any] = field(default_factory=dict)
 
     @property
     def on_codes(self) -> Constraint | None:
@@ -252,7 +265,7 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
     )
     with warnings.catch_warnings():  # the search and the table say as much
         warnings.simplefilter("ignore", UserWarning)
-        search.fit(X, y, sample_weight=weight)
+        search.fit(X, y, sample_weight=weight, **setup.together)
     if by_row:
         return _one_threshold(search).fit(X, y)
     promise = getattr(search, "guarantee_", None)
@@ -324,6 +337,8 @@ class DataPart:
     y: Array
     codes: IntArray
     weight: Array | None
+    # Argument of `fit` that says which rows belong together; empty where each stands alone.
+    together: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,7 +386,8 @@ class CommandProblem:
         data = self.data
         y = data.y[rows]
         weight = None if data.sample_weight is None else data.sample_weight[rows]
-        return DataPart(safe_indexing(data.X, rows), y, data.labels.encode(y), weight)
+        together: dict[str, Any] = {} if data.groups is None else {"groups": data.groups[rows]}
+        return DataPart(safe_indexing(data.X, rows), y, data.labels.encode(y), weight, together)
 
     def judged(self, part: DataPart, decided: IntArray) -> tuple[float, float, float, float]:
         """Return the metric, the ends of its 90 % interval, and the constrained rate (NaN without a constraint)."""
@@ -400,10 +416,12 @@ class CommandProblem:
         seed = self.options.seed
         effort = shared_effort([each.effort for each in self._models(train.y)])
         cv = self.kind.cv(self.config, train.y, effort, random_state=check_random_state(seed))
-        splits = resolve_splits(cv, train.X, train.y, random_state=seed)
+        if train.together:
+            cv = group_folds(cv, train.y, **train.together, random_state=seed)
+        splits = resolve_splits(cv, train.X, train.y, random_state=seed, split_params=train.together)
         if self.config.may_hold_out_less:
             kind, task = self.kind.of_part(Task(train.X, train.codes, train.weight))
-            splits = enough_splits(splits, train.codes, kind.stakes(task))
+            splits = enough_splits(splits, train.codes, kind.stakes(task), **train.together)
         confidence = vars(self.options).get("confidence")
         return Setup(
             self.base,
@@ -416,6 +434,7 @@ class CommandProblem:
             confidence,
             self.options.cv,
             self.data.labels.classes.tolist(),
+            train.together,
         )
 
     def plan(self) -> str:
@@ -526,7 +545,7 @@ def metric_asked(options: Namespace) -> MetricLike:
 def _costs_of(options: Namespace) -> RowCosts | None:
     """Return the costs of rows, as numbers or names of columns; ``None`` where rows have no costs."""
     texts = {name: getattr(options, f"{name}_cost") for name in OUTCOMES}
-    given = {name: _literal(text) for name, text in texts.items() if text is not None}
+    given = {name: _cost(text) for name, text in texts.items() if text is not None}
     costs = row_costs(options.metric) or (RowCosts() if given else None)
     if costs is not None and options.labelled is not None:
         raise CliError("--labelled is for metrics of two classes, and costs of rows are none: leave it or these out")

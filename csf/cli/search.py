@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 from tqdm import tqdm
 
 from csf._common import __version__
@@ -44,9 +44,9 @@ from csf.metrics import get_constraint
 from csf.metrics.registry import get_metric
 from csf.plots.decisions import answers_to_all, reviewed_in_words
 from csf.plots.words import short, spread
-from csf.report.checks import SUSPICIONS, summarise
+from csf.report.checks import DO_NOT_USE, SUSPICIONS, summarise
 from csf.report.held_out import Judged
-from csf.report.kinds import constrained, guarantees, held_out, threshold_in_words, thresholds_in_words
+from csf.report.kinds import constrained, guarantees, held_out, held_out_rates, threshold_in_words
 from csf.report.page import check_page, write_report
 from csf.search.threshold import Decision, tune_threshold
 from csf.thresholding.linear_rule import counts_of
@@ -95,7 +95,7 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
         details(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
         if problem.several:
             details(f"{confusion_table(search.classes_, test, labels)}\n")
-        held = held_out(search, test.X, test.y, test.weight, others, name=OWN)
+        held = held_out(search, test.X, test.y, test.weight, others, name=OWN, **test.together)
         assert held is not None, "there are data"
         details(f"{compared(problem.metric.name, search, held.judged, problem.reference)}\n")
     summary = summarise(search, held, options.mute)
@@ -112,24 +112,30 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
 
 
 def _in_short(search, problem, summary, held, winner):
-    """Summarise the results in about four lines."""
+    """Summarise the results in about four lines: a reason against it first, and of which rows each figure is."""
     name, low_high, verdict = problem.metric.name, spread(search.score_interval_), summary.verdict
     lines = [f"{name} {search.corrected_score_:.3f} to expect on new data, 90 % interval {low_high}"]
-    lines[0] += "".join(f"; {part.name} {rate:.3f}" for part, rate, _ in constrained(search))
+    where = "on calibration data" if guarantees(search) else "out-of-fold"
+    lines[0] += "".join(f"; {part.name} {rate:.3f} {where}" for part, rate, _ in constrained(search))
     if held is not None:
         own = held.judged[0]
         rival = next((each for each in held.judged if each.name == problem.reference), None)
-        text = f"{name} {own.value:.3f} on the {held.y.shape[0]} rows held out"
+        rates = held_out_rates(search, held, np.asarray(held.answers[OWN]))
+        text = f"{', '.join([f'{name} {own.value:.3f}', *map(str, rates)])} on the {held.y.shape[0]} rows held out"
         if rival is not None and not _unequal(search, own, rival):
             ends = spread(rival.difference_interval, "+.3f")
             text += f"; {rival.difference:+.3f} compared with the {rival.name} ({ends})"
             if verdict == "Use it." and rival.difference_interval[0] > 0.0:
-                verdict = f"Use it: {name} is {rival.difference:.3f} above that of the {rival.name}, beyond chance."
+                above = f"{rival.difference:.3f} above that of the {rival.name}"
+                verdict = f"Use it: {name} on the held-out rows is {above}, beyond chance."
         lines.append(text)
-    noticed = [f"{found.title} ({found.code})" for found in summary.findings if found.code != "CSF010"][:1]
-    noticed = f" Noticed: {', '.join(noticed)}." if noticed else ""
+    noticed = [each for each in summary.findings if each.code != "CSF010"]
+    if verdict == DO_NOT_USE and noticed:
+        reason, verdict = f"{verdict} {noticed[0].text} ({noticed.pop(0).code})", ""
+        lines.insert(0, textwrap.fill(in_options(reason), 100, subsequent_indent="  "))
+    noticed = "".join(f" Noticed: {each.title} ({each.code})." for each in noticed[:1])
     lines += [winner.splitlines()[0], *(_wrapped(*each) for each in summary.findings if each.code in SUSPICIONS)]
-    return [*lines, f"{verdict}{noticed} (details: --verbose)"]
+    return [*lines, f"{verdict}{noticed} (details: --verbose)".lstrip()]
 
 
 def _wrapped(code, title, text):
@@ -145,6 +151,10 @@ def _split(problem):
         return problem.part(rows), None, ""
     if data.is_test is not None:
         return problem.part(rows[~data.is_test]), problem.part(rows[data.is_test]), "official split"
+    if data.groups is not None:
+        folds = StratifiedGroupKFold(max(round(1.0 / options.test_size), 2), shuffle=True, random_state=options.seed)
+        train, test = next(folds.split(rows, data.y, data.groups))
+        return problem.part(train), problem.part(test), f"stratified, groups of {options.group} together"
     train, test = train_test_split(rows, test_size=options.test_size, stratify=data.y, random_state=options.seed)
     return problem.part(train), problem.part(test), f"stratified, seed {options.seed}"
 
@@ -174,7 +184,7 @@ def _search(problem, setup, train, limit):
         review=problem.config.review,
     )
     start = time.perf_counter()
-    search.fit(train.X, train.y, sample_weight=train.weight)
+    search.fit(train.X, train.y, sample_weight=train.weight, **train.together)
     return search, time.perf_counter() - start
 
 
@@ -238,7 +248,7 @@ def _winner_text(search, problem):
         first = f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
         cost = f"  the limit costs {search.limit_cost_:.4f} of the {problem.metric.name} without it, out-of-fold"
         table = [f"  {line}" for line in segments_table(search).splitlines()]
-        return "\n".join([first + thresholds_in_words(search), *_value_lines(search, problem), cost, *table])
+        return "\n".join([first + threshold_in_words(search), *_value_lines(search, problem), cost, *table])
     lines = [
         f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
         + threshold_in_words(search),
@@ -274,7 +284,9 @@ def _row_winner(search, problem):
     answers = answers_to_all(search)
     own, before = answers.pop("each row by its own costs"), min(answers, key=answers.__getitem__)
     lines = [
-        f"* each row by its own costs ({search.row_rule_}): {own:.4g} per row, {before}: {answers[before]:.4g}",
+        f"* each row by its own costs ({search.row_rule_}); positive where the score is at least "
+        + threshold_in_words(search),
+        f"  out-of-fold {own:.4g} per row, {before}: {answers[before]:.4g}",
         *_value_lines(search, problem),
         f"  the dearest 1 % of the rows carry {search.dearest_share_:.0%} of all that is at stake",
     ]
@@ -402,6 +414,7 @@ def _write_report(options, problem, search, test, answers):
     facts = {"Data": problem.describe()}
     rivals = {name: labels for name, labels in answers.items() if name != OWN}
     held = {} if test is None else {"X": test.X, "y": test.y, "sample_weight": test.weight, "rivals": rivals}
+    held |= {} if test is None else test.together
     title = f"{problem.metric.name} of {problem.data.name}"
     write_report(search, options.report, title=title, facts=facts, mute=options.mute, **held)
 
@@ -591,17 +604,15 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
     check_page(options.report or "")
     demand = get_constraint(options.constraint)
     by = None if demand is None else demand.segment_column
-    used = tuple(filter(None, (options.score, options.group, by)))
+    used = tuple(filter(None, (options.score, by)))
     data = read_dataset(options.data, ReadOptions.of(options, only=used))
-    score, groups = data.X[options.score], None if options.group is None else data.X[options.group]
+    score = data.X[options.score]
     if not is_number(score):
         order = "smaller" if options.lower_is_positive else "larger"
         hint = way_out(score)
         raise CliError(
             f"--score: column {options.score!r} must hold numbers, {order} for rows that look positive{hint}"
         )
-    if groups is not None and groups.isna().any():
-        raise CliError(f"--group: column {options.group!r} has rows without one; fill or drop these")
     sign, metric = -1.0 if options.lower_is_positive else 1.0, metric_asked(options)
     decision = tune_threshold(
         data.y,
@@ -610,7 +621,7 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
         constraint=options.constraint,
         confidence=options.confidence,
         by=None if by is None else data.X[by].to_numpy(),
-        groups=None if groups is None else groups.to_numpy(),
+        groups=data.groups,
         sample_weight=data.sample_weight,
         pos_label=data.pos_label,
         random_state=options.seed,

@@ -180,6 +180,10 @@ class TableFormat:
         Encoding of the texts.
     na_values : tuple of str, default=()
         Further texts that mean a missing entry.
+    keep_na : bool, default=False
+        Whether ``NA`` and its likes are texts in columns of texts.
+    header : bool, default=None
+        Whether the first line holds the names of the columns; ``None`` refuses a first line that looks like data.
     """
 
     sep: str | None = None
@@ -187,13 +191,16 @@ class TableFormat:
     thousands: str | None = None
     encoding: str = ENCODING
     na_values: tuple[str, ...] = ()
+    keep_na: bool = False
+    header: bool | None = None
 
     @classmethod
     def of(cls, options: Namespace) -> Self:
         """Read the format from the options of a command."""
         if options.decimal == options.thousands:
             raise CliError(f"--decimal and --thousands must differ, got {options.decimal!r} twice")
-        return cls(options.sep, options.decimal, options.thousands, options.encoding, tuple(options.na_values))
+        marks = options.sep, options.decimal, options.thousands, options.encoding
+        return cls(*marks, tuple(options.na_values), options.keep_na, options.header)
 
     @cached_property
     def _number(self) -> re.Pattern[str]:
@@ -248,42 +255,49 @@ def number_options(texts: Sequence[str]) -> str:
     return " or ".join(f"{options} ({odd[0]} is {number})" for number, options in ways.items())
 
 
+# A code that would lose zeros as a number.
+_CODE = r"\s*[+-]?0\d"
+
+
 def read_csv(
-    pandas: ModuleType, path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL
+    pandas: ModuleType, path: str, text: tuple[str, ...] = (), kept: tuple[str, ...] = (), form: TableFormat = USUAL
 ) -> Frame:
     """Read a CSV file as a frame; columns are numeric where every entry is a number, unless named in ``text``.
 
-    Texts such as ``NA`` mean that an entry is missing, except in a ``target`` of texts, where they are classes.
+    Texts such as ``NA`` mean that an entry is missing, except in columns of texts that are named in ``kept``: there
+    they are values, and codes such as ``01`` are texts.
     """
     separator = form.sep or max(_SEPARATORS, key=first_line(path, form.encoding).count)
-    names = _checked_names(path, separator, form.encoding)
-    empty = (*_EMPTY, *form.na_values)
+    names = _checked_names(path, separator, form)
+    empty, texts = (*_EMPTY, *form.na_values), names if form.keep_na else kept
     with opened(path, "rt", encoding=form.encoding, newline="") as file:
         frame = pandas.read_csv(
             file,
             sep=separator,
-            header=0,
+            header=None if form.header is False else 0,
             names=names,
             # pandas would take the first column for the names of the rows wherever these are longer than the header.
             index_col=False,
             dtype=str,
             keep_default_na=False,
-            na_values={name: empty if name == target else (*empty, *_ABSENT) for name in names},
+            na_values={name: empty if name in texts else (*empty, *_ABSENT) for name in names},
             skipinitialspace=True,
         )
     for name in frame.columns.difference(text):
         column = frame[name]
         try:
-            frame[name] = form.numbers(pandas, column.mask(column.isin(_ABSENT)) if name == target else column)
+            if name in kept and column.dropna().str.match(_CODE).any():
+                raise ValueError("these are codes")
+            frame[name] = form.numbers(pandas, column.mask(column.isin(_ABSENT)) if name in texts else column)
         except (ValueError, TypeError):
-            if name == target:
-                _warn_of_classes(column)
+            if name in kept and not form.keep_na:
+                _warn_of_values(column)
     return frame
 
 
-def _checked_names(path: str, separator: str, encoding: str) -> list[str]:
+def _checked_names(path: str, separator: str, form: TableFormat) -> list[str]:
     """Return the column names, after a check that they differ and that every row has as many fields."""
-    with opened(path, "rt", encoding=encoding, newline="") as file:
+    with opened(path, "rt", encoding=form.encoding, newline="") as file:
         rows = csv.reader(file, delimiter=separator, skipinitialspace=True)
         names = next((row for row in rows if not _is_blank(row)), None)
         if names is None:
@@ -291,9 +305,14 @@ def _checked_names(path: str, separator: str, encoding: str) -> list[str]:
         if any("\0" in name for name in names):
             raise ValueError("its texts hold zero bytes; give the encoding of the file, such as --encoding utf-16-le")
         names = [name or f"Unnamed: {at}" for at, name in enumerate(names)]
+        if form.header is False:
+            names = [str(at) for at in range(len(names))]
+        elif form.header is None:
+            _check_header(names, form)
         twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
         if twice is not None:
-            raise ValueError(f"the header has the column {twice!r} more than once; rename or remove the others")
+            way = "; if the first line holds data, give --no-header" if form.numeral(twice) else ""
+            raise ValueError(f"the header has the column {twice!r} more than once; rename or remove the others{way}")
         for row in rows:
             if len(row) != len(names) and not _is_blank(row):
                 raise ValueError(
@@ -304,6 +323,21 @@ def _checked_names(path: str, separator: str, encoding: str) -> list[str]:
     return names
 
 
+def _check_header(names: list[str], form: TableFormat) -> None:
+    """Raise a ValueError for a header of numbers that do not count the columns; warn of some that are no counts."""
+    numbers = [number for number in map(form.numeral, names) if number is not None]
+    way = "give --no-header (columns are then called 0, 1, 2, ...)"
+    counts = [[str(at + first) for at in range(len(names))] for first in (0, 1)]
+    if len(numbers) == len(names) and numbers not in counts:
+        shown = ", ".join(names[:3])
+        raise ValueError(
+            f"all names of its columns are numbers ({shown}, ...), so that the first line may hold data: {way}, or "
+            "--header if these are the names"
+        )
+    if odd := next((number for number in numbers if not number.isdigit()), None):
+        warn(f"a column is called {odd}: if the first line holds data, {way}, else --header")
+
+
 def _is_blank(row: list[str]) -> bool:
     return not row or (len(row) == 1 and not row[0].strip())
 
@@ -312,15 +346,15 @@ def _fields(number: int) -> str:
     return "1 field" if number == 1 else f"{number} fields"
 
 
-def _warn_of_classes(column: Any) -> None:
-    """Warn of classes that may be missing labels, where enough others remain for a search."""
+def _warn_of_values(column: Any) -> None:
+    """Warn of classes and the like that may be missing entries, where enough others remain for a search."""
     counts = column.value_counts()
     odd = [name for name in counts.index if name in _ABSENT]
     if odd and len(counts) - len(odd) >= 2:
         listed = ", ".join(f"{name!r} ({counts[name]} rows)" for name in odd)
         warn(
-            f"target {column.name!r}: {listed} is taken for a class; if it means a missing label, give --na-values "
-            f"{shlex.quote(odd[0])} --drop-unlabelled"
+            f"column {column.name!r}: {listed} is taken for a value, as with --keep-na; if it means a missing entry, "
+            f"give --na-values {shlex.quote(odd[0])} (and --drop-unlabelled for labels)"
         )
 
 
@@ -328,7 +362,7 @@ def _warn_of_classes(column: Any) -> None:
 
 
 def read_json_lines(
-    pandas: ModuleType, path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL
+    pandas: ModuleType, path: str, text: tuple[str, ...] = (), kept: tuple[str, ...] = (), form: TableFormat = USUAL
 ) -> Frame:
     """Read a file with one object per line, whose keys are the columns."""
     with opened(path, "rt", encoding=form.encoding) as file:
@@ -378,12 +412,14 @@ def _without_repetition(pairs: list[tuple[str, object]]) -> Params:
 # ---------------------------------------------------------------- frames
 
 
-def _read_parquet(pandas: ModuleType, path: str, text: tuple[str, ...], target: str | None, form: TableFormat) -> Frame:
+def _read_parquet(
+    pandas: ModuleType, path: str, text: tuple[str, ...], kept: tuple[str, ...], form: TableFormat
+) -> Frame:
     return pandas.read_parquet(path)
 
 
 # Name of each format, the package it needs, its suffixes, and what reads it into a frame, with the columns that models
-# take as texts and the column of the labels.
+# take as texts and those whose texts are values.
 _FORMATS: tuple[tuple[str, str, tuple[str, ...], Callable[..., Frame]], ...] = (
     ("CSV", "pandas", (".csv", ".tsv", ".txt"), read_csv),
     ("Parquet", "pyarrow", (".parquet", ".pq"), _read_parquet),
@@ -392,15 +428,17 @@ _FORMATS: tuple[tuple[str, str, tuple[str, ...], Callable[..., Frame]], ...] = (
 SUFFIXES = {suffix: (kind, package, reader) for kind, package, suffixes, reader in _FORMATS for suffix in suffixes}
 
 
-def read_table(path: str, text: tuple[str, ...] = (), target: str | None = None, form: TableFormat = USUAL) -> Frame:
-    """Read a file as a frame with rows and text column names."""
+def read_table(path: str, text: tuple[str, ...] = (), kept: tuple[str, ...] = (), form: TableFormat = USUAL) -> Frame:
+    """Read a file as a frame with rows and text column names; `read_csv` describes ``text`` and ``kept``."""
     kind, package, reader = SUFFIXES[format_suffix(path)]
     pandas = require("pandas", f"reading {kind}")
     require(package, f"reading {kind}")
     if kind != "CSV" and replace(form, encoding=ENCODING) != USUAL:
-        raise CliError(f"--sep, --decimal, --thousands and --na-values are for CSV files; {path} is {kind}")
+        raise CliError(
+            f"--sep, --decimal, --thousands, --na-values, --keep-na and --no-header are for CSV files; {path} is {kind}"
+        )
     with reading(path, kind, CliError), _decoding():
-        frame = reader(pandas, path, text, target, form)
+        frame = reader(pandas, path, text, kept, form)
     if frame.shape[0] == 0:
         raise CliError(f"{path} has no rows")
     frame.columns = pandas.Index([str(name) for name in frame.columns])
@@ -447,9 +485,14 @@ def way_out(column: Any) -> str:
     return options and f"; give {options}"
 
 
-def typed(frame: Frame, numeric: Sequence[str], categorical: Sequence[str], path: str) -> Frame:
-    """Convert numbers to float64, categories to strings, missing entries to NaN; numeric columns come first."""
-    columns = {}
+def typed(
+    frame: Frame, numeric: Sequence[str], categorical: Sequence[str], path: str, kept: Sequence[str] = ()
+) -> Frame:
+    """Convert numbers to float64, categories to strings, missing entries to NaN; numeric columns come first.
+
+    Whole numbers in columns that are named in ``kept`` stay what they are.
+    """
+    pandas, columns = require("pandas", "reading tables"), {}
     for name in numeric:
         if not is_number(frame[name]):
             known = frame[name].dropna()
@@ -457,13 +500,13 @@ def typed(frame: Frame, numeric: Sequence[str], categorical: Sequence[str], path
             raise CliError(
                 f"column {name!r} of {path} must hold numbers, as in training; it has {bad!r}{way_out(known)}"
             )
-        columns[name] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        whole = name in kept and pandas.api.types.is_integer_dtype(frame[name]) and not frame[name].isna().any()
+        columns[name] = frame[name].to_numpy(dtype=np.int64 if whole else np.float64, na_value=np.nan)
     for name in categorical:
         missing = frame[name].isna().to_numpy()
         texts = np.array([str(value) for value in frame[name]], dtype=object)
         texts[missing] = np.nan
         columns[name] = texts
-    pandas = require("pandas", "reading tables")
     return pandas.DataFrame({name: pandas.Series(values, dtype=values.dtype) for name, values in columns.items()})
 
 

@@ -37,23 +37,29 @@ COSTS = tuple(f"{name}_cost" for name in OUTCOMES)
 
 @dataclass(frozen=True)
 class Column:
-    """Column of X by its place.
+    """Column of X by its place or name, or a share of it.
 
     Parameters
     ----------
-    place : int
-        Place of the column, from 0.
+    place : int or str
+        Place of the column, from 0, or its name.
+    share : float, default=1.0
+        Share > 0 of the column that is the cost, such as 0.05 of the amount.
 
     Examples
     --------
-    >>> RowCosts(fn=Column(1), fp=2.0).table(np.array([[0.1, 8.0], [0.2, 9.0]])).fn
-    array([8., 9.])
+    >>> RowCosts(fn=Column(1), fp=Column(1, share=0.5)).table(np.array([[0.1, 8.0], [0.2, 9.0]])).fp
+    array([4. , 4.5])
     """
 
-    place: int
+    place: int | str
+    share: float = 1.0
 
     def __post_init__(self) -> None:
-        check_count(self.place, "place of a Column", minimum=0)
+        if not isinstance(self.place, str):
+            check_count(self.place, "place of a Column", minimum=0)
+        if not (isinstance(self.share, Real) and 0.0 < self.share < np.inf):
+            raise ValueError(f"share of a Column must be a finite number > 0, got {self.share!r}")
 
 
 # A number for all rows, the name or the place of a column of X, a function of X; None where `fit` is given it.
@@ -468,20 +474,21 @@ _OTHER = {"fn": "tp", "tp": "fn", "fp": "tn", "tn": "fp"}
 def _of_column(X: Samples, source: str | Column, title: str) -> Array:
     """Read the values of a column of X."""
     columns = getattr(X, "columns", None)
-    if isinstance(source, str) and (columns is None or source not in list(columns)):
-        known = "no names" if columns is None else f"the columns {list(columns)}{did_you_mean(source, columns)}"
+    place, share = (source.place, source.share) if isinstance(source, Column) else (source, 1.0)
+    if isinstance(place, str) and (columns is None or place not in list(columns)):
+        known = "no names" if columns is None else f"the columns {list(columns)}{did_you_mean(place, columns)}"
         raise ValueError(
             f"{title} is no column of X, which has {known}. Give a frame that has the column, its place as "
             f"csf.metrics.Column(place), or the costs themselves as {title.partition('=')[0]}_cost="
         )
     X = np.asarray(X) if isinstance(X, (list, tuple)) else X
-    at = source if isinstance(source, str) else source.place
-    at = at if isinstance(at, str) else int(at)  # older versions of polars take no integers of numpy
+    at = place if isinstance(place, str) else int(place)  # older versions of polars take no integers of numpy
     n_columns = X.shape[1] if len(X.shape) == 2 else 0
     if not isinstance(at, str) and not at < n_columns:
         raise ValueError(f"{title} is no column of X, which has the places 0 to {n_columns - 1}; give one of these")
     values: Any = safe_indexing(X, at, axis=1)
-    return values.toarray().ravel() if issparse(values) else np.asarray(values)
+    values = values.toarray().ravel() if issparse(values) else np.asarray(values)
+    return values if share == 1.0 else share * floats(values, title)
 
 
 def row_costs(metric: object) -> RowCosts | None:

@@ -27,7 +27,7 @@ from csf.metrics.registry import aim_of
 from csf.metrics.trials import first_line
 from csf.plots.words import metric_name, other_costs, short, spread
 from csf.report.held_out import HeldOut, Judged
-from csf.report.kinds import constrained, guarantees, reported
+from csf.report.kinds import constrained, guarantees, held_out_rates, reported, reviewed
 from csf.search.config import MODEL
 from csf.search.threshold import tune_threshold
 
@@ -185,6 +185,18 @@ def gain_over_equal(search: CostSearch) -> tuple[float, float] | None:
     return trial.score - equal.value, float(np.sqrt(store.copies @ (each[0] - each[1]) ** 2))
 
 
+@check("CSF007", "constraint missed on held-out data", several=True)
+def _missed(search, held):
+    rates = [] if held is None else held_out_rates(search, held, np.asarray(next(iter(held.answers.values()))))
+    texts = [
+        f"{rate}, {'below' if rate.demand.side == '>=' else 'above'} the demanded {rate.demand.level:g}"
+        for rate in rates
+        if rate.misses
+    ]
+    way = "Ask for a stricter level." if search.confidence else "Ask for confidence=0.9, or for a stricter level."
+    return f"Held-out {'; '.join(texts)}. {way}" if texts else None
+
+
 @check("CSF006", "constraint not certified", several=True)
 def _constraint(search, held):
     constraint, promise = get_constraint(search.constraint), getattr(search, "guarantee_", None)
@@ -203,13 +215,6 @@ def _constraint(search, held):
         f"{constraint} holds on the out-of-fold predictions that chose the decision. On new data it fails about half "
         "the time. Give confidence=0.9 if it has to hold there."
     )
-
-
-@check("CSF007", "constraint missed on held-out data", several=True)
-def _missed(search, held):
-    missed = 0.0 if held is None else held.judged[0].misses
-    text = f"{get_constraint(search.constraint)} does not hold on the held-out data: it is missed by {missed:.3f}."
-    return f"{text} Ask for confidence=0.9, or for a stricter level." if missed > 0.0 else None
 
 
 def is_counter(values: Array) -> bool:
@@ -658,6 +663,8 @@ def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[
     to_local = getattr(search, "to_local", None)
     search = search if to_local is None else to_local()
     found = findings(search, held, mute)
+    refusals = [each for each in found if _forbids(search, each)]
+    found = refusals[:1] + [each for each in found if each not in refusals[:1]]
     first = estimates_of(search, held)[0]
     low, high = search.score_interval_ if held is None else held.judged[0].interval
     number, interval, what = f"{first.value:.3f}", first.interval or "–", metric_name(search)
@@ -669,7 +676,7 @@ def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[
     numbers = [(number, f"{what} {_WHERE[first.name]}"), (interval, "90 % interval of it")]
     about = reported(search)
     further = dict.fromkeys((about.number(search, held), about.demanded(search)))
-    numbers += [number for number in further if number is not None]
+    numbers += [number for number in further if number is not None] + reviewed(search)
     verdict = _verdict(search, held, found, low)
     advice = " ".join([verdict, *(each.text for each in found[:1] if each.code != "CSF010")])
     return Summary(numbers, [reported(search).winner(search), _how_sure(search, held, first), advice], verdict, found)
@@ -716,12 +723,24 @@ def _how_sure(search: CostSearch, held: HeldOut | None, first: Estimate) -> str:
     )
 
 
+DO_NOT_USE = "Do not use it as it is."
+
+
+def _keeps_nothing(search: CostSearch) -> bool:
+    """Check whether no decision keeps the constraint, or none could be shown to."""
+    return not (getattr(search, "feasible_", True) and all(test.holds for test in guarantees(search).values()))
+
+
+def _forbids(search: CostSearch, found: Finding) -> bool:
+    """Check whether a finding is a reason not to use the search."""
+    return found.code in ("CSF007", "CSF012") or (found.code == "CSF006" and _keeps_nothing(search))
+
+
 def _verdict(search: CostSearch, held: HeldOut | None, found: list[Finding], low: float) -> str:
     """Choose the verdict that no finding contradicts; ``low`` is the lower end of the value's interval."""
     tests = guarantees(search).values()
-    missed = {each.code for each in found} & {"CSF007", "CSF012"} or not getattr(search, "feasible_", True)
-    if missed or not all(test.holds for test in tests):
-        return "Do not use it as it is."
+    if _keeps_nothing(search) or any(_forbids(search, each) for each in found):
+        return DO_NOT_USE
     if any(each.code in SUSPICIONS for each in found):
         return "Look at its features before you use it."
     same = reported(search).same_answer(search, held)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from csf._common.typing import Array, Label, Params, Samples
+from csf._common.typing import Array, IntArray, Label, Params, Samples
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.choices import decisions
 from csf.evaluate.predictions import Predictions, difference_of, label_answers
@@ -41,6 +41,13 @@ class HeldOut(NamedTuple):
     judged: list[Judged]
     # Costs or segments of the rows, by the names that `fit` takes them by.
     given: Mapping[str, Any] = NOTHING
+    # Codes of what samples belong together by.
+    groups: IntArray | None = None
+
+    @property
+    def rows(self) -> Params:
+        """Weight and groups of the samples."""
+        return {"weight": self.weight, "groups": self.groups}
 
 
 def confusion(search: CostSearch, held: HeldOut) -> Params:
@@ -122,49 +129,47 @@ def judge(
     null_class: Label,
     truth: Array,
     answers: Mapping[str, Array],
-    weight: Array | None = None,
     *,
     promised: bool = False,
+    **rows: Any,
 ) -> list[Judged]:
     """Evaluate several classifiers on the same samples, and compare the first one with the others.
 
     ``null_class`` is the negative class; all others are to be detected. If ``promised``, intervals of shares have at
-    least their nominal coverage, else they have it on average.
+    least their nominal coverage, else they have it on average. ``rows`` are ``weight`` and ``groups``.
     """
     is_pos = truth != null_class
     # A sample of a class to find that is given to another one is missed.
     found = {name: is_pos ^ (predicted != truth) for name, predicted in answers.items()}
     return _judged(
-        partial(Predictions.of_classes, metric, np.ones(2, dtype=bool), is_pos.astype(int), weight=weight),
+        partial(Predictions.of_classes, metric, np.ones(2, dtype=bool), is_pos.astype(int), **rows),
         {name: each.astype(int) for name, each in found.items()},
         exact=promised,
     )
 
 
 def judge_classes(
-    metric: ConfusionMetric, classes: Array, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
+    metric: ConfusionMetric, classes: Array, truth: Array, answers: Mapping[str, Array], **rows: Any
 ) -> list[Judged]:
     """Evaluate as `judge` does, for several classes that are all alike."""
     every = np.unique(np.concatenate([classes, *answers.values()]))
     codes = {name: np.searchsorted(every, predicted) for name, predicted in answers.items()}
     known, truth = np.isin(every, classes), np.searchsorted(every, truth)
-    return _judged(partial(Predictions.of_classes, metric, known, truth, weight=weight), codes)
+    return _judged(partial(Predictions.of_classes, metric, known, truth, **rows), codes)
 
 
 def judge_rows(
-    costs: RowCosts, positive: Label, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
+    costs: RowCosts, positive: Label, truth: Array, answers: Mapping[str, Array], **rows: Any
 ) -> list[Judged]:
     """Evaluate as `judge` does, by costs of rows; ``truth`` holds each row's cost of either answer."""
     found = {name: predicted == positive for name, predicted in answers.items()}
-    return _judged(partial(Predictions.of_rows, costs, *truth.T, weight=weight), found)
+    return _judged(partial(Predictions.of_rows, costs, *truth.T, **rows), found)
 
 
-def judge_labels(
-    metric: LabelMetric, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
-) -> list[Judged]:
+def judge_labels(metric: LabelMetric, truth: Array, answers: Mapping[str, Array], **rows: Any) -> list[Judged]:
     """Evaluate as `judge` does, where samples have several labels."""
     codes = dict(zip(answers, label_answers(answers, truth.shape)))
-    return _judged(partial(Predictions.of_labels, metric, truth > 0, weight=weight), codes)
+    return _judged(partial(Predictions.of_labels, metric, truth > 0, **rows), codes)
 
 
 def _judged(read: Callable[..., Predictions], answers: Mapping[str, Array], *, exact: bool = False) -> list[Judged]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,15 +14,16 @@ from scipy.sparse import issparse
 from csf._common.sklearn import last_step
 from csf._common.typing import Array, Samples
 from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights
+from csf.data.folds import read_groups
 from csf.data.labels import read_codes
 from csf.metrics import get_constraint
 from csf.metrics.confusion import CostMatrix
-from csf.metrics.constraints import ANSWERS
+from csf.metrics.constraints import ANSWERS, Rate
 from csf.metrics.demands import demands_on
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import aim_of, metric_of
 from csf.plots.decisions import answers_to_all
-from csf.plots.words import other_costs, parameter_names, short, spread, target_name, winning_base
+from csf.plots.words import metric_name, other_costs, parameter_names, short, spread, target_name, winning_base
 from csf.report.held_out import (
     NOTHING,
     HeldOut,
@@ -127,7 +128,7 @@ class BinaryReported(Reported):
         """Evaluate predictions, see `Reported.judge`."""
         metric = search.result_.read_metric(metric_of(search))
         promised = search.confidence is not None
-        return judge(metric, search.null_class_, held.y, held.answers, held.weight, promised=promised)
+        return judge(metric, search.null_class_, held.y, held.answers, **held.rows, promised=promised)
 
     def winner(self, search: CostSearch) -> str:
         """Describe the costs and the threshold of the winner."""
@@ -179,8 +180,8 @@ class SegmentsReported(BinaryReported):
 
     def winner(self, search: CostSearch) -> str:
         """Say which thresholds decide."""
-        cuts = thresholds_in_words(search)
-        return f"{model_in_words(search)}; it predicts {target_name(search)} if the score is at least {cuts}."
+        decides = f"it predicts {target_name(search)} if the score is at least {threshold_in_words(search)}"
+        return f"{model_in_words(search)}; {decides}."
 
     def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
         """Return what the limit costs."""
@@ -199,7 +200,7 @@ class RowCostsReported(BinaryReported):
     def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
         """Evaluate predictions by what they cost; what both answers cost is what a row is."""
         costs = np.column_stack(paid_for(search, held))
-        return judge_rows(search.row_costs_, search.pos_label_, costs, held.answers, held.weight)
+        return judge_rows(search.row_costs_, search.pos_label_, costs, held.answers, **held.rows)
 
     def winner(self, search: CostSearch) -> str:
         """Say whether costs of rows decide."""
@@ -243,7 +244,7 @@ class MulticlassReported(Reported):
     def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
         """Evaluate predictions, see `Reported.judge`."""
         metric = search.result_.read_metric(metric_of(search))
-        return judge_classes(metric, search.classes_, held.y, held.answers, held.weight)
+        return judge_classes(metric, search.classes_, held.y, held.answers, **held.rows)
 
     def winner(self, search: CostSearch) -> str:
         """Describe the class weights and the rule of the winner."""
@@ -278,7 +279,7 @@ class SharedThresholdReported(Reported):
 
     def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
         """Evaluate predictions, see `Reported.judge`."""
-        return judge_labels(search.result_.read_metric(search.metric), held.y, held.answers, held.weight)
+        return judge_labels(search.result_.read_metric(search.metric), held.y, held.answers, **held.rows)
 
     def winner(self, search: CostSearch) -> str:
         """Say that labels share a threshold."""
@@ -321,6 +322,21 @@ def reported(search: CostSearch) -> Reported:
     return REPORTED[search.result_.kind]
 
 
+def reviewed(search: CostSearch) -> list[tuple[str, str]]:
+    """Return the share of the rows that are reviewed, with what the reviews add and cost; of labels the means."""
+    if search.review is None:
+        return []
+    parts = search.review_ if isinstance(search.review_, list) else [search.review_]
+    share, value = (float(np.mean(each)) for each in zip(*((part.shares["review"], part.value) for part in parts)))
+    ends = f" ({spread(parts[0].interval)})" if len(parts) == 1 else ""
+    units = {"row_costs": ", which is taken off", "multiclass": " mean errors"}.get(
+        search.result_.kind, " false positives"
+    )
+    paid = f"; they cost {search.review.cost * share:.3g}{units} a row" if search.review.cost else ""
+    what = f"{metric_name(search)} {value:.3f}{ends} with the reviews, {value - search.corrected_score_:+.3f}"
+    return [(f"{100.0 * share:.1f} %", f"of the rows reviewed, out-of-fold: {what}{paid}")]
+
+
 def guarantees(search: CostSearch) -> dict[str, Guarantee]:
     """Return the test of the constraint, or those of all labels by their names."""
     tests = getattr(search, "guarantee_", None)
@@ -341,20 +357,50 @@ def constrained(search: CostSearch) -> list[tuple[Constraint, float, bool]]:
     return [(part, rate, not part.missing(rate) if test is None else test.holds) for part, rate in known]
 
 
-def violation_of(search: CostSearch, held: HeldOut, predicted: Array) -> float:
-    """Compute by how much predictions miss the constraint of a search; of several labels that of any."""
+class HeldOutRate(NamedTuple):
+    """Constrained value of predictions on held-out data; ``counts`` are those of a share, such as "11 of 15"."""
+
+    demand: Constraint
+    value: float
+    counts: str = ""
+
+    @property
+    def misses(self) -> float:
+        """By how much it misses the level."""
+        return float(self.demand.missing(self.value))
+
+    def __str__(self) -> str:
+        return f"{self.demand.name} {self.value:.3f}" + (f" ({self.counts})" if self.counts else "")
+
+    @classmethod
+    def of(cls, demand: Constraint, value: float, counted: float, held: HeldOut) -> Self:
+        """Create one with counts, if it is a share of the rows ``counted``, a share of all."""
+        n = round(counted * held.y.size)
+        is_share = held.weight is None and isinstance(demand.quantity, Rate)
+        return cls(demand, value, f"{round(value * n)} of {n}" if is_share else "")
+
+
+def held_out_rates(search: CostSearch, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
+    """List the constrained values of predictions on held-out data."""
     truth, weight = held.y, held.weight
     if search.result_.kind == "multilabel":
-        columns = zip(search.searches_, truth.T, predicted.T)
-        return max(violation_of(one, held._replace(y=true), answers) for one, true, answers in columns)
+        columns = zip(search.label_names_.tolist(), search.searches_, truth.T, predicted.T)
+        return [
+            rate._replace(demand=replace(rate.demand, of=name))
+            for name, one, true, answers in columns
+            for rate in held_out_rates(one, held._replace(y=true), answers)
+        ]
     constraint = get_constraint(search.result_.config.constraint)
     if constraint is None:
-        return 0.0
+        return []
     if search.result_.kind == "multiclass":
         every, codes = np.unique(np.concatenate([search.classes_, truth, predicted]), return_inverse=True)
         true, decided = np.split(codes[search.classes_.size :], 2)
         matrix = confusion_of(true, decided, every.size, weight)
-        return max(float(demand.missing(matrix)) for demand in demands_on(constraint, every.tolist()))
+        return [
+            HeldOutRate.of(each.constraint, float(each.rate(matrix)), float((matrix * each.bottom).sum()), held)
+            for each in demands_on(constraint, every.tolist())
+        ]
     if search.result_.kind == "shared_threshold":  # pairs of a sample and a label
         weight = None if weight is None else np.repeat(weight, truth.shape[1])
         truth, predicted = truth.ravel(), predicted.ravel()
@@ -363,9 +409,14 @@ def violation_of(search: CostSearch, held: HeldOut, predicted: Array) -> float:
     if search.result_.kind == "segments":
         codes = search.result_.segments.codes(held.X, held.given.get(BY))
         rates = search.result_.segments.rates_on(constraint, codes, is_pos, predicted != null, weight)
-        return max(float(part.missing(rates[part.name])) for part in constraint.parts)
+        return [HeldOutRate(part, rates[part.name]) for part in constraint.parts]
     errors = ErrorProfile.from_masks(is_pos, is_pos ^ (predicted != truth), sample_weight=weight)
-    return float(constraint.violation(errors.fn, errors.fp, pos=errors.pos))
+    shares = {"tp": errors.pos - errors.fn, "fn": errors.fn, "fp": errors.fp, "tn": 1.0 - errors.pos - errors.fp}
+    counted = {
+        part: sum(shares[cell] * bottom for cell, (_, bottom) in (part.rate.terms() or {}).items())
+        for part in constraint.parts
+    }
+    return [HeldOutRate.of(part, part.rate.of(errors), n, held) for part, n in counted.items()]
 
 
 def held_out(
@@ -376,18 +427,19 @@ def held_out(
     rivals: Mapping[str, Any] | None,
     name: str = "this search",
     given: Mapping[str, ArrayLike] = NOTHING,
+    groups: ArrayLike | None = None,
 ) -> HeldOut | None:
     """Check the held-out data of a report and predict them, with costs or segments ``given``; ``None`` without any."""
     if X is None and y is None:
-        if rivals or sample_weight is not None or given:
-            names = ", ".join(["rivals", "sample_weight", *given])
+        if rivals or sample_weight is not None or groups is not None or given:
+            names = ", ".join(["rivals", "sample_weight", "groups", *given])
             raise ValueError(f"{names} belong to held-out data: give X and y, which fit has not seen")
         return None
     if X is None or y is None:
         raise ValueError("give X and y together: samples that fit has not seen, and their labels")
     others = {f"rivals[{rival!r}]": predicted for rival, predicted in (rivals or {}).items()}
     check_in_memory(X=X, y=y)
-    X, truth = check_samples(X, y, sample_weight=sample_weight, **given, **others)
+    X, truth = check_samples(X, y, sample_weight=sample_weight, groups=groups, **given, **others)
     labels = reported(search).read_truth(search, truth)
     weight = check_weights(sample_weight, labels.shape[0])
     answers = {name: search.predict(X, **given)}
@@ -399,8 +451,9 @@ def held_out(
                 f"got shape {predicted.shape}"
             )
         answers[str(rival)] = predicted
-    held = HeldOut(X, labels, weight, answers, [], given)
-    misses = [violation_of(search, held, np.asarray(predicted)) for predicted in answers.values()]
+    held = HeldOut(X, labels, weight, answers, [], given, read_groups(groups, labels.shape[0]))
+    rates = [held_out_rates(search, held, np.asarray(predicted)) for predicted in answers.values()]
+    misses = [max((rate.misses for rate in each), default=0.0) for each in rates]
     judged = [replace(each, misses=missed) for each, missed in zip(reported(search).judge(search, held), misses)]
     return held._replace(judged=judged)
 
@@ -427,13 +480,15 @@ def model_in_words(search: CostSearch) -> str:
     return type(last_step(winning_base(search))[1]).__name__ + (f" with {listed}" if listed else "")
 
 
-def thresholds_in_words(search: Any) -> str:
-    """Format the threshold of each segment."""
-    return ", ".join(f"{cut:.4g} for {short(name, 40)}" for name, cut in search.thresholds_.items())
-
-
 def threshold_in_words(search: Any) -> str:
-    """Format the threshold, with its probability where the score is not one."""
+    """Format the threshold, with its probability where the score is not one, or that of each segment."""
+    if search.result_.kind == "segments":
+        return ", ".join(f"{_least(cut)} for {short(name, 40)}" for name, cut in search.thresholds_.items())
     threshold, proba = search.best_threshold_, getattr(search, "best_threshold_proba_", None)
     same = proba is None or abs(proba - threshold) < 1e-6
-    return f"{threshold:.4g}" if same else f"{threshold:.4g} (predict_proba: {proba:.3g})"
+    return _least(threshold) if same else f"{_least(threshold)} (predict_proba: {proba:.3g})"
+
+
+def _least(threshold: float) -> str:
+    """Format a threshold with four digits, or as many as keep the rows whose score equals it."""
+    return next(text for digits in range(4, 18) if float(text := f"{threshold:.{digits}g}") <= threshold)

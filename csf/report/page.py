@@ -57,6 +57,7 @@ def write_report(
     y: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     rivals: Mapping[str, ArrayLike] | None = None,
     title: str | None = None,
     facts: Mapping[str, str] | None = None,
@@ -79,6 +80,8 @@ def write_report(
         Their labels.
     sample_weight : array-like of shape (n_samples,), default=None
         Their weights >= 0.
+    groups : array-like of shape (n_samples,), default=None
+        What rows belong together by, such as the customer: intervals then allow for the chance in groups.
     rivals : dict of str to array-like, default=None
         Labels, in the shape of ``y``, that other classifiers predict for ``X``, by their names.
     title : str, default=None
@@ -121,7 +124,7 @@ def write_report(
     if not is_search(search):
         raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "best_score_")
-    held = held_out(search, X, y, sample_weight, rivals, given=costs)
+    held = held_out(search, X, y, sample_weight, rivals, given=costs, groups=groups)
     template, data = _PAGES[search.result_.kind]
     about = {"facts": [(str(name), str(value)) for name, value in (facts or {}).items()], "muted": sorted(mute)}
     write_page(path, template, title=title or "Cost search", **data(search, held, mute), **about)

@@ -431,6 +431,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """Read limits on wrong alerts in a batch, of answers with reviews by the rule of these."""
         if wrong_at_most is None:
             return NO_LIMITS
+        self._require_scores("wrong_at_most")
         return self.result_.alert_limits(wrong_at_most, self._answer_names, bands)
 
     @property
@@ -566,6 +567,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         True
         """
         check_is_fitted(self, "trials_")
+        self._require_scores("at_capacity")
         return self.result_.capacity(at_most, self._answer_names, self.assess())
 
     def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **costs: ArrayLike) -> float:

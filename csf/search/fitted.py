@@ -49,6 +49,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     constraint: str | Constraint | None
     review_: Any
     _reviewed: Any
+    # What `summary` returned before the held-out scores were left out.
+    _summary: Any
     searches_: list[Self]
     label_names_: Array
     best_scores_: Array
@@ -90,7 +92,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
     def _forget(self) -> None:
         """Delete all results of an earlier fit: after a fit that fails, the search is not fitted."""
-        own = ("_rule", "_assessment", "_bands", "_reviewed", "max_sample_weight_")
+        own = ("_rule", "_assessment", "_bands", "_reviewed", "_summary", "max_sample_weight_")
         for name in [name for name in vars(self) if name in own or (name.endswith("_") and not name.startswith("_"))]:
             del vars(self)[name]
 
@@ -152,21 +154,54 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         """
         return self.decision_rule_.threshold_proba
 
-    def without_scores(self) -> Self:
-        """Copy the search without held-out scores but the winner's; keep what is computed from those of all trials."""
+    def without_scores(self, *, winner: bool = True) -> Self:
+        """Copy the search without the held-out scores of its trials; keep what is computed from them.
+
+        Parameters
+        ----------
+        winner : bool, default=True
+            Whether the winner's scores stay. Without them only `predict` and the like without ``wrong_at_most``,
+            `score`, `summary` and `monitor` are left, in some kilobytes beside the model; all else raises a ValueError.
+
+        Returns
+        -------
+        CostSearch
+            The copy, with the same model.
+
+        Examples
+        --------
+        >>> import pickle
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from csf import CostSearch
+        >>> X, y = make_classification(4000, 6, weights=[0.9], random_state=0)
+        >>> search = CostSearch(LogisticRegression(), n_trials=2, param_grid=None).fit(X, y)
+        >>> len(pickle.dumps(search.without_scores(winner=False))) < 100_000
+        True
+        """
         lean = copy.copy(self)
+        if not winner:
+            lean._summary = self.summary()
         if kind_of(self) == "multilabel" or hasattr(self, "held_out_"):
             # What a mean over problems would need are decisions on all samples.
             lean._assessment = replace(self.assess(), judged=None)
         if kind_of(self) == "multilabel":
-            lean.searches_ = [each.without_scores() for each in self.searches_]
+            lean.searches_ = [each.without_scores(winner=winner) for each in self.searches_]
             lean.result_ = replace(self.result_, searches=lean.searches_)
         elif hasattr(self, "held_out_"):
             if "_bands" in vars(self):
                 lean._reviewed = self.review_
-            lean.held_out_ = self.held_out_.only(self.result_.key)
-            lean.result_ = replace(self.result_, store=lean.held_out_)
+            lean.result_ = replace(self.result_, store=self.held_out_.only(self.result_.key) if winner else None)
+            lean.held_out_ = lean.result_.store
         return lean
+
+    def _require_scores(self, what: str) -> None:
+        """Raise a ValueError where the winner's held-out scores were left out."""
+        if "_summary" in vars(self):
+            raise ValueError(
+                f"{what} needs the held-out scores, which this copy lacks (without_scores(winner=False), or "
+                "csf.save(..., scores=False)). Use the search that fit left, or one that was saved with them"
+            )
 
     def at_prevalence(self, pos: float | ArrayLike | Mapping[Label, float]) -> Self:
         """Adapt the classifier to data with another share of positives, or other shares of classes or labels.
@@ -196,6 +231,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             If a share is not in (0, 1), no threshold is tuned, several labels share one, or the metric is `Incomplete`.
         """
         check_is_fitted(self, "trials_")
+        self._require_scores("at_prevalence")
         self._check_shares()
         names = getattr(self, "label_names_", self.classes_)
         shares: Any = in_order(pos, names.tolist()) if isinstance(pos, Mapping) else pos
@@ -239,6 +275,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         ValueError
             If the base's own decisions were kept (``threshold=None``).
         """
+        self._require_scores("held_out_curve")
         return self._of_one_search().curve()
 
     def monitor(
@@ -404,6 +441,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         and one warning in five was wrong. There, give ``known``.
         """
         check_is_fitted(self, "best_score_")
+        self._require_scores("prevalence")
         self._check_shares()
         if hasattr(self, "searches_"):
             names = self.label_names_.tolist()
@@ -531,6 +569,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         (True, 'f1 to expect on new data')
         """
         check_is_fitted(self, "best_score_")
+        if "_summary" in vars(self):
+            return self._summary
         # What plots and pages import lies below them, so that searches import neither before they are asked for one.
         from csf.report import summarise
 
@@ -544,6 +584,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         rivals: Mapping[str, ArrayLike] | None = None,
         title: str | None = None,
         facts: Mapping[str, str] | None = None,
@@ -562,6 +603,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights >= 0.
+        groups : array-like of shape (n_samples,), default=None
+            What rows belong together by, such as the customer: intervals then allow for the chance in groups.
         rivals : dict of str to array-like, default=None
             Labels, in the shape of ``y``, that other classifiers predict for ``X``, by their names.
         title : str, default=None
@@ -582,9 +625,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             another format.
         """
         check_is_fitted(self, "best_score_")
+        self._require_scores("report")
         from csf.report import write_report
 
         options: dict[str, Any] = {"sample_weight": sample_weight, "rivals": rivals, "title": title, "facts": facts}
-        options |= costs
+        options |= {"groups": groups, **costs}
         fitted: Any = self
         write_report(fitted, path, X, y, mute=mute, **options)

@@ -6,6 +6,8 @@ import gzip
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from csf.cli.data import (
     BUILTIN,
@@ -16,10 +18,12 @@ from csf.cli.data import (
     binary_target,
     built_in,
     densified,
+    id_key,
     read_dataset,
+    read_ids,
     read_samples,
 )
-from csf.cli.tables import CliError
+from csf.cli.tables import CliError, TableFormat
 
 
 @pytest.mark.parametrize(
@@ -259,3 +263,40 @@ def test_a_dense_copy_where_it_fits():
     assert densified(X, "dense") is X
     with pytest.raises(CliError, match=r"takes dense data only, and big \(100000 x 100000, sparse\) is too large"):
         densified(sp.csr_matrix((100000, 100000)), "big")
+
+
+WRITTEN = {
+    "plain": str,
+    "float": lambda k: f"{k}.0",
+    "spaces": lambda k: f"  {k} ",
+    "quoted": lambda k: f'" {k}"',
+    "zeros behind": lambda k: f"{k}.000",
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+@given(numbers=st.lists(st.integers(-(2**53) + 1, 2**53 - 1), min_size=1, unique=True))
+@settings(max_examples=20, deadline=None)
+def test_ids_that_are_one_number_are_one_id(tmp_path_factory, written, numbers):
+    path = tmp_path_factory.mktemp("ids") / "ids.csv"
+    path.write_text("id,y\n" + "".join(f"{WRITTEN[written](k)},1\n" for k in numbers))
+    assert [id_key(each) for each in read_ids(str(path), "id")] == list(map(str, numbers))
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1))
+def test_other_ids_keep_their_spelling(text):
+    key = id_key(text)
+    assert id_key(key) == key
+    assert key == text.strip() or (key == str(int(key)) and float(key) == float(text))
+
+
+@pytest.mark.parametrize("text", ["000800", "8.5", "1e3", "12e4", "A17", "50%", "-007", "1_000", str(2**70), "+5.50"])
+def test_codes_and_texts_are_no_numbers(text):
+    assert id_key(text) == text
+
+
+def test_floats_that_are_not_exact_are_no_ids():
+    assert id_key("9007199254740991.0") == "9007199254740991"
+    with pytest.raises(CliError, match=r"9007199254740993.0 is a float of 2.53 or more.* Write the ids as texts"):
+        id_key("9007199254740993.0")
+    assert id_key("800,0", TableFormat(decimal=",")) == "800"

@@ -64,9 +64,8 @@ def test_predictions_are_those_of_the_search_in_the_process(ok, model, table, cu
     X = customers[["age", "city", "smoker", "member"]].astype({"member": str, "city": object, "smoker": object})
     assert [row["prediction"] for row in rows] == search.predict(X).tolist()
     score = np.array([float(row["score"]) for row in rows])
-    # "churn" sorts first, so that the distance of the second class has the other sign.
-    np.testing.assert_array_equal(score, -search.decision_function(X))
-    np.testing.assert_array_equal(np.where(score >= 0, "churn", "stay"), search.predict(X))
+    np.testing.assert_array_equal(score, search.score_samples(X))
+    np.testing.assert_array_equal(np.where(score >= search.best_threshold_, "churn", "stay"), search.predict(X))
     np.testing.assert_array_equal([float(row["probability"]) for row in rows], search.predict_proba(X)[:, 0])
 
 
@@ -465,8 +464,38 @@ def test_decisions_wait_for_labels_by_id(ok, run, error_of, model, customers, tm
     assert "was expected before" in error_of("monitor", model, tmp_path / "june.csv", *options)
     assert ok("monitor", model, tmp_path / "may.csv", *options, "--name", "again")
     labels.assign(customer="x").to_csv(path, index=False)
-    code, _, err = run("monitor", model, path, *options, "--target", "outcome")
-    assert (code, "0 of 240 rows are of batches that wait" in err) == (0, True)
+    before = (tmp_path / "late.json").read_bytes()
+    error = error_of("monitor", model, path, *options, "--target", "outcome")
+    assert "0 of 240 rows are of batches that wait for labels; 'x' and the like are not; rows such as '0000'" in error
+    assert (tmp_path / "late.json").read_bytes() == before
+
+
+def test_ids_of_numbers_match_however_they_are_written(ok, model, customers, tmp_path):
+    """A column of whole numbers that once had a gap is written with points; texts keep their spelling."""
+    options = ("--id", "id", "--state", tmp_path / "late.json", "--constraint", "f1 >= 0.3")
+    frame = customers.assign(id=[*range(800, 1038), "A1", "007"])
+    frame.drop(columns="outcome").to_csv(tmp_path / "may.csv", index=False)
+    ok("monitor", model, tmp_path / "may.csv", *options)
+    written = [f" {k}.0" for k in range(800, 1038)] + ["A1", "7"]
+    frame.assign(id=written)[["id", "outcome"]].to_csv(tmp_path / "labels.csv", index=False)
+    text = ok("monitor", model, tmp_path / "labels.csv", *options, "--target", "outcome")
+    assert "239 of 240 rows are of batches that wait for labels; '7' and the like are not" in text
+    assert "239 of their 240 rows have a label" in text
+
+
+def test_the_ids_and_the_expected_gain_are_written(ok, table, tmp_path):
+    path, frame = tmp_path / "rows.csv", pytest.importorskip("pandas").read_csv(table)
+    frame.assign(id=[f"{k:04d}" for k in range(len(frame))]).to_csv(path, index=False)
+    costs = ("--fn-cost", "weight", "--fp-cost", "0.5*weight", "--drop", "id")
+    model, labels = tmp_path / "m.skops", ("--target", "outcome", "--positive", "churn")
+    ok("search", path, *labels, *costs, *QUICK, "--base", "logistic", "--save", model)
+    rows, (search, _) = read(ok("predict", model, path, "--id", "id")), load_model(model)
+    assert list(rows[0]) == ["id", "prediction", "score", "expected_gain", "probability"]
+    assert [row["id"] for row in rows] == [f"{k:04d}" for k in range(len(frame))]
+    assert [row["prediction"] == "churn" for row in rows] == [
+        float(row["score"]) >= search.best_threshold_ for row in rows
+    ]
+    assert np.isfinite([float(row["expected_gain"]) for row in rows]).all()
 
 
 @pytest.mark.parametrize(

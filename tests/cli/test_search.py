@@ -709,3 +709,48 @@ def test_a_class_of_several_is_watched(ok, error_of, flowers, tmp_path):
     wanted = ("monitor", model, flowers, "--target", "kind", "--state", tmp_path / "n.json")
     assert "there is no 'odd'; accepted:" in error_of(*wanted, "--constraint", "recall[odd] >= 0.2")
     assert "cannot watch f1_macro" in error_of(*wanted)
+
+
+@pytest.fixture
+def visits(tmp_path):
+    """Visits of customers: all rows of a customer share a class."""
+    rng = np.random.default_rng(0)
+    customer, sick = np.repeat(np.arange(90), 5), np.repeat(rng.random(90) < 0.3, 5)
+    frame = pandas.DataFrame({"x": rng.normal(size=450) + sick, "customer": customer, "sick": sick.astype(int)})
+    path = tmp_path / "visits.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_groups_stay_together(ok, visits, tmp_path, monkeypatch):
+    fitted = []
+    fit = CostSearch.fit
+
+    def spy(self, X, y, **options):
+        fitted.append((list(X.columns), options.get("groups")))
+        return fit(self, X, y, **options)
+
+    monkeypatch.setattr(CostSearch, "fit", spy)
+    flags = ("--base", "logistic", "--trials", 1, "--param", "C=1", "--report", tmp_path / "r.html", "-v")
+    text = ok("search", visits, "--target", "sick", "--group", "customer", *flags)
+    assert "held out (stratified, groups of customer together)" in text
+    assert len(fitted) == 2  # the search, and the exact threshold beside it
+    for columns, groups in fitted:
+        assert columns == ["x"]
+        assert np.unique(groups, return_counts=True)[1].tolist() == [5] * np.unique(groups).size
+
+
+def test_the_decisive_reason_comes_first_and_each_figure_says_of_which_rows(ok, visits):
+    demand = ("--metric", "precision", "--constraint", "recall >= 0.9", "--drop", "customer")
+    out = ok("search", visits, "--target", "sick", "--base", "logistic", "--trials", 1, "--no-rivals", *demand)
+    _, reason, *rest = out.splitlines()
+    missed = re.match(
+        r"Do not use it as it is\. Held-out recall (0\.\d{3}) \((\d+) of (\d+)\), below the demanded 0\.9\b", reason
+    )
+    assert missed
+    assert float(missed[1]) == pytest.approx(int(missed[2]) / int(missed[3]), abs=5e-4)
+    assert "--confidence 0.9" in out
+    expected = next(line for line in rest if "to expect on new data" in line)
+    assert re.search(r"; recall 0\.\d{3} out-of-fold$", expected)
+    held = next(line for line in rest if "rows held out" in line)
+    assert f"recall {missed[1]} ({missed[2]} of {missed[3]}) on the" in held

@@ -1,6 +1,8 @@
 """Thresholds by segment on the command line."""
 
+import io
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -32,9 +34,12 @@ def test_search_and_predict(ok, people, tmp_path):
     rule = json.loads(files["rule.json"].read_text())
     assert rule["by"] == "sex"
     assert "Segments by sex" in files["report.html"].read_text()
-    labels = [line.split(",")[0] for line in ok("predict", files["model.skops"], people).splitlines()[1:]]
+    written = pd.read_csv(io.StringIO(ok("predict", files["model.skops"], people)))
     frame = pd.read_csv(people)
-    found = np.array(labels) == "1"
+    found = written["prediction"].to_numpy() == 1
+    # The printed rule decides the scores that are written.
+    cuts = {name: float(cut) for cut, name in re.findall(r"(-?[\d.e-]+) for ([fm])\b", text)}
+    np.testing.assert_array_equal(written["score"] >= frame["sex"].map(cuts), found)
     recalls = [found[(frame["sex"] == each) & (frame["target"] == 1)].mean() for each in "fm"]
     assert np.ptp(recalls) < 0.2
 

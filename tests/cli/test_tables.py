@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csf.cli.data import FeatureColumns, ReadOptions, read_dataset, read_samples
+from csf.cli.data import FeatureColumns, ReadOptions, read_dataset, read_ids, read_samples
 from csf.cli.tables import (
     CliError,
     TableFormat,
@@ -197,10 +197,74 @@ def test_a_class_may_be_called_like_a_missing_entry(tmp_path, name):
     data = read_dataset(write(tmp_path, f"a,y\n1,yes\nNA,{name}\n"), OPTIONS)
     assert data.y.tolist() == ["yes", name]
     assert np.isnan(data.X["a"][1])
-    message = rf"target 'y': '{name}' \(2 rows\) is taken for a class; if it means a missing"
+    message = rf"column 'y': '{name}' \(2 rows\) is taken for a value, .* if it means a missing entry, give --na-values"
     with pytest.warns(UserWarning, match=message):
         data = read_dataset(write(tmp_path, f"a,y\n1,yes\n2,{name}\n3,no\n4,{name}\n"), OPTIONS)
     assert data.y.tolist() == ["yes", "not yes", "not yes", "not yes"]
+
+
+TABLE = "id,s,g,a,y\nNA,{0},{0},1,yes\n02,EU,b,2,no\n03,EU,b,NA,yes\n4,{0},{0},,no\n"
+
+
+@pytest.mark.parametrize("name", ["NA", "null", "nan", "01", "007"])
+@pytest.mark.filterwarnings("ignore:column")
+def test_texts_of_segments_groups_and_ids_are_kept_as_they_are_written(tmp_path, name):
+    path = write(tmp_path, TABLE.format(name))
+    data = read_dataset(path, ReadOptions("y", "yes", group="g", segments="s", drop=("id",)))
+    assert data.X["s"].tolist() == [name, "EU", "EU", name]
+    assert data.groups.tolist() in ([0, 1, 1, 0], [1, 0, 0, 1])
+    assert list(data.X) == ["a", "s"]
+    assert read_samples(path, data.features)["s"].tolist() == data.X["s"].tolist()
+    assert np.isnan(data.X["a"][2:]).all()
+    assert read_ids(path, "id").tolist() == ["NA", "02", "03", "4"]
+    if name in ("01", "007"):
+        return
+    usual = read_dataset(path, ReadOptions("y", "yes", drop=("id",)))
+    assert usual.X["s"].isna().tolist() == [True, False, False, True]
+    kept = read_dataset(path, ReadOptions("y", "yes", drop=("id",), form=TableFormat(keep_na=True)))
+    assert kept.X["g"].tolist() == [name, "b", "b", name]
+    assert read_samples(path, kept.features)["g"].tolist() == kept.X["g"].tolist()
+    with pytest.raises(ValueError, match="groups contains NaN or None in 2 of 4 samples"):
+        read_dataset(path, ReadOptions("y", "yes", group="g", form=TableFormat(na_values=(name,))))
+
+
+@pytest.mark.parametrize(("written", "known"), [("1 1 2 2", [1, 1, 2, 2]), ("01 01 02 02", ["01", "01", "02", "02"])])
+def test_codes_of_segments_keep_their_spelling(tmp_path, written, known):
+    path = write(tmp_path, "s,x,y\n" + "".join(f"{s},{k}.5,{k % 2}\n" for k, s in enumerate(written.split())))
+    data = read_dataset(path, ReadOptions("y", segments="s"))
+    assert data.X["s"].tolist() == known
+    assert [type(each) for each in data.X["s"].tolist()] == [type(each) for each in known]
+    as_feature = read_dataset(path, ReadOptions("y"))
+    assert as_feature.X["s"].dtype == np.float64
+
+
+DATA = "0.5,1.5,2\n0.7,2.5,1\n0.2,1.1,2\n"
+
+
+def test_a_first_line_of_data_is_refused_or_taken(tmp_path):
+    path = write(tmp_path, DATA)
+    with pytest.raises(CliError, match=r"all names of its columns are numbers \(0.5, 1.5, 2, ...\).* give --no-header"):
+        read_dataset(path, ReadOptions("2"))
+    data = read_dataset(path, ReadOptions("2", "1", form=TableFormat(header=False)))
+    assert data.X.to_dict("list") == {"0": [0.5, 0.7, 0.2], "1": [1.5, 2.5, 1.1]}
+    assert data.y.tolist() == [2, 1, 2]
+    assert read_samples(path, data.features, TableFormat(header=False)).shape == (3, 2)
+    named = read_dataset(path, ReadOptions("2", "1", form=TableFormat(header=True)))
+    assert named.y.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_names_may_count_the_columns(tmp_path, first):
+    names = ",".join(str(first + at) for at in range(3))
+    data = read_dataset(write(tmp_path, f"{names}\n{DATA}"), ReadOptions(str(first + 2), "1"))
+    assert data.y.shape == (3,)
+
+
+def test_a_header_with_a_number_is_told(tmp_path):
+    with pytest.warns(UserWarning, match="a column is called -0.5: if the first line holds data, give --no-header"):
+        read_dataset(write(tmp_path, "-0.5,x\n1,a\n2,b\n"), ReadOptions("x", "a"))
+    with pytest.raises(CliError, match=r"column '1' more than once.* if the first line holds data, give --no-header"):
+        read_dataset(write(tmp_path, "a,1,1\nb,2,1\n"), ReadOptions("a", "b"))
 
 
 @pytest.mark.parametrize("gap", ["NA", "None", "", "?", "nan"])
@@ -570,7 +634,7 @@ def test_rows_without_a_label(tmp_path):
 
 def test_options_of_csv_files_are_refused_for_others(tmp_path):
     path = write(tmp_path, '{"a": 1, "y": 0}\n', "data.jsonl")
-    with pytest.raises(CliError, match=r"--decimal, --thousands and --na-values are for CSV files; .* is JSON Lines"):
+    with pytest.raises(CliError, match=r"--keep-na and --no-header are for CSV files; .* is JSON Lines"):
         read_dataset(path, ReadOptions("y", form=TableFormat(decimal=",")))
 
 

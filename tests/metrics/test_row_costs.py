@@ -218,7 +218,7 @@ def test_costs_that_need_X_are_not_read_elsewhere():
         RowCosts(fn=Column(0), fp=5.0).score(y, predicted, X[:3])
 
 
-@pytest.mark.parametrize("place", [True, np.True_, "amount", 1.0, -1])
+@pytest.mark.parametrize("place", [True, np.True_, 1.0, -1])
 def test_places_count_from_0(place):
     with pytest.raises((TypeError, ValueError), match="place of a Column must be an int >= 0"):
         Column(place)
@@ -283,3 +283,17 @@ def test_a_share_of_a_row_pays_its_share(drawn):
     )
     both = [oracle.paid(costs, y, [answer] * len(y)) for answer in (False, True)]
     assert paid_in_rows(negative, positive, half).sum() == pytest.approx(np.mean(both), abs=1e-9)
+
+
+def test_a_cost_may_be_a_share_of_a_column():
+    pandas = pytest.importorskip("pandas")
+    X = np.array([[0.1, 8.0], [0.2, 10.0]])
+    frame = pandas.DataFrame(X, columns=["a", "amount"])
+    for source in (Column("amount", share=0.05), Column(1, share=0.05)):
+        assert RowCosts(fn=Column("amount"), fp=source).table(frame).fp.tolist() == [0.4, 0.5]
+    assert RowCosts(fn=1.0, fp=Column(1, 0.05)).table(X).fp.tolist() == [0.4, 0.5]
+    with pytest.raises(ValueError, match=r"is no column of X.*Did you mean 'amount'"):
+        RowCosts(fn=1.0, fp=Column("amout", 0.05)).table(frame)
+    for share in (0.0, -1.0, np.inf, "2"):
+        with pytest.raises(ValueError, match="share of a Column must be a finite number > 0"):
+            Column("amount", share=share)

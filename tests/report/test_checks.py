@@ -107,9 +107,19 @@ def test_constraints_are_told_apart():
     assert said.endswith("about 40 positives would be needed.")
     assert look("CSF006", constraint="precision >= 0.9", guarantee_=PROMISE) == ""
     search, X, y = fitted("infeasible")
-    assert "precision >= 1 does not hold on the held-out data" in look(
-        "CSF007", "infeasible", held_out(search, X, y, None, None)
-    )
+    held = held_out(search, X, y, None, None)
+    found = held.answers["this search"] == 1
+    counts = f"{np.sum(found & (y == 1))} of {np.sum(found)}"
+    text = look("CSF007", "infeasible", held)
+    assert text.startswith(f"Held-out precision {np.mean(y[found] == 1):.3f} ({counts}), below the demanded 1. Ask for")
+
+
+def test_the_reason_against_a_search_comes_first():
+    search, X, y = fitted("infeasible")
+    summary = summarise(search, held_out(search, X, y, None, None))
+    assert summary.verdict == "Do not use it as it is."
+    assert [each.code for each in summary.findings][:2] == ["CSF007", "CSF006"]
+    assert summary.sentences[-1].startswith("Do not use it as it is. Held-out precision ")
 
 
 def test_searches_and_trainings_that_ended_early_and_thresholds_at_infinity():

@@ -39,13 +39,13 @@ def test_values_and_differences_are_those_of_the_metric():
 def test_all_places_give_the_same_intervals(name, weighted):
     truth, predicted = answers()
     weight = np.random.default_rng(2).integers(1, 4, truth.size).astype(float) if weighted else None
-    for judged in judge(get_metric(name), 0, truth, predicted, weight):
+    for judged in judge(get_metric(name), 0, truth, predicted, weight=weight):
         assert judged.interval == csf.metric_interval(truth, predicted[judged.name], name, sample_weight=weight)
         pair = predicted["noisy"], predicted[judged.name]
         expected = csf.metric_difference(truth, *pair, name, sample_weight=weight)
         assert (judged.difference, *judged.difference_interval) == expected
     if name != "f1":
-        first, _ = judge_classes(get_confusion_metric(name), np.arange(2), truth, predicted, weight)
+        first, _ = judge_classes(get_confusion_metric(name), np.arange(2), truth, predicted, weight=weight)
         assert first.interval == pytest.approx(
             csf.metric_interval(truth, predicted["noisy"], name, sample_weight=weight)
         )
@@ -64,7 +64,7 @@ def test_intervals_of_no_share_are_those_of_resampled_rows():
 def test_weights_count_like_repeated_rows_in_the_value():
     truth, predicted = answers(100)
     weight = np.random.default_rng(2).integers(1, 4, truth.size)
-    weighted = judge(FBeta(), 0, truth, predicted, weight.astype(float))
+    weighted = judge(FBeta(), 0, truth, predicted, weight=weight.astype(float))
     repeated = [f1_score(np.repeat(truth, weight), np.repeat(column, weight)) for column in predicted.values()]
     assert [one.value for one in weighted] == pytest.approx(repeated)
 
@@ -75,7 +75,9 @@ def test_several_labels_are_judged_by_their_average(average):
     truth, noise = rng.integers(0, 2, (300, 3)), rng.random((300, 3)) < 0.3
     truth[:, 2] = 0  # a label that no sample has counts as in scikit-learn
     weight = rng.integers(1, 4, 300).astype(float)
-    noisy, right = judge_labels(LabelMetric("f1", average), truth, {"it": truth ^ noise, "right": truth > 0}, weight)
+    noisy, right = judge_labels(
+        LabelMetric("f1", average), truth, {"it": truth ^ noise, "right": truth > 0}, weight=weight
+    )
     options = {"average": average, "sample_weight": weight, "zero_division": 1.0 * (average == "samples")}
     assert noisy.value == pytest.approx(f1_score(truth, truth ^ noise, **options))
     assert noisy.interval[0] < noisy.value < noisy.interval[1]
@@ -119,7 +121,7 @@ def test_intervals_of_shares_are_exact():
         low = beta.ppf(0.05, tp + 1.0 - more, errors + more)
         high = beta.ppf(0.95, tp + more, errors + 1.0 - more)
         assert ends[promised] == pytest.approx((2 * low / (1 + low), 2 * high / (1 + high)))
-    assert judge(FBeta(), 0, truth, predicted, np.ones(truth.size))[0].interval == ends[False]
+    assert judge(FBeta(), 0, truth, predicted, weight=np.ones(truth.size))[0].interval == ends[False]
 
 
 def test_of_several_classes_accuracy_has_an_exact_interval():

@@ -36,7 +36,7 @@ def opened(page, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("width", [1100, 390])
+@pytest.mark.parametrize("width", [1100, 500, 390])
 def test_pages_open_in_silence_ask_for_nothing_and_fit(opened, kind, width):
     page = opened(kind, width=width)
     assert page.complaints == []
@@ -44,6 +44,7 @@ def test_pages_open_in_silence_ask_for_nothing_and_fit(opened, kind, width):
     assert len([url for url in page.requests if url.startswith("file:")]) == 1
     assert page.ask("document.querySelector('h1').textContent") == EVIL
     assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+    assert page.ask("[...document.querySelectorAll('.numbers p')].every(card => card.scrollWidth <= card.clientWidth)")
 
 
 def test_tables_sort_by_a_click_and_back(opened):

@@ -5,10 +5,11 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
+import csf
 from csf import CostSearch
-from csf.metrics import Column, CostMatrix, RowCosts, get_constraint
+from csf.metrics import Column, CostMatrix, Review, RowCosts, get_constraint
 from csf.report.checks import findings
-from csf.report.kinds import REPORTED, SameAnswer, constrained, held_out, reported
+from csf.report.kinds import REPORTED, SameAnswer, constrained, held_out, held_out_rates, reported
 
 X, Y = make_classification(200, 4, n_informative=3, n_redundant=0, weights=[0.7], random_state=0)
 CLASSES = make_classification(200, 4, n_informative=3, n_redundant=0, n_classes=3, random_state=0)[1]
@@ -50,6 +51,51 @@ def test_held_out_predictions_have_the_value_that_score_gives(kind):
     assert number
     assert ("a row" in number) == (name == "row_costs")
     assert "compared with" in text
+
+
+def test_groups_widen_the_intervals_as_metric_interval_does(kind):
+    name, search, y, _ = kind
+    groups = np.arange(len(y)) // 5
+    copies = np.repeat(np.arange(len(y))[::5], 5)[: len(y)]  # samples of a group are alike
+    held = held_out(search, SAMPLES[copies], y[copies], None, {"all": np.ones_like(y)}, groups=groups)
+    alone = held_out(search, SAMPLES[copies], y[copies], None, {"all": np.ones_like(y)})
+    assert [each.value for each in held.judged] == pytest.approx([each.value for each in alone.judged])
+    assert np.ptp(held.judged[0].interval) > 1.4 * np.ptp(alone.judged[0].interval)
+    if name == "binary":
+        expected = csf.metric_interval(held.y, held.answers["this search"], search.metric, groups=groups)
+        assert held.judged[0].interval == tuple(expected)
+    with pytest.raises(ValueError, match="groups belong to held-out data"):
+        held_out(search, None, None, None, None, groups=groups)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "shared_threshold"])
+def test_summaries_speak_of_reviews(name):
+    metric, y, _ = CASES[name]
+    options = {"param_grid": None, "n_trials": 1, "cv": 3, "random_state": 0}
+    search = CostSearch(LogisticRegression(), metric, review=Review(cost=0.2, at_most=0.2), **options).fit(SAMPLES, y)
+    parts = search.review_ if name == "multilabel" else [search.review_]
+    share, value = np.mean([each.shares["review"] for each in parts]), np.mean([each.value for each in parts])
+    said = dict(search.summary().numbers)[f"{100.0 * share:.1f} %"]
+    assert f"{value:.3f}" in said
+    assert f"{value - search.corrected_score_:+.3f}; they cost {0.2 * share:.3g}" in said
+
+
+def test_held_out_rates_are_those_of_the_predictions(demanding):
+    """Recall of the positive class by hand, with the counts behind it."""
+    name, search, y = demanding
+    held = held_out(search, SAMPLES, y, None, None)
+    (predicted,) = held.answers.values()
+    rates = {rate.demand.name: rate for rate in held_out_rates(search, held, predicted)}
+    cases = {"multiclass": ("recall[2]", y == 2, predicted == 2)}
+    cases["multilabel"] = (
+        "recall[1]",
+        LABELS[:, 1] == 1,
+        np.atleast_2d(predicted.T)[-2 if name == "multilabel" else 0] == 1,
+    )
+    title, truth, found = cases.get(name, ("recall", np.ravel(y) == 1, np.ravel(predicted) == 1))
+    assert rates[title].value == pytest.approx(np.mean(found[truth]))
+    assert rates[title].counts == f"{np.sum(found & truth)} of {np.sum(truth)}"
+    assert not any(rate.counts for rate in held_out_rates(search, held._replace(weight=np.ones(len(y))), predicted))
 
 
 def test_labels_that_the_search_does_not_know_are_named(kind):

@@ -240,7 +240,7 @@ def test_matrices_and_scores_of_classes_are_those_of_scikit_learn(held):
 def test_classifiers_are_judged_by_the_metric_of_the_matrix(held):
     search, data = held
     metric = get_confusion_metric("mcc")
-    own, rare = judge_classes(metric, search.classes_, data.y, data.answers, data.weight)
+    own, rare = judge_classes(metric, search.classes_, data.y, data.answers, weight=data.weight)
     counts = confusion_matrix(data.y, data.answers["this search"], sample_weight=data.weight)
     assert own.value == pytest.approx(metric.value(counts / counts.sum()))
     assert own.interval[0] < own.value < own.interval[1]

@@ -1,6 +1,7 @@
 """Demands, certificates, capacity, reviews, other shares and means of folds for every kind of problem."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,10 @@ def of_classes(metric="f1_macro", base=None, **options):
 
 def of_rows(base=None, metric=AMOUNTS, **options):
     return CostSearch(base or LogisticRegression(), metric, **(QUICK | options)).fit(FRAME, PAID)
+
+
+def of_two_classes(**options):
+    return CostSearch(LogisticRegression(), "f1", **(QUICK | options)).fit(FRAME, PAID)
 
 
 def of_labels(metric="f1_macro", base=None, **options):
@@ -490,6 +495,43 @@ def test_searches_can_be_sent_and_copied(make):
     assert (again.predict_with_review(data) == search.predict_with_review(data)).all()
     lean = search.without_scores()
     assert (lean.predict_with_review(data) == search.predict_with_review(data)).all()
+
+
+@pytest.mark.parametrize("make", [of_two_classes, of_classes, of_rows, of_labels, partial(of_labels, "f1_micro")])
+def test_copies_without_held_out_scores_predict_summarise_and_watch(make):
+    """What is left says the same as before; what is not there is an error that says so."""
+    import pickle
+
+    samples, y = (FRAME, PAID) if make in (of_rows, of_two_classes) else (X, Y if make is of_classes else LABELS)
+    search = make(review=None if getattr(make, "args", ()) else Review(cost=0.3, at_most=0.1))
+    lean = pickle.loads(pickle.dumps(search.without_scores(winner=False)))
+    assert len(pickle.dumps(lean)) < 0.7 * len(pickle.dumps(search.without_scores())) < len(pickle.dumps(search))
+    assert np.array_equal(lean.predict(samples), search.predict(samples))
+    assert str(lean.summary()) == str(search.summary())
+    assert lean.score(samples, y) == search.score(samples, y)
+    assert (lean.corrected_score_, lean.score_interval_) == (search.corrected_score_, search.score_interval_)
+    if search.review is not None:
+        assert (lean.predict_with_review(samples) == search.predict_with_review(samples)).all()
+    reports = []
+    for each in (search, lean):
+        monitor = each.monitor("recall >= 0.1" if make is not of_classes else "recall[soon] >= 0.1")
+        monitor.update(y, each.predict(samples))
+        reports.append(monitor.report())
+    assert reports[0] == reports[1]
+    share = {"dog": 0.5} if y is LABELS else 0.5 if make in (of_rows, of_two_classes) else {"soon": 0.5}
+    calls = {
+        "wrong_at_most": lambda: lean.predict(samples, wrong_at_most=share),
+        "prevalence": lambda: lean.prevalence(samples),
+        "at_capacity": lambda: lean.at_capacity(share),
+        "at_prevalence": lambda: lean.at_prevalence(0.2),
+        "held_out_curve": lean.held_out_curve,
+        "report": lambda: lean.report("report.html"),
+    }
+    for name, call in calls.items():
+        with pytest.raises(ValueError, match=f"{name} needs the held-out scores, which this copy lacks"):
+            call()
+    again = lean.fit(samples, y)
+    assert str(again.summary()) == str(search.summary())
 
 
 def test_objects_say_the_same_as_texts():
