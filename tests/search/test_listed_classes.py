@@ -182,7 +182,8 @@ def test_catboost_with_names_of_classes():
     X_train, X_test, y_train, y_test = train_test_split(X, WORDS, random_state=0)
     found = []
     for names in (("late", "paid"), ("paid", "late")):
-        base = catboost.CatBoostClassifier(iterations=10, verbose=0, random_seed=0, class_names=names)
+        options = {"iterations": 10, "verbose": 0, "random_seed": 0, "allow_writing_files": False}
+        base = catboost.CatBoostClassifier(class_names=names, **options)
         search = CostSearch(base, pos_label="late", **QUICK).fit(X_train, y_train)
         assert search.best_estimator_.classes_.tolist() == list(names)
         found.append((search.corrected_score_, search.score(X_test, y_test)))
