@@ -327,10 +327,11 @@ class SparkData:
     def survey(self, *, checksum: bool) -> Surveyed:
         """Check labels, weights and folds, and count the rows, in one pass, with a ``checksum`` of their content."""
         code, weight, fold = F.col(self.code_name), F.col(self.weight_name), F.col(self.fold_name)
-        coded = code.isNotNull() & code.isin([float(k) for k in range(self._most_classes)])
-        fine = weight.isNotNull() & ~F.isnan(weight) & (weight >= 0) & (weight < F.lit(float("inf")))
         # Of rows of weight 0 labels alone are read.
         is_left_out = F.coalesce(weight == 0.0, F.lit(False))
+        most = F.when(is_left_out, _MOST_CLASSES).otherwise(self._most_classes)
+        coded = code.isNotNull() & code.isin([float(k) for k in range(_MOST_CLASSES)]) & (code < most)
+        fine = weight.isNotNull() & ~F.isnan(weight) & (weight >= 0) & (weight < F.lit(float("inf")))
         known = fold.isNotNull() & (fold >= -1)
         if self.n_folds is not None:
             known &= fold < self.n_folds

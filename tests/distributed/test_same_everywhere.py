@@ -85,7 +85,7 @@ class OnSpark:
         from pyspark.ml.feature import VectorAssembler
 
         kinds = dict.fromkeys([*FEATURES, "amount", "w"], "double") | {"label": "int", "fold": "int", "row": "int"}
-        values = rows[list(kinds)].astype(object)
+        values = rows[list(kinds)].astype(object).assign(label=rows["label"].astype("Int64").astype(object))
         values, half = values.where(values.notna(), None).to_numpy().tolist(), len(rows) // 2
         schema = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
         first, second = (self.session.createDataFrame(part, schema) for part in (values[:half], values[half:]))
