@@ -30,7 +30,7 @@ from csf._common.files import UNPACKING, reading, replaced
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, PathLike, Samples
-from csf._common.validation import check_count, check_path
+from csf._common.validation import check_count, check_path, label_array
 from csf.metrics import Metric, get_metric
 from csf.metrics.profile import ErrorProfile
 
@@ -185,7 +185,7 @@ class ArrayChunks(ChunkIterator):
         if issparse(X):  # not every layout can be cut by rows
             X = X.tocsr()
         self._X: Samples = X
-        self._y: Array = column_or_1d(y)
+        self._y: Array = column_or_1d(label_array(y, "y"))
         check_consistent_length(self._X, self._y)
 
     def _size(self) -> int:

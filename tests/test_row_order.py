@@ -25,6 +25,7 @@ from csf._common.validation import warn_of_order
 from csf.metrics import Constraint, MeanCost, Review, RowCosts, get_metric
 from csf.report import write_report
 from csf.report.page import Drawn
+from csf.search.threshold import Decision
 
 N = 200
 X, Y = make_classification(N, 4, n_informative=3, n_redundant=0, weights=[0.7], flip_y=0.1, random_state=0)
@@ -75,7 +76,7 @@ def row_parameters(function):
 def public_functions():
     """Functions and methods of exported names that take at least two things of the same rows."""
     found = {}
-    for name, thing in exported().items():
+    for name, thing in (exported() | {"csf.Decision": Decision}).items():
         parts = {name: (thing, 0)} if inspect.isfunction(thing) else {}
         if inspect.isclass(thing):
             parts = {f"{name}.{part}": function_of(member) for part, member in members(thing)}
@@ -98,6 +99,11 @@ def search():
 def by_segment(**rows):
     known = "LogisticRegression", "predict_proba", np.array([0, 1]), 0
     return export.SegmentRules("odd", {at: export.ScoreRule(*known, 0.5) for at in (0, 1)}).decide(**rows)
+
+
+@cache
+def by_odd():
+    return csf.tune_threshold(Y, SCORE, constraint="recall gap <= 0.2 by odd", by=np.arange(N) % 2)
 
 
 @cache
@@ -145,6 +151,9 @@ CALLS = {
     "csf.tune_threshold": [
         (csf.tune_threshold, {"y": Y, "score": SCORE, "groups": np.arange(N) // 2, "sample_weight": ONES})
     ],
+    "csf.Decision.predict": [
+        (lambda **rows: by_odd().predict(**rows), {"score": SCORE, "by": np.arange(N) % 2}),
+    ],
     "csf.evaluate.metric_interval": [
         (csf.metric_interval, {"y": Y, "pred": PRED, "groups": np.arange(N), "sample_weight": ONES})
     ],
@@ -169,7 +178,10 @@ CALLS = {
         (lambda **rows: search().score(**rows), WEIGHTED),
         (lambda **rows: costly().score(**rows), WEIGHTED | COSTS),
     ],
-    "csf.search.CostSearch.threshold_curve": [(lambda **rows: search().threshold_curve(**rows), WEIGHTED)],
+    "csf.search.CostSearch.threshold_curve": [
+        (lambda **rows: search().threshold_curve(**rows), WEIGHTED),
+        (lambda **rows: costly().threshold_curve(**rows), WEIGHTED | COSTS),
+    ],
     "csf.search.CostSearch.prevalence": [(knowing(lambda known: search().prevalence(X, known)), KNOWN)],
     "csf.search.CostSearch.report": [
         (lambda **rows: reported(search().report, **rows), WEIGHTED | {"rival": PRED}),

@@ -22,24 +22,28 @@ from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, Pa
 # Searches for data that stay where they are, by the package of these.
 _SEARCHES = {"dask": "csf.dask.DaskCostSearch", "pyspark": "csf.spark.SparkCostSearch"}
 
+# What to do with rows that have no label.
+_UNLABELLED = "drop those rows or give them a class, which with csf.metrics.Incomplete is the negative one"
+
 Value = TypeVar("Value")
 Unmasked = TypeVar("Unmasked")
 Number = TypeVar("Number", bound=float)
 
 
-def check_labels(y: ArrayLike) -> tuple[Array, Array]:
-    """Check labels of at least two classes; return them as a flat array, with the sorted distinct ones."""
-    if np.asarray(y).shape[1:] == (1,):
+def check_labels(y: ArrayLike, *, least: int = 2) -> tuple[Array, Array]:
+    """Check labels of at least so many classes; return them as a flat array, with the sorted distinct ones."""
+    given = as_array(y, "y")
+    if given.shape[1:] == (1,):
         warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), "
             "for example using ravel().",
             DataConversionWarning,
         )
-    labels = _of_one_kind(column_or_1d(check_unmasked(y, "y")))
+    labels = _of_one_kind(column_or_1d(given), "y")
     if labels.shape[0] == 0:
         raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError("Input y contains NaN or infinity; drop those rows or give them a class")
+        raise ValueError(f"Input y contains NaN or infinity; {_UNLABELLED}")
     if labels.dtype.kind == "f" and getattr(y, "dtype", None) in (None, object) and (np.abs(labels) >= 2.0**53).any():
         # numpy makes floats of a list of integers that no integer type holds together: different ones become equal.
         raise ValueError(
@@ -60,7 +64,7 @@ def check_labels(y: ArrayLike) -> tuple[Array, Array]:
             f"{labels.tolist()[0]!r}; use a classification target"
         )
     classes = np.unique(labels)
-    if classes.shape[0] == 1:
+    if classes.shape[0] < least:
         raise ValueError(
             f"y has one class only ({classes.tolist()[0]!r}): a metric of two classes needs positives and negatives; "
             "check the split or the positive label"
@@ -68,18 +72,51 @@ def check_labels(y: ArrayLike) -> tuple[Array, Array]:
     return labels, classes
 
 
-def _of_one_kind(labels: Array) -> Array:
+def as_array(values: Any, name: str) -> Array:
+    """Convert labels or names in any container to an array: texts are the user's, and missing objects are NaN."""
+    array = np.asarray(check_unmasked(values.toarray() if issparse(values) else values, name))
+    if array.dtype.kind in "SU" and not hasattr(values, "__array__"):
+        # numpy makes texts of whatever stands beside texts in a list, such as "nan" of NaN.
+        objects = np.asarray(values, dtype=object)
+        array = array if all(isinstance(each, (str, bytes)) for each in objects.ravel().tolist()) else objects
+    if array.dtype.kind != "O":
+        return array
+    plain = np.empty(array.size, dtype=object)
+    plain[:] = [_plain_object(each) for each in array.ravel().tolist()]
+    return plain.reshape(array.shape)
+
+
+def _plain_object(value: object) -> object:
+    """Convert numpy's scalars to Python's, and what stands for a missing value to NaN."""
+    # pandas need not be there to know its missing entries.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return np.nan
+    return value.item() if isinstance(value, np.generic) and value.dtype.kind in "biufU" else value
+
+
+def are_missing(values: Array) -> BoolArray:
+    """Mark the missing entries of what `as_array` returns: NaN and NaT are not equal to themselves."""
+    if values.dtype.kind != "O":
+        return values != values
+    return np.array([each != each for each in values.ravel().tolist()], dtype=bool).reshape(values.shape)
+
+
+def label_array(values: Any, name: str, columns: Sequence[Label] = ()) -> Array:
+    """Convert labels in any container to an array, a frame's in the order of names; none may be missing."""
+    return _of_one_kind(as_array(in_named_order(values, columns, name), name), name)
+
+
+def _of_one_kind(labels: Array, name: str) -> Array:
     """Convert labels of dtype object, as databases return them, to numbers or booleans where all are such."""
     if labels.dtype.kind != "O":
         return labels
+    if are_missing(labels).any():
+        raise ValueError(f"Input {name} contains missing labels (None or NaN); {_UNLABELLED}")
     given = labels.tolist()
     texts = [isinstance(label, str) for label in given]
-    # pandas need not be there to know its missing entry.
-    if any(not text and str(label) in ("None", "nan", "<NA>", "NaT") for label, text in zip(given, texts)):
-        raise ValueError("Input y contains missing labels (None or NaN); drop those rows or give them a class")
     if any(texts) and not all(texts):
-        raise ValueError("y mixes texts with labels of another kind, which have no common order; use one kind")
-    return np.array(given) if all(isinstance(label, (numbers.Real, np.bool_)) for label in given) else labels
+        raise ValueError(f"{name} mixes texts with labels of another kind, which have no common order; use one kind")
+    return np.array(given) if all(isinstance(label, numbers.Real) for label in given) else labels
 
 
 def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, BoolArray, Label]:
@@ -331,16 +368,22 @@ def floats(values: object, name: str, **rows: object) -> FloatArray:
     warn_of_order(**rows, **{name: values})
     values = check_unmasked(values, name)
     try:
-        array = np.asarray(values)
+        array = as_array(values, name)
         if array.dtype.kind == "O":
-            # What objects are, numbers or dates, is seen in them alone; pandas' missing value is no number to numpy.
-            array = np.array([np.nan if type(each).__name__ == "NAType" else each for each in array.tolist()])
+            # What objects are, numbers or dates, is seen in them alone.
+            array = np.array(array.tolist())
         if array.dtype.kind not in _NO_NUMBERS:
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} must be an array of numbers: {error}") from None
     wrong = ValueError if array.dtype.kind in "SU" else TypeError
     raise wrong(f"{name} must be an array of {_NO_NUMBERS[array.dtype.kind]}")
+
+
+def float_columns(table: Any, wanted: Sequence[Label], name: str, **rows: object) -> FloatArray:
+    """Convert a table to a float64 array, with the columns of a frame in the order of the wanted names."""
+    warn_of_order(**rows, **{name: table})
+    return floats(in_named_order(table, wanted, name), name)
 
 
 # Kinds of arrays that numpy makes numbers of without a word.
@@ -356,13 +399,59 @@ def check_unmasked(values: Unmasked, name: str) -> Unmasked:
     return values
 
 
-def place_of(name: Label, names: Sequence[Label], what: str) -> int:
-    """Return the place of a name among others, as it is, as a text or as a number; raise a ValueError without any."""
+def names_on(table: object, axis: str = "columns") -> list[Label] | None:
+    """Return the names of a frame's columns, or of its rows (``"index"``); ``None`` for what is no frame."""
+    of_arrow = getattr(table, "column_names", None)
+    given = of_arrow if isinstance(of_arrow, list) else getattr(table, axis, None)
+    return None if given is None or callable(given) else list(given)
+
+
+def only_count(names: Sequence[Label]) -> bool:
+    """Check whether names are what pandas and polars call columns that have none."""
+    return list(names) in ([*range(len(names))], [f"column_{at}" for at in range(len(names))])
+
+
+def places_of_names(names: Sequence[Label], wanted: Sequence[Label]) -> list[int] | None:
+    """Find all wanted names among others, as they are or as texts; ``None`` unless both are the same, each once."""
+    for known, asked in (([*names], [*wanted]), ([*map(str, names)], [*map(str, wanted)])):
+        if len(set(known)) == len(known) == len(asked) and set(known) == set(asked):
+            return [known.index(name) for name in asked]
+    return None
+
+
+def in_named_order(table: Any, wanted: Sequence[Label], name: str) -> Any:
+    """Return the columns of a frame in the order of the wanted names; tables without names stay as they are.
+
+    Raise a ValueError where a frame has other names.
+    """
+    names, wanted = names_on(table), list(wanted)
+    if names is None or names == wanted or len(names) != len(wanted):
+        return table
+    places = places_of_names(names, wanted)
+    if places is not None:
+        return np.asarray(table)[:, places]
+    if only_count(names) or only_count(wanted):
+        return table
+    raise ValueError(
+        f"{name} has the columns {names}, and there should be {wanted}; rename them, or give {name}.to_numpy() with "
+        "the columns in this order"
+    )
+
+
+def place_or_none(name: Label, names: Sequence[Label]) -> int | None:
+    """Return the place of a name among others, as it is, as a text or as a number; ``None`` without any."""
     for known, asked in ((list(names), name), ([*map(str, names)], str(name))):
         if asked in known:
             return known.index(asked)
     with suppress(ValueError):  # no number
         return [isinstance(known, numbers.Real) and float(known) == float(str(name)) for known in names].index(True)
+    return None
+
+
+def place_of(name: Label, names: Sequence[Label], what: str) -> int:
+    """Return the place of a name among others, as `place_or_none` does; raise a ValueError without any."""
+    if (place := place_or_none(name, names)) is not None:
+        return place
     raise ValueError(f"{what}: there is no {name!r}; accepted: {listed(names)}{did_you_mean(name, names)}")
 
 

@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 
 from csf._common.sklearn import num_samples, safe_indexing, slice_params
 from csf._common.typing import Array, BoolArray, IntArray, Params, RandomState_, Samples
-from csf._common.validation import check_labels, check_seed, check_weights, small_indices
+from csf._common.validation import are_missing, as_array, check_labels, check_seed, check_weights, small_indices
 from csf.data.labels import Labels, label_strata, refuse_weightless
 
 
@@ -287,12 +287,12 @@ def read_groups(groups: ArrayLike | None, n_samples: int) -> IntArray | None:
     """Encode the groups of samples as integers from 0; return ``None`` where there are none."""
     if groups is None:
         return None
-    given = np.asarray(groups)
+    given = as_array(groups, "groups")
     if given.shape != (n_samples,):
         raise ValueError(
             f"groups must have one entry for each of {n_samples} samples, such as the customer, got shape {given.shape}"
         )
-    missing = sum(group is None or group != group for group in given.tolist()) if given.dtype.kind in "Of" else 0
+    missing = np.count_nonzero(are_missing(given))
     if missing:
         raise ValueError(
             f"groups contains NaN or None in {missing} of {n_samples} samples; name the group of each, or drop these"

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
-from csf._common.validation import check_binary_target, check_labels, check_unmasked, check_weights
+from csf._common.validation import as_array, check_binary_target, check_labels, check_weights, in_named_order, names_on
 
 
 class LearntClasses(NamedTuple):
@@ -338,18 +338,17 @@ class LabelMatrix:
         return [parts[at] for at in np.argsort(self.order)]
 
 
-def read_codes(y: ArrayLike, n_labels: int) -> Array:
-    """Read the codes of a target with a given number of labels; some labels may occur in no sample."""
-    codes = _table(y)[1]
-    if codes.shape[1] != n_labels:
-        raise ValueError(f"y must have a column for each of {n_labels} labels, got {codes.shape[1]}")
+def read_codes(y: ArrayLike, label_names: Sequence[Label]) -> Array:
+    """Read the codes of a target whose labels are known by name; some labels may occur in no sample."""
+    codes = _table(in_named_order(y, label_names, "y"))[1]
+    if codes.shape[1] != len(label_names):
+        raise ValueError(f"y must have a column for each of {len(label_names)} labels, got {codes.shape[1]}")
     return codes
 
 
 def _table(y: Samples) -> tuple[Array, Array]:
     """Return the names of the columns and the codes."""
-    y = y.toarray() if issparse(y) else y
-    values, named = np.asarray(check_unmasked(y, "y")), getattr(y, "columns", None)
+    values, named = as_array(y, "y"), names_on(y)
     if values.ndim != 2 or values.shape[1] < 2 or not values.shape[0]:
         raise ValueError(f"y of several labels must have shape (n_samples, n_labels), got {values.shape}")
     names = np.arange(values.shape[1]) if named is None else np.array([*named, None], dtype=object)[:-1]

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.sklearn import DocLinkMixin, clone, last_step, num_samples, trained
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
-from csf._common.validation import check_weights
+from csf._common.validation import check_weights, label_array
 from csf.data.labels import Labels, learnt_classes
 
 
@@ -339,7 +339,7 @@ class TwoClassRule(DocLinkMixin, ClassifierMixin, BaseEstimator, ABC):
         float
             Share of right predictions.
         """
-        return super().score(X, y, check_weights(sample_weight, num_samples(X), X=X, y=y))
+        return super().score(X, label_array(y, "y"), check_weights(sample_weight, num_samples(X), X=X, y=y))
 
     def predict(self, X: Samples) -> Array:
         """Predict the class of each sample."""

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from csf._common.validation import (
+    as_array,
     check_class_weights,
     check_fraction,
     check_in_memory,
     check_labels,
+    check_pos_label,
     check_weights,
+    label_array,
+    names_on,
     warn_of_order,
 )
 from csf.data.folds import read_groups
@@ -26,7 +30,7 @@ from csf.evaluate.draws import grouped
 from csf.evaluate.intervals import DrawnSums, n_draws_within
 from csf.evaluate.stores import EntryStore
 from csf.metrics import ConfusionMetric, get_confusion_metric
-from csf.metrics.base import CELLS
+from csf.metrics.base import CELLS, Terms
 from csf.metrics.confusion import warn_of_absent
 from csf.metrics.constraints import share_of
 from csf.metrics.incomplete import TrueMetric
@@ -45,6 +49,8 @@ N_DRAWS = 1000
 # How many samples of each outcome of a class are there besides: of one that was met, and of one that was not. Two
 # methods have so many outcomes that half of the second number is enough.
 _BESIDES = 0.5, 1.0
+# Weight of a class that is not met beside one that is, where a value needs both.
+_RARE = 1e-9
 
 
 class Difference(NamedTuple):
@@ -71,7 +77,8 @@ def metric_interval(
     ----------
     y, pred : array-like of shape (n_samples,)
         True and predicted labels, or 0 and 1 of shape (n_samples, n_labels). The method that predicts has not been
-        fitted to these samples, nor its threshold. Of three and more classes, one may be only predicted.
+        fitted to these samples, nor its threshold. Of three and more classes, one may be only predicted. Columns of
+        frames go by their names. All may be of one class, if the metric does not need both.
     metric : str, Metric, ConfusionMetric or callable, default="f1"
         As for `csf.CostSearch`, or a rate or a cost, such as `csf.metrics.MeanCost`; of three and more classes, and of
         several labels, such as ``"f1_macro"``.
@@ -97,9 +104,10 @@ def metric_interval(
     Notes
     -----
     F1, Jaccard, precision, recall, accuracy and the other metrics that are shares of samples have Jeffreys' interval of
-    a share. Others, and all of groups and of unequal weights, have that of the studentised bootstrap [1]_: each draw of
-    the samples or groups is compared in its own standard errors, so that few samples of large weight are allowed for.
-    A part of a sample is added for each outcome of a class, as in Jeffreys' prior; more for one that was not met.
+    a share, with nearly the exact end where all are right or none is: `csf.metrics.constraints.Share.interval`. Others,
+    and all of groups and of unequal weights, have that of the studentised bootstrap [1]_: each draw of the samples or
+    groups is compared in its own standard errors, so that few samples of large weight are allowed for. A part of a
+    sample is added for each outcome of a class, as in Jeffreys' prior; more for one that was not met.
 
     References
     ----------
@@ -192,6 +200,9 @@ class Predictions:
 
         def values(tables: Array) -> Array:
             tables = tables[:, :, 0]
+            if not isinstance(metric, ConfusionMetric) and known.sum() < 2:
+                top, bottom = np.moveaxis(tables.reshape(*tables.shape[:2], 4) @ _terms_by_code(metric.terms()), -1, 0)
+                return top / bottom
             if not isinstance(metric, ConfusionMetric):
                 return values_of_tables(metric, tables)
             counted = [tables[:, at][:, keep][:, :, keep] for at, keep in enumerate(used)]
@@ -200,6 +211,12 @@ class Predictions:
 
         columns = [codes[:, None] for codes in (truth, *answers)]
         read = cls._of_tables(values, known.size, *columns, share=share_of(metric), **rows)
+        if not isinstance(metric, ConfusionMetric) and known.sum() < 2:
+            # Samples of the other class could be met, and then weigh as much: precision of positives alone is not sure.
+            outcomes = _outcomes((len(answers), 2, 2)) * read.drawn.outcomes.max()
+            right = np.where(known, 1.0, _RARE)[:, None] * np.eye(2)
+            ends = np.stack([np.tile(each.ravel(), len(answers)) for each in (right, right[:, ::-1])])
+            read = replace(read, drawn=replace(read.drawn, outcomes=outcomes), ends=ends)
         return replace(
             read, extremes=tuple(cls.of_classes(end, known, truth, *answers, **rows) for end in _extremes_of(metric))
         )
@@ -285,7 +302,7 @@ class Predictions:
             return self.share(level, exact=exact)
         value, (worst, best) = float(self.value[0]), np.sort(self.drawn.value(self.ends)[:, 0])
         low, high = percentiles(value + self.errors(np.eye(self.value.size)[0], N_DRAWS), level)
-        return min(max(low, worst), value), max(min(high, best), value)
+        return float(min(max(low, worst), value)), float(max(min(high, best), value))
 
     def errors(self, combined: Array, n_draws: int) -> Array:
         """Draw errors of a combination of the metrics of the methods, see `csf.evaluate.intervals.DrawnSums`."""
@@ -339,7 +356,7 @@ def _outcomes(shape: tuple[int, ...]) -> csr_array:
 
 
 def _interval_of_share(share: Share, table: Array) -> Callable[..., tuple[float, float]]:
-    """Compute Jeffreys' interval of a share from a confusion matrix."""
+    """Compute the interval of a share from a confusion matrix."""
     right = float(np.trace(table))
     cells = dict(zip(CELLS, (right, table.sum() - right, 0.0, 0.0)))
     if len(table) == 2:
@@ -361,30 +378,33 @@ def _read(
             raise ValueError(
                 f"pos_label={pos_label!r} is for two classes; of several labels a sample 1 is the positive one"
             )
-        metric, truth = get_label_metric(metric), read_codes(y, np.shape(y)[1])
+        names = names_on(y) or range(np.shape(y)[1])
+        metric, truth = get_label_metric(metric), read_codes(y, names)
         weight = check_weights(sample_weight, truth.shape[0])
-        codes = label_answers(predictions, truth.shape)
+        codes = label_answers({key: label_array(each, key, names) for key, each in predictions.items()}, truth.shape)
         read = partial(Predictions.of_labels, metric, truth, weight=weight, groups=read_groups(groups, len(truth)))
         return read, codes
-    labels, metric, truth = _read_classes(y, predictions, metric, pos_label)
-    several = labels.null is None
-    weight = check_weights(sample_weight, truth.size) if several else check_class_weights(sample_weight, truth > 0)
+    codes = [label_array(each, name) for name, each in predictions.items()]
+    labels, metric, truth = _read_classes(y, dict(zip(predictions, codes)), metric, pos_label)
+    weight, codes = check_weights(sample_weight, truth.size), [labels.encode(each) for each in codes]
+    if labels.null is not None and np.unique(truth if weight is None else truth[weight > 0.0]).size == 2:
+        check_class_weights(sample_weight, truth > 0)
+    elif labels.null is not None:
+        _check_one_class(metric, truth, codes)
     if isinstance(metric, TrueMetric):
         metric.check_share(float(np.average(truth > 0, weights=weight)))
     rows = {"weight": weight, "groups": read_groups(groups, truth.size)}
-    codes = [labels.encode(np.asarray(pred)) for pred in predictions.values()]
-    known = np.bincount(truth, minlength=labels.classes.size) > 0
+    known = np.bincount(truth, None if labels.null is None else weight, labels.classes.size) > 0.0
     return partial(Predictions.of_classes, metric, known, truth, **rows), codes
 
 
 def _read_classes(
-    y: Any, predictions: Mapping[str, Any], metric: Any, pos_label: Label
+    y: Any, predictions: Mapping[str, Array], metric: Any, pos_label: Label
 ) -> tuple[Labels, Any, IntArray]:
     """Read the classes of y and of predictions, the metric, and the codes of y."""
-    truth, classes = check_labels(y)
-    answers = {name: np.asarray(pred) for name, pred in predictions.items()}
+    truth, classes = check_labels(y, least=1)
     unknown, why = classes[:0], None
-    for name, pred in answers.items():
+    for name, pred in predictions.items():
         if pred.shape != truth.shape:
             raise ValueError(
                 f"{name} must have one label for each of {truth.size} samples of y, got shape {pred.shape}"
@@ -393,9 +413,12 @@ def _read_classes(
         if not others.size:
             continue
         why = f"{name} contains {others.tolist()[0]!r}, but the labels of y are {classes.tolist()}. "
-        if pos_label is not None or not _are_alike(others, classes):
+        if (pos_label is not None and classes.size > 1) or not _are_alike(others, classes):
             raise ValueError(f"{why}Give predicted labels; for scores, use csf.tune_threshold(y, score)")
         unknown = np.concatenate([unknown, others])
+    if classes.size == 1:
+        labels = _labels_of_one_class(y, np.unique(np.concatenate([classes, unknown])).tolist(), pos_label)
+        return labels, get_quantity(for_classes(metric, labels.by_code)), labels.encode(truth)
     if classes.size + unknown.size == 2 or pos_label is not None:
         labels, codes = read_labels(y, pos_label=pos_label)
         return labels, get_quantity(for_classes(metric, labels.by_code)), codes
@@ -407,17 +430,42 @@ def _read_classes(
     return labels, metric, labels.encode(truth)
 
 
+def _labels_of_one_class(y: Any, known: list[Label], pos_label: Label) -> Labels:
+    """Complete the labels of one class, and what is predicted, by the positive label and a negative one."""
+    positive = 1 if pos_label is None else pos_label
+    names = as_array([*dict.fromkeys([*known, positive])], "y")
+    if names.size == 1:
+        names = np.array([positive, f"not {positive}" if isinstance(positive, str) else int(not positive)])
+    if names.size > 2 or names.dtype.kind == "O":
+        check_labels(y)
+    names = np.sort(names)
+    check_pos_label(names, (0, 0), pos_label)
+    return Labels(names, names[names != positive][0])
+
+
+def _check_one_class(metric: Any, truth: IntArray, answers: Sequence[IntArray]) -> None:
+    """Raise a ValueError where a metric has no value for samples of one class."""
+    terms = None if isinstance(metric, TrueMetric) else metric.terms()
+    if terms is None or not all(_terms_by_code(terms)[2 * truth + each, 1].any() for each in answers):
+        why = "needs both classes" if terms is None else "counts none of these samples"
+        raise ValueError(f"y has one class only, and {metric.name} {why}; check the split or the positive label")
+
+
+def _terms_by_code(terms: Terms) -> Array:
+    """Return the terms of the cells in the order of a confusion matrix."""
+    return np.array([terms[cell] for cell in CELLS[::-1]])
+
+
 def _are_alike(labels: Array, others: Array) -> bool:
     """Check that labels and others are both strings, or both whole numbers."""
     texts = [all(isinstance(label, str) for label in each.tolist()) for each in (labels, others)]
     return texts[0] == texts[1] and (texts[0] or bool((labels == np.floor(labels.astype(float))).all()))
 
 
-def label_answers(predictions: Mapping[str, Any], shape: tuple[int, int]) -> list[Array]:
+def label_answers(predictions: Mapping[str, Array], shape: tuple[int, int]) -> list[Array]:
     """Check predictions of several labels per sample; raise a ValueError where they have another form."""
     answers = []
-    for name, given in predictions.items():
-        predicted = given.toarray() if issparse(given) else np.asarray(given)
+    for name, predicted in predictions.items():
         if predicted.shape != shape:
             raise ValueError(
                 f"{name} must have the shape of y, {shape}, with 0 or 1 for each label, got {predicted.shape}"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.sklearn import last_name
 from csf._common.typing import Array, FloatArray, IntArray, Label, Params
-from csf._common.validation import floats, warn_of_order
+from csf._common.validation import as_array, float_columns
 from csf.data.responses import compare
 from csf.export.rules import SavedRule, finite, fitted_winner, plain_label
 from csf.export.tools import class_rule, cost_rule
@@ -76,7 +76,7 @@ class ScoreRule(SavedRule):
         ValueError
             If the scores have another shape, or some are NaN.
         """
-        given, n_classes = floats(scores, "scores"), self.classes.size
+        given, n_classes = float_columns(scores, self.classes.tolist(), "scores"), self.classes.size
         if given.shape[1:] not in ([(), (2,)] if n_classes == 2 else [(n_classes,)]) or not given.ndim:
             raise ValueError(
                 f"scores must be what {self.base}.{self.reads} answers for {n_classes} classes, got {given.shape}"
@@ -150,8 +150,8 @@ class SegmentRules(SavedRule):
         ValueError
             If the scores have another shape, some are NaN, or a segment has no rule.
         """
-        warn_of_order(scores=scores, by=by)
-        given, segments = floats(scores, "scores"), np.asarray(by).tolist()
+        classes = next(iter(self.rules.values())).classes.tolist()
+        given, segments = float_columns(scores, classes, "scores", by=by), as_array(by, "by").tolist()
         unknown = [each for each in segments if each not in self.rules]
         if unknown or len(segments) != len(given):
             raise ValueError(
@@ -214,7 +214,7 @@ class LabelRules(SavedRule):
         ValueError
             If the scores have another shape, or some are NaN.
         """
-        given = floats(scores, "scores")
+        given = float_columns(scores, self.labels, "scores")
         if given.ndim != 2 or given.shape[1] != len(self.rules):
             raise ValueError(f"scores must have a column for each of {len(self.rules)} labels, got {given.shape}")
         return np.column_stack([rule.decide(column) for rule, column in zip(self.rules, given.T)])

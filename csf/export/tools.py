@@ -14,10 +14,11 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
 from csf._common.typing import Array, Estimator, FloatArray, Label, Params
-from csf._common.validation import floats
+from csf._common.validation import float_columns
 from csf.data.labels import places_of
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, log_odds, response_method
-from csf.export.rules import SavedRule, Winner, finite, fitted_winner, linear_rule, winner_of
+from csf.export.rules import SavedRule, Winner, finite, fitted_winner, linear_rule, plain_label, winner_of
+from csf.metrics.constraints import ANSWERS
 from csf.metrics.row_costs import RowCosts
 from csf.search import CostSearch
 from csf.thresholding.linear_rule import ClassProbabilityRule, without_weights
@@ -199,12 +200,12 @@ class ClassRule(SavedRule):
     calibration: FloatArray | None = None
     precision: str = "float64"
 
-    def decide(self, scores: Array) -> Array:
+    def decide(self, scores: ArrayLike) -> Array:
         """Predict labels.
 
         Parameters
         ----------
-        scores : ndarray of shape (n_samples, n_classes)
+        scores : array-like of shape (n_samples, n_classes)
             Output of the estimator's method ``reads``.
 
         Returns
@@ -212,7 +213,8 @@ class ClassRule(SavedRule):
         ndarray of shape (n_samples,)
             The first one of equal classes.
         """
-        proba = np.ascontiguousarray(scores, dtype=self.precision).astype(float)
+        given = float_columns(scores, self.classes.tolist(), "scores")
+        proba = np.ascontiguousarray(given, dtype=self.precision).astype(float)
         if self.calibration is not None:
             proba = expit(proba * self.calibration[:, 0] + self.calibration[:, 1])
             proba = without_weights(proba, np.ones(self.classes.shape[0]))
@@ -315,12 +317,13 @@ def _sigmoid(calibrator: Any) -> tuple[float, float]:
 
 # ---------------------------------------------------------------- three answers
 
-_BY_SCORE = 's = what the estimator answers to "reads"; "positive" where s >= upper, "negative" where s < lower'
+_BY_SCORE = 's = what the estimator answers to "reads"; positive where s >= upper, negative where s < lower'
 _BY_COSTS = (
     's = what the estimator answers to "reads", a probability p as log(p / (1 - p)), at least -farthest and at most '
-    "farthest; z = slope * s + intercept - offset; p = 1 / (1 + exp(-z)); negative = p * (fn - tp), positive = (1 - p) "
-    "* (fp - tn), review = cost + error * (negative + positive); the answer with the smallest of the three, except "
-    'that it is "review" in place of "positive" where z < upper, and in place of "negative" where z >= lower'
+    "farthest; z = slope * s + intercept - offset; p = 1 / (1 + exp(-z)). Costs: of negative p * (fn - tp), of "
+    "positive (1 - p) * (fp - tn), of a review cost + error * (both together). The answer of least cost, where "
+    'negative and positive stand for their labels, but "review" in place of positive where z < upper, and of negative '
+    "where z >= lower"
 )
 
 
@@ -380,6 +383,7 @@ def review_rule(search: CostSearch) -> Params:
         costs = {"cost": bands.review.cost + bands.extra_cost, "error": bands.review.error, "offset": offset}
         calibration = zip(("slope", "intercept", "farthest"), _calibration(used))
         ends = costs | dict(calibration) | ends
+    content |= dict(zip(ANSWERS[::2], map(plain_label, bands.names)))
     return content | {name: finite(value) for name, value in ends.items()}
 
 
@@ -446,7 +450,8 @@ class CostRule(SavedRule):
         ndarray of shape (n_samples,)
             ``positive`` or ``negative``.
         """
-        given = floats(scores, "scores", fn=fn, fp=fp, tp=tp, tn=tn)
+        classes = [self.negative, self.positive][:: 1 if self.column else -1]
+        given = float_columns(scores, classes, "scores", fn=fn, fp=fp, tp=tp, tn=tn)
         given = given[:, self.column] if given.ndim == 2 else given
         table = RowCosts(fn=None).table(given[:, None], fn_cost=fn, fp_cost=fp, tp_cost=tp, tn_cost=tn)
         extra = (self.extra_fn, self.extra_fp)

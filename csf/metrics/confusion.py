@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.messages import warn
 from csf._common.typing import Array, Label, Values
-from csf._common.validation import check_choice, check_count, floats
+from csf._common.validation import check_choice, check_count, floats, names_on, only_count, places_of_names
 from csf.metrics.base import CELLS, Metric, Terms, float_or_array, wrong_direction
 from csf.metrics.binary import FBeta
 from csf.metrics.profile import NOISE
@@ -711,11 +711,8 @@ class OfTwoClasses(Metric):
 
 def _names(costs: object) -> tuple[list[Label], list[Label]] | None:
     """Return the row and column names of a frame; ``None`` where it only numbers them."""
-    given = [getattr(costs, axis, None) for axis in ("index", "columns")]
-    rows, columns = ([] if axis is None or callable(axis) else list(axis) for axis in given)
-    # What pandas and polars call rows and columns that have no names.
-    counted = [*range(len(columns))], [f"column_{at}" for at in range(len(columns))], []
-    known = [names for names in (rows, columns) if names not in counted]
+    rows, columns = (names_on(costs, axis) or [] for axis in ("index", "columns"))
+    known = [names for names in (rows, columns) if not only_count(names)]
     if not known:
         return None
     # Numbers beside names only count, unless they are the same names.
@@ -724,13 +721,13 @@ def _names(costs: object) -> tuple[list[Label], list[Label]] | None:
 
 def _places(names: Sequence[Label], wanted: Sequence[Label]) -> list[int]:
     """Find the wanted names among those of a cost matrix, as they are or as strings."""
-    for known, asked in ((names, wanted), ([*map(str, names)], [*map(str, wanted)])):
-        if len(set(known)) == len(known) == len(asked) and set(known) == set(asked):
-            return [known.index(name) for name in asked]
-    raise ValueError(
-        f"the cost matrix has the names {list(names)}, and there should be {list(wanted)}, each once; name rows and "
-        "columns by the classes, or give an array in the order of the sorted classes"
-    )
+    places = places_of_names(names, wanted)
+    if places is None:
+        raise ValueError(
+            f"the cost matrix has the names {list(names)}, and there should be {list(wanted)}, each once; name rows "
+            "and columns by the classes, or give an array in the order of the sorted classes"
+        )
+    return places
 
 
 def _sums(confusion):

@@ -818,7 +818,7 @@ class Review:
     """Cost of a review, and the number of rows that can be reviewed.
 
     With it as ``review`` of `csf.CostSearch`, `csf.CostSearch.predict_with_review` chooses the answer with the smallest
-    expected cost for each row: "negative", "review" or "positive" [1]_; of several classes one of these or "review".
+    expected cost for each row [1]_: a label, as `csf.CostSearch.predict` gives it, or "review".
 
     Parameters
     ----------
@@ -834,9 +834,9 @@ class Review:
     error : float, default=0.0
         Share of the reviews that end in the wrong answer, in [0, 1).
     wrong : float or dict, default=None
-        Largest share of wrong answers among the rows that are answered "negative", and among those answered
-        "positive", without a review; of several classes among those of each. A dict such as ``{"negative": 0.01}`` or
-        ``{"urgent": 0.01}`` limits one of them. More rows are reviewed for it, beyond ``at_most`` where need be. It
+        Largest share of wrong answers among the rows that get each label without a review. A dict such as ``{"urgent":
+        0.01}`` limits one of them; of two classes ``"negative"`` and ``"positive"`` also name those that no label is
+        called like. More rows are reviewed for it, beyond ``at_most`` where need be. It
         holds on the held-out rows, and so on new ones about half the time; with ``confidence`` of the search it is
         certified, for each answer by itself, on the ``calibration`` share. Where a limit cannot be shown, all rows are
         reviewed that would have been answered so. Alone, without ``cost`` and ``at_most``, it has as few rows reviewed
@@ -883,7 +883,7 @@ class Review:
         Parameters
         ----------
         answers : sequence of label, default=("negative", "positive")
-            Answers without a review; of several classes these.
+            Labels, which are the answers without a review; of two classes the positive one comes last.
 
         Returns
         -------
@@ -893,8 +893,12 @@ class Review:
         Raises
         ------
         ValueError
-            If another answer has a limit.
+            If a label is called like the answer "review", or another answer has a limit.
         """
+        if ANSWERS[1] in map(str, answers):
+            raise ValueError(f"y has a class {ANSWERS[1]!r}, the answer to rows that are reviewed; rename it")
+        # What a class is called goes before what it is.
+        n, known = len(answers), [*answers, *ANSWERS[::2]] if len(answers) == 2 else answers
         if isinstance(self.wrong, Mapping):
-            return {place_of(answer, answers, "wrong of a review"): limit for answer, limit in self.wrong.items()}
-        return {} if self.wrong is None else dict.fromkeys(range(len(answers)), self.wrong)
+            return {place_of(answer, known, "wrong of a review") % n: limit for answer, limit in self.wrong.items()}
+        return {} if self.wrong is None else dict.fromkeys(range(n), self.wrong)

@@ -18,9 +18,9 @@ from csf._common.typing import Array, BoolArray, IntArray, Label, Values
 from csf._common.validation import (
     check_binary_target,
     check_labels,
-    check_unmasked,
     check_weights,
     floats,
+    label_array,
     warn_of_order,
 )
 
@@ -174,7 +174,7 @@ class ErrorProfile:
         """
         warn_of_order(y_true=y_true, y_pred=y_pred, sample_weight=sample_weight)
         classes, is_pos, pos_label = check_binary_target(y_true, pos_label)
-        y_pred = np.asarray(check_unmasked(y_pred, "y_pred"))
+        y_pred = label_array(y_pred, "y_pred")
         if y_pred.shape != is_pos.shape:
             raise ValueError(f"y_pred must have shape {is_pos.shape} like y_true, got {y_pred.shape}")
         unknown = y_pred[(y_pred != classes[0]) & (y_pred != classes[1])]
@@ -226,7 +226,7 @@ class ErrorProfile:
         """
         warn_of_order(y_true=y_true, y_pred=y_pred, sample_weight=sample_weight)
         y_true, classes = check_labels(y_true)
-        y_pred = np.asarray(check_unmasked(y_pred, "y_pred"))
+        y_pred = label_array(y_pred, "y_pred")
         if y_pred.shape != y_true.shape:
             raise ValueError(f"y_pred must have shape {y_true.shape} like y_true, got {y_pred.shape}")
         if null_class not in classes.tolist():

@@ -18,9 +18,11 @@ from csf._common.validation import (
     check_binary_target,
     check_choice,
     check_count,
-    check_unmasked,
     check_weights,
     floats,
+    label_array,
+    names_on,
+    place_or_none,
     warn_of_order,
 )
 from csf.metrics.profile import NOISE
@@ -398,7 +400,7 @@ class RowCosts:
         if X is not None and num_samples(X) != is_pos.size:
             raise ValueError(f"X has {num_samples(X)} rows, and y_true {is_pos.size} labels; give one label a row")
         table = self.table(X, n_rows=is_pos.size, **given)
-        predicted, known = np.asarray(check_unmasked(y_pred, "y_pred")), np.unique(labels).tolist()
+        predicted, known = label_array(y_pred, "y_pred"), np.unique(labels).tolist()
         if predicted.shape != is_pos.shape or not np.isin(predicted, known).all():
             raise ValueError(
                 f"y_pred must hold one of the labels {known} for each of {is_pos.size} rows; CostSearch.predict makes "
@@ -473,18 +475,18 @@ _OTHER = {"fn": "tp", "tp": "fn", "fp": "tn", "tn": "fp"}
 
 def _of_column(X: Samples, source: str | Column, title: str) -> Array:
     """Read the values of a column of X."""
-    columns = getattr(X, "columns", None)
+    columns = names_on(X)
     place, share = (source.place, source.share) if isinstance(source, Column) else (source, 1.0)
-    if isinstance(place, str) and (columns is None or place not in list(columns)):
-        known = "no names" if columns is None else f"the columns {list(columns)}{did_you_mean(place, columns)}"
+    at = place_or_none(place, columns or ()) if isinstance(place, str) else int(place)
+    if at is None:
+        known = "no names" if columns is None else f"the columns {columns}{did_you_mean(place, columns)}"
         raise ValueError(
             f"{title} is no column of X, which has {known}. Give a frame that has the column, its place as "
             f"csf.metrics.Column(place), or the costs themselves as {title.partition('=')[0]}_cost="
         )
     X = np.asarray(X) if isinstance(X, (list, tuple)) else X
-    at = place if isinstance(place, str) else int(place)  # older versions of polars take no integers of numpy
     n_columns = X.shape[1] if len(X.shape) == 2 else 0
-    if not isinstance(at, str) and not at < n_columns:
+    if not at < n_columns:
         raise ValueError(f"{title} is no column of X, which has the places 0 to {n_columns - 1}; give one of these")
     values: Any = safe_indexing(X, at, axis=1)
     values = values.toarray().ravel() if issparse(values) else np.asarray(values)

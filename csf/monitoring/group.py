@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from csf._common.typing import Array, PathLike
-from csf._common.validation import check_fraction, check_path, warn_of_order
+from csf._common.typing import Array, Label, PathLike
+from csf._common.validation import check_fraction, check_path, in_named_order, warn_of_order
 from csf.monitoring.cohorts import row_ids
 from csf.monitoring.monitor import Monitor
 from csf.monitoring.records import Recorded
@@ -64,10 +64,10 @@ class MonitorGroup(Recorded):
     """
 
     def __init__(
-        self, watched: Sequence[Watched], n_labels: int, *, alpha: float, path: PathLike | None, **options: Any
+        self, watched: Sequence[Watched], names: Sequence[Label], *, alpha: float, path: PathLike | None, **options: Any
     ) -> None:
         check_path(path, "path")
-        self._record, self.path, self._n_labels = ("csf-monitor-group", 1), path, n_labels
+        self._record, self.path, self._names = ("csf-monitor-group", 1), path, names
         self.alpha = check_fraction(alpha, "alpha")
         self.alarm: Literal[False] | str = False
         share = self.alpha / len(watched)
@@ -142,7 +142,7 @@ class MonitorGroup(Recorded):
         warn_of_order(y_pred=y_pred, rows=rows, **options)
         ids = row_ids(rows, y_pred, "y_pred")
         with self._saved():
-            for monitor, found in zip(self.monitors.values(), self._parts(y_pred)):
+            for monitor, found in zip(self.monitors.values(), self._parts(y_pred, "y_pred")):
                 monitor.expect(found, rows=ids, **options)
 
     def update(
@@ -174,20 +174,22 @@ class MonitorGroup(Recorded):
         warn_of_order(y=y, y_pred=y_pred, rows=rows, **options)
         ids = row_ids(rows, y, "y") if y_pred is None and y is not None else rows
         with self._saved():
-            for (name, monitor), truth, found in zip(self.monitors.items(), self._parts(y), self._parts(y_pred)):
+            parts = self._parts(y, "y"), self._parts(y_pred, "y_pred")
+            for (name, monitor), truth, found in zip(self.monitors.items(), *parts):
                 since = monitor.update(truth, found, rows=ids, **options)
                 if since and not self.alarm:
                     self.alarm = f"{name}: {since}"
         return self.alarm
 
-    def _parts(self, labels: Any) -> list[Any]:
+    def _parts(self, labels: Any, what: str) -> list[Any]:
         """Return the labels of each monitor: a column, or all."""
         if labels is None or None in self._columns:
             return [labels] * len(self.monitors)
+        labels = in_named_order(labels, self._names, what)
         table: Array = labels.toarray() if issparse(labels) else np.asanyarray(labels)
-        if table.ndim != 2 or table.shape[1] != self._n_labels:
+        if table.ndim != 2 or table.shape[1] != len(self._names):
             raise ValueError(
-                f"labels and predictions must have a column for each of {self._n_labels} labels, got shape "
+                f"labels and predictions must have a column for each of {len(self._names)} labels, got shape "
                 f"{table.shape}"
             )
         return [table[:, column] for column in self._columns]

@@ -8,11 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 
 from csf._common.messages import did_you_mean, warn
 from csf._common.typing import Array, BoolArray, IntArray
-from csf._common.validation import check_number, check_share, check_unmasked, floats
+from csf._common.validation import are_missing, as_array, check_number, check_share, floats, in_named_order, label_array
 from csf.metrics.constraints import MeanCost
 from csf.metrics.registry import LabelMetric
 from csf.metrics.row_costs import COSTS, OUTCOMES, CostTable, RowCosts
@@ -207,12 +206,11 @@ class SampleTerms:
         """Compute what samples add; those without a label or of weight 0 are left out."""
         if y is None and not self._needs_no_labels:
             raise ValueError(f"y=None is for metrics of predictions alone, and {self.name} needs labels: give y")
-        pred = self._labels(check_unmasked(y_pred, "y_pred"))
-        truth = pred if y is None else self._labels(y)
+        pred = self._labels(y_pred, "y_pred")
+        truth = pred if y is None else self._labels(y, "y")
         if truth.shape != pred.shape:
             raise ValueError(f"y and y_pred must be of one length, got shapes {truth.shape} and {pred.shape}")
-        # What is below a mask is not known.
-        known = _known(truth if y is None else y, truth)
+        known = ~are_missing(truth).any(axis=1)
         costs = self._row_costs(given, known.size)
         weight, known = self._weights(sample_weight, known)
         if cost is not None:
@@ -234,9 +232,13 @@ class SampleTerms:
             top = np.where(np.isnan(costs[:, 0]), top, costs[:, 0] * bottom)
         return Added(top, bottom, truth, pred, alert, self.histogram.count(kinds, parts, weight, cost))
 
-    def _labels(self, values: Any) -> Array:
+    def _labels(self, values: Any, what: str) -> Array:
         """Return labels of rows, (n, n_labels); one label a row may be one-dimensional."""
-        labels = values.toarray() if issparse(values) else np.asarray(values)
+        if what == "y" and isinstance(values, np.ma.MaskedArray):  # what is below a mask is not known
+            values = values.astype(object).filled(np.nan)
+        values = in_named_order(values, self.search.label_names_ if self.n_labels > 1 else (), what)
+        # Only labels may still be missing.
+        labels = label_array(values, what) if what == "y_pred" else as_array(values, what)
         labels = labels[:, None] if labels.ndim == 1 and self.n_labels == 1 else labels
         if labels.ndim != 2 or labels.shape[1] != self.n_labels:
             wanted = "be one-dimensional" if self.n_labels == 1 else f"have a column for each of {self.n_labels} labels"
@@ -246,7 +248,7 @@ class SampleTerms:
     def _positions(self, labels: Array, what: str) -> IntArray:
         """Return the positions of labels among the classes."""
         if not np.isin(labels, self.classes).all():
-            odd = np.setdiff1d(labels, self.classes)[:5].tolist()
+            odd = list(dict.fromkeys(labels[~np.isin(labels, self.classes)].tolist()))[:5]
             way = "; give what search.predict(X) returns" if what == "y_pred" else ""
             raise ValueError(f"{what} holds the labels {odd}, the search knows {self.classes.tolist()}{way}")
         return (labels[..., None] == self.classes).argmax(axis=-1)
@@ -320,7 +322,7 @@ class SampleTerms:
             raise ValueError(
                 f"{self.name} needs no labels to wait for: give update(None, y_pred) (csf monitor without --id)"
             )
-        codes, weight = self._positions(self._labels(check_unmasked(y_pred, "y_pred")), "y_pred"), None
+        codes, weight = self._positions(self._labels(y_pred, "y_pred"), "y_pred"), None
         costs = self._row_costs(given, len(codes))
         if sample_weight is not None or self.search.max_sample_weight_ is not None:
             self._weights(sample_weight, np.ones(len(codes), dtype=bool))
@@ -333,8 +335,8 @@ class SampleTerms:
 
     def labelled(self, y: ArrayLike, cost: ArrayLike | None) -> tuple[IntArray, Array | None]:
         """Check labels of samples that wait; return their positions and costs, which costs of rows had before."""
-        truth = self._labels(y)
-        known = _known(y, truth)
+        truth = self._labels(y, "y")
+        known = ~are_missing(truth).any(axis=1)
         codes, costs = np.full(truth.shape, NO_LABEL), np.full((known.size, 1), np.nan)
         codes[known] = self._positions(truth[known], "y")
         if cost is not None:
@@ -380,15 +382,3 @@ def _amounts(values: ArrayLike, name: str, known: BoolArray) -> Array:
     if amounts.shape != known.shape or not (np.isfinite(amounts[known]) & (amounts[known] >= 0.0)).all():
         raise ValueError(f"{name} must hold a finite number >= 0 for each of {known.size} samples")
     return amounts
-
-
-def _known(given: Any, labels: Array) -> BoolArray:
-    """Mark the rows whose labels are all present; what is below a mask is not."""
-    if labels.dtype == object:
-        # NaN is not equal to itself, and whether pandas.NA is, is missing as well.
-        same = [label is not None and label == label for label in labels.ravel()]
-        known = np.array([isinstance(each, bool | np.bool_) and bool(each) for each in same], dtype=bool)
-    else:
-        known = np.asarray(labels == labels).ravel()
-    mask = np.ma.getmask(given)
-    return (known.reshape(labels.shape) & ~(mask.reshape(labels.shape) if mask.ndim else mask)).all(axis=1)

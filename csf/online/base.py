@@ -28,6 +28,7 @@ from csf._common.validation import (
     check_intercept,
     check_positive,
     check_seed,
+    label_array,
     warn_of_order,
 )
 from csf.data.responses import LinearClassifier, TwoClassRule
@@ -323,7 +324,7 @@ class OnlineClassifier(TwoClassRule):
         known = None if reset or hasattr(self, "feature_names_in_") else self.n_features_in_
         if known is None or not are_ready(X, y, known):
             warn_of_order(X=X, y=y)
-            X, y = validate_data(self, X, y, reset=reset, **NUMBERS)
+            X, y = validate_data(self, X, y if y is None else label_array(y, "y"), reset=reset, **NUMBERS)
         return canonical(X), y
 
     def _check_common_parameters(self) -> None:

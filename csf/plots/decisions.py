@@ -326,7 +326,8 @@ def draw_review(ax: Axes, search: CostSearch) -> None:
     n_rows, worth = int(search.class_count_.sum()), search.review_
     parts = [score[answers == answer] for answer in ANSWERS]
     weights = [weight[answers == answer] * n_rows / weight.sum() for answer in ANSWERS]
-    names = [f"{each}: {n_rows * worth.shares[each]:,.0f} rows, {_wrong(worth.wrong[each])}" for each in ANSWERS]
+    named = str(bands.names[0]), ANSWERS[1], str(bands.names[1])
+    names = [f"{each}: {n_rows * worth.shares[each]:,.0f} rows, {_wrong(worth.wrong[each])}" for each in named]
     ax.hist(parts, bins.tolist(), weights=weights, color=[GREY, ORANGE, BLUE], label=names, stacked=True)
     ax.set(xlabel="log-odds" if found.kind == "row_costs" else "score", ylabel="rows")
     ax.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0))

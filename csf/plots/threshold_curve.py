@@ -569,7 +569,7 @@ def _search_data(
 def _margins(search: Any, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Array | None]:
     """Return truth and scores of labels, which count from the threshold of each, and the weights of samples."""
     if X is not None:
-        truth = read_codes(y, len(search.searches_))
+        truth = read_codes(y, search.label_names_)
         return truth > 0, search.decision_function(X), check_weights(weight, truth.shape[0])
     search.searches_[0].held_out_curve()  # which says where no scores were kept
     scores = [margin(one.result_.row.score, one.best_threshold_, True) for one in search.searches_]

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 
 from csf._common.sklearn import last_step
 from csf._common.typing import Array, Samples
-from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights
+from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights, label_array
 from csf.data.folds import read_groups
 from csf.data.labels import read_codes
 from csf.metrics import get_constraint
@@ -275,7 +274,7 @@ class SharedThresholdReported(Reported):
 
     def read_truth(self, search: CostSearch, y: ArrayLike) -> Array:
         """Read codes: samples have several labels."""
-        return read_codes(y, search.classes_.size)
+        return read_codes(y, search.label_names_)
 
     def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
         """Evaluate predictions, see `Reported.judge`."""
@@ -444,7 +443,7 @@ def held_out(
     weight = check_weights(sample_weight, labels.shape[0])
     answers = {name: search.predict(X, **given)}
     for rival, predicted in (rivals or {}).items():
-        predicted = predicted.toarray() if issparse(predicted) else np.asarray(predicted)
+        predicted = label_array(predicted, f"rivals[{rival!r}]", getattr(search, "label_names_", ()))
         if predicted.shape != labels.shape:
             raise ValueError(
                 f"rivals[{rival!r}] must be the labels that it predicts for X, of shape {labels.shape}; "

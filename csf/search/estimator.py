@@ -456,21 +456,20 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         X : array-like of shape (n_samples, n_features)
             Samples.
         at_most : int, float or dict, default=None
-            Largest number or share of the answers "positive", as for `predict`; of several classes or labels a dict of
+            Largest number or share of positive answers, as for `predict`; of several classes or labels a dict of
             these, ``{"urgent": 50}``. Rows beyond it get the answer that is best for them without this one. The reviews
             stay within ``at_most`` of the `Review`, a share of these samples, or as many as they are without this limit
             where that is more; those stay that save most. Limits on wrong answers go before both.
         wrong_at_most : float or dict, default=None
-            Largest share of wrong answers "positive" (or of a class) in this batch, on average over batches, as for
+            Largest share of wrong positive answers (or of a class) in this batch, on average over batches, as for
             `predict`. Rows that do not pass get their next best answer; limits of the `Review` hold besides.
         **costs : float or array-like of shape (n_samples,)
             As for `predict`; `fit` was given some where they are needed.
 
         Returns
         -------
-        ndarray of str, shape (n_samples,) or (n_samples, n_labels)
-            ``"negative"``, ``"review"`` or ``"positive"``; of several classes objects, a class of ``classes_`` or
-            ``"review"``.
+        ndarray of object, shape (n_samples,) or (n_samples, n_labels)
+            Labels, as `predict` gives them, or ``"review"``.
 
         Raises
         ------
@@ -672,7 +671,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             If ``y`` has one class only, or labels that the search has not seen, costs are missing, or each label has a
             threshold of its own.
         """
-        return self._with_costs(costs).curve(X, y, sample_weight)
+        return self._with_costs(costs, X=X, y=y, sample_weight=sample_weight).curve(X, y, sample_weight)
 
     @available_if(base_has("predict_proba"))
     def predict_proba(self, X: Samples, **costs: ArrayLike) -> Array:

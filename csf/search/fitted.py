@@ -105,7 +105,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             self.best_threshold_ = rule.threshold
         review = getattr(self, "review", None)
         if review is not None:
-            self._bands = found.reviews(review)
+            # Of several labels a sample has each one, or not.
+            names = [0, 1] if self.pos_label_ is None else [self.null_class_, self.pos_label_]
+            self._bands = found.reviews(review, names)
 
     def _publish_fit(self, found: Any, rule: Any, seconds: float, about: Mapping[str, object]) -> None:
         """Store the results of a fit and the attributes ``about`` its classes, all at once at the end."""
@@ -357,7 +359,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         column, what = watched[0]
         if column is None and len(watched) == 1:
             return Monitor(*what, **options)
-        return MonitorGroup(watched, len(getattr(self, "label_names_", ())), **options)
+        return MonitorGroup(watched, list(getattr(self, "label_names_", ())), **options)
 
     def _demanded(self, constraint: str | Constraint | None) -> Constraint | None:
         """Read a constraint, of the truth where the metric is."""

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Label, PathLike, RandomState_, Samples
-from csf._common.validation import check_labels, floats, warn_of_order
+from csf._common.validation import check_labels, float_columns, warn_of_order
 from csf.data.labels import read_labels
 from csf.search.config import SearchConfig
 from csf.search.estimator import CostSearch
@@ -132,7 +132,7 @@ class Decision:
         by: ArrayLike | None = None,
     ) -> Array:
         """Predict the labels of new samples from their scores; the options are those of `csf.CostSearch.predict`."""
-        X, given = _columns(score, self.search.classes_), {} if by is None else {"by": by}
+        X, given = _columns(score, self.search.classes_, by=by), {} if by is None else {"by": by}
         return self.search.predict(X, at_most=at_most, wrong_at_most=wrong_at_most, **given)
 
     def report(self, path: PathLike, **options: Any) -> None:
@@ -161,8 +161,8 @@ def tune_threshold(
     y : array-like of shape (n_samples,)
         True labels.
     score : array-like of shape (n_samples,) or (n_samples, n_classes)
-        Scores, larger for samples that look positive; of three and more classes a column for each, in the order of the
-        sorted labels. What gave them has not been fitted to these samples.
+        Scores, larger for samples that look positive; of three and more classes a column for each: a frame's by their
+        names, others in the order of the sorted labels. What gave them has not been fitted to these samples.
     metric, constraint, confidence, calibration
         As for `csf.CostSearch`, which this is with ``cv="prefit"``, for a model that nobody has.
     by : array-like of shape (n_samples,), default=None
@@ -222,9 +222,9 @@ def _warn_of_reversed(is_pos: BoolArray, score: Array) -> None:
         )
 
 
-def _columns(score: ArrayLike, classes: Array) -> Array:
-    """Arrange scores as columns: one for two classes, else one for each class."""
-    X, width = floats(score, "score"), 1 if classes.size == 2 else classes.size
+def _columns(score: ArrayLike, classes: Array, **rows: object) -> Array:
+    """Arrange scores as columns: one for two classes, else one for each class, in the order of these by name."""
+    X, width = float_columns(score, classes.tolist(), "score", **rows), 1 if classes.size == 2 else classes.size
     X = X[:, None] if X.ndim == 1 else X
     if X.ndim != 2 or X.shape[1] != width:
         wanted = "(n_samples,)" if width == 1 else f"(n_samples, {width}), a column for each class"

@@ -225,3 +225,10 @@ def limits_of(at_most: object, names: Sequence[Label], n_rows: int) -> dict[int,
 def batch_within(scores: Array, at_most: object, names: Sequence[Label], X: Samples) -> IntArray:
     """Choose the class of each row of a batch, with limits on the numbers of some classes."""
     return best_answers(scores, limits_of(at_most, names, len(scores)), X)
+
+
+def named_answers(codes: IntArray, names: Sequence[Label]) -> Array:
+    """Return the names of answers as objects: labels of any type, and "review"."""
+    known = np.empty(len(names), dtype=object)
+    known[:] = names
+    return known[codes]

@@ -16,7 +16,14 @@ from csf.evaluate import Assessment, Resampling
 from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
 from csf.metrics.registry import aim
 from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits, of_positive
-from csf.thresholding.batch import best_rows, check_capacity, places_limited, reviewed_within, with_lifted
+from csf.thresholding.batch import (
+    best_rows,
+    check_capacity,
+    named_answers,
+    places_limited,
+    reviewed_within,
+    with_lifted,
+)
 from csf.thresholding.certificates import Guarantee, ScoredSamples, certify
 from csf.thresholding.evaluation import GivenAnswers, TunedAnswers
 from csf.thresholding.row_costs import CostDecision, RowCostChoice, RowCostRule, RowCostStore
@@ -210,6 +217,8 @@ _MOST_CUTS = 1024
 class ReviewBands:
     """Rule of three answers: "negative" below a score, "positive" from another one on, "review" otherwise.
 
+    `answers` gives the labels that the first two stand for.
+
     Parameters
     ----------
     review : Review
@@ -219,7 +228,9 @@ class ReviewBands:
     lower, upper : float
         "negative" is answered below the first score and "positive" from the second one on, where costs allow it.
     guarantees : dict of str to Guarantee
-        What was shown of the limits on wrong answers.
+        What was shown of the limits on wrong answers, by label.
+    names : sequence of label
+        The negative and the positive label.
     """
 
     review: Review
@@ -227,6 +238,7 @@ class ReviewBands:
     lower: float = np.inf
     upper: float = -np.inf
     guarantees: dict[str, Guarantee] = field(default_factory=dict)
+    names: Sequence[Label] = ANSWERS[::2]
 
     def decide(self, rows: AllowedAnswers) -> Array:
         """Choose the answer to each row."""
@@ -234,10 +246,12 @@ class ReviewBands:
         return np.select([up, down], [ANSWERS[2], ANSWERS[0]], ANSWERS[1])
 
     def answers(self, rule: ThresholdRule, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
-        """Answer samples, of which some number at most, or those within a limit on wrong ones, may be "positive"."""
+        """Answer samples with labels, of which some number, or those within a limit on wrong ones, may be positive."""
         if at_most is not None or wrong:
-            return self.decide_within(rule, X, rule.limit_of_positives(at_most), wrong.get(1))
-        return self.decide(rule.leaning(X, self.review, self.extra_cost))
+            answers = self.decide_within(rule, X, rule.limit_of_positives(at_most), wrong.get(1))
+        else:
+            answers = self.decide(rule.leaning(X, self.review, self.extra_cost))
+        return named_answers(answer_codes(answers), [*self.names, ANSWERS[1]])
 
     def decide_within(self, rule: ThresholdRule, X: Samples, at_most: object, wrong: AlertLimit | None = None) -> Array:
         """Answer with no more positives than limits allow; other rows get their next best answer.
@@ -279,9 +293,9 @@ class ReviewBands:
         for at, limit in self.review.limits_on().items():
             answer = ANSWERS[::2][at]
             parts = [each.scored(self, answer) for each in (held_out, calibration) if each is not None]
-            limits[answer], test = least_score(*parts, limit=limit, answer=answer, confidence=confidence)
+            limits[answer], test = least_score(*parts, limit=limit, answer=self.names[at], confidence=confidence)
             if test is not None:
-                guarantees[answer] = test
+                guarantees[str(self.names[at])] = test
         # "negative" is below a score: the next number after the largest one.
         lower = np.nextafter(-limits.get("negative", -np.inf), np.inf)
         upper = max(self.upper, limits.get("positive", -np.inf))
@@ -423,7 +437,7 @@ class Reviewed:
     interval : tuple of float
         90 % interval of it.
     shares : dict of str to float
-        Share of the rows that get each answer.
+        Share of the rows that get each answer, by label as a text, and ``"review"``.
     wrong : dict of str to float
         Share of wrong answers among these; NaN where no row gets the answer.
     extra_cost : float

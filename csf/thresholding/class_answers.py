@@ -12,7 +12,7 @@ from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.metrics.demands import ConstrainedClasses
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits, allowed_alerts
-from csf.thresholding.batch import check_capacity, limits_of, reviewed_within, with_lifted
+from csf.thresholding.batch import check_capacity, limits_of, named_answers, reviewed_within, with_lifted
 from csf.thresholding.capacity import cost_of_place, least_score
 from csf.thresholding.certificates import Guarantee, ScoredSamples
 from csf.thresholding.class_choice import TUNED, MulticlassChoice
@@ -145,9 +145,7 @@ class ClassReviews:
             codes = np.where(codes == n_classes, codes, self.decide(rows))
         if limits:
             codes = self._within(rows, codes, limits, X)
-        names = np.empty(n_classes + 1, dtype=object)
-        names[:] = [*self.names, REVIEW]
-        return names[codes]
+        return named_answers(codes, [*self.names, REVIEW])
 
     def _within(self, rows: RuleRows, codes: IntArray, limits: Mapping[int, int], X: Samples) -> IntArray:
         """Limit the numbers of rows of some classes; rows beyond get their next best class, or a review.

@@ -13,7 +13,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
-from csf._common.validation import check_choice, check_weights
+from csf._common.validation import check_choice, check_weights, label_array
 from csf.data.labels import learnt_classes, places_of
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
 from csf.metrics.confusion import warn_of_absent
@@ -628,7 +628,7 @@ class MulticlassRule(DecisionRule):
 
     def confusion(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None = None) -> Array:
         """Compute the confusion matrix of predictions: shares of the weight, rows true and columns predicted."""
-        labels, weight = np.asarray(y).reshape(-1), check_weights(sample_weight, predicted.shape[0])
+        labels, weight = label_array(y, "y").reshape(-1), check_weights(sample_weight, predicted.shape[0])
         strange = labels[~np.isin(labels, self.classes)]
         if strange.size:
             raise ValueError(

@@ -14,6 +14,7 @@ from scipy.special import expit, logit
 
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Costs, Samples, Values
+from csf._common.validation import label_array
 from csf.data.responses import LARGEST_LOG_ODDS, log_odds
 from csf.evaluate import Assessment, Candidate, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import LEVEL, CandidateChoice, interval, n_draws_of
@@ -437,7 +438,7 @@ class RowCostRule(ThresholdRule):
         # Before predicting, which can do without costs.
         self.row_costs.table(X, **self.given)
         options = {"sample_weight": sample_weight, "pos_label": self.labels(np.array([True]))[0]}
-        return self.row_costs.score(np.asarray(y), self.predict(X), X, **options, **self.given)
+        return self.row_costs.score(label_array(y, "y"), self.predict(X), X, **options, **self.given)
 
     def predict_proba(self, X: Samples) -> Array:
         """Predict the probabilities of the sorted labels, without regard to costs; undo training weights."""

@@ -16,7 +16,7 @@ from scipy.stats import beta, binom
 from csf._common.messages import did_you_mean, listed
 from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
-from csf._common.validation import check_unmasked
+from csf._common.validation import are_missing, as_array, names_on, place_or_none
 from csf.metrics.base import CELLS, LinearFractional
 from csf.metrics.comparisons import NO_LIMIT, PairLimit
 from csf.metrics.constraints import Constraint, Precision, Recall, Share
@@ -112,22 +112,21 @@ class Segments:
 
 
 def _values(by: str, X: Samples, given: ArrayLike | None) -> list[Label]:
-    columns, n_rows = getattr(X, "columns", None), num_samples(X)
-    if given is None and (columns is None or by not in list(columns)):
+    columns, n_rows = names_on(X), num_samples(X)
+    place = place_or_none(by, columns or ())
+    if given is None and place is None:
         known, hint = ("no names", "") if columns is None else (listed(columns), did_you_mean(by, columns))
         raise ValueError(
             f"the constraint is by {by!r}, and the columns of X have {known}. Give a frame with this column, or its "
             f"values as by=, to fit and to predict{hint}"
         )
-    column: Any = safe_indexing(X, by, axis=1) if given is None else given
-    values = np.asarray(check_unmasked(column, by))
+    values = as_array(safe_indexing(X, place, axis=1) if given is None else given, by)
     if values.shape != (n_rows,):
         raise ValueError(f"by must have one value for each of {n_rows} rows, got shape {values.shape}")
     if values.dtype.kind in "mM" and n_rows:
         raise _no_segment(by, values[0])
     rows = values.tolist()
-    # Missing values of pandas are no numbers, and equal to nothing.
-    missing = sum(value is None or type(value).__name__ in ("NAType", "NaTType") or value != value for value in rows)
+    missing = np.count_nonzero(are_missing(values))
     if missing:
         raise ValueError(
             f"{by} is missing in {missing} of {n_rows} rows, and no threshold is for them; fill it with a value of its "

@@ -78,7 +78,7 @@ def reviews(metric, n_draws):
         search = CostSearch(LogisticRegression(), metric, review=Review(cost=0.2, at_most=0.1), **kept).fit(X, y)
         answers = search.predict_with_review(new)
         share.append((answers == "review").mean())
-        found = np.where(answers == "review", truth, answers == "positive")
+        found = np.where(answers == "review", truth, answers == 1)
         paid = 0.2 * share[-1] / min(truth @ new[:, 2], (truth == 0).sum()) * len(new) if metric == COSTS else 0.0
         score = COSTS.score if metric == COSTS else get_metric(metric).score
         more = {"X": new} if metric == COSTS else {}
@@ -87,8 +87,8 @@ def reviews(metric, n_draws):
         held.append(search.review_.interval[0] <= value <= search.review_.interval[1])
         limited = Review(cost=0.2, wrong={"negative": limit})
         search = CostSearch(LogisticRegression(), metric, review=limited, confidence=0.9, **kept).fit(X, y)
-        own = search.predict_with_review(new) == "negative"
-        if search.review_.guarantees.get("negative") is not None and search.review_.guarantees["negative"].holds:
+        own = search.predict_with_review(new) == 0
+        if search.review_.guarantees.get("0") is not None and search.review_.guarantees["0"].holds:
             certified += 1
             false += truth[own].mean() > limit
     return {

@@ -293,8 +293,7 @@ def reviewed(name, n_fits, n_samples=300):
         options = {"n_trials": 2, "cv": 3, "param_grid": None, "random_state": 0}
         search = CostSearch(base, metric, review=review, **options).fit(X, y)
         answers = search.predict_with_review(X_new)
-        plain = np.where(answers == "positive", 1, 0) if n_classes == 2 else np.where(answers == "review", 0, answers)
-        final = np.where(answers == "review", truth, plain).astype(int)
+        final = np.where(answers == "review", truth, answers).astype(int)
         value = search.decision_rule_.value(metric, truth, final, None)
         off.append(search.review_.value - value)
         held.append(search.review_.interval[0] <= value <= search.review_.interval[1])

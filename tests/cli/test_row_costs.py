@@ -43,13 +43,13 @@ def test_search(ok, loans, tmp_path):
     assert "What is paid" in page
     assert "With reviews: savings" in page
     found = ok("predict", files["model.skops"], loans)
-    assert {line.split(",")[-1] for line in found.splitlines()} == {"decision", "negative", "review", "positive"}
+    assert {line.split(",")[-1] for line in found.splitlines()} == {"decision", "0", "review", "1"}
     X, y = frame(500)
     labels = np.array([line.split(",")[0] for line in found.splitlines()[1:]])
     assert 0.3 < np.mean(labels == y.astype(str)) < 1.0
     assert X.shape[0] == labels.size
     limited = [line.split(",") for line in ok("predict", files["model.skops"], loans, "--at-most", 20).splitlines()[1:]]
-    assert sum(line[0] == "1" for line in limited) == sum(line[-1] == "positive" for line in limited) == 20
+    assert sum(line[0] == "1" for line in limited) == sum(line[-1] == "1" for line in limited) == 20
     # A fifth of these rows, or as many as without a limit on the alerts.
     before = found.count("review")
     assert 0 < sum(line[-1] == "review" for line in limited) <= max(100, before)

@@ -83,7 +83,7 @@ MASKED = np.ma.array([0, 1, 1], mask=[0, 0, 1])
         lambda: ErrorProfile.from_classes([0, 1, 1], MASKED, null_class=0),
         lambda: metric_interval([0, 1, 1], MASKED),
         lambda: RowCosts(fn=1.0, fp=1.0).score([0, 1, 1], MASKED),
-        lambda: read_codes(np.ma.array([[0, 1], [1, 0]], mask=[[0, 0], [0, 1]]), 2),
+        lambda: read_codes(np.ma.array([[0, 1], [1, 0]], mask=[[0, 0], [0, 1]]), [0, 1]),
     ],
 )
 def test_what_is_below_a_mask_is_not_known(read):

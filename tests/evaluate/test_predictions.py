@@ -11,6 +11,7 @@ from sklearn.metrics import f1_score
 import csf
 from csf.evaluate.predictions import Difference, Predictions
 from csf.metrics import METRICS, CostMatrix, FalseNegativeRate, MeanCost, RowCosts, get_metric
+from csf.metrics.constraints import Share
 
 RNG = np.random.default_rng(0)
 Y = np.arange(600) < 120
@@ -35,7 +36,7 @@ def test_the_value_lies_inside_and_higher_levels_are_wider(metric, options):
     assert csf.metric_interval(Y, A, metric, **options) == csf.metric_interval(Y, A, metric, **options)
 
 
-def test_a_share_has_jeffreys_interval():
+def test_a_share_has_jeffreys_interval_unless_all_or_none_are_right():
     found, right = A.sum(), (A & Y).sum()
     low, high = csf.metric_interval(Y, A, "precision")
     assert low == pytest.approx(beta.ppf(0.05, right + 0.5, found - right + 0.5))
@@ -140,9 +141,7 @@ def test_what_cannot_be_used(given, options, what):
         csf.metric_interval(Y, given, **options)
 
 
-def test_one_class_and_a_metric_of_two():
-    with pytest.raises(ValueError, match="y has one class only"):
-        csf.metric_interval(np.ones(10), np.ones(10))
+def test_a_metric_of_two_classes_and_predictions_of_more():
     with pytest.raises(ValueError, match="'f1' is a metric of two classes; for more, write 'f1_macro'"):
         csf.metric_interval([0, 1, 2], [0, 1, 2], "f1")
     with pytest.raises(ValueError, match="pred_b contains 7"):
@@ -337,3 +336,85 @@ def test_intervals_cover(group, spread, least, metric):
         y, found, groups = drawn(rng, 60, 0.7, group, spread)
         held += inside(csf.metric_interval(y, found, metric, groups=groups if group > 1 else None), truth)
     assert held / n >= least
+
+
+# ---------------------------------------------------------------- labels of one class
+
+# Metrics that samples of one class determine.
+POSITIVES = ["precision", "recall", FalseNegativeRate(), "f1", "f2", "jaccard", "accuracy", MeanCost(5.0)]
+NEGATIVES = ["precision", "specificity", "f1", "f2", "jaccard", "accuracy", MeanCost(5.0)]
+BOTH = ["gmean", "balanced_accuracy", "mcc", "cohen_kappa", "f1_macro", "informedness"]
+ALONE = [(1, each) for each in POSITIVES] + [(0, each) for each in NEGATIVES]
+
+
+def value_by_hand(metric, positive, flagged, weight):
+    """The metric of samples of one class, some of which are flagged."""
+    cells = positive & flagged, positive & ~flagged, ~positive & flagged, ~positive & ~flagged
+    tp, fn, fp, tn = (weight @ cell for cell in cells)
+    if isinstance(metric, MeanCost):
+        return (5.0 * fn + fp) / weight.sum()
+    if isinstance(metric, FalseNegativeRate):
+        return fn / (tp + fn)
+    return {
+        "precision": lambda: tp / (tp + fp),
+        "recall": lambda: tp / (tp + fn),
+        "specificity": lambda: tn / (tn + fp),
+        "f1": lambda: 2 * tp / (2 * tp + fn + fp),
+        "f2": lambda: 5 * tp / (5 * tp + 4 * fn + fp),
+        "jaccard": lambda: tp / (tp + fn + fp),
+        "accuracy": lambda: (tp + tn) / weight.sum(),
+    }[metric]()
+
+
+@pytest.mark.parametrize("options", [{}, {"sample_weight": np.linspace(0.5, 1.5, 80)}, {"groups": np.arange(80) // 2}])
+@pytest.mark.parametrize(("label", "metric"), ALONE, ids=str)
+def test_labels_of_one_class_do_where_the_metric_does_not_need_both(label, metric, options):
+    y, pred = np.full(80, label), (np.arange(80) % 10 > 0).astype(int)
+    value = value_by_hand(metric, y == 1, pred == 1, options.get("sample_weight", np.ones(80)))
+    low, high = csf.metric_interval(y, pred, metric, **options)
+    assert low <= value <= high
+    assert low < high
+    assert csf.metric_difference(y, pred, pred, metric, **options).value == pytest.approx(0.0)
+    names = np.array(["no", "yes"])
+    assert csf.metric_interval(names[y], names[pred], metric, pos_label="yes", **options) == (low, high)
+
+
+def test_an_audit_without_a_wrong_alert_has_the_interval_of_its_share():
+    for n in (20, 100):
+        ones = np.ones(n, dtype=int)
+        expected = Share(("tp",), ("fp",)).interval(n, n)
+        assert csf.metric_interval(ones, ones, "precision") == pytest.approx(expected)
+        assert csf.metric_interval(ones == 1, ones == 1, "recall") == pytest.approx(expected)
+        # Weights and groups leave some doubt too.
+        for options in ({"sample_weight": np.linspace(0.5, 1.5, n)}, {"groups": np.arange(n)}):
+            low, high = csf.metric_interval(ones, ones, "precision", **options)
+            assert 0.5 * (1.0 - expected[0]) < 1.0 - low < 2.0 * (1.0 - expected[0])
+            assert high == 1.0
+    weight = np.repeat([1.0, 0.0], 20)
+    rows = np.arange(40) < 20
+    assert csf.metric_interval(rows, rows, "precision", sample_weight=weight)[0] < 0.95
+
+
+@pytest.mark.parametrize("metric", BOTH)
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_metric_that_needs_both_classes_says_so(metric, label):
+    pred = np.arange(30) % 2
+    with pytest.raises(ValueError, match=f"y has one class only, and {metric} needs both classes"):
+        csf.metric_interval(np.full(30, label), pred, metric)
+    for rate, of in (("recall", 0), ("specificity", 1)):
+        with pytest.raises(ValueError, match=f"y has one class only, and {rate} counts none of these samples"):
+            csf.metric_interval(np.full(30, of), pred, rate)
+
+
+@pytest.mark.parametrize(
+    ("y", "pred", "options", "message"),
+    [
+        (["a"] * 4, ["a"] * 4, {}, "y has one class only"),
+        (["a"] * 4, ["a", "b", "c", "a"], {"pos_label": "a"}, "y has one class only"),
+        (["a"] * 4, ["a"] * 4, {"pos_label": 1}, "y has one class only"),
+        ([2] * 4, [2] * 4, {}, "pos_label=None stands for 1"),
+    ],
+)
+def test_one_class_whose_other_one_nobody_knows_is_refused(y, pred, options, message):
+    with pytest.raises(ValueError, match=message):
+        csf.metric_interval(y, pred, "recall", **options)

@@ -153,7 +153,7 @@ def test_counts_are_finite_numbers(name, bad):
         ([0, 1], [0, np.nan], r"y_pred holds nan, y_true only \[0, 1\]"),
         ([0, 1], [0, 2], r"y_pred holds 2, y_true only \[0, 1\]"),
         ([0, 1], ["0", "1"], r"y_pred holds '0', y_true only \[0, 1\]"),
-        ([0, 1], [None, 1], r"y_pred holds None, y_true only \[0, 1\]"),
+        ([0, 1], [None, 1], "Input y_pred contains missing labels"),
         ([1, 2], [1, 2], "pos_label=None stands for 1 with labels"),
         (["a", "b"], ["a", "b"], "pos_label=None stands for 1 .* Give pos_label, e.g. pos_label='b'"),
         (np.array(["a", None, "b"], dtype=object), ["a", "b", "b"], "missing labels"),

@@ -1,6 +1,7 @@
 """Limited capacity as users ask for it, beside all that a search may be told."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -94,7 +95,10 @@ def laws_of_a_review(search, again, X, every):
     order = np.random.default_rng(0).permutation(len(X))
     np.testing.assert_array_equal(search.predict_with_review(X.iloc[order]), answers[order])
     np.testing.assert_array_equal(again.predict_with_review(X), answers)
-    assert set(answers) <= {"negative", "review", "positive"}
+    negative, positive = search.null_class_, search.pos_label_
+    assert set(answers) <= {negative, "review", positive}
+    assert (answers == search.predict(X))[answers != "review"].all()
+    assert list(told.shares) == [str(negative), str(positive), "review"]
     assert told.shares["review"] <= 0.15 + 1e-12
     assert 0.02 < (answers == "review").mean() < 0.3
     assert sum(told.shares.values()) == pytest.approx(1.0)
@@ -105,11 +109,11 @@ def laws_of_a_review(search, again, X, every):
     assert clone(search).review == search.review
     if not hasattr(search, "row_costs_"):
         moved = search.at_prevalence(0.1)
-        assert moved.review_.shares["positive"] < told.shares["positive"]
+        assert moved.review_.shares[str(positive)] < told.shares[str(positive)]
     else:
         # The answer "positive" is none that costs more than "negative" on average.
-        assert every[answers == "positive"].all()
-        assert not every[answers == "negative"].any()
+        assert every[answers == positive].all()
+        assert not every[answers == negative].any()
 
 
 def test_values_by_hand():
@@ -209,7 +213,8 @@ def test_value_of_reviews_by_hand(monkeypatch):
     # Nothing is tuned, so that only the bias of the ratio is taken out, as of the decisions without reviews.
     assert told.value == pytest.approx(search.corrected_score_ + value - search.best_score_, abs=1e-9)
     own = answers == "negative"
-    assert told.wrong["negative"] == pytest.approx(store.weight[own] @ store.truth[own] / store.weight[own].sum())
+    wrong = store.weight[own] @ store.truth[own] / store.weight[own].sum()
+    assert told.wrong[str(search.null_class_)] == pytest.approx(wrong)
 
 
 @pytest.mark.parametrize("metric", ["f1", pytest.param(RowCosts(fp=5.0), marks=pytest.mark.slow)], ids=["f1", "costs"])
@@ -220,16 +225,42 @@ def test_certified_bands(metric):
     review = Review(cost=0.2, wrong={"negative": 0.1})
     search = CostSearch(LINE, metric, review=review, confidence=0.9, **QUICK).fit(features, y, **given)
     told, new = search.review_, frame(20_000, seed=1)
-    assert told.guarantees["negative"].holds
-    assert told.guarantees["negative"].error <= 0.1
+    assert told.guarantees[str(search.null_class_)].holds
+    assert told.guarantees[str(search.null_class_)].error <= 0.1
     assert not hasattr(search, "guarantee_")
     costs = {name: new[0]["amount"].to_numpy() for name in given}
     answers = search.predict_with_review(new[0][["a", "b"]], **costs)
-    assert new[1][answers == "negative"].mean() < 0.1
+    assert new[1][answers == search.null_class_].mean() < 0.1
     none = CostSearch(LINE, metric, review=Review(cost=0.2, wrong={"positive": 0.001}), confidence=0.9, **QUICK)
-    with pytest.warns(UserWarning, match="wrong answers 'positive' <= 0.001 .*are reviewed"):
+    with pytest.warns(UserWarning, match="wrong answers 1 <= 0.001 .*are reviewed"):
         none.fit(features, y, **given)
-    assert "positive" not in set(none.predict_with_review(features, **given))
+    assert none.pos_label_ not in set(none.predict_with_review(features, **given))
+
+
+@pytest.mark.parametrize("metric", ["f1", RowCosts(fn=2.0, fp=1.0)], ids=["f1", "costs"])
+@pytest.mark.parametrize(
+    "names", [("no", "yes"), ("positive", "negative"), (0, 1), (1, 0), (False, True), (-1, 1)], ids=str
+)
+def test_answers_are_labels_of_y(names, metric):
+    """They are those of predict, also where labels are called like roles, and have another one."""
+    X, y = frame(300)
+    X, named = X[["a", "b"]], np.array(names)[np.asarray(y).astype(int)]
+    options = {"pos_label": names[1], "param_grid": None, "n_trials": 1, "cv": 2}
+    review = Review(cost=0.3, at_most=0.2, wrong={names[0]: 0.3})
+    search = CostSearch(LINE, metric, review=review, **options).fit(X, named)
+    answers, sure = search.predict_with_review(X), search.predict_with_review(X) != "review"
+    assert 0.5 < sure.mean() < 1.0
+    assert (answers[sure] == search.predict(X)[sure]).all()
+    assert list(search.review_.shares) == [str(names[0]), str(names[1]), "review"]
+    rule = review_rule(search)
+    assert (rule["negative"], rule["positive"]) == names
+    # Roles name the labels that no label is called like.
+    if "negative" not in names:
+        role = replace(review, wrong={"negative": 0.3})
+        again = CostSearch(LINE, metric, review=role, **options).fit(X, named)
+        np.testing.assert_array_equal(again.predict_with_review(X), answers)
+    with pytest.raises(ValueError, match="y has a class 'review', the answer to rows that are reviewed"):
+        clone(search).set_params(pos_label="yes", review=Review(cost=0.3)).fit(X, np.where(y, "yes", "review"))
 
 
 @pytest.mark.parametrize("margin", [-99.0, 99.0])
@@ -240,7 +271,8 @@ def test_exported_rules_answer_alike(monkeypatch, margin):
     told = {"review": Review(cost=0.3, at_most=0.2), **QUICK | {"n_trials": 1}}
     search = CostSearch(LINE, **told).fit(X, y)
     rule, score = review_rule(search), search.best_estimator_.decision_function(X)
-    by_hand = np.where(score >= rule["upper"], "positive", np.where(score < rule["lower"], "negative", "review"))
+    names = np.array([rule["positive"], rule["negative"], "review"], dtype=object)
+    by_hand = names[np.select([score >= rule["upper"], score < rule["lower"]], [0, 1], 2)]
     np.testing.assert_array_equal(by_hand, search.predict_with_review(X))
     search = CostSearch(LINE, COST, **told).fit(X, y)
     rule, z = review_rule(search), search.best_estimator_.decision_function(X)
@@ -249,7 +281,7 @@ def test_exported_rules_answer_alike(monkeypatch, margin):
     negative, positive = p * (amount - 1.0), (1 - p) * 5.0
     looked_at = rule["cost"] + rule["error"] * (negative + positive)
     least = np.argmin(np.stack([positive, negative, looked_at]), axis=0)
-    np.testing.assert_array_equal(np.array(["positive", "negative", "review"])[least], search.predict_with_review(X))
+    np.testing.assert_array_equal(names[least], search.predict_with_review(X))
     # No limit on wrong answers leaves anything out.
     assert rule["lower"] == -rule["upper"] == np.finfo(float).max
 
@@ -439,11 +471,11 @@ def test_alerts_are_limited_and_reviews_stay_within_theirs(metric, review):
         np.testing.assert_array_equal(search.predict_with_review(new, at_most=at_most), without)
     for at_most, k in ((0, 0), (7, 7), (0.02, 6)):
         answers = search.predict_with_review(new, at_most=at_most)
-        assert (answers == "positive").sum() == min(k, (without == "positive").sum())
-        assert (without[answers == "positive"] == "positive").all()
+        assert (answers == True).sum() == min(k, (without == True).sum())  # noqa: E712
+        assert (without[answers == True] == True).all()  # noqa: E712
         np.testing.assert_array_equal(search.predict_with_review(new[order], at_most=at_most), answers[order])
         if review.wrong is not None:
-            assert (answers[without != "negative"] != "negative").all()
+            assert (answers[without != False] != False).all()  # noqa: E712
         elif review.at_most is not None:
             assert (answers == "review").sum() <= max(30, (without == "review").sum())
 
@@ -455,7 +487,7 @@ def test_where_no_review_pays_it_is_a_prediction(metric):
     new = given(300, seed=1, cut=1000)[0]
     for at_most in (0, 5, 0.1, 10**6):
         np.testing.assert_array_equal(
-            search.predict_with_review(new, at_most=at_most) == "positive", search.predict(new, at_most)
+            search.predict_with_review(new, at_most=at_most) == search.pos_label_, search.predict(new, at_most)
         )
 
 

@@ -146,7 +146,7 @@ def wrong_shares(search, rng, spread, options, other):
         found = [search.predict(features, wrong_at_most=0.2, fn_cost=amount, **other, **each) == 1 for each in options]
         if search.review is not None:
             answers = search.predict_with_review(features, wrong_at_most=0.2, fn_cost=amount, **other)
-            found.append(answers == "positive")
+            found.append(answers == 1)
         shares.append([np.sum(each & (truth == 0)) / max(each.sum(), 1) for each in found])
     return np.mean(shares, axis=0)
 
@@ -216,8 +216,8 @@ def test_labels_have_limits_of_their_own(metric):
 def test_reviews_take_what_does_not_pass():
     review, share = Review(cost=0.5, at_most=0.2), 0.05
     for search, rows, limit, positive in (
-        (binary(review=review), A[NEW], share, "positive"),
-        (of_rows(review=review), FRAME, share, "positive"),
+        (binary(review=review), A[NEW], share, "no"),
+        (of_rows(review=review), FRAME, share, 1),
         (of_classes(review=review), X, {"urgent": share}, "urgent"),
     ):
         plain, limited = search.predict_with_review(rows), search.predict_with_review(rows, wrong_at_most=limit)
@@ -225,7 +225,8 @@ def test_reviews_take_what_does_not_pass():
         assert (limited == positive).sum() < (plain == positive).sum()
         assert set(limited[(plain == positive) & (limited != positive)].tolist()) <= {
             "review",
-            "negative",
+            "yes",
+            0,
             "soon",
             "calm",
         }

@@ -27,4 +27,7 @@ def read_problem(config: SearchConfig, X: Samples, y: ArrayLike, given: Params) 
     ``given`` are costs or segments of rows. A ValueError for options that the kind has no use for.
     """
     kind = next(kind for kind in KINDS if kind.matches(config, y))
-    return kind.read(config, X, y, given)
+    problem, codes = kind.read(config, X, y, given)
+    if config.review is not None:
+        config.review.limits_on(problem.labels.by_code.tolist())
+    return problem, codes

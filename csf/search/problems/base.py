@@ -446,17 +446,22 @@ class SearchResult:
         """True where the winner has held-out scores."""
         return self.store is not None and self.store[self.key].score is not None
 
-    def reviews(self, review: Review) -> Any:
-        """Tune the rule of three answers on the held-out entries."""
-        bands = self.bands(review)
+    def reviews(self, review: Review, names: Sequence[Label]) -> Any:
+        """Tune the rule of three answers on the held-out entries; of two labels the positive one comes last."""
+        bands = self._named_bands(review, names)
         return bands.limited(LabelledScores.of(self, bands))
 
     def certified_reviews(self, review: Review, rule: Any, calibration: Task, confidence: float) -> Any:
         """Tune the rule of three answers, and certify its limits on wrong ones on calibration samples."""
-        bands = self.bands(review)
+        bands = self._named_bands(review, calibration.user_labels.by_code.tolist())
         rows = rule.leaning(calibration.X, bands.review, bands.extra_cost)
         tested = LabelledScores(rows, calibration.codes > 0, calibration.weight, calibration.groups)
         return bands.limited(LabelledScores.of(self, bands), tested, confidence)
+
+    def _named_bands(self, review: Review, names: Sequence[Label]) -> ReviewBands:
+        """Compute the bands of three answers with the labels that they stand for."""
+        limits = {ANSWERS[::2][at]: limit for at, limit in review.limits_on(names).items()}
+        return replace(self.bands(replace(review, wrong=limits or None)), names=names)
 
     def bands(self, review: Review) -> ReviewBands:
         """Compute the bands of three answers, before limits on wrong ones."""
@@ -465,11 +470,6 @@ class SearchResult:
     def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Describe the held-out entries for three answers."""
         raise NotImplementedError
-
-    @property
-    def answer_names(self) -> Sequence[str]:
-        """Names of the answers without a review."""
-        return ANSWERS[::2]
 
     def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
         """Return what evaluates the winner's answers to the held-out entries, within limits or with reviews."""
@@ -481,7 +481,7 @@ class SearchResult:
         codes = self.review_codes(bands, evaluation.answers)
         worth = evaluation.reviewed(bands.review, codes, assessment)
         table = evaluation.terms.table(GivenAnswers.whole(codes), evaluation.terms.weight)
-        return Reviewed.of(worth, bands, [*self.answer_names, ANSWERS[1]], table)
+        return Reviewed.of(worth, bands, [*map(str, bands.names), ANSWERS[1]], table)
 
     def review_codes(self, bands: Any, answers: TunedAnswers) -> IntArray:
         """Return the answers with reviews to the entries of an evaluation; the number of answers is a review."""

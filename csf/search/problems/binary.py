@@ -137,8 +137,6 @@ class BinaryProblem(Problem):
                     f"are {labels.classes.size - 1}: of a positive without a label nobody knows the class. Merge these "
                     "classes into one, or take a metric of complete labels, such as 'f1'"
                 )
-        elif config.review is not None:
-            config.review.limits_on()
         return BinaryProblem(labels), codes
 
     def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:

@@ -54,7 +54,7 @@ from csf.thresholding.alerts import (
 )
 from csf.thresholding.batch import places_limited
 from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples
-from csf.thresholding.class_answers import REVIEW, ClassAnswers, ClassCandidates, ClassReviews, LabelledRows
+from csf.thresholding.class_answers import ClassAnswers, ClassCandidates, ClassReviews, LabelledRows
 from csf.thresholding.class_choice import ARGMAX, TUNED, MulticlassChoice, MulticlassStore
 from csf.thresholding.evaluation import Evaluation
 from csf.thresholding.linear_rule import (
@@ -119,10 +119,6 @@ class MulticlassProblem(Problem):
                 f"{labels.classes.size} classes: {error}"
             ) from None
         config.refuse(cls.unsupported, "several classes", way)
-        if config.review is not None:
-            config.review.limits_on(labels.classes.tolist())
-            if REVIEW in map(str, labels.classes):
-                raise ValueError(f"y has a class {REVIEW!r}, the answer to rows that are reviewed; rename it")
         if (constraint := get_constraint(config.constraint)) is not None:
             metric = ConstrainedClasses(metric, demands_on(constraint, labels.classes.tolist()))
         return cls(labels, metric)
@@ -310,7 +306,7 @@ class MulticlassResult(CandidateResult):
         shares = np.bincount(store.truth, store.weights_in(store.copies), store.n_classes)
         return shares / shares.sum(), store.truth[at], store.probabilities(row.score, row.costs)[at]
 
-    def reviews(self, review: Review) -> ClassReviews:
+    def reviews(self, review: Review, names: Sequence[Label]) -> ClassReviews:
         """Tune the rule of the classes and a review on the held-out entries."""
         known = self._held_out_rows()
         return ClassReviews.tuned(review, self.metric, self.names, known).limited(known)
@@ -334,11 +330,6 @@ class MulticlassResult(CandidateResult):
             rows = RuleRows(self.rule.scores(proba), proba, self.rule.worth)
         groups = store.samples if store.has_groups else None
         return LabelledRows(rows, store.truth, store.weights_in(store.copies), groups, store.repeats)
-
-    @property
-    def answer_names(self) -> Sequence[str]:
-        """Names of the classes."""
-        return [*map(str, self.names)]
 
     def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
         """Return what evaluates the answers of the rule, within limits or with reviews."""

@@ -128,7 +128,7 @@ class MultilabelRule(DecisionRule):
 
     def value(self, metric: Any, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
         """Compute a metric of predicted labels."""
-        truth = read_codes(y, len(self.rules))
+        truth = read_codes(y, self.label_names)
         return get_label_metric(metric).of(truth, predicted, check_weights(sample_weight, truth.shape[0]))
 
     def score_samples(self, X: Samples) -> Array:
@@ -147,7 +147,7 @@ class MultilabelRule(DecisionRule):
         """Evaluate all thresholds that labels share, on all pairs of a sample and a label."""
         if np.ndim(self.threshold):
             raise ValueError("each label has a threshold of its own; ask searches_[k].threshold_curve for that of one")
-        truth = read_codes(y, len(self.rules))
+        truth = read_codes(y, self.label_names)
         weight = check_weights(sample_weight, truth.shape[0])
         weight = None if weight is None else np.repeat(weight, truth.shape[1])
         pairs = truth.ravel() > 0, self.score_samples(X).ravel(), weight
@@ -185,9 +185,9 @@ class LabelsResult(BinaryResult):
         """Read a metric of several labels."""
         return get_label_metric(metric)
 
-    def reviews(self, review: Review) -> LabelReviews:
+    def reviews(self, review: Review, names: Sequence[Label]) -> LabelReviews:
         """Tune the bands that all labels share."""
-        return LabelReviews((super().reviews(review),))
+        return LabelReviews((super().reviews(review, names),))
 
     def reviewed(self, bands: LabelReviews, assessment: Assessment) -> Reviewed:
         """Assess three answers to pairs of a sample and a label."""
@@ -541,7 +541,7 @@ class MeanResult:
         tests = [getattr(each, "guarantee_", None) for each in self.searches]
         return {} if all(test is None for test in tests) else {"guarantee_": tests}
 
-    def reviews(self, review: Review) -> LabelReviews:
+    def reviews(self, review: Review, names: Sequence[Label]) -> LabelReviews:
         """Collect the bands of all labels."""
         return LabelReviews(tuple(each.review_bands() for each in self.searches))
 

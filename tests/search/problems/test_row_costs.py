@@ -547,7 +547,8 @@ def test_limits_and_reviews_of_the_same_answer_rank_rows_by_what_is_expected(kin
     own[0] = negative[0]  # which its costs decide
     np.testing.assert_array_equal(answers == "review", own > 0.5)
     assert 0.1 < np.mean(answers == "review") < 1.0
-    assert set(answers[answers != "review"][1:]) <= {kind}
+    label = search.pos_label_ if kind == "positive" else search.null_class_
+    assert set(answers[answers != "review"][1:]) <= {label}
     rule, z = review_rule(search), search.best_estimator_.decision_function(X)
     z = rule["slope"] * np.clip(z, -rule["farthest"], rule["farthest"]) + rule["intercept"] - rule["offset"]
     np.testing.assert_allclose(expit(z), p)
@@ -562,7 +563,7 @@ def test_limits_and_reviews_of_the_same_answer_rank_rows_by_what_is_expected(kin
     dear = replace(search.review_bands(), review=Review(cost=1e9))
     for most in (0, 20, 299):
         limited = dear.answers(search.decision_rule_, X, most)
-        np.testing.assert_array_equal(limited == "positive", search.predict(X, at_most=most) == 1)
+        np.testing.assert_array_equal(limited == search.pos_label_, search.predict(X, at_most=most) == 1)
     held = search.result_.evaluation(0).answers
     assert held.codes.mean() > 0.99
     assert np.ptp(held.rank[held.codes == 1]) > 1.0
@@ -650,7 +651,7 @@ def test_one_answer_works_like_any_rule(alike, tmp_path):
     fn, fp = (X["amount"], 4.0) if answer == "negative" else (4.0, X["amount"])
     np.testing.assert_array_equal(rule.decide(score, fn=fn, fp=fp), search.predict(X))
     json.dumps(rule.to_dict(), allow_nan=False)
-    assert set(search.predict_with_review(X)) == {answer}
+    assert set(search.predict_with_review(X)) == {search.pos_label_ if answer == "positive" else search.null_class_}
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(search)).predict(X), search.predict(X))
     moved = search.at_prevalence(0.5)
     assert np.isin(moved.predict(X), [0, 1]).all()

@@ -3,6 +3,7 @@
 import json
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 import csf
 from csf import CostSearch
 from csf.export import decision_rule, fixed_threshold, linear_rule
-from csf.metrics import Incomplete, Review, RowCosts
+from csf.metrics import Incomplete, Review, RowCosts, get_constraint
 from csf.plots import ThresholdCurveDisplay
 from csf.plugin import PlugInClassifier
 
@@ -395,3 +396,16 @@ def test_a_report_takes_segments_beside_the_samples(search, tmp_path):
     assert "this search" in path.read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="by belong to held-out data"):
         search.report(path, by=SEX)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 0, 1]])
+@pytest.mark.parametrize("by", ["3", 3, np.int64(3)])
+def test_a_column_with_a_number_as_name_is_that_column(by, order):
+    """Not the one at that place; and it is found by its text."""
+    table = pd.DataFrame(np.column_stack([FRAME[["a", "b", "c"]].to_numpy(), np.unique(SEX, return_inverse=True)[1]]))
+    constraint = replace(get_constraint("recall gap <= 0.1 by 3"), by=by)
+    search = CostSearch(LogisticRegression(), constraint=constraint, **QUICK).fit(table[order], Y)
+    assert set(search.thresholds_) == {0.0, 1.0}
+    again = CostSearch(LogisticRegression(), constraint="recall gap <= 0.1 by sex", **QUICK)
+    again.fit(table[order].to_numpy(), Y, by=table[3])
+    assert search.thresholds_ == pytest.approx(again.thresholds_)
