@@ -328,6 +328,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             (found, rule), refit_time = problem.prefit(config, task), 0.0
         else:
             found, rule, refit_time = run_search(self, config, problem, task, prepared, deadline, max_bytes)
+            found = found if rule is None or calibration is not None else found.with_training(rule, task)
         heaviest = None if weight is None else float(weight.max())
         about = {"class_count_": labels.count(codes), "max_sample_weight_": heaviest}
         self._publish_fit(found, rule, refit_time, class_attributes(labels) | about)
@@ -413,12 +414,18 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         ValueError
             If ``wrong_at_most`` is given for a single row, or the search has no held-out scores.
 
+        Warns
+        -----
+        UserWarning
+            If ``wrong_at_most`` gives far more alerts than among held-out rows, or can give none.
+
         Notes
         -----
         ``wrong_at_most`` is the procedure of Benjamini and Hochberg on p-values against held-out negatives, see
         `csf.thresholding.alerts.AlertLimit`. The promise is exact for a base that was fitted before
         (``cv="prefit"``) and with ``confidence``, whose ``calibration`` share is then compared with; else the scores
-        are out-of-fold, those of other models than the final one, and it is approximate. With costs of rows it is close
+        are out-of-fold, those of other models than the final one, and it is approximate: rows are compared with
+        training rows of the final model too, and the larger p-value counts. With costs of rows it is close
         to exact: what pays is tuned on the rows that are compared with. The mean is over batches, and a batch without
         alerts counts 0. Where labels miss positives (`csf.metrics.Incomplete`), held-out positives
         without a label count as wrong alerts: fewer alerts are wrong than promised.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
+from scipy.stats import beta, binom
 
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, IntArray, Label
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 # Equal scores of new and held-out rows may differ by so many units in the last place.
 _LAST_PLACES = 4.0
+# So many times as many alerts as among held-out rows are said, where they are there by chance this rarely.
+_FAR_MORE, _CHANCE = 5.0, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,11 @@ class WrongAlerts:
         Share of the weight of these rows that is at each score or above; 0 at the end.
     n_rows : float
         For how many independent rows of equal weight they stand.
+    trained : WrongAlerts, default=None
+        Scores of training rows by the final model, where those of held-out rows are from models of fewer rows. A
+        p-value is then the larger one of both: training rows are fitted too well, but fewer rows can give other scores.
+    every : WrongAlerts, default=None
+        Scores of all held-out rows, whether an alert would be wrong or not.
 
     Notes
     -----
@@ -52,6 +60,8 @@ class WrongAlerts:
     scores: Array
     shares: Array
     n_rows: float
+    trained: WrongAlerts | None = None
+    every: WrongAlerts | None = None
 
     @classmethod
     def of(cls, score: Array, wrong: BoolArray, units: Units | Store) -> Self:
@@ -78,7 +88,8 @@ class WrongAlerts:
         of_units = np.bincount(units.samples, weight, minlength=units.copies.size)
         squares = float((of_units**2 / np.maximum(units.copies, 1)).sum())
         total = float(tail[0])
-        return cls(score[used], tail / (total or 1.0), total**2 / squares if squares > 0.0 else 0.0)
+        known = cls(score[used], tail / (total or 1.0), total**2 / squares if squares > 0.0 else 0.0)
+        return known if wrong.all() else replace(known, every=cls.of(score, np.ones_like(wrong), units))
 
     def p_values(self, score: Array) -> Array:
         """Compute for new rows how often a row for which an alert is wrong scores as high.
@@ -91,17 +102,19 @@ class WrongAlerts:
         Returns
         -------
         ndarray of shape (n_samples,)
-            Values in (0, 1]: one more than the held-out rows at least as high, over one more than all of them.
+            Values in (0, 1]: one more than the held-out rows at least as high, over one more than all of them; or the
+            same of training rows, where that is more.
         """
         given = np.asarray(score).astype(self.scores.dtype)
         with np.errstate(invalid="ignore"):
             lowest = np.where(np.isfinite(given), given - _LAST_PLACES * np.spacing(np.abs(given)), given)
         share = self.shares[np.searchsorted(self.scores, lowest, side="left")]
-        return np.where(np.isnan(given), 1.0, (1.0 + self.n_rows * share) / (self.n_rows + 1.0))
+        p_values = np.where(np.isnan(given), 1.0, (1.0 + self.n_rows * share) / (self.n_rows + 1.0))
+        return p_values if self.trained is None else np.maximum(p_values, self.trained.p_values(score))
 
 
 class ComparedRows(NamedTuple):
-    """Labelled rows, which no model has been trained on, that limits compare with: what decides reads of them.
+    """Labelled rows that limits compare with: what decides reads of them.
 
     ``truth`` are codes, a column for each of several labels, and ``units`` say what the rows are of.
     """
@@ -179,7 +192,8 @@ class AlertLimit:
         Warns
         -----
         UserWarning
-            If no score can make a row an alert, as there are too few held-out rows for the share and the number.
+            If no score can make a row an alert, as there are too few held-out rows for the share and the number, or far
+            more rows are alerts than among held-out rows.
         """
         if score.size == 1:
             raise ValueError(
@@ -203,7 +217,23 @@ class AlertLimit:
         # Rounding makes no difference where a p-value is at its limit.
         limits = self.share * np.arange(1, ordered.size + 1) / max(score.size, 1) * (1.0 + TIE)
         steps = np.flatnonzero(ordered <= limits)
-        return p_values <= (limits[steps[-1]] if steps.size else 0.0)
+        passing = p_values <= (limits[steps[-1]] if steps.size else 0.0)
+        if passing.any() and self.known.every is not None:
+            self._warn_of_many(int(passing.sum()), score.size, self.known.every)
+        return passing
+
+    def _warn_of_many(self, n_alerts: int, n_rows: int, held_out: WrongAlerts) -> None:
+        """Warn of far more alerts than there would be among as many held-out rows, beyond chance in both."""
+        shares, known = held_out.p_values(held_out.scores), held_out.n_rows + 1.0
+        share = shares[self.known.p_values(held_out.scores) <= self.share * shares].max(initial=1.0 / known)
+        likely = beta.isf(_CHANCE, known * share, known * (1.0 - share)) if share < 1.0 else 1.0
+        if n_alerts > _FAR_MORE * share * n_rows and binom.sf(n_alerts - 1, n_rows, likely) < _CHANCE:
+            warn(
+                f"{n_alerts} of {n_rows} rows are alerts, {n_alerts / n_rows / share:.0f} times as many as of held-out "
+                f"rows ({share:.2%}). Unless positives are so much more frequent, negatives look otherwise than those "
+                f"that were compared with, and more than {self.share:.0%} of the alerts are wrong: check some of them, "
+                "and fit on newer rows"
+            )
 
 
 # Limits by the place of a class or label; of two classes 1 is the positive one.

@@ -25,6 +25,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
+from csf.metrics import Incomplete
 from csf.report import CHECKS, ThresholdCheck, findings, summarise
 from csf.report.checks import gain_over_equal, is_counter
 from csf.report.held_out import Judged
@@ -139,6 +140,14 @@ def test_few_samples():
     assert text.startswith("The rarer side has 99 samples")
     assert "Repeat the folds" in text
     assert "Repeat" not in look("CSF001", class_count_=np.array([300, 99]), n_splits_=15)
+    assert "dearest" not in text
+    dear = look("CSF001", class_count_=np.array([300, 60]), dearest_share_=0.4)
+    assert "The dearest 1 % of the rows carry 40% of all that is at stake" in dear
+
+
+def test_labels_that_miss_positives_are_said_to_miss_them_alike():
+    assert look("CSF019") == ""
+    assert "among those that are predicted positive" in look("CSF019", metric=Incomplete("f1", labelled=0.2))
 
 
 def test_a_frequent_positive_class_is_asked_about_unless_it_was_named():

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import false_discovery_control
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 import csf
 from csf import CostSearch
@@ -69,8 +70,72 @@ def test_the_smaller_limit_wins_and_the_order_of_rows_does_not(plain):
 
 def test_they_survive_files_other_shares_and_lean_copies(plain):
     expected = plain.predict(A[NEW], wrong_at_most=0.2)
-    for search in (pickle.loads(pickle.dumps(plain)), plain.without_scores(), plain.at_prevalence(0.02)):
+    for search in (pickle.loads(pickle.dumps(plain)), plain.without_scores()):
         np.testing.assert_array_equal(search.predict(A[NEW], wrong_at_most=0.2), expected)
+    with pytest.warns(UserWarning, match="times as many as of held-out rows"):
+        moved = plain.at_prevalence(0.02).predict(A[NEW], wrong_at_most=0.2)
+    np.testing.assert_array_equal(moved, expected)
+
+
+def overfit(seed, n=400, n_pos=20):
+    """Few positives in many columns."""
+    rng, y = np.random.default_rng(seed), (np.arange(n) < n_pos).astype(int)
+    return rng.normal(size=(n, 30)) + 0.35 * y[:, None], y
+
+
+def searched_trees(seed, **options):
+    rows, y = overfit(seed)
+    return CostSearch(DecisionTreeClassifier(max_depth=4, random_state=0), **(QUICK | options)).fit(rows, y)
+
+
+@pytest.mark.filterwarnings("ignore:the winner")
+def test_out_of_fold_scores_are_compared_with_besides_those_of_training_rows():
+    """A p-value is the larger one of both, whatever the kind of problem."""
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0)
+    (rows, y), (new, _) = overfit(0), overfit(1, n_pos=200)
+    search = searched_trees(0)
+    score = search.score_samples
+    known = [search.result_.row.score[~search.held_out_.truth], score(rows)[y == 0]]
+    p = np.max([[(1 + np.sum(each >= s - 1e-6)) / (each.size + 1) for s in score(new)] for each in known], axis=0)
+    got = search.result_.wrong_alerts(1)
+    np.testing.assert_allclose(got.p_values(score(new)), p)
+    assert (replace(got, trained=None).p_values(score(new)) < p - 1e-9).any()
+    for other, place in ((of_classes(base=tree), 2), (of_rows(tree), 1), (of_labels("f1_micro", tree), 1)):
+        both = other.result_.wrong_alerts(place)
+        values = both.p_values(both.scores)
+        assert (values >= replace(both, trained=None).p_values(both.scores)).all()
+        assert (values >= both.trained.p_values(both.scores)).all()
+    labels = of_labels(base=tree)
+    assert all(each.result_.wrong_alerts(1).trained is not None for each in labels.searches_)
+    truth = labels.result_.searches[1].result_.trained.truth
+    np.testing.assert_array_equal(truth, LABELS["dog"] == 1)
+    np.testing.assert_array_equal(of_labels("f1_micro", tree).result_.trained.truth, LABELS)
+    for exact in (binary(base=LogisticRegression().fit(A[:300], NAMED[:300]), cv="prefit"), binary(refit=False)):
+        assert exact.result_.trained is None
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the winner", "ignore:no row can be")
+def test_bases_that_overfit_keep_the_mean_share():
+    shares = []
+    for seed in range(30):
+        search, (rows, y) = searched_trees(seed), overfit(1000 + seed, 1000, 50)
+        order = np.random.default_rng(seed).permutation(1000).reshape(-1, 5)
+        for batch in order:
+            alerts = search.predict(rows[batch], wrong_at_most=0.2) == 1
+            shares.append(np.sum(alerts & (y[batch] == 0)) / max(alerts.sum(), 1))
+    # Against held-out rows alone it is 0.36.
+    assert np.mean(shares) < 0.19
+
+
+def test_far_more_alerts_than_among_held_out_rows_are_said():
+    rng = np.random.default_rng(0)
+    y = rng.uniform(size=4000) < 0.08
+    decision = csf.tune_threshold(y, rng.normal(size=4000) + 2.5 * y)
+    new = rng.uniform(size=500) < 0.08
+    decision.predict(rng.normal(size=500) + 2.5 * new, wrong_at_most=0.2)
+    with pytest.warns(UserWarning, match=r"\d+ of 500 rows are alerts, \d+ times as many as of held-out rows \(\d"):
+        decision.predict(rng.normal(size=500) + 1.5 + new, wrong_at_most=0.2)
 
 
 def test_out_of_fold_scores_count_each_sample_once():

@@ -300,6 +300,8 @@ def _ranks(trials: Sequence[Trial]) -> Array:
     return np.array([first[key] for key in keys])
 
 
+# Of more training rows none are compared with: models of a part of them differ little from that of all.
+_MOST_TRAINED = 20_000
 # Relative duality gap of the winner from which on the user is told.
 _OPEN = 0.05
 
@@ -327,6 +329,8 @@ class SearchResult:
     gap: float = np.nan
     # Calibration samples that limits on wrong alerts compare with, if there are some.
     calibrated: ComparedRows | None = None
+    # Training rows as the final model scores them, which are compared with besides out-of-fold scores.
+    trained: ComparedRows | None = None
 
     @classmethod
     def of_plan(cls, plan: Plan, config: SearchConfig, store: Store | None, stopped: str | None) -> SearchResult:
@@ -491,18 +495,31 @@ class SearchResult:
         """Collect the held-out entries that limits on wrong alerts compare with."""
         raise NotImplementedError
 
-    def with_calibration(self, rule: Any, calibration: Task) -> Self:
-        """Keep the calibration samples, which the model has not been trained on, for limits on wrong alerts."""
+    def scored_rows(self, rule: Any, task: Task) -> ComparedRows | None:
+        """Score samples by the rule that predicts, for limits on wrong alerts; return ``None`` where there are none."""
         raise NotImplementedError
 
-    @property
-    def compared(self) -> ComparedRows:
-        """Rows that limits on wrong alerts compare with: calibration samples if there are some, else held-out ones."""
-        return self.held_out_rows() if self.calibrated is None else self.calibrated
+    def with_calibration(self, rule: Any, calibration: Task) -> Self:
+        """Keep the calibration samples, which the model has not been trained on, for limits on wrong alerts."""
+        return replace(self, calibrated=self.scored_rows(rule, calibration))
 
-    def wrong_alerts(self, at: int, bands: Any = None) -> WrongAlerts:
+    def with_training(self, rule: Any, task: Task) -> Self:
+        """Keep the training samples, unless they are many, for limits on wrong alerts."""
+        few = self.has_scores and task.n_samples <= _MOST_TRAINED
+        return replace(self, trained=self.scored_rows(rule, task)) if few else self
+
+    def wrong_alerts(self, at: int, *more: Any) -> WrongAlerts:
+        """Collect scores of rows for which an alert is wrong, of calibration samples or held-out and training rows.
+
+        ``more`` are the rule of answers with reviews, and the classes with a limit.
+        """
+        if self.calibrated is not None:
+            return self.alerts_among(self.calibrated, at, *more)
+        known = self.alerts_among(self.held_out_rows(), at, *more)
+        return replace(known, trained=self.trained and self.alerts_among(self.trained, at, *more))
+
+    def alerts_among(self, known: ComparedRows, at: int, bands: Any = None) -> WrongAlerts:
         """Collect the scores of rows for which an alert is wrong; ``bands`` have the rule of answers with reviews."""
-        known = self.compared
         return known.alerts(known.rows, at)
 
     def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from csf._common.validation import check_class_weights, check_fraction
 from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out
 from csf.data.labels import read_labels
 from csf.data.responses import respond
-from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, TrialKey, assess
+from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, TrialKey, assess, kept
 from csf.evaluate.choices import BEST, decisions
 from csf.metrics import get_constraint
 from csf.metrics.base import rank
@@ -540,11 +540,10 @@ class BinaryResult(SearchResult):
         (store, score), lost = self.compared_scores, self.row.lost
         return ComparedRows(score, store.is_pos if lost is None else store.is_pos & ~lost, store)
 
-    def with_calibration(self, rule: Any, calibration: Task) -> Self:
-        """Keep the calibration samples for limits on wrong alerts."""
-        (named, score), truth = rule.scored(calibration.X), calibration.user_labels.decode(calibration.codes)
-        right = (calibration.codes > 0) & (truth == named)
-        return replace(self, calibrated=ComparedRows(score, right, held_out_units(calibration)))
+    def scored_rows(self, rule: Any, task: Task) -> ComparedRows | None:
+        """Score samples by the rule that predicts."""
+        (named, score), truth = rule.scored(task.X), task.user_labels.decode(task.codes)
+        return ComparedRows(kept(score), (task.codes > 0) & (truth == named), held_out_units(task))
 
     @property
     def compared_scores(self) -> tuple[ScoreStore, Array]:

@@ -347,15 +347,12 @@ class MulticlassResult(CandidateResult):
             raise no_scores_to_compare()
         return ComparedRows(self._held_out_rows().rows, self.store.truth, self.store)
 
-    def with_calibration(self, rule: MulticlassRule, calibration: Task) -> Self:
-        """Keep the calibration samples for limits on wrong alerts."""
-        return replace(
-            self, calibrated=ComparedRows(rule.rows(calibration.X), calibration.codes, held_out_units(calibration))
-        )
+    def scored_rows(self, rule: MulticlassRule, task: Task) -> ComparedRows:
+        """Score samples by the rule that predicts."""
+        return ComparedRows(rule.rows(task.X), task.codes, held_out_units(task))
 
-    def wrong_alerts(self, at: int, bands: Any = None, limited: Sequence[int] = ()) -> WrongAlerts:
+    def alerts_among(self, known: ComparedRows, at: int, bands: Any = None, limited: Sequence[int] = ()) -> WrongAlerts:
         """Collect the probabilities of rows of all other classes; rows that are alerts of another one are below all."""
-        known = self.compared
         answers = largest_of(known.rows.scores, limited or [at]) if bands is None else bands.decide(known.rows)
         return known.alerts(sureness_of(known.rows.proba, at, answers), at)
 
@@ -474,7 +471,7 @@ class MulticlassResult(CandidateResult):
             raise ValueError("the search kept the base's own decisions (threshold=None), so that no rule can move")
         # Probabilities of the calibration samples were those at the shares of before.
         tuned = Candidate(row.key, TUNED)
-        found = ruled(replace(self, store=store, candidate=tuned, only=tuned, calibrated=None))
+        found = ruled(replace(self, store=store, candidate=tuned, only=tuned, calibrated=None, trained=None))
         if rule is None:
             return found, None
         return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)

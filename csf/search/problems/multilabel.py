@@ -20,7 +20,7 @@ from csf._common.validation import check_weights, floats
 from csf.data.costs import assembled
 from csf.data.folds import Task, enough_splits, read_groups, resolve_splits
 from csf.data.labels import LabelMatrix, Labels, label_strata, read_codes
-from csf.evaluate import MAX_BYTES, mean_assessment
+from csf.evaluate import MAX_BYTES, kept, mean_assessment
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import decisions
 from csf.evaluate.draws import Units
@@ -200,14 +200,12 @@ class LabelsResult(BinaryResult):
         weight = None if store.importance is None else self.by_label(store.importance)[:, 0]
         return ComparedRows(score, truth, Units(truth[:, 0], weight, samples[:, 0], store.copies))
 
-    def with_calibration(self, rule: MultilabelRule, calibration: Task) -> Self:
-        """Keep the calibration samples for limits on wrong alerts."""
-        rows = rule.score_samples(calibration.X), calibration.codes, held_out_units(calibration)
-        return replace(self, calibrated=ComparedRows(*rows))
+    def scored_rows(self, rule: MultilabelRule, task: Task) -> ComparedRows:
+        """Score samples, with a column for each label."""
+        return ComparedRows(kept(rule.score_samples(task.X)), task.codes, held_out_units(task))
 
-    def wrong_alerts(self, at: int, bands: Any = None) -> WrongAlerts:
+    def alerts_among(self, known: ComparedRows, at: int, bands: Any = None) -> WrongAlerts:
         """Collect the scores of rows without a label."""
-        known = self.compared
         return known.alerts(known.rows[:, at], at)
 
     def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
@@ -421,6 +419,9 @@ class LabelSearch:
             if self.calibration is not None:
                 found, rule = problem.certify(found, rule, self.calibration, search.confidence)
                 found = found.with_calibration(rule, self.calibration)
+            else:
+                codes = np.column_stack(labels.given(list(task.codes.T)))
+                found = found.with_training(rule, replace(task, codes=codes))
         return found, rule, seconds
 
 

@@ -388,14 +388,12 @@ class RowCostResult(CandidateResult):
         rows = RowCostChoice(self.store).score(self.key), self.store.table
         return ComparedRows(rows, self.store.truth, self.store)
 
-    def with_calibration(self, rule: RowCostRule, calibration: Task) -> Self:
-        """Keep the calibration samples for limits on wrong alerts."""
-        rows, units = self.rows_of(rule, calibration), held_out_units(calibration)
-        return replace(self, calibrated=ComparedRows(rows, calibration.codes > 0, units))
+    def scored_rows(self, rule: RowCostRule, task: Task) -> ComparedRows:
+        """Score samples, which bring their costs along."""
+        return ComparedRows(self.rows_of(rule, task), task.codes > 0, held_out_units(task))
 
-    def wrong_alerts(self, at: int, bands: Any = None) -> WrongAlerts:
+    def alerts_among(self, known: ComparedRows, at: int, bands: Any = None) -> WrongAlerts:
         """Collect the scores of negatives; those that would get another answer are below all others."""
-        known = self.compared
         odds, table = known.rows
         alerts = self.tuned.decide(odds, table)
         if bands is not None:
@@ -420,7 +418,9 @@ class RowCostResult(CandidateResult):
     def moved(self, pos: float, rule: RowCostRule | None) -> tuple[RowCostResult, RowCostRule | None]:
         """Adapt the result and the rule to another share of positives: the log-odds move by that of the shares."""
         # Log-odds of the calibration samples are those of before.
-        found = decided_on(replace(self, guarantee=None, calibrated=None), self.store.moved(check_fraction(pos, "pos")))
+        found = decided_on(
+            replace(self, guarantee=None, calibrated=None, trained=None), self.store.moved(check_fraction(pos, "pos"))
+        )
         return found, None if rule is None else found.in_rule(rule)
 
     def in_rule(self, rule: RowCostRule) -> RowCostRule:

@@ -406,9 +406,8 @@ class SegmentResult(BinaryResult):
         """Raise an error: alerts would be left out in some segments more than in others."""
         raise limits_by_segment(self.segments.by)
 
-    def with_calibration(self, rule: ThresholdRule, calibration: Task) -> Self:
-        """Return the result as it is: there are no limits on wrong alerts."""
-        return self
+    def scored_rows(self, rule: ThresholdRule, task: Task) -> None:
+        """Return ``None``: there are no limits on wrong alerts."""
 
     def tuned(self, share: float = 0.0) -> Self:
         """Tune the thresholds on the winner's held-out scores, see `best_cuts`."""
