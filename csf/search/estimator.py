@@ -323,11 +323,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         weight = problem.weights(sample_weight, codes)
         task = Task(X, codes, weight, fit_params | given, labels, groups, is_pairwise(self))
         task, calibration = (task, None) if config.confidence is None else calibration_split(config, task)
-        problem, task = problem.of_part(task)
+        problem, trained = problem.of_part(task)
         if is_prefit(config):
-            (found, rule), refit_time = problem.prefit(config, task), 0.0
+            (found, rule), refit_time = problem.prefit(config, trained), 0.0
         else:
-            found, rule, refit_time = run_search(self, config, problem, task, prepared, deadline, max_bytes)
+            found, rule, refit_time = run_search(self, config, problem, trained, prepared, deadline, max_bytes)
             found = found if rule is None or calibration is not None else found.with_training(rule, task)
         heaviest = None if weight is None else float(weight.max())
         about = {"class_count_": labels.count(codes), "max_sample_weight_": heaviest}
