@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from csf._common.messages import listed
 from csf._common.sklearn import last_name
 from csf._common.typing import Array, FloatArray, IntArray, Label, Params
 from csf._common.validation import as_array, float_columns
@@ -155,7 +156,7 @@ class SegmentRules(SavedRule):
         unknown = [each for each in segments if each not in self.rules]
         if unknown or len(segments) != len(given):
             raise ValueError(
-                f"by must be one of {list(self.rules)} for each of {len(given)} rows, got "
+                f"by must be one of {listed(self.rules)} for each of {len(given)} rows, got "
                 + (f"{unknown[0]!r}" if unknown else f"{len(segments)} values")
             )
         answers = np.array([rule.decide(given) for rule in self.rules.values()])

@@ -401,6 +401,11 @@ class Constraint:
         """All requirements one by one, this one first."""
         return (replace(self, others=()), *(part for other in self.others for part in other.parts))
 
+    @property
+    def named_parts(self) -> dict[str, Constraint]:
+        """All requirements by the name of what is constrained; with the side where the same is, from both sides."""
+        return named(self.parts)
+
     def tightened(self, share: float) -> Constraint:
         """Move all levels towards the strictest ones of a rate.
 
@@ -674,6 +679,12 @@ class Constrained(Metric):
     def terms(self) -> Terms | None:
         """List the terms of each cell of the metric, see `Metric.terms`."""
         return self.metric.terms()
+
+
+def named(parts: Sequence[Constraint]) -> dict[str, Constraint]:
+    """Name requirements, see `Constraint.named_parts`."""
+    names = [part.name for part in parts]
+    return {f"{part.name} {part.side}" if names.count(part.name) > 1 else part.name: part for part in parts}
 
 
 # ---------------------------------------------------------------- metrics that are shares of samples

@@ -351,8 +351,8 @@ def constrained(search: CostSearch) -> list[tuple[Constraint, float, bool]]:
         return [(replace(part, of=name), rate, holds) for name, one in named for part, rate, holds in constrained(one)]
     constraint, test = get_constraint(search.result_.config.constraint), guarantees(search).get("")
     rates = search.result_.rates if test is None else test.rates
-    parts = [part for part in (() if constraint is None else constraint.parts) if part.name in rates]
-    known = [(part, rates[part.name]) for part in parts]
+    named = {} if constraint is None else constraint.named_parts
+    known = [(part, rates[name]) for name, part in named.items() if name in rates]
     return [(part, rate, not part.missing(rate) if test is None else test.holds) for part, rate in known]
 
 
@@ -408,7 +408,7 @@ def held_out_rates(search: CostSearch, held: HeldOut, predicted: Array) -> list[
     if search.result_.kind == "segments":
         codes = search.result_.segments.codes(held.X, held.given.get(BY))
         rates = search.result_.segments.rates_on(constraint, codes, is_pos, predicted != null, weight)
-        return [HeldOutRate(part, rates[part.name]) for part in constraint.parts]
+        return [HeldOutRate(part, rates[name]) for name, part in constraint.named_parts.items()]
     errors = ErrorProfile.from_masks(is_pos, is_pos ^ (predicted != truth), sample_weight=weight)
     shares = {"tp": errors.pos - errors.fn, "fn": errors.fn, "fp": errors.fp, "tn": 1.0 - errors.pos - errors.fp}
     counted = {

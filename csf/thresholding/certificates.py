@@ -582,7 +582,9 @@ def certify(
         holds=holds,
         threshold=threshold,
         error=p,
-        rates={part.name: _rate(part, calibrated, calibrated.found(threshold)) for part in constraint.parts},
+        rates={
+            name: _rate(part, calibrated, calibrated.found(threshold)) for name, part in constraint.named_parts.items()
+        },
         n_samples=int(calibrated.is_pos.size),
         n_positives=n_positives,
         n_tested=tested,
@@ -670,8 +672,8 @@ def certify_decisions(
         return float(np.max(p))
 
     def rates(at: int) -> dict[str, float]:
-        known = zip(constraint.parts, calibrated)
-        return {part.name: _rate(part, each.samples, each.predicted[at]) for part, each in known}
+        known = zip(constraint.named_parts.items(), calibrated)
+        return {name: _rate(part, each.samples, each.predicted[at]) for (name, part), each in known}
 
     about: dict[str, Any] = {
         "constraint": str(constraint),

@@ -360,9 +360,9 @@ class _Limits:
 def worst_rates(constraint: Constraint, table: Mapping[Label, Mapping[str, float]]) -> dict[str, float]:
     """Return the values of rates of segments that the levels are for: a gap, a ratio, or the worst rate."""
     rates = {}
-    for part in constraint.parts:
+    for name, part in constraint.named_parts.items():
         values = np.array([row[part.quantity.name] for row in table.values()])
-        rates[part.name] = part.comparison.value(values, part.side)
+        rates[name] = part.comparison.value(values, part.side)
     return rates
 
 

@@ -35,6 +35,7 @@ from csf.metrics import (
 )
 from csf.metrics.base import CELLS
 from csf.metrics.constraints import QUANTITIES, share_of
+from csf.thresholding.segments import worst_rates
 
 
 @given(case=predictions())
@@ -438,3 +439,11 @@ def test_constraints_by_segments_are_read(text, said):
 def test_constraints_by_segments_that_are_refused(text):
     with pytest.raises(ValueError, match=r"gap|side|ratio"):
         get_constraint(text)
+
+
+def test_a_rate_that_is_limited_from_both_sides_has_two_names():
+    both = get_constraint("predicted_rate >= 0.1, predicted_rate <= 0.3, recall >= 0.5")
+    assert list(both.named_parts) == ["predicted_positive_rate >=", "predicted_positive_rate <=", "recall"]
+    table = {"f": {"predicted_positive_rate": 0.2}, "m": {"predicted_positive_rate": 0.25}}
+    by_segment = get_constraint("predicted_rate >= 0.1 in each sex, predicted_rate <= 0.3 in each sex")
+    assert list(worst_rates(by_segment, table).values()) == [0.2, 0.25]

@@ -422,8 +422,8 @@ class SearchResult:
     def rates(self) -> dict[str, float]:
         """Constrained values on held-out samples, by their names."""
         constraint = get_constraint(self.config.constraint)
-        parts = () if constraint is None else constraint.parts
-        return {part.name: float(part.rate.of(self.errors)) for part in parts}
+        parts = {} if constraint is None else constraint.named_parts
+        return {name: float(part.rate.of(self.errors)) for name, part in parts.items()}
 
     @property
     def errors(self) -> ErrorProfile:

@@ -18,6 +18,7 @@ from csf.data.labels import learnt_classes, read_classes, refuse_weightless
 from csf.data.responses import PROBABILITIES_FIRST, method_once_fitted
 from csf.evaluate import Candidate, kept
 from csf.metrics import get_confusion_metric, get_constraint
+from csf.metrics.constraints import named
 from csf.metrics.demands import ConstrainedClasses, demands_on
 from csf.metrics.registry import for_classes
 from csf.metrics.trials import Trial, nothing_worked
@@ -293,7 +294,8 @@ class MulticlassResult(CandidateResult):
     def rates(self) -> dict[str, float]:
         """Constrained values on held-out samples, by their names."""
         demands = self.metric.demands if isinstance(self.metric, ConstrainedClasses) else ()
-        return {demand.constraint.name: float(demand.rate(self.confusion)) for demand in demands}
+        names = named([demand.constraint for demand in demands])
+        return {name: float(demand.rate(self.confusion)) for name, demand in zip(names, demands)}
 
     @property
     def probable(self) -> tuple[Array, IntArray, Array] | None:
