@@ -115,7 +115,7 @@ def test_out_of_fold_scores_are_compared_with_besides_those_of_training_rows():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the winner", "ignore:no row can be")
+@pytest.mark.filterwarnings("ignore:the winner", "ignore:no row can be", r"ignore:\d+ of \d+ rows are alerts")
 def test_bases_that_overfit_keep_the_mean_share():
     shares = []
     for seed in range(30):
