@@ -217,7 +217,7 @@ def capacity_of_rows(rng):
     new = _two(rng, 40)[1]
     new, given = np.clip(new, 0.02, 0.98), _costs(rng, 40)
     given = {name: given.get(name, np.zeros(40)) for name in costs}
-    if search.row_rule_ == "swept":  # what its threshold says of probabilities is no definition
+    if search.row_rule_ in ("sigmoid", "swept"):  # a sigmoid may fall, and a threshold says nothing of probabilities
         return []
     q, calibrated = new[:, 1], _calibrated(logit(P[:, 1]), y)
     if search.row_rule_ != "plain":
