@@ -33,7 +33,7 @@ from csf.evaluate import AssessedMixin, Candidate, ScoreRow, ScoreStore
 from csf.metrics import LinearFractional, Metric, get_confusion_metric, get_metric
 from csf.metrics.concave import Concave
 from csf.metrics.profile import ErrorProfile
-from csf.metrics.registry import aim, for_classes
+from csf.metrics.registry import aim, for_classes, positive_class
 from csf.search.config import SearchConfig, SearchEffort, check_base
 from csf.search.planning import run_search
 from csf.search.problems.base import FittedBase, SearchResult
@@ -305,7 +305,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
 
     def _read(self, y: ArrayLike) -> tuple[ThresholdProblem | RuleProblem, IntArray]:
         """Read the problem that the labels pose, and their codes."""
-        labels, codes = read_labels(y, pos_label=self.pos_label)
+        labels, codes = read_labels(y, pos_label=positive_class(self.metric, y, self.pos_label))
         return ThresholdProblem(labels, self), codes
 
     def _config(self, labels: Labels, n_samples: int, cv: Any) -> SearchConfig:

@@ -34,7 +34,14 @@ from csf.metrics.base import CELLS, Terms
 from csf.metrics.confusion import warn_of_absent
 from csf.metrics.constraints import share_of
 from csf.metrics.incomplete import TrueMetric
-from csf.metrics.registry import LabelMetric, for_classes, get_label_metric, get_quantity, values_of_tables
+from csf.metrics.registry import (
+    LabelMetric,
+    for_classes,
+    get_label_metric,
+    get_quantity,
+    positive_class,
+    values_of_tables,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -420,7 +427,7 @@ def _read_classes(
         labels = _labels_of_one_class(y, np.unique(np.concatenate([classes, unknown])).tolist(), pos_label)
         return labels, get_quantity(for_classes(metric, labels.by_code)), labels.encode(truth)
     if classes.size + unknown.size == 2 or pos_label is not None:
-        labels, codes = read_labels(y, pos_label=pos_label)
+        labels, codes = read_labels(y, pos_label=positive_class(metric, y, pos_label))
         return labels, get_quantity(for_classes(metric, labels.by_code)), codes
     labels = Labels(np.unique(np.concatenate([classes, unknown])), None)
     try:

@@ -217,7 +217,7 @@ def _read(function: Function, name: str, n_classes: int) -> ConfusionFunction:
                 ", make_scorer(f, response_method='predict'), or judge bases by it with cross_val_score"
             )
         for option, way_out in _LABELS.items():
-            if parts.options.get(option) is not None:
+            if parts.options.get(option) is not None and not (n_classes == 2 and parts.options[option] == 1):
                 raise ValueError(
                     f"the scorer {name!r} has {option}={parts.options[option]!r}, and csf calls it with codes of the "
                     f"classes: {way_out}"

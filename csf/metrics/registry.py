@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.metrics import make_scorer
 
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import scorer_parts
-from csf._common.typing import Estimator, Values
-from csf._common.validation import check_choice
+from csf._common.typing import Estimator, Label, Values
+from csf._common.validation import check_choice, check_labels
 from csf.metrics.base import CELLS, LinearFractional, Metric, Terms, wrong_direction
 from csf.metrics.binary import (
     F_BETA,
@@ -247,8 +248,55 @@ def get_quantity(metric: MetricLike) -> Metric:
     return found if isinstance(found, Metric) else OfTwoClasses(found)
 
 
+def positive_class(metric: Any, y: ArrayLike, pos_label: Label, *, matters: bool = False) -> Label:
+    """Return the positive class of a target for a metric, or ``pos_label`` as it is.
+
+    A scorer may name the class. Of two classes that a metric treats alike, such as the MCC, the second one will do,
+    unless it ``matters`` for something else.
+    """
+    named = _label_of_scorer(metric)
+    if named is None:
+        alike = pos_label is None and not matters and _treats_classes_alike(metric)
+        classes = check_labels(y)[1] if alike else np.empty(0)
+        return classes[1] if classes.size == 2 else pos_label
+    if pos_label is not None and pos_label != named:
+        raise ValueError(
+            f"the scorer has pos_label={named!r}, and pos_label={pos_label!r} is given besides; leave one of them out"
+        )
+    return named
+
+
+def _label_of_scorer(metric: Any) -> Label:
+    """Return the positive class that a scorer names, or ``None``."""
+    parts = scorer_parts(metric)
+    return None if parts is None else parts.options.get("pos_label")
+
+
+def _treats_classes_alike(metric: Any) -> bool:
+    """Check whether a metric of two classes stays the same where their names are exchanged."""
+    try:
+        found = get_metric(metric)
+        both = [
+            (found.value(fn, fp, pos=pos), found.value(fp, fn, pos=1.0 - pos))
+            for pos in (0.1, 0.3, 0.6)
+            for fn, fp in ((0.2 * pos, 0.4 * (1.0 - pos)), (0.7 * pos, 0.1 * (1.0 - pos)))
+        ]
+    except (TypeError, ValueError):  # said where the metric is used
+        return False
+    return all(np.isclose(*pair, rtol=1e-9, atol=1e-12) for pair in both)
+
+
 def for_classes(metric: Any, classes: Array) -> Any:
-    """Put the costs of a metric in the order of the classes; return other metrics unchanged."""
+    """Put the costs of a metric in the order of the classes, and have scorers name the second one by its code 1.
+
+    Other metrics are returned unchanged.
+    """
+    parts = scorer_parts(metric)
+    if parts is not None and len(classes) == 2 and parts.options.get("pos_label") == classes[1]:
+        options = parts.options | {"pos_label": 1}
+        return make_scorer(
+            parts.function, greater_is_better=parts.sign > 0.0, response_method=parts.response, **options
+        )
     if isinstance(metric, OfTwoClasses) and isinstance(metric.confusion, CostMatrix):
         return OfTwoClasses(metric.confusion.for_classes(classes))
     return metric.for_classes(classes) if isinstance(metric, CostMatrix) else metric

@@ -22,7 +22,7 @@ from csf.metrics import get_constraint
 from csf.metrics.base import rank
 from csf.metrics.constraints import OfNegatives, Recall
 from csf.metrics.profile import ErrorProfile, Hull
-from csf.metrics.registry import truth_of, values_of_tables
+from csf.metrics.registry import positive_class, truth_of, values_of_tables
 from csf.metrics.trials import Trial, gap, known_hull, outcome
 from csf.search.config import (
     BEYOND,
@@ -128,7 +128,11 @@ class BinaryProblem(Problem):
     @classmethod
     def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Params) -> tuple[BinaryProblem, IntArray]:
         """Read a target and its codes."""
-        labels, codes = read_labels(y, pos_label=config.pos_label, null_class=config.null_class)
+        pos_label = config.pos_label
+        if config.null_class is None:
+            limited = config.constraint is not None or config.review is not None
+            pos_label = positive_class(config.metric, y, pos_label, matters=limited)
+        labels, codes = read_labels(y, pos_label=pos_label, null_class=config.null_class)
         if labels.classes.size > 2:
             config.refuse(NO_MEAN_OF_FOLDS | NO_REVIEW, "several classes beside a null class")
             if (truth := truth_of(config.metric)) is not None:
