@@ -320,7 +320,8 @@ class ThresholdRule(DecisionRule):
         return np.where(decided, positive, self.null).astype(self.names.dtype, copy=False)
 
     def value(self, metric: MetricLike, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
-        """Compute a metric of predicted labels."""
+        """Compute a metric of predicted labels; raise a ValueError for labels that are unknown."""
+        self._check_known(check_labels(y)[1])
         errors = ErrorProfile.from_classes(y, predicted, null_class=self.null, sample_weight=sample_weight)
         return get_metric(metric).of(errors)
 
@@ -365,10 +366,13 @@ class ThresholdRule(DecisionRule):
         (labels, is_pos, weight), (found, score) = self.checked_truth(X, y, sample_weight), self.scored(X)
         return sweep_several(is_pos, is_pos & (labels != found), score, weight)
 
+    def _check_known(self, classes: Array) -> None:
+        if not np.isin(classes, self.names).all():
+            raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {np.sort(self.names).tolist()}")
+
     def checked_truth(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None) -> Truth:
         """Check that labels are known, and those of both sides there."""
         labels, classes = check_labels(y)
-        if not np.isin(classes, self.names).all():
-            raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {np.sort(self.names).tolist()}")
+        self._check_known(classes)
         is_pos = labels != self.null
         return labels, is_pos, check_class_weights(sample_weight, is_pos, X=X, y=y)
