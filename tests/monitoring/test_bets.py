@@ -127,3 +127,15 @@ def test_there_is_no_asymptotic_interval_before_costs_are_known():
     assert 0.0 < low < 0.3 < high < 1.0
     one_large = np.array([1e6, 1e4, 1e12, 1e6, 1e4])
     assert np.isnan(asymptotic(one_large, 0.05, 1e4)).all()
+
+
+def test_the_ends_of_an_asymptotic_interval_are_at_its_boundary():
+    """The normal mixture of Waudby-Smith and others, narrowest at 500 counted samples, by its definition."""
+    rng, alpha, n = np.random.default_rng(0), 0.05, 900
+    top, bottom = rng.exponential(size=n), rng.exponential(size=n) + 0.5
+    sums = np.array([top.sum(), bottom.sum(), top @ top, top @ bottom, bottom @ bottom])
+    rho = (2.0 * np.log(1.0 / alpha) + np.log(2.0 * np.log(1.0 / alpha) + 1.0)) / 500.0
+    boundary = np.sqrt(2.0 * (n * rho + 1.0) / (n * rho) * np.log(np.sqrt(n * rho + 1.0) / alpha))
+    for value in asymptotic(sums, alpha, float(n)):
+        each = top - value * bottom
+        assert abs(each.sum()) == pytest.approx(boundary * np.sqrt(each @ each))

@@ -148,3 +148,13 @@ def test_a_warning_says_when_no_score_is_high_enough(recwarn):
     with pytest.warns(UserWarning, match="no row can be an alert of which at most a share of 0.2 is wrong.* 4 are"):
         passing = AlertLimit(known_of([0, 0, 0]), 0.2).passing(np.array([1.0, 1.0]))
     assert not passing.any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("score", [0.3, -0.3, 700.0, -1e-3])
+def test_scores_that_differ_in_their_last_digits_are_equal(score, dtype):
+    known = WrongAlerts(np.array([-1e4, score, 1e4], dtype=dtype), np.array([1.0, 2 / 3, 1 / 3, 0.0]), 3.0)
+    near = np.nextafter(np.array([score], dtype=dtype), np.array([np.inf, -np.inf], dtype=dtype))
+    np.testing.assert_allclose(known.p_values(near), 0.75)
+    apart = np.array([score], dtype=dtype) * (1.0 + 1e-3 * np.array([1.0, -1.0], dtype=dtype))
+    np.testing.assert_allclose(np.sort(known.p_values(apart)), [0.5, 0.75])

@@ -8,10 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from csf.metrics import WeightedAccuracy, get_constraint, get_metric
+from csf.metrics import FBeta, WeightedAccuracy, get_constraint, get_metric
 from csf.metrics.constraints import Recall, share_of
 from csf.thresholding import segments
-from csf.thresholding.segments import SegmentCurves, Segments, beyond, excess_probability
+from csf.thresholding.segments import (
+    SegmentCurves,
+    Segments,
+    beyond,
+    excess_probability,
+    expected_violation_of_pairs,
+)
 
 METRICS = (get_metric("f1"), WeightedAccuracy(w_fn=4.0), get_metric("f2"), get_metric("jaccard"))
 LEVELS = {
@@ -125,16 +131,17 @@ def ratio(level):
     return get_constraint(f"recall ratio >= {level} by s").pair_limit
 
 
+@pytest.mark.parametrize("metric", [Recall(), FBeta()], ids=["recall", "f1"])
 @pytest.mark.parametrize("limit", [gap(0.2), gap(0.05), ratio(0.8), ratio(0.4)], ids=str)
 @pytest.mark.parametrize(("n", "m"), [(12, 7), (5, 20), (15, 15), (9, 1)])
-def test_a_false_limit_is_certified_no_more_often_than_promised(n, m, limit):
+def test_a_false_limit_is_certified_no_more_often_than_promised(n, m, limit, metric):
     """The chance of a small p-value, over all outcomes, at rates that are just at the limit or beyond it."""
-    share = share_of(Recall())
+    share = share_of(metric)
     p = np.array([[excess_probability((x, n), (y, m), share, limit, 0.2) for y in range(m + 1)] for x in range(n + 1)])
     for low in np.linspace(0.0, limit.excess(1.0, 0.0), 15):
         for high in (limit.largest_beside(low), 0.5 * (limit.largest_beside(low) + 1.0)):
-            high = min(high, 1.0)
-            chance = np.outer(binom.pmf(np.arange(n + 1), n, high), binom.pmf(np.arange(m + 1), m, low))
+            ones, others = (float(share.share(rate)) for rate in (min(high, 1.0), low))
+            chance = np.outer(binom.pmf(np.arange(n + 1), n, ones), binom.pmf(np.arange(m + 1), m, others))
             for error in (0.05, 0.1, 0.2):
                 assert chance[p <= error].sum() <= error
 
@@ -155,6 +162,19 @@ def test_the_p_value_of_a_ratio_is_hardly_larger_than_the_normal_one_of_many_row
     assert normal <= excess_probability((1500, 5000), (1300, 5000), share, limit) <= normal + 0.01
     assert excess_probability((0, 500), (0, 500), share, limit) == 1.0
     assert excess_probability((500, 500), (500, 500), share, limit) <= 0.01
+
+
+@pytest.mark.parametrize("limit", [gap(0.05), ratio(0.8)], ids=str)
+@pytest.mark.parametrize("metric", [Recall(), FBeta()], ids=["recall", "f1"])
+def test_the_p_value_that_is_expected_is_the_normal_one(metric, limit):
+    """That of the rates that were counted, on four times as many rows."""
+    share, counts = share_of(metric), np.array([[600, 800], [900, 1250]])
+    (expected,) = expected_violation_of_pairs([counts], share, limit, 2050)(4.0 * 2050)
+    drawn = np.random.default_rng(0).binomial(4 * counts[:, 1], counts[:, 0] / counts[:, 1], (40_000, 2))
+    rates = np.asarray(share.value(drawn / (4 * counts[:, 1])))
+    by_draws = [limit.excess(rates[:, first], rates[:, 1 - first]) for first in (0, 1)]
+    normal = max(norm.cdf(each.mean() / each.std()) for each in by_draws)
+    assert expected == pytest.approx(normal, rel=0.05, abs=2e-3)
 
 
 # ---------------------------------------------------------------- segments
