@@ -33,7 +33,7 @@ UNTOLD += (
 )
 ASSESSED = ("corrected_score_", "score_interval_", "threshold_interval_", "review_")
 OF_A_TRIAL = ("costs", "value", "score", "threshold", "attained", "rate", "fold_scores")
-RELATIVE, LONGEST = 1e-9, 8
+RELATIVE, LONGEST, HUGE = 1e-9, 8, 1e100
 
 
 def measure(fitted):
@@ -197,7 +197,7 @@ def condense(values):
     """Shorten a long list to sums that each of its numbers has a part in, and a digest of its texts."""
     if len(values) <= LONGEST or values[0] == "condensed":
         return [_rounded(each) for each in values]
-    texts = [each if isinstance(each, str) else "" if np.isfinite(each) else str(each) for each in values]
+    texts = [each if isinstance(each, str) else "" if abs(each) < HUGE else f"{each:.3g}" for each in values]
     numbers = np.array([0.0 if text or isinstance(each, str) else each for each, text in zip(values, texts)])
     weights = 1.0 + np.random.default_rng(0).random(numbers.size)
     digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
