@@ -59,7 +59,7 @@ from csf.metrics.constraints import (
 )
 from csf.metrics.functions import Function, LabelFunction, confusion_of_function, metric_of_function
 from csf.metrics.incomplete import TrueMetric, metric_of_truth
-from csf.metrics.profile import ErrorProfile
+from csf.metrics.profile import NOISE, ErrorProfile
 from csf.metrics.row_costs import RowCosts, row_costs
 from csf.metrics.synonyms import MEANT, known_name
 
@@ -709,6 +709,12 @@ def values_of_tables(metric: Metric, tables: Array) -> Array:
     known = tables.sum(axis=-1).all(axis=-1)
     values = np.full(known.shape, np.nan)
     (tn, fp), (fn, tp) = np.moveaxis(tables[known], (-2, -1), (0, 1))
+    plain = type(metric).value is LinearFractional.value and type(metric).of is Metric.of
+    if plain and (terms := metric.terms()) is not None:
+        top, bottom = np.tensordot([terms[cell] for cell in CELLS], [tp, fn, fp, tn], (0, 0))
+        size = np.tensordot(np.abs([terms[cell][1] for cell in CELLS]), [tp, fn, fp, tn], 1)
+        values[known] = np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > NOISE * size)
+        return values
     columns = np.column_stack([tp, fp, fn, tn])
     some, total, pos = np.unique(np.linspace(0, len(columns) - 1, _SPOTS, dtype=int)), columns.sum(axis=1), tp + fn
     if len(columns) > _SPOTS:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
-from scipy.sparse import csr_array, identity
+from scipy.sparse import csr_array
 
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.evaluate.assessment import SPREAD, Assessment, n_draws_of
@@ -23,8 +23,22 @@ if TYPE_CHECKING:
 
 # Tables of more cells, those of two classes and a review, differ from unit to unit, so that none are merged.
 _FEW_CELLS = 6
+# So many entries on either side, at least, say who is at a border.
+_LEAST_AT_BORDER = 5
 
 # ---------------------------------------------------------------- answers to all entries
+
+
+class Border(NamedTuple):
+    """Entries at the border of a limited answer.
+
+    Where more entries of new rows want the answer, no more get it: the border moves. ``limit`` is the largest share
+    that gets it, and ``weight``, (n_entries,), is that of entries at the border, with the sum 1.
+    """
+
+    answer: int
+    limit: float
+    weight: Array
 
 
 class GivenAnswers(NamedTuple):
@@ -34,6 +48,7 @@ class GivenAnswers(NamedTuple):
     share: Array
     # Answers to the rest of each entry.
     others: IntArray
+    border: Border | None = None
 
     @classmethod
     def whole(cls, codes: IntArray) -> GivenAnswers:
@@ -84,14 +99,21 @@ class TunedAnswers(ABC):
         """Answer where some answers go to no more than a share of the weight of all entries."""
         if not limits:
             return GivenAnswers.whole(self.codes)
-        limits = {answer: share * weight.sum() for answer, share in limits.items()}
+        total = weight.sum()
         if len(limits) != 1:
-            return GivenAnswers.whole(best_answers(self.gains, limits, weight=weight))
+            numbers = {answer: share * total for answer, share in limits.items()}
+            return GivenAnswers.whole(best_answers(self.gains, numbers, weight=weight))
         ((answer, limit),) = limits.items()
         others, margin = self.margin(answer)
         share, acts = np.ones(margin.size), np.flatnonzero(self.codes == answer)
-        share[acts] = _share_kept(margin[acts], weight[acts], limit)
-        return GivenAnswers(self.codes, share, np.where(self.codes == answer, others, self.codes))
+        share[acts] = _share_kept(margin[acts], weight[acts], limit * total)
+        others = np.where(self.codes == answer, others, self.codes)
+        if (share == 1.0).all():
+            return GivenAnswers(self.codes, share, others)
+        near = acts[_near_border(margin[acts], share[acts])]
+        at_border = np.zeros(margin.size)
+        at_border[near] = weight[near] / weight[near].sum()
+        return GivenAnswers(self.codes, share, others, Border(answer, limit, at_border))
 
 
 def _share_kept(rank: Array, weight: Array, limit: float) -> Array:
@@ -108,6 +130,13 @@ def _share_kept(rank: Array, weight: Array, limit: float) -> Array:
     kept = np.empty(rank.size)
     kept[order] = np.repeat(shares, np.diff(last, prepend=-1))
     return kept
+
+
+def _near_border(rank: Array, kept: Array) -> IntArray:
+    """Return the places of entries around the border of those that are kept: the more, the more there are."""
+    order = np.argsort(-rank, kind="stable")
+    place, reach = np.count_nonzero(kept > 0.0), max(int(rank.size**0.5), _LEAST_AT_BORDER)
+    return order[max(place - reach, 0) : place + reach]
 
 
 # ---------------------------------------------------------------- what answers add up to
@@ -190,6 +219,8 @@ class TableTerms(AnswerTerms):
         """Convert sums to the confusion matrices of final answers, (n, n_classes, n_classes)."""
         n = self.n_answers
         tables = np.reshape(sums, (-1, n, np.shape(sums)[-1] // n))
+        # Draws in which a border moves may leave less than nothing.
+        tables = np.maximum(tables, 0.0)
         if tables.shape[2] == n:
             return tables
         return tables[:, :, :n] + tables[:, :, n:] * reviewed_answers(n, self.error)
@@ -214,9 +245,16 @@ class TableTerms(AnswerTerms):
             order, starts = distinct(list(tables.T), np.flatnonzero(copies > 0))
             tables, copies = tables[order[starts]], np.add.reduceat(copies[order], starts)
         # What was not met yet can be met: a sample of each class, which may get any answer.
-        outcomes, besides = csr_array(identity(n_cells)), np.full(n_cells, 1.0 / n_given)
+        outcomes, besides = np.eye(n_cells), np.full(n_cells, 1.0 / n_given)
         cells = tables.reshape(-1, n_classes, n_given)
-        drawn = DrawnSums.of_tables(self.value, tables, copies, cells, outcomes, besides)
+        if (border := answers.border) is not None:
+            entry, gets = self.truth * n_given, np.tile(np.arange(n_given) == border.answer, n_classes)
+            moved = np.bincount(entry + border.answer, border.weight, n_cells)
+            moved -= np.bincount(entry + answers.others, border.weight, n_cells)
+            tables, outcomes = (
+                each + np.outer(border.limit * each.sum(axis=1) - each @ gets, moved) for each in (tables, outcomes)
+            )
+        drawn = DrawnSums.of_tables(self.value, tables, copies, cells, csr_array(outcomes), besides)
         return drawn.bootstrap(n_draws_within(n_draws_of(units.copies), n_cells), seed)
 
 

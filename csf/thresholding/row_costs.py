@@ -288,11 +288,11 @@ def tune(
         return replace(plain, kind=kind, threshold=float(np.clip(cut, CONSTANT["positive"], CONSTANT["negative"])))
     used = weight > 0.0
     found = Sigmoid().fit(np.clip(score[used], -farthest, farthest), is_pos[used], weight[used])
-    if kind == "sigmoid" or found.slope_ > 0.0:
+    if found.slope_ > 0.0:
         return CostDecision(kind, CONSTANT.get(kind, 0.0), found.slope_, found.intercept_, farthest)
     # Scores say nothing, so that all rows have the share of positives.
     share = np.clip(np.average(is_pos, weights=weight), _NOISE, 1.0 - _NOISE)
-    return CostDecision(kind, CONSTANT[kind], 0.0, float(logit(share)), farthest)
+    return CostDecision(kind, CONSTANT.get(kind, 0.0), 0.0, float(logit(share)), farthest)
 
 
 def cost_curve(score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None = None) -> ThresholdCurve:
@@ -651,8 +651,12 @@ class CostTerms(AnswerTerms):
 
     def drawn(self, answers: GivenAnswers, seed: int) -> DrawnErrors:
         """Draw errors and the bias of the value of what was paid."""
-        store = self.store
-        return _drawn_costs(store, np.column_stack([store.of_samples(self._cost(answers)), *store.fixed]), seed)
+        store, cost = self.store, self._cost(answers)
+        if (border := answers.border) is not None:
+            entries, gets = np.arange(cost.size), answers.share * (answers.codes == border.answer)
+            moved = border.weight @ (self._paid[border.answer] - self._paid[answers.others, entries])
+            cost = cost + moved * (border.limit - gets)
+        return _drawn_costs(store, np.column_stack([store.of_samples(cost), *store.fixed]), seed)
 
     def assessed(self, corrected: float, attained: float, drawn: DrawnErrors, assessment: Assessment) -> Assessment:
         """Return an assessment without the bias of a ratio, whose interval holds the value on all rows."""
