@@ -439,7 +439,7 @@ def test_two_constraints_are_one_too_many(data):
     [
         (np.arange(600) % 3, None, "multiclass"),
         (np.arange(599) % 2, None, "inconsistent numbers of samples"),
-        (np.arange(600) % 2, np.arange(600) % 2.0, "zero for every sample of one class"),
+        (np.arange(600) % 2, np.arange(600) % 2.0, "zero for every sample of the classes"),
     ],
 )
 def test_bad_data(data, y, sample_weight, match):

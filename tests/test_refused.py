@@ -37,7 +37,7 @@ REFUSED = {
     ),
     "a loss": (lambda: search(zero_one_loss), "greater_is_better=False"),
     "a scorer of estimators": (lambda: search(lambda estimator, X, y: 0.0), "sample_weight=None"),
-    "a scorer with a label": (lambda: search(make_scorer(f1_score, pos_label=1)), "give it to the search"),
+    "a scorer with a label": (lambda: search(make_scorer(f1_score, pos_label="no")), "is not a label of y"),
     "a scorer without an average": (lambda: search(make_scorer(f1_score, average=None)), "give it an average"),
     "a name of a scorer": (lambda: search("precision_weighted"), "average='weighted'"),
     "labels for scores": (lambda: csf.tune_threshold(Y, PRED), "give scores or probabilities"),

@@ -372,8 +372,9 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         search, to = search.at_prevalence(share), sys.stdout if options.output else sys.stderr
         named = share if isinstance(share, dict) else {"positives": share}
         shares = ", ".join(f"{name} {each:.4g}" for name, each in named.items())
-        rule = f"; positive where the score is at least {threshold_in_words(search)}"
-        rule = rule if search.result_.has_threshold else ""
+        rule = ""
+        if search.result_.has_threshold:
+            rule = f"; positive where the score is at least {threshold_in_words(search)}"
         print(f"the decision is the one for these shares: {shares}{rule}", file=to)
     if options.save is not None:
         save_model(options.save, search, features)

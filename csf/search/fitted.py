@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from csf.thresholding.linear_rule import ClassProbabilityRule
 
 
+# What a result keeps of scores: held-out ones, those of calibration samples, and those of training rows.
+_SCORES = ("store", "calibrated", "trained")
+
+
 def class_attributes(labels: Labels) -> Params:
     """Return the attributes that describe the classes of a search."""
     return {"classes_": labels.classes, "null_class_": labels.null, "pos_label_": labels.positive}
@@ -193,7 +197,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         elif hasattr(self, "held_out_"):
             if "_bands" in vars(self):
                 lean._reviewed = self.review_
-            lean.result_ = replace(self.result_, store=self.held_out_.only(self.result_.key) if winner else None)
+            kept = {"store": self.held_out_.only(self.result_.key)} if winner else dict.fromkeys(_SCORES)
+            lean.result_ = replace(self.result_, **kept)
             lean.held_out_ = lean.result_.store
         return lean
 

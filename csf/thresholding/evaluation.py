@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # Tables of more cells, those of two classes and a review, differ from unit to unit, so that none are merged.
 _FEW_CELLS = 6
-# So many entries on either side, at least, say who is at a border.
-_LEAST_AT_BORDER = 5
+# Part of the entries that want an answer, on either side of its border, that say who is there.
+_BORDER = 0.15
 
 # ---------------------------------------------------------------- answers to all entries
 
@@ -110,7 +110,7 @@ class TunedAnswers(ABC):
         others = np.where(self.codes == answer, others, self.codes)
         if (share == 1.0).all():
             return GivenAnswers(self.codes, share, others)
-        near = acts[_near_border(margin[acts], share[acts])]
+        near = acts[_near_border(margin[acts], weight[acts], limit * total)]
         at_border = np.zeros(margin.size)
         at_border[near] = weight[near] / weight[near].sum()
         return GivenAnswers(self.codes, share, others, Border(answer, limit, at_border))
@@ -132,11 +132,13 @@ def _share_kept(rank: Array, weight: Array, limit: float) -> Array:
     return kept
 
 
-def _near_border(rank: Array, kept: Array) -> IntArray:
-    """Return the places of entries around the border of those that are kept: the more, the more there are."""
+def _near_border(rank: Array, weight: Array, limit: float) -> BoolArray:
+    """Mark the entries of ranks around the border of those that are kept, a part of the weight on either side."""
     order = np.argsort(-rank, kind="stable")
-    place, reach = np.count_nonzero(kept > 0.0), max(int(rank.size**0.5), _LEAST_AT_BORDER)
-    return order[max(place - reach, 0) : place + reach]
+    summed = np.cumsum(weight[order])
+    ends = limit + _BORDER * summed[-1] * np.array([-1.0, 1.0])
+    first, last = np.searchsorted(summed, ends * (1.0 + ROUNDING)).clip(0, rank.size - 1)
+    return (rank <= rank[order[first]]) & (rank >= rank[order[last]]) & (weight > 0.0)
 
 
 # ---------------------------------------------------------------- what answers add up to

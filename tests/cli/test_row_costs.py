@@ -91,7 +91,7 @@ def test_payments_are_compared_with_the_best_single_threshold(ok, tmp_path):
     values = {each["method"]: each["value"] for each in told["held_out"]}
     gain = values["csf, ladder"] - values["best single threshold"]
     assert gain > 0.1
-    assert f"Use it: savings is {gain:.3f} above that of the best single threshold, beyond chance." in said
+    assert f"savings on the held-out rows is {gain:.3f} above that of the best single threshold, beyond chance." in said
     assert values["best single threshold"] > values["base as it is"]
     assert files["costs.png"].stat().st_size > 0
     drawn = BUILTIN["payments"][0]()
@@ -153,7 +153,7 @@ def test_a_demand_is_kept_at_least_cost_and_moves(ok, loans, tmp_path):
     assert f"  out-of-fold predicted_positive_rate {rate:.4f}: predicted_positive_rate <= 0.9 holds\n" in text
     assert "does NOT hold" not in text
     said = ok("predict", files["m.skops"], loans, "--prevalence", 0.1, "-o", files["o.csv"])
-    assert "the decision is the one for these shares: positives 0.1\n" in said
+    assert "the decision is the one for these shares: positives 0.1; positive where the score is at least 0\n" in said
 
 
 def test_a_certificate_beside_one_threshold_that_has_none(ok, loans):

@@ -71,7 +71,7 @@ def test_a_demand_on_a_class_is_searched_shown_and_written(ok, triage, tmp_path)
     assert load_model(files["model.skops"])[0].constraint_value_ == pytest.approx(recall)
     assert "Constraint recall[urgent] &gt;= 0.7" in files["report.html"].read_text(encoding="utf-8")
     short = ok("search", triage, *QUICK, "--no-rivals", "--constraint", "recall[urgent] >= 0.7")
-    assert f"; recall[urgent] {recall:.3f}\n" in short
+    assert f"; recall[urgent] {recall:.3f} out-of-fold\n" in short
 
 
 def test_a_certificate_names_the_classes_for_the_rival_too(run, triage, tmp_path):

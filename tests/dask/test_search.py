@@ -112,7 +112,7 @@ def test_rows_of_weight_0_are_as_if_they_were_not_there(data):
     fold, weight = hash_folds(0, y.size, 3), np.random.default_rng(0).integers(0, 3, y.size).astype(float)
     kept = weight > 0.0
     # Also for scalers and for classes, which read no weights.
-    X, labels = np.where(kept[:, None], X, 1e3), np.where(kept, y, 7)
+    X, labels = np.where(kept[:, None], X, 1e3), np.where(kept, y, 1 - y)
     search = DaskCostSearch(make_pipeline(StandardScaler(), PRECISE["logistic"]), n_trials=2, **PAPERS)
     dX, dy, dweight, dfold = pieces(3, X, labels, weight, fold)
     search.fit(dX, dy, dweight, folds=dfold)

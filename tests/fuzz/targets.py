@@ -70,7 +70,7 @@ REASONS = {
         csf.thresholding.curve_at_prevalence
     """,
     "the unchecked core of threshold_curve": "csf.thresholding.sweep csf.thresholding.sweep_several",
-    "reads or writes files": "csf.streams.save_stream csf.streams.load_stream csf.load",
+    "reads or writes files": "csf.streams.save_stream csf.streams.load_stream csf.save csf.load",
     "needs river": "csf.online.RiverClassifier",
 }
 EXEMPT = {name: reason for reason, names in REASONS.items() for name in names.split()}

@@ -328,7 +328,7 @@ def test_all_labels_of_a_row_are_watched_together(labels, average):
     missing[::6, 1] = np.nan
     assert not monitor.update(missing, pred, name="June")
     kept = np.arange(600) % 6 > 0
-    empty = {"zero_division": 1.0} if average == "samples" else {}
+    empty = {"zero_division": 0.0} if average == "samples" else {}
     assert monitor.value == pytest.approx(f1_score(Y[kept], pred[kept], average=average, **empty))
     assert monitor.n_samples == 500
     assert monitor.interval[0] < monitor.value < monitor.interval[1]

@@ -111,7 +111,7 @@ def test_bad_data(X, y, message):
     [
         (np.ones(39), r"sample_weight.shape == \(39,\), expected \(40,\)"),
         (np.zeros(40), "zero for every sample; at least one weight must be positive"),
-        (y * 1.0, "zero for every sample of one class"),
+        (y * 1.0, "zero for every sample of the classes"),
         (np.where(y == 1, np.nan, 1.0), "contains NaN or infinity"),
         (2.0, "must be an array of 40 weights"),
     ],

@@ -344,9 +344,8 @@ def given(search, kind, known, new, limit, most):
             key: dict.fromkeys(search.classes_[1:] if kind == "two" else [name], each) for key, each in limits.items()
         }
     if kind == "review":
-        answer = "positive" if X.shape[1] == 2 else name
-        own, there = (search.predict_with_review(rows, **more) == answer for rows, more in ((X, costs), (Z, paid)))
-        alerts = search.predict_with_review(Z, **limits, **paid) == answer
+        own, there = (search.predict_with_review(rows, **more) == name for rows, more in ((X, costs), (Z, paid)))
+        alerts = search.predict_with_review(Z, **limits, **paid) == name
     else:
         own, there = np.ones(len(X), dtype=bool), np.ones(len(Z), dtype=bool)
         if costs:

@@ -85,8 +85,10 @@ class WorstFoldProblem(Problem):
             **searched.shared, candidate=Candidate((best.setting, best.number), "argmax"), score=best.score
         )
 
-    def rule(self, found, trainer, training):
-        estimator = trainer.estimator(training)
+    def with_mean_scores(self, found, mean, plan):
+        raise NotImplementedError
+
+    def rule_of(self, found, estimator):
         names = self.labels.learnt_by(estimator).known
         return ThresholdRule.of(estimator, threshold=None, tuned=False, known=names, names=names, null=self.labels.null)
 

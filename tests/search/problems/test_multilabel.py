@@ -599,7 +599,7 @@ def test_a_training_part_without_a_label_is_named(data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metric": "f1"}, "write 'f1_macro' for its mean over labels"),
+        ({"metric": "f1"}, "write 'f1_macro' for the mean over labels"),
         ({"metric": "gmean"}, "write 'gmean_macro'"),
         ({"metric": FBeta()}, "write 'f1_macro'"),
         ({"constraint": "precision[1] >= 0.8"}, "all labels share a threshold, and constraints are on all pairs"),
