@@ -591,7 +591,7 @@ def _table_labelled(path: str, options: ReadOptions) -> Dataset:
     frame, n_dropped = _labelled(frame, options)
     y, pos_label = read_target(_target(frame[options.target]), options.positive, several=options.several)
     weight = None if options.sample_weight is None else _weights(frame[options.sample_weight])
-    groups = None if options.group is None else read_groups(frame[options.group].to_numpy(), frame.shape[0])
+    groups = None if options.group is None else read_groups(np.asarray(frame[options.group]), frame.shape[0])
     frame = frame[[name for name in frame.columns if name not in kept]]
     if frame.shape[1] == 0:
         raise CliError(f"{path} has no column left to learn from beside {listed(columns)}")

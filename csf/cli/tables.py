@@ -500,7 +500,7 @@ def typed(
             raise CliError(
                 f"column {name!r} of {path} must hold numbers, as in training; it has {bad!r}{way_out(known)}"
             )
-        whole = name in kept and pandas.api.types.is_integer_dtype(frame[name]) and not frame[name].isna().any()
+        whole = name in kept and pandas.api.types.is_integer_dtype(frame[name]) and not bool(np.any(frame[name].isna()))
         columns[name] = frame[name].to_numpy(dtype=np.int64 if whole else np.float64, na_value=np.nan)
     for name in categorical:
         missing = frame[name].isna().to_numpy()

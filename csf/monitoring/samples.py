@@ -210,7 +210,7 @@ class SampleTerms:
         truth = pred if y is None else self._labels(y, "y")
         if truth.shape != pred.shape:
             raise ValueError(f"y and y_pred must be of one length, got shapes {truth.shape} and {pred.shape}")
-        known = ~are_missing(truth).any(axis=1)
+        known = np.asarray(~are_missing(truth).any(axis=1))
         costs = self._row_costs(given, known.size)
         weight, known = self._weights(sample_weight, known)
         if cost is not None:
@@ -235,7 +235,7 @@ class SampleTerms:
     def _labels(self, values: Any, what: str) -> Array:
         """Return labels of rows, (n, n_labels); one label a row may be one-dimensional."""
         if what == "y" and isinstance(values, np.ma.MaskedArray):  # what is below a mask is not known
-            values = values.astype(object).filled(np.nan)
+            values = np.ma.filled(values.astype(object), np.nan)
         values = in_named_order(values, self.search.label_names_ if self.n_labels > 1 else (), what)
         # Only labels may still be missing.
         labels = label_array(values, what) if what == "y_pred" else as_array(values, what)
@@ -336,7 +336,7 @@ class SampleTerms:
     def labelled(self, y: ArrayLike, cost: ArrayLike | None) -> tuple[IntArray, Array | None]:
         """Check labels of samples that wait; return their positions and costs, which costs of rows had before."""
         truth = self._labels(y, "y")
-        known = ~are_missing(truth).any(axis=1)
+        known = np.asarray(~are_missing(truth).any(axis=1))
         codes, costs = np.full(truth.shape, NO_LABEL), np.full((known.size, 1), np.nan)
         codes[known] = self._positions(truth[known], "y")
         if cost is not None:

@@ -324,7 +324,8 @@ class OnlineClassifier(TwoClassRule):
         known = None if reset or hasattr(self, "feature_names_in_") else self.n_features_in_
         if known is None or not are_ready(X, y, known):
             warn_of_order(X=X, y=y)
-            X, y = validate_data(self, X, y if y is None else label_array(y, "y"), reset=reset, **NUMBERS)
+            y = y if y is None else label_array(y, "y")  # scikit-learn refuses None
+            X, y = validate_data(self, X, y, reset=reset, **NUMBERS)
         return canonical(X), y
 
     def _check_common_parameters(self) -> None:

@@ -274,7 +274,7 @@ class SharedThresholdReported(Reported):
 
     def read_truth(self, search: CostSearch, y: ArrayLike) -> Array:
         """Read codes: samples have several labels."""
-        return read_codes(y, search.label_names_)
+        return read_codes(y, search.label_names_.tolist())
 
     def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
         """Evaluate predictions, see `Reported.judge`."""

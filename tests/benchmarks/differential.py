@@ -194,19 +194,16 @@ def _of_largest(limited, free, rank, most):
     return wrong
 
 
-def _calibrated(z, y):
-    """Platt's sigmoid of scores, literally: targets moved off 0 and 1, and a slope that is not below 0."""
+def _calibrated(z, y, falls):
+    """Platt's sigmoid of scores, literally: targets moved off 0 and 1, and a slope that may be below 0 or not."""
     target = np.where(y == 1, (y.sum() + 1.0) / (y.sum() + 2.0), 1.0 / ((1 - y).sum() + 2.0))
 
-    def loss(ab):
-        f = np.exp(ab[0]) * z + ab[1]
+    def loss(line):
+        f = line[0] * z + line[1]
         return float(np.mean(np.logaddexp(0.0, f) - target * f))
 
-    tried = [
-        minimize(loss, [start, 0.0], method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000})
-        for start in (0.0, -3.0)
-    ]
-    return min(tried, key=lambda each: each.fun).x
+    bounds = [(None if falls else 0.0, None), (None, None)]
+    return minimize(loss, [0.5, 0.0], bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9}).x
 
 
 def capacity_of_rows(rng):
@@ -217,11 +214,12 @@ def capacity_of_rows(rng):
     new = _two(rng, 40)[1]
     new, given = np.clip(new, 0.02, 0.98), _costs(rng, 40)
     given = {name: given.get(name, np.zeros(40)) for name in costs}
-    if search.row_rule_ in ("sigmoid", "swept"):  # a sigmoid may fall, and a threshold says nothing of probabilities
+    if search.row_rule_ == "swept":  # its threshold says nothing of probabilities
         return []
-    q, calibrated = new[:, 1], _calibrated(logit(P[:, 1]), y)
+    q = new[:, 1]
     if search.row_rule_ != "plain":
-        q = expit(np.exp(calibrated[0]) * logit(q) + calibrated[1])
+        slope, intercept = _calibrated(logit(P[:, 1]), y, falls=search.row_rule_ == "sigmoid")
+        q = expit(slope * logit(q) + intercept)
     gain = q * (given["fn_cost"] - given.get("tp_cost", 0.0)) - (1 - q) * (given["fp_cost"] - given.get("tn_cost", 0.0))
     free, most = search.predict(new, **given) == 1, int(rng.integers(0, 25))
     limited = search.predict(new, at_most=most, **given) == 1

@@ -4,22 +4,39 @@
 what differs by more than 1e-9; a slow test does the same. Where a change is meant and shown to be right, ``--write``
 prints the differences and renews the reference: commit it with the change, and name the numbers in the commit.
 ``--out FILE`` writes all numbers at full length, and ``--against FILE`` compares with such a file of another version
-on the same machine, as well as what the reference leaves out.
+on the same machine. The reference names the processor and the libraries that computed it. Others have other last
+digits, and the slow test is skipped there.
 """
 
 import argparse
 import json
 import warnings
+from importlib.metadata import version
 from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_info
 
 from tests.benchmarks.net_numbers import condense, differences, measure
 from tests.benchmarks.net_searches import searches
 
-__all__ = ["REFERENCE", "comparable", "main", "measured"]
+__all__ = ["REFERENCE", "comparable", "machine", "main", "measured", "read_reference"]
 
 REFERENCE = Path(__file__).with_name("net_reference.json")
-# Searches whose last digits are those of a processor, or of a version of another library, and why.
-ELSEWHERE_OTHERWISE = {}
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "liblinear-official")
+
+
+def machine():
+    """Name what last digits depend on: instructions of the processor, kernels of linear algebra, and libraries."""
+    simd = np.show_config(mode="dicts")["SIMD Extensions"]
+    kernels = sorted({pool["architecture"] for pool in threadpool_info() if "architecture" in pool})
+    return [" ".join(simd["found"]), *kernels, *(f"{name} {version(name)}" for name in LIBRARIES)]
+
+
+def read_reference(path=REFERENCE):
+    """Read the machine of a file of numbers, or None, and the numbers of its searches."""
+    numbers = json.loads(path.read_text(encoding="utf-8"))
+    return numbers.pop("machine", {}).get("names"), numbers
 
 
 def measured(only=""):
@@ -37,9 +54,8 @@ def measured(only=""):
 
 
 def comparable(told):
-    """Leave out what other machines compute otherwise, and shorten the rest."""
-    kept = {name: numbers for name, numbers in told.items() if not any(part in name for part in ELSEWHERE_OTHERWISE)}
-    return {name: {key: condense(values) for key, values in sorted(numbers.items())} for name, numbers in kept.items()}
+    """Shorten long lists."""
+    return {name: {key: condense(values) for key, values in sorted(numbers.items())} for name, numbers in told.items()}
 
 
 def _write(path, told):
@@ -63,14 +79,16 @@ def main(argv=None):
     if arguments.out is not None:
         _write(arguments.out, told)
     if arguments.against.exists():
-        before = json.loads(arguments.against.read_text(encoding="utf-8"))
+        made_on, before = read_reference(arguments.against)
+        if made_on not in (None, machine()):
+            print(f"the reference was computed elsewhere, where last digits may be others: {', '.join(made_on)}")
         before = {name: numbers for name, numbers in before.items() if arguments.only in name}
         rows = differences(before, now)
         for name, keys in rows.items():
             print(f"{name}: {', '.join(keys)}")
         print(f"{len(rows)} of {len(now)} searches differ by more than 1e-9")
     if arguments.write:
-        _write(REFERENCE, now)
+        _write(REFERENCE, {"machine": {"names": machine()}} | now)
     errors = [name for name, numbers in told.items() if "error" in numbers]
     print(f"{len(told)} searches" + (f", of which {len(errors)} are refused: {', '.join(errors)}" if errors else ""))
 
