@@ -194,15 +194,15 @@ def _of_largest(limited, free, rank, most):
     return wrong
 
 
-def _calibrated(z, y, falls):
-    """Platt's sigmoid of scores, literally: targets moved off 0 and 1, and a slope that may be below 0 or not."""
+def _calibrated(z, y):
+    """Platt's sigmoid of scores, literally: targets moved off 0 and 1, and a slope that is not below 0."""
     target = np.where(y == 1, (y.sum() + 1.0) / (y.sum() + 2.0), 1.0 / ((1 - y).sum() + 2.0))
 
     def loss(line):
         f = line[0] * z + line[1]
         return float(np.mean(np.logaddexp(0.0, f) - target * f))
 
-    bounds = [(None if falls else 0.0, None), (None, None)]
+    bounds = [(0.0, None), (None, None)]
     return minimize(loss, [0.5, 0.0], bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9}).x
 
 
@@ -218,7 +218,7 @@ def capacity_of_rows(rng):
         return []
     q = new[:, 1]
     if search.row_rule_ != "plain":
-        slope, intercept = _calibrated(logit(P[:, 1]), y, falls=search.row_rule_ == "sigmoid")
+        slope, intercept = _calibrated(logit(P[:, 1]), y)
         q = expit(slope * logit(q) + intercept)
     gain = q * (given["fn_cost"] - given.get("tp_cost", 0.0)) - (1 - q) * (given["fp_cost"] - given.get("tn_cost", 0.0))
     free, most = search.predict(new, **given) == 1, int(rng.integers(0, 25))
