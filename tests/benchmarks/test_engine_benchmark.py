@@ -18,6 +18,7 @@ TOPICS = [
     "certificates",
     "cluster",
     "demands",
+    "differential",
     "engine",
     "fenchel",
     "first_example",
