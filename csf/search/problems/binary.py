@@ -505,7 +505,7 @@ class BinaryResult(SearchResult):
         )
         return Evaluation(answers, terms, ScoreCandidates(sampled, self._error_costs), part_terms, seed)
 
-    @cached_property
+    @property
     def held_out_answers(self) -> ScoreAnswers:
         """Answers by the winner's score to all held-out entries."""
         row = self.row if self.store is not None else None
