@@ -72,6 +72,10 @@ def check_labels(y: ArrayLike, *, least: int = 2) -> tuple[Array, Array]:
     return labels, classes
 
 
+# Types that stay what they are in arrays of objects.
+_PLAIN = {str, bytes, int, float, bool}
+
+
 def as_array(values: Any, name: str) -> Array:
     """Convert labels or names in any container to an array: texts are the user's, and missing objects are NaN."""
     array = np.asarray(check_unmasked(values.toarray() if issparse(values) else values, name))
@@ -81,8 +85,11 @@ def as_array(values: Any, name: str) -> Array:
         array = array if all(isinstance(each, (str, bytes)) for each in objects.ravel().tolist()) else objects
     if array.dtype.kind != "O":
         return array
+    objects = array.ravel().tolist()
+    if set(map(type, objects)) <= _PLAIN:
+        return array
     plain = np.empty(array.size, dtype=object)
-    plain[:] = [_plain_object(each) for each in array.ravel().tolist()]
+    plain[:] = [_plain_object(value) for value in objects]
     return plain.reshape(array.shape)
 
 

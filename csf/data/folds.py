@@ -477,9 +477,11 @@ def drop_weightless(
         return X, y, sample_weight, params, cv
     at, n_samples = np.flatnonzero(weight), weight.size
     labels = safe_indexing(y, at)
-    if np.ndim(y) == 1 and (lost := set(np.asarray(y).tolist()).difference(np.asarray(labels).tolist())):
-        # A label that is missing is no class, and never equal to itself.
-        refuse_weightless([label for label in check_labels(y)[1].tolist() if label in lost])
+    if np.shape(y)[1:] in ((), (1,)):  # labels, or a column of them
+        given, kept = (np.asarray(part).ravel() for part in (y, labels))
+        if lost := set(given.tolist()).difference(kept.tolist()):
+            # A label that is missing is no class, and never equal to itself.
+            refuse_weightless([label for label in check_labels(given)[1].tolist() if label in lost])
     if isinstance(cv, PredefinedSplit):
         cv = cv.split()
     if isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split"):

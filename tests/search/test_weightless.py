@@ -108,5 +108,6 @@ def test_other_methods(model):
 
 @pytest.mark.parametrize(("y", "metric"), [(Y, "f1"), (KINDS, "f1_macro")], ids=["two classes", "three classes"])
 def test_a_class_without_weight_is_refused(y, metric):
-    with pytest.raises(ValueError, match=r"sample_weight is zero for every sample of (one class|the classes)"):
-        CostSearch(LOGISTIC, metric, **FEW).fit(X, y, sample_weight=(y != 1).astype(float))
+    for labels in (y, y.reshape(-1, 1)):
+        with pytest.raises(ValueError, match=r"sample_weight is zero for every sample of (one class|the classes)"):
+            CostSearch(LOGISTIC, metric, **FEW).fit(X, labels, sample_weight=(y != 1).astype(float))
