@@ -445,6 +445,14 @@ def in_named_order(table: Any, wanted: Sequence[Label], name: str) -> Any:
     )
 
 
+def by_name(values: Any, wanted: Sequence[Label]) -> Any:
+    """Convert a Series whose index has names to a dict; other values stay as they are."""
+    names = names_on(values, "index")
+    if names is None or np.ndim(values) != 1 or (only_count(names) and places_of_names(names, wanted) is None):
+        return values
+    return dict(zip(names, np.asarray(values).tolist()))
+
+
 def place_or_none(name: Label, names: Sequence[Label]) -> int | None:
     """Return the place of a name among others, as it is, as a text or as a number; ``None`` without any."""
     for known, asked in ((list(names), name), ([*map(str, names)], str(name))):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.messages import warn
 from csf._common.sklearn import SummaryMixin, pass_on_features
 from csf._common.typing import Array, Costs, Label, Params, PathLike, Samples
+from csf._common.validation import by_name
 from csf.evaluate import AssessedMixin
 from csf.metrics import get_constraint
 from csf.metrics.confusion import CostMatrix
@@ -215,10 +216,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
         Parameters
         ----------
-        pos : float, array-like of shape (n_classes,) or dict
+        pos : float, array-like of shape (n_classes,), dict or Series
             Share of positives where it is to be used, in (0, 1), known or estimated by
             `csf.thresholding.estimate_prevalence`; of several classes the share of each, in the order of ``classes_``
-            or as a dict by their names: ``rule_`` is then tuned again. Of several labels a sample the share of each, in
+            or by their names, as in ``y.value_counts(normalize=True)``: ``rule_`` is then tuned again. Of several labels a sample the share of each, in
             the order of the columns or by ``label_names_``, where each label has a search of its own. Costs of rows
             are taken to be those of before, within each class.
 
@@ -240,8 +241,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         check_is_fitted(self, "trials_")
         self._require_scores("at_prevalence")
         self._check_shares()
-        names = getattr(self, "label_names_", self.classes_)
-        shares: Any = in_order(pos, names.tolist()) if isinstance(pos, Mapping) else pos
+        names = getattr(self, "label_names_", self.classes_).tolist()
+        pos = by_name(pos, names)
+        shares: Any = in_order(pos, names) if isinstance(pos, Mapping) else pos
         moved = copy.copy(self)
         for name in ("guarantee_", "held_out_", "_assessment", "_reviewed"):
             vars(moved).pop(name, None)

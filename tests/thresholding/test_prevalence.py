@@ -4,8 +4,10 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from builders import paper_search
+from builders_of_kinds import search_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
@@ -34,6 +36,18 @@ def test_it_is_the_sweep_of_weighted_classes(metric, pos, seed):
     moved = curve_at_prevalence(sweep(is_pos, score, weight), pos)
     assert moved.pos == pytest.approx(again.pos, abs=1e-12)
     assert moved.value(METRICS[metric]()) == pytest.approx(again.value(METRICS[metric]()), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["two", "two words", "classes", "labels"])
+def test_shares_in_a_series_go_by_their_names(kind):
+    search = search_of(kind)
+    names = getattr(search, "label_names_", search.classes_).tolist()
+    shares = pd.Series(np.arange(1, len(names) + 1) / (3 * len(names)), index=names)
+    expected = search.at_prevalence(shares.to_dict()).best_score_
+    for order in (names, names[::-1]):
+        assert search.at_prevalence(shares[order]).best_score_ == pytest.approx(expected)
+    with pytest.raises(ValueError, match="pos"):
+        search.at_prevalence(shares.rename(lambda name: f"other {name}"))
 
 
 def test_a_search_moves_its_threshold():
