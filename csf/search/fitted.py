@@ -219,9 +219,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         pos : float, array-like of shape (n_classes,), dict or Series
             Share of positives where it is to be used, in (0, 1), known or estimated by
             `csf.thresholding.estimate_prevalence`; of several classes the share of each, in the order of ``classes_``
-            or by their names, as in ``y.value_counts(normalize=True)``: ``rule_`` is then tuned again. Of several labels a sample the share of each, in
-            the order of the columns or by ``label_names_``, where each label has a search of its own. Costs of rows
-            are taken to be those of before, within each class.
+            or by their names, as in ``y.value_counts(normalize=True)``: ``rule_`` is then tuned again. Of several
+            labels a sample the share of each, in the order of the columns or by ``label_names_``, where each label has
+            a search of its own. Costs of rows are taken to be those of before, within each class.
 
         Returns
         -------
