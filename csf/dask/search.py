@@ -250,9 +250,6 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     normalize : {"mean", "none"}, default="mean"
         ``"mean"`` scales the weights of each training to the mean of the given sample weights.
-    min_gain : float, default=None
-        Keep equal costs unless the best trial gains this many standard errors more than chance gives, see
-        `csf.CostSearch`.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
         How ``upper_bound_`` is computed, see `csf.bounds`.
     tol : float, default=None
@@ -282,8 +279,6 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         As in `csf.CostSearch`; those of a sample where the rows are many, see Notes.
     upper_bound_, gap_, bound_margin_, stop_reason_, feasible_, constraint_value_ : object
         As in `csf.CostSearch`. Bounds read the thresholds between the bins that were counted, some thousand of them.
-    gain_, gain_by_chance_, gain_error_ : float
-        As in `csf.CostSearch`, with ``min_gain``.
     rule_, confusion_, class_costs_ : object
         As in `csf.CostSearch`, with several classes.
     trials_, studies_, cv_results_, n_trials_, n_splits_, refit_time_ : object
@@ -313,7 +308,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     threshold little. A sample of 2^18 rows does the rest. It has as many rows of both classes, or all of the rarer one,
     with weights by which they stand for all, and stays on the workers. Settings race there with equal costs: those
     that are behind are not trained on all rows, and are not among ``trials_``. ``held_out_``, the corrections,
-    ``min_gain``, ``bound_margin_`` and `at_prevalence` read its scores. Corrections take the root of its share of the
+    ``bound_margin_`` and `at_prevalence` read its scores. Corrections take the root of its share of the
     rows of what the choice adds there; its intervals are wider than those of all rows would be. A constraint switches
     the race off. With costs of rows, the sample decides all but the trainings: which one and which decision win, the
     score, its interval, and whether a constraint holds.
@@ -361,7 +356,6 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     refit: bool | Literal["folds"] = SearchConfig.refit  # as everywhere; "folds" is refused
     pos_label: Label = SearchConfig.pos_label
     normalize: Literal["none", "mean"] = SearchConfig.normalize
-    min_gain: float | None = SearchConfig.min_gain
     bound: Bound = SearchConfig.bound
     tol: float | None = SearchConfig.tol
     time_limit: float | None = SearchConfig.time_limit

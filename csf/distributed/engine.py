@@ -768,7 +768,7 @@ class EngineSearch:
     def _raced(self, sample: Engine, steps: list[RaceStep]) -> tuple[list[RaceStep], list[str]]:
         """Race the settings with equal costs on a sample; return steps for those that remain, and a note."""
         # What is known in the end is the same whether this is repeated or not.
-        alone = {"n_trials": 1, "checkpoint": None, "callbacks": None, "verbose": 0, "tol": None, "min_gain": None}
+        alone = {"n_trials": 1, "checkpoint": None, "callbacks": None, "verbose": 0, "tol": None}
         config = replace(self.config, **alone)
         totals = sample.totals()
         trainer = EngineTrainer(sample, self.bases, config.aim, totals, normalize=config.normalize)
@@ -797,15 +797,11 @@ class EngineSearch:
 
     def _warn_of_counts(self) -> None:
         """Warn of options that have no effect where scores are only counted."""
-        config = self.config
-        ignored = ["threshold='stable' chooses as 'tune' does"] if config.threshold == "stable" else []
-        ignored += [] if config.min_gain is None else [f"min_gain={config.min_gain:g} is ignored"]
-        if ignored and self.trainer.store is None:
+        if self.config.threshold == "stable" and self.trainer.store is None:
             warn(
                 f"the folds hold {int(self.totals.rows[:-1].sum())} rows, too many for their scores to be collected: "
-                f"{' and '.join(ignored)}, and there are no corrected scores and no margin of the bound. Of so many "
-                "rows chance decides little; threshold='tune'"
-                + (" without min_gain asks for just that" if config.min_gain is not None else " asks for just that")
+                "threshold='stable' chooses as 'tune' does, and there are no corrected scores and no margin of the "
+                "bound. Of so many rows chance decides little; threshold='tune' asks for just that"
             )
 
     def train_on_everything(self, found: Any) -> Training:

@@ -232,44 +232,6 @@ class Rivals:
         return int(best[int(np.argmax(means[best]))])
 
 
-class Gain(NamedTuple):
-    """Places of the winner and of the best row, and the numbers that decided; see `csf.search.selection.GainChoice`."""
-
-    at: int
-    best: int
-    gain: float = np.nan
-    chance: float = np.nan
-    error: float = np.nan
-
-
-def decide_gain(
-    own: Array, violation: Array, equal_costs: BoolArray, values: Callable[[], Array], min_gain: float
-) -> Gain:
-    """Keep the best row with equal costs unless the best of all gains more over it than expected by chance.
-
-    ``values``, of shape (n_rows, n_draws), are those of the rows on draws; they are computed only where they decide.
-    """
-    # A stable sort: of equal rows the first one is the best.
-    order = np.lexsort([-own, violation])
-    best = int(order[0])
-    if not equal_costs.any():
-        return Gain(best, best)
-    equal = int(order[equal_costs[order]][0])
-    gain = float(own[best] - own[equal])
-    if equal_costs[best] or violation[best] < violation[equal]:
-        return Gain(best, best, gain)
-    # Rows that miss the constraint by more than equal costs do cannot win.
-    among = violation <= violation[equal]
-    # With what the rows really differ by taken out.
-    noise = values()[among] - own[among, None]
-    noise = noise[:, ~np.isnan(noise).any(axis=0)]
-    by_chance = noise[~equal_costs[among]].max(axis=0) - noise[equal_costs[among]].max(axis=0)
-    if by_chance.size < 2:  # nothing is known, so nothing convinces
-        return Gain(equal, best, gain, error=np.inf)
-    chance, error = float(by_chance.mean()), float(by_chance.std(ddof=1))
-    return Gain(best if gain > chance + min_gain * error else equal, best, gain, chance, error)
-
-
 def averaged(
     found: Array, cuts: IntArray, best: Cut, at: Callable[[float], Cut], value: Callable[[Cut], float], error: float
 ) -> Cut:
@@ -303,8 +265,6 @@ class Chooser:
     ----------
     margin : float, default=None
         As for `csf.search.selection.stable_choice`; ``None`` takes the best trial at its best threshold.
-    min_gain : float, default=None
-        As for `csf.search.selection.GainRule`; ``None`` asks for no gain.
     own : int, default=None
         Setting whose equal costs the margin is over; ``None`` for any.
     models : tuple of ModelMargin, default=()
@@ -312,7 +272,6 @@ class Chooser:
     """
 
     margin: float | None = None
-    min_gain: float | None = None
     own: int | None = None
     models: tuple[ModelMargin, ...] = ()
 
@@ -321,8 +280,7 @@ class Chooser:
         models = self.models or (ModelMargin(0, self.margin or 0.0, self.own),)
         setting = np.array([row.key[0] for row in rows], dtype=int)
         model = np.searchsorted([each.first for each in models], setting, side="right") - 1
-        own = [None if self.min_gain is not None else each.own for each in models]
-        kept = [row.equal_costs and own[at] in (None, row.key[0]) for row, at in zip(rows, model)]
+        kept = [row.equal_costs and models[at].own in (None, row.key[0]) for row, at in zip(rows, model)]
         return Rivals(np.array(kept, dtype=bool), model, tuple(each.margin for each in models))
 
 
@@ -373,16 +331,13 @@ def choose_on_parts(
     own = retune(units, rows, metric, counts, middle=True)
     # The mean of cuts that satisfy a constraint on draws need not do so: there the best cut is taken.
     steady = chooser.margin is not None and metric.constraint is None
-    drawn = steady or chooser.min_gain is not None
     n_parts = counts.shape[1]
     places, cuts, tuned_cuts = np.full(n_parts, -1), np.full(n_parts, -1), {}
     for part in np.flatnonzero(~np.isnan(own.value).all(axis=0)).tolist():
         among = np.arange(len(rows))
-        if drawn:
-            on_part = own.value[:, part], own.violation[:, part]
-            among, tuned_cuts[part] = _steady(
-                units, rows, metric, chooser, rivals, counts[:, part], on_part, seeds[part]
-            )
+        if steady:
+            values = own.value[:, part]
+            among, tuned_cuts[part] = _steady(units, rows, metric, rivals, counts[:, part], values, seeds[part])
         at = among[np.lexsort([-own.value[among, part], own.violation[among, part]])[0]]
         places[part], cuts[part] = at, own.cuts[at, part]
     left_out, copies = np.zeros((n_parts, 4)), units.copies.astype(counts.dtype)[:, None]
@@ -410,19 +365,16 @@ def _steady(
     units: Units,
     rows: list[CodedRow],
     metric: Metric,
-    chooser: Chooser,
     rivals: Rivals,
     counts: Array,
-    on_part: tuple[Array, Array],
+    value: Array,
     seed: Sequence[int],
 ) -> tuple[IntArray, _TunedCuts | None]:
     """Choose the row that is best on draws of a part, with its thresholds there; return all rows without draws.
 
-    ``on_part`` are values and violations of the rows on the part itself.
+    ``value`` is that of the rows on the part itself.
     """
-    value, violation = on_part
-    equal_costs = rivals.kept
-    among = _close(value, equal_costs) if chooser.min_gain is None else np.arange(len(rows))
+    among = _close(value, rivals.kept)
     n_draws = _N_DRAWS if units.copies.sum() <= LARGE else _N_DRAWS_OF_MANY
     draws = bootstrap_counts(counts.astype(np.int64), n_draws, seed)
     drawn = retune_all(units, [rows[at] for at in among], metric, draws)
@@ -430,10 +382,7 @@ def _steady(
     if not valid.any():
         return among, None
     values = drawn.value[:, valid]
-    if chooser.min_gain is None:
-        place = rivals.take(among).best_on_average(values)
-    else:
-        place = decide_gain(value, violation, equal_costs, lambda: values, chooser.min_gain).at
+    place = rivals.take(among).best_on_average(values)
     return among[[place]], _TunedCuts(drawn.cuts[place, valid], float(np.nanstd(values[place])))
 
 

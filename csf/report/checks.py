@@ -460,7 +460,7 @@ def _rivals(search, held):
 
 def _doubted(search: CostSearch) -> tuple[float, float] | None:
     """Return the gain of the class weights and its standard error, where the gain may be chance."""
-    found = None if hasattr(search, "gain_") else gain_over_equal(search)
+    found = gain_over_equal(search)
     return None if found is None or found[0] > DOUBTED * found[1] else found
 
 
@@ -471,7 +471,7 @@ def _gain(search, held):
         return None
     return (
         f"Out-of-fold, the class weights gain {found[0]:+.3f} over equal ones, standard error {found[1]:.3f}: "
-        "that may be chance. min_gain=1.5 keeps equal class weights unless the gain is clear."
+        "that may be chance. n_trials=1 keeps equal class weights."
     )
 
 

@@ -311,7 +311,7 @@ def chooser_of(config: SearchConfig, models: Sequence[Model]) -> Chooser:
     own = [None if model.effort.own is None else model.first + model.effort.own for model in models]
     margins = [ModelMargin(model.first, model.effort.margin, at) for model, at in zip(models, own)]
     margin = models[0].effort.margin if config.threshold == "stable" else None
-    return Chooser(margin, config.min_gain, margins[0].own, tuple(margins) if len(margins) > 1 else ())
+    return Chooser(margin, margins[0].own, tuple(margins) if len(margins) > 1 else ())
 
 
 def shared_effort(efforts: Sequence[SearchEffort]) -> SearchEffort:
@@ -468,7 +468,6 @@ class SearchOptions:
     confidence: float | None = None
     calibration: float = 0.3
     threshold: Literal["stable", "tune"] | None = "stable"
-    min_gain: float | None = None
     review: Review | None = None
     refit: bool | Literal["folds"] = True
     # For experts: how it is searched and trained.
@@ -607,14 +606,12 @@ class SearchConfig(SearchOptions):
 
     def check_options(self, names: Mapping[str, str] | None = None) -> None:
         """Check the options independently of where the data are; ``names`` are those that a search uses for options."""
-        called, gain = {each.name: each.name for each in fields(self)} | dict(names or {}), self.min_gain
+        called = {each.name: each.name for each in fields(self)} | dict(names or {})
         if isinstance(self.threshold, Real):
             way = "for a number take sklearn.model_selection.FixedThresholdClassifier"
             raise ValueError(f"threshold must be one of {_CHOICES['threshold']}, got {self.threshold!r}; {way}")
         for name, accepted in _CHOICES.items():
             check_choice(getattr(self, name), called[name], accepted)
-        if gain is not None and not (isinstance(gain, Real) and 0.0 <= float(gain) < np.inf):
-            raise ValueError(f"{called['min_gain']} must be a number of standard errors >= 0, or None, got {gain!r}")
         check_path(self.checkpoint, called["checkpoint"])
         if self.time_limit is not None:
             check_number(self.time_limit, called["time_limit"], positive=True)

@@ -121,8 +121,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     threshold : {"stable", "tune", None}, default="stable"
         ``"stable"`` takes winner and threshold that are best on average over bootstrap resamples, ``"tune"`` the best
         on the samples as they are (so does a constraint), ``None`` the base's own decision.
-    min_gain : float, default=None
-        Keep equal costs unless others gain this many standard errors more than chance would.
     review : Review, default=None
         A further answer of `predict_with_review`: a person looks at the row, see `csf.metrics.Review`. `predict` does
         without it.
@@ -172,8 +170,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     feasible_, constraint_value_, guarantee_, review_ : bool, float, Guarantee, Reviewed
         Whether the constraint holds, the (first) constrained value, the test of ``confidence``; what answers with
         reviews are worth. Of several labels lists, but for the first.
-    gain_, gain_by_chance_, gain_error_ : float
-        With ``min_gain``: gain over equal costs, and its mean and standard error by chance.
     trials_, cv_results_, studies_, held_out_ : list of Trial, dict of ndarray, list of Study, ScoreStore
         Trials, the same as a table, one study for each setting, and held-out scores.
     result_, decision_rule_ : SearchResult, ThresholdRule

@@ -155,7 +155,7 @@ def open_checkpoint(
             get_strategy(config.strategy),
         ),
         *(config.threshold, config.normalize, config.bound_on, config.engine, config.weighting),
-        *(config.sample_weight_name, config.min_gain is None),
+        config.sample_weight_name,
     )
     checkpoint = Checkpoint(config.checkpoint, content)
     checkpoint.restore(list(studies))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from csf._common.validation import check_count
 from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, differences
-from csf.evaluate.choices import BEST, Margins, averaged, decide_gain
+from csf.evaluate.choices import BEST, Margins, averaged
 from csf.metrics.trials import best_trial, nothing_worked
 from csf.strategies import EqualCostsFirst, Ladder, get_strategy
 from csf.thresholding.curve import sweep_several
@@ -25,115 +23,6 @@ if TYPE_CHECKING:
     from csf.search.config import RaceStep, SearchConfig
     from csf.search.study import History, Study
     from csf.thresholding.curve import ThresholdCurve
-
-# ---------------------------------------------------------------- the gain over equal costs
-
-
-class GainChoice(NamedTuple):
-    """Winner of a `GainRule` and the numbers that decided.
-
-    Parameters
-    ----------
-    key : tuple of int
-        Setting and number of the winner.
-    best : tuple of int
-        Those of the trial with the largest value, the winner unless its gain was too small.
-    gain : float
-        Value of ``best`` minus that of the best trial with equal costs; NaN where there is none.
-    chance : float
-        Gain to expect where no trial is better than equal costs are; NaN where it was not needed.
-    error : float
-        Standard error of such a gain; NaN where it was not needed.
-    """
-
-    key: TrialKey
-    best: TrialKey
-    gain: float
-    chance: float
-    error: float
-
-
-@dataclass(frozen=True)
-class GainRule:
-    """Rule that keeps equal costs unless the best trial gains more over them than expected by chance.
-
-    The largest of many estimates is optimistic. With few positives a search over costs picks winners whose gain over
-    training with equal costs is chance, and more so with more trials. So the gain has to exceed the gain that the best
-    of *these* trials would have if all of them were as good as equal costs, by ``min_gain`` standard errors.
-
-    Parameters
-    ----------
-    min_gain : float, default=1.5
-        Standard errors, >= 0, by which the gain has to exceed that of chance. With 1.5 equal costs are kept in 5 of 6
-        cases where nothing is better, be it one other trial or 66; with 0 in every second case.
-    n_draws : int, default=200
-        Number of bootstrap draws.
-    random_state : int, default=0
-        Seed of the bootstrap.
-
-    Notes
-    -----
-    On each draw of samples every threshold is tuned again. What a trial gains there over its own value on all samples
-    is noise; the largest noise of the trials minus the largest of those with equal costs is a gain by chance (the
-    bootstrap of White's reality check [1]_). The choice of the trial and its threshold are inside it.
-
-    References
-    ----------
-    .. [1] H. White, "A reality check for data snooping", Econometrica 68, 2000.
-
-    Examples
-    --------
-    >>> from csf.evaluate import ScoreStore
-    >>> rng, is_pos = np.random.default_rng(0), np.arange(500) < 100
-    >>> store = ScoreStore(is_pos)
-    >>> for number, value in enumerate([0.45, 0.48, 0.47, 0.49]):  # equally good but for chance
-    ...     score = rng.normal(size=500) + is_pos
-    ...     store.add((0, number), score=score, threshold=0.5, value=value, equal_costs=number == 0)
-    >>> choice = GainRule().choose(store, "f1")
-    >>> choice.key, choice.best, choice.gain, choice.chance
-    ((0, 0), (0, 3), 0.04, 0.011)
-    """
-
-    min_gain: float = 1.5
-    n_draws: int = 200
-    random_state: int = 0
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.min_gain, Real) and 0.0 <= self.min_gain < np.inf):
-            raise ValueError(f"min_gain must be a number of standard errors >= 0, got {self.min_gain!r}")
-        check_count(self.n_draws, "n_draws", minimum=2)
-        check_count(self.random_state, "random_state", minimum=0)
-
-    def choose(self, store: ScoreStore, metric: str | Metric) -> GainChoice:
-        """Choose the winner among the trials of a store.
-
-        Parameters
-        ----------
-        store : ScoreStore
-            Held-out scores of the trials.
-        metric : str or Metric
-            What is maximised. A constraint of it comes first: a trial that satisfies it needs no gain over equal costs
-            that do not.
-
-        Returns
-        -------
-        GainChoice
-            The winner and its gain.
-
-        Raises
-        ------
-        ValueError
-            If there is no trial.
-        """
-        if not len(store):
-            raise ValueError("there is no trial to choose; add one first")
-        sampled = Resampling(store, metric, n_draws=self.n_draws, random_state=self.random_state)
-        own, violation, equal_costs = (
-            np.array([getattr(row, name) for row in sampled.rows]) for name in ("value", "violation", "equal_costs")
-        )
-        found = decide_gain(own, violation, equal_costs, lambda: sampled.retuned.value, self.min_gain)
-        return GainChoice(sampled.keys[found.at], sampled.keys[found.best], *found[2:])
-
 
 # ---------------------------------------------------------------- the stable winner and threshold
 
@@ -257,12 +146,11 @@ def averaged_cut(
 
 
 class ChosenTrial(NamedTuple):
-    """Winning trial, the threshold that it is used with, its score there, and the result of the gain rule."""
+    """Winning trial, the threshold that it is used with, and its score there."""
 
     trial: Trial
     threshold: float | None
     score: float
-    gain: GainChoice | None = None
 
 
 def choose(
@@ -273,25 +161,20 @@ def choose(
 ) -> ChosenTrial:
     """Choose among trials.
 
-    The gain rule (``min_gain``) decides first whether equal costs are kept. Then the most stable trial is chosen, where
-    the chooser has a margin for that; else the best trial wins. Without a store there is no measure of chance, and the
-    best trial wins.
+    The most stable trial is chosen, where the chooser has a margin for that and there is a store, which gives a measure
+    of chance; else the best trial wins.
     """
     best = best_trial(trials)
     if best is None:
         raise nothing_worked(trials)
-    gain = cut = None
-    if store is not None and chooser.min_gain is not None:
-        gain = GainRule(chooser.min_gain).choose(store, metric)
-    key = None if gain is None else gain.key
+    cut = None
     if store is not None and chooser.margin is not None:
-        cut = stable_choice(store, metric, among=key, chooser=chooser)
-    key = key if cut is None else cut.key
-    trial = best if key is None else next(each for each in trials if (each.setting, each.number) == key)
-    assert trial.score is not None, "a winner is complete"
+        cut = stable_choice(store, metric, chooser=chooser)
     if cut is None:
-        return ChosenTrial(trial, trial.threshold, trial.score, gain)
-    return ChosenTrial(trial, cut.threshold, metric.of(cut.profile), gain)
+        assert best.score is not None, "a winner is complete"
+        return ChosenTrial(best, best.threshold, best.score)
+    trial = next(trial for trial in trials if (trial.setting, trial.number) == cut.key)
+    return ChosenTrial(trial, cut.threshold, metric.of(cut.profile))
 
 
 # ---------------------------------------------------------------- the race of settings

@@ -141,7 +141,6 @@ _OF_ALL_SEARCHES = {
     "nTrials": ("n_trials", "largest number of levels for each parameter map", TypeConverters.toInt),
     "threshold": ("threshold", "'stable' or 'tune' finds a threshold; None keeps the classifier's own decision", None),
     "normalize": ("normalize", "'mean' keeps the mean weight of a training, 'none' does not", None),
-    "minGain": ("min_gain", "standard errors by which costs have to gain over equal ones", TypeConverters.toFloat),
     "bound": ("bound", "how the upper bound is computed", None),
     "tol": ("tol", "stop when the bound is within this of the best value", TypeConverters.toFloat),
     "timeLimit": ("time_limit", "seconds after which no trial begins that would not end", TypeConverters.toFloat),
@@ -272,8 +271,6 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         Whether the winner satisfies the constraint.
     constraintValue : float or None
         What the constraint compares, for the winner.
-    gain, gainByChance, gainError : float or None
-        What ``minGain`` compared, as ``gain_``, ``gain_by_chance_`` and ``gain_error_`` of `csf.CostSearch`.
     numFolds : int
         Number of folds.
     trials : list of Trial
@@ -297,9 +294,6 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
     stopReason: str
     feasible: bool
     constraintValue: float | None
-    gain: float | None
-    gainByChance: float | None
-    gainError: float | None
     numFolds: int
     settings: tuple[dict[str, object], ...]
 
@@ -460,9 +454,6 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         Column of weights >= 0, which count in every training, metric and bound; ``None`` takes that of the estimator.
     normalize : {"none", "mean"}, default="mean"
         ``"mean"`` scales the weights of each training to the mean of the given ones.
-    minGain : float, default=None
-        Standard errors by which costs have to gain over equal ones, see `csf.CostSearch`; of no effect with more than
-        2**18 rows in folds, of which chance decides little.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
         How ``upperBound`` is computed, see `csf.bounds`.
     tol : float, default=None
@@ -537,7 +528,6 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         labelCol: str | None = None,
         weightCol: str | None = None,
         normalize: str = SearchConfig.normalize,
-        minGain: float | None = SearchConfig.min_gain,
         bound: Bound = SearchConfig.bound,
         tol: float | None = SearchConfig.tol,
         timeLimit: float | None = SearchConfig.time_limit,

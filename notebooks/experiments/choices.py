@@ -263,10 +263,10 @@ def choice_methods(base: str, constraint: str | None = None) -> dict[str, _Choic
     plain = CostSearch(estimator, constraint=constraint)
     # Everything that a default may change one day is said; the constraint is everybody's.
     common: dict[str, Any] = {"constraint": constraint, "threshold": "tune", "normalize": "none"}
-    paper = CostSearch(estimator, strategy="cone", n_trials=10, param_grid=None, cv=5, min_gain=None, **common)
+    paper = CostSearch(estimator, strategy="cone", n_trials=10, param_grid=None, cv=5, **common)
     options: dict[str, Any] = {"strategy": "grid", "param_grid": grid or None, **common}
-    # Trees are not refitted from where they were: fewer levels, and costs have to be more convincing.
-    options |= {"n_trials": 11, "min_gain": 0.25} if grid else {"n_trials": 6, "min_gain": 2.0}
+    # Trees are not refitted from where they were: fewer levels.
+    options |= {"n_trials": 11} if grid else {"n_trials": 6}
     careful = CostSearch(estimator, **options)
     methods |= {"plain": WholeSearch(base, plain), "paper": WholeSearch(base, paper)}
     return methods | {"careful": WholeSearch(base, careful, n_repeats=5 if grid else 3)}

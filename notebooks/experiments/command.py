@@ -92,8 +92,7 @@ methods (--methods; all without it, the rival always)
   wide C     the same with all 11 values of C that the default search may come to
   plain      CostSearch(base) as it is
   paper      strategy="cone", param_grid=None, cv=5, threshold="tune"
-  careful    5 x 5 folds, 7 values of C, 11 levels, min_gain=0.25 (bases without C: 3 x 5 folds,
-             6 levels, min_gain=2)
+  careful    5 x 5 folds, 7 values of C, 11 levels (bases without C: 3 x 5 folds, 6 levels)
 
 Sets of one source are one family: names that agree up to the first digit, "-", "_" or ":".
 Differences are averaged over families. Sets of several classes are left out.

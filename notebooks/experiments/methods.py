@@ -12,10 +12,8 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
-from csf.evaluate import ScoreStore
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.trials import best_trial
-from csf.search.selection import GainRule
 from csf.search.study import Study
 from csf.search.training import lost_samples
 from csf.strategies import EqualCostsFirst, Grid, ImbalanceRatio, Proposal, Strategy, get_strategy
@@ -99,7 +97,6 @@ class Search(Method):
     strategy: str | Strategy
     tune: bool = True
     n_trials: int | None = None  # for each penalty; None takes the number of the protocol
-    min_gain: float | None = None  # of `GainRule`; None takes the best trial as it is
     n_repeats: int = 1  # of the folds whose held-out predictions are pooled, see `Split.repeated`
 
     def run(self, context: SplitContext) -> Result:
@@ -128,25 +125,9 @@ class Search(Method):
 
     def winner(self, cache: TrainingCache, trials: list[Trial]) -> Trial:
         """The trial that is chosen."""
-        if self.min_gain is None:
-            best = best_trial(trials)
-            assert best is not None  # trials of this cache never fail
-            return best
-        store = ScoreStore(cache.is_pos, samples=cache.samples)
-        for trial in trials:
-            trained, value = cache.trained(trial.setting, trial.costs), trial.score
-            assert value is not None, "trials of this cache never fail"
-            store.add(
-                (trial.setting, trial.number),
-                score=trained.score if self.tune else None,
-                decided=None if self.tune else trained.found(self._cut(cache, trial)),
-                lost=trained.lost,
-                threshold=trial.threshold,
-                value=value,
-                equal_costs=trial.c_fn == trial.c_fp,
-            )
-        winner = GainRule(self.min_gain).choose(store, cache.metric).key
-        return next(trial for trial in trials if (trial.setting, trial.number) == winner)
+        best = best_trial(trials)
+        assert best is not None  # trials of this cache never fail
+        return best
 
     def _cut(self, cache: TrainingCache, trial: Trial) -> float:
         """Score from which on a trial finds something."""
@@ -263,7 +244,7 @@ METHODS = {
     "TunedThreshold": TunedThreshold("svc"),
     "csf": DEFAULT,
     "boosting+T": Search("boosting", Neutral()),
-    "boosting-csf": Search("boosting", EqualCostsFirst(Grid()), n_trials=6, min_gain=1.5),
+    "boosting-csf": Search("boosting", EqualCostsFirst(Grid()), n_trials=6),
 }
 # What all differences are taken to: one score vector of plain training and the best of all its cuts.
 REFERENCE = "pooled-threshold"

@@ -17,7 +17,6 @@
   positives are found, or nearly all, without weights and with weights of .5, 1 and 1.5;
 - ``coverage``: how often intervals cover where few rows are dear, groups are of unequal size or weights vary, and the
   bias of corrected values there;
-- ``gain``: how often equal costs are kept where no trial is better;
 - ``late``: alarms of monitors without a change where labels of one class come late, and delays after a change;
 - ``sequences``: how often intervals of monitors miss the value at any of 30 looks;
 - ``kinds``: alarms of monitors of classes, costs of rows and labels, without a change and after one;
@@ -39,7 +38,6 @@ from sklearn.svm import LinearSVC
 from csf import CostSearch, ErrorProfile, metric_difference, metric_interval
 from csf.evaluate import ScoreStore, assess
 from csf.metrics import METRICS, Constrained, FBeta, get_constraint, get_metric
-from csf.search.selection import GainRule
 from csf.thresholding import sweep
 from csf.thresholding.certificates import ScoredSamples, certify
 from notebooks.experiments.choices import family
@@ -261,21 +259,6 @@ def _split(parts, metric, constraint):
     return row
 
 
-def gain(n_draws):
-    """Rows of the topic."""
-    for n_samples, pos, shared in [(300, 0.1, 0.8), (1000, 0.2, 0.5), (1000, 0.05, 0.95)]:
-        for n_others in (1, 11, 66):
-            stores = (simulated(seed, n_samples, pos, [1.5] * (1 + n_others), shared, (0,)) for seed in range(n_draws))
-            kept = [GainRule().choose(store, "f1").key == (0, 0) for store in stores]
-            yield {
-                "samples": n_samples,
-                "positives": f"{pos:.0%}",
-                "correlation": shared,
-                "other trials": n_others,
-                "equal costs kept": f"{np.mean(kept):.0%}",
-            }
-
-
 # Rows for each positive, and how far the log-odds of the rows of a group go together.
 _ROWS, _TOGETHER = 8, 0.8
 
@@ -407,7 +390,6 @@ _ALL = (
     intervals,
     corners,
     coverage,
-    gain,
     late,
     sequences,
     kinds,

@@ -261,7 +261,6 @@ def _of_options():
         "default rows booster": rows(BOOSTER),
         "threshold tune": _two(threshold="tune"),
         "threshold of the base": _two(threshold=None, n_trials=6),
-        "min_gain": _two(min_gain=1.0),
         "precision": _two(metric="recall", constraint="precision >= 0.7"),
         "train bound": _two(bound_on="train", n_trials=4),
         "liblinear": _two(SVC, engine="liblinear"),

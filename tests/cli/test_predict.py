@@ -636,7 +636,6 @@ KINDS = {
         *(*LABELLED, {}),
     ),
     "review": (lambda: CostSearch(LogisticRegression(), review=Review(at_most=0.1), **OPTIONS), *LABELLED, {}),
-    "least gain": (lambda: CostSearch(LogisticRegression(), min_gain=1.0, **OPTIONS), *LABELLED, {}),
     "mean of folds": (lambda: CostSearch(LogisticRegression(), refit="folds", **OPTIONS), *LABELLED, {}),
     "prefit": (lambda: CostSearch(LogisticRegression().fit(*LABELLED), cv="prefit"), *LABELLED, {}),
     "null class": (lambda: CostSearch(LogisticRegression(), null_class=0, **OPTIONS), *SEVERAL, {}),

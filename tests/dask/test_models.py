@@ -42,9 +42,9 @@ def pieces(*arrays):
             marks=pytest.mark.slow,
         ),
         pytest.param(MODELS, {"param_grid": None, "constraint": "recall >= 0.8"}, marks=pytest.mark.slow),
-        (MODELS, {"param_grid": None, "min_gain": 1.0}),
+        (MODELS, {"param_grid": None}),
     ],
-    ids=["dict", "list", "constraint", "gain"],
+    ids=["dict", "list", "constraint", "one setting"],
 )
 def test_the_winner_is_that_in_memory(rows, base, options):
     X, y, fold = rows

@@ -35,7 +35,6 @@ OPTIONS = {
     "threshold": ["stable", "tune", None],
     "param_grid": ["auto", None, "grid"],
     "normalize": ["none", "mean"],
-    "min_gain": [None, 0.0, 2.0],
     "bound": ["support", "envelope"],
     "weights": [None, "halves", "zeros"],
     "kind": ["arrays", "frames", "sparse"],
@@ -92,7 +91,7 @@ def test_any_two_options_keep_the_laws(each, monkeypatch, tmp_path):
         monkeypatch.setattr("csf.dask.engine.MOST_COLLECTED", 0)
     X, y, weight, fold, positive = arrays_of(each)
     dX, dy, dweight, dfold = collections_of(each["kind"], X, y, weight, fold)
-    names = ("metric", "constraint", "strategy", "threshold", "normalize", "min_gain", "bound")
+    names = ("metric", "constraint", "strategy", "threshold", "normalize", "bound")
     options = {name: each[name] for name in names} | ({} if each["cv"] == "folds" else {"cv": each["cv"]})
     options["param_grid"] = {"C": [0.1, 1.0]} if each["param_grid"] == "grid" else each["param_grid"]
     options |= {"n_trials": 3, "pos_label": positive if each["labels"] == "texts" else None}

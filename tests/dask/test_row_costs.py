@@ -161,7 +161,6 @@ def test_a_search_goes_on_from_its_file(rows, tmp_path):
             ValueError,
             r"in partition \d fn=<lambda> of the metric must depend on each row alone",
         ),
-        (RowCosts(fn="amount", fp=1.0), {"min_gain": 1.0}, {}, ValueError, "min_gain=1.0 is not for costs of rows"),
         (RowCosts(fn="amount", fp=1.0), {"strategy": "cone"}, {}, ValueError, "searched by 'ladder' or 'grid'"),
     ],
 )

@@ -186,10 +186,9 @@ def test_limits_on_a_batch_are_those_of_a_local_search(both, limit):
 
 
 @pytest.mark.parametrize("threshold", ["tune", None])
-@pytest.mark.parametrize("min_gain", [None, 1.5])
-def test_so_are_its_variations(both, threshold, min_gain):
+def test_so_are_its_variations(both, threshold):
     _, whole, X, y = both
-    options = {"threshold": threshold, "min_gain": min_gain, "param_grid": {"C": [0.01, 1.0]}, "base__tol": 1e-8}
+    options = {"threshold": threshold, "param_grid": {"C": [0.01, 1.0]}, "base__tol": 1e-8}
     whole = clone(whole).set_params(**options).fit(X, y)
     fold = np.zeros(y.size, dtype=int)
     for k, (_, test) in enumerate(whole.cv):
@@ -197,10 +196,6 @@ def test_so_are_its_variations(both, threshold, min_gain):
     dX, dy, dfold = pieces(3, X, y, fold)
     search = DaskCostSearch(LinearSVC(), random_state=0).set_params(**options).fit(dX, dy, folds=dfold)
     check_same_outcome(search, whole)
-    if min_gain is not None:
-        assert (search.gain_, search.gain_error_) == pytest.approx(
-            (whole.gain_, whole.gain_error_), abs=2e-3, nan_ok=True
-        )
 
 
 def test_more_rows_than_are_collected_are_counted(both, monkeypatch):
@@ -302,13 +297,6 @@ def test_the_interval_of_a_sample_holds_what_is_counted_under_a_constraint(sampl
 def test_intervals_of_samples_hold_what_is_counted(sampled, monkeypatch, metric, constraint):
     monkeypatch.setattr("csf.dask.engine._SAMPLED", 4096)
     assert sum(covers(seed, metric, constraint) for seed in range(20)) >= 18
-
-
-def test_the_gain_over_equal_costs_is_drawn_from_a_sample(data, sampled):
-    X, y, weight = data
-    search = DaskCostSearch(LinearSVC(), cv=3, random_state=0, min_gain=1.5).fit(*pieces(3, X, y, weight))
-    assert np.isfinite(search.gain_error_) or search.gain_ == 0.0
-    assert search.best_score_ == search.trials_[search.best_index_].score
 
 
 def test_a_search_with_a_sample_goes_on_from_its_file(data, sampled, tmp_path):
@@ -784,7 +772,7 @@ def test_labels_of_texts_that_are_missing(data, missing):
             {"constraint": "precision"},
             {"bound": "x"},
         ),
-        *({"min_gain": -1}, {"time_limit": 0}, {"error_score": 0}, {"callbacks": 1}, {"random_state": "a"}),
+        *({"time_limit": 0}, {"error_score": 0}, {"callbacks": 1}, {"random_state": "a"}),
         *({"base": LinearSVC}, {"pos_label": 7}),
     ],
 )

@@ -275,14 +275,6 @@ def test_settings_race_where_their_scores_are_at_hand(data):
     assert [len(study.trials) for study in far.studies] == [1] * len(MULTIPLES)
 
 
-def test_a_gain_over_luck_cannot_be_asked_of_counts(data):
-    X, y, _ = data
-    engine = Far(X, y, hash_folds(0, y.size, 3))
-    with pytest.warns(UserWarning, match=r"min_gain=2 is ignored, .*threshold='tune' without min_gain"):
-        _, found = searched(engine, LogisticRegression(), n_trials=2, min_gain=2.0)
-    assert found.gain is None
-
-
 def test_a_file_of_another_search_is_refused(data, tmp_path):
     X, y, weight = data
     path, fold = tmp_path / "search.json", hash_folds(0, y.size, 3)

@@ -13,7 +13,7 @@ from csf.evaluate import Chooser, CodedRow, Resampling, ScoreStore, assess, mean
 from csf.evaluate.choices import decisions
 from csf.metrics import Constrained, FBeta, Metric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.search.selection import GainRule, stable_choice
+from csf.search.selection import stable_choice
 from csf.thresholding import sweep, sweep_several
 
 
@@ -200,12 +200,12 @@ def middle(score, found):
 def told(store, metric="f1"):
     """Every number that is made of draws."""
     sampled, metric = Resampling(store, metric), get_metric(metric)
-    stable, gain = stable_choice(store, metric), GainRule().choose(store, metric)
+    stable = stable_choice(store, metric)
     found, steady = assess(store, metric, stable.key), assess(store, metric, stable.key, chooser=Chooser(1.0))
     return np.array(
         [
             sampled.corrected_score,
-            *(*stable.key, *astuple(stable.profile), gain.gain, gain.chance, gain.error, *gain.key),
+            *(*stable.key, *astuple(stable.profile)),
             *(found.corrected_score, *found.score_interval, standard_error(store, store[0, 3], metric)),
             *(steady.corrected_score, steady.monte_carlo_error),
         ]

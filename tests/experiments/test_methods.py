@@ -11,14 +11,12 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from csf.evaluate import ScoreStore
 from csf.metrics import get_metric
 from csf.plugin import BisectionPlugIn, PlugInClassifier
-from csf.search.selection import GainRule
 from csf.strategies import Cone, Grid
 from csf.testing import check_strategy
 from notebooks.experiments import DataSet
-from notebooks.experiments.methods import DEFAULT, METHODS, REFERENCE, EqualCostsFirst, Neutral, Search
+from notebooks.experiments.methods import METHODS, REFERENCE, EqualCostsFirst, Neutral, Search
 from notebooks.experiments.training_cache import BASES, SplitContext, TrainingCache
 
 F1 = get_metric("f1")
@@ -136,32 +134,6 @@ def test_tuned_threshold_is_that_of_scikit_learn(data, modern, paper):
         assert result.C in (0.25, 4.0)
 
 
-def test_default_asks_for_a_gain_over_equal_costs(context):
-    cache = context.cache(DEFAULT.base, DEFAULT.n_repeats)
-    free = replace(DEFAULT, min_gain=0.0).run(context)
-    timid = replace(DEFAULT, min_gain=1e6).run(context)
-    neutral = Search(DEFAULT.base, Neutral(), n_repeats=DEFAULT.n_repeats).run(context)
-    assert (timid.value, timid.C, timid.threshold) == (neutral.value, neutral.C, neutral.threshold)
-    assert free.chosen_value >= timid.chosen_value
-    store = ScoreStore(cache.is_pos, samples=cache.samples)
-    trials = [
-        trial for study in replace(DEFAULT, min_gain=None).studies(context, _NoAccount()) for trial in study.trials
-    ]
-    for trial in trials:
-        score, equal = cache.trained(trial.setting, trial.costs).score, trial.c_fn == trial.c_fp
-        key = trial.setting, trial.number
-        store.add(key, score=score, threshold=trial.threshold, value=trial.score, equal_costs=equal)
-    key = GainRule(0.5).choose(store, F1).key
-    winner = next(trial for trial in trials if (trial.setting, trial.number) == key)
-    result = replace(DEFAULT, min_gain=0.5).run(context)
-    assert (result.t, result.threshold) == (winner.t, winner.threshold)
-
-
-class _NoAccount:
-    def trained(self, cache, setting, costs):
-        return cache.trained(setting, costs)
-
-
 @pytest.mark.slow
 def test_every_method_gives_the_same_result_alone_and_after_others(data, paper):
     split = paper.split(data, 2)
@@ -188,6 +160,11 @@ def test_neutral_finds_what_equal_costs_find():
     check_strategy(EqualCostsFirst(Grid(5)))
     with pytest.raises(AssertionError, match=r"^neutral, rare class, after 1 trials: the best f1 is 0, "):
         check_strategy(Neutral())
+
+
+class _NoAccount:
+    def trained(self, cache, setting, costs):
+        return cache.trained(setting, costs)
 
 
 def test_neutral_first_leaves_the_rest_to_the_other_strategy(context):

@@ -13,7 +13,7 @@ from csf.metrics import get_metric
 __all__ = ["estimator"]
 
 # Results that are NaN where there is nothing to tell.
-UNKNOWN = ("gap_", "gain_", "gain_error_", "gain_by_chance_", "best_ts_", "fold_thresholds_", "threshold_std_")
+UNKNOWN = ("gap_", "best_ts_", "fold_thresholds_", "threshold_std_")
 
 
 def estimator(thing, *, n_classes=2, partial=False, fixed=None, **good):

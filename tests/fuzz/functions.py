@@ -15,11 +15,9 @@ from csf import ErrorProfile, Study, bounds, metrics, strategies, streams, struc
 from csf.bounds import BOUNDS
 from csf.data.folds import resolve_splits
 from csf.data.labels import read_classes, read_labels
-from csf.evaluate import ScoreStore
 from csf.metrics import METRICS, Concave, LinearFractional, get_metric
 from csf.metrics.profile import Hull
 from csf.online import OFO, OnlineLogistic
-from csf.search.selection import GainRule
 from csf.trainers import make_trainers
 
 __all__ = ["FUNCTIONS"]
@@ -277,14 +275,6 @@ def call_read_labels(*, y, pos_label, null_class):
 MASKS = dict(zip(("is_pos", "decided", "reference"), np.array([[1, 1, 0] * 9, [1, 0, 0] * 9, [0, 1, 1] * 9], bool)))
 
 
-def call_gain_rule(**params):
-    store = ScoreStore(MASKS["is_pos"])
-    store.add((0, 0), decided=MASKS["decided"], value=0.6)
-    store.add((0, 1), decided=MASKS["reference"], value=0.5, equal_costs=True)
-    choice = GainRule(**params).choose(store, "f1")
-    sane(choice.key in ((0, 0), (0, 1)) and not np.isnan(choice.gain), f"{choice}")
-
-
 def call_estimate_prevalence(**params):
     share = thresholding.estimate_prevalence(**params)
     sane(0.0 <= share <= 1.0, f"share {share}")
@@ -293,10 +283,6 @@ def call_estimate_prevalence(**params):
 def prevalence_arguments(rng):
     known = np.arange(40) % 2, rng.random(40)
     return {"y_score": rng.random(30), "pos": 0.3, "known": known, "confidence": 0.8, "tol": 1e-6, "max_iter": 100}
-
-
-def gain_arguments(rng):
-    return {"min_gain": 0.5, "n_draws": 20, "random_state": 0}
 
 
 def call_splits(*, cv, random_state):
@@ -462,7 +448,6 @@ FUNCTIONS = [
     function(read_classes, lambda rng: {"y": rng.integers(3, size=20)}, call_read_classes),
     function(read_labels, lambda rng: {"y": data(rng)[1], "pos_label": 1, "null_class": None}, call_read_labels),
     function(Hull, lambda rng: {"points": rng.random((9, 2))}, call_hull),
-    function(GainRule, gain_arguments, call_gain_rule),
     function(resolve_splits, lambda rng: {"cv": 3, "random_state": 0}, call_splits),
     function(
         thresholding.threshold_curve,

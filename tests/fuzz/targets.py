@@ -19,12 +19,11 @@ __all__ = ["EXEMPT", "TARGETS", "public_names"]
 QUIET = ("csf.cli", "csf.plots", "csf.trainers", "csf.solvers", "csf.evaluate", "csf.monitoring")
 # What takes raw arguments and is not exported by a package.
 LOOSE = ("csf.data.folds.resolve_splits", "csf.data.labels.read_classes", "csf.data.labels.read_labels")
-LOOSE += ("csf.search.selection.GainChoice", "csf.search.selection.GainRule")
 # Why names need no target.
 REASONS = {
     "holds what csf computed": """
         csf.Trial csf.bounds.UnreachableCone csf.metrics.Coefficients csf.metrics.Column
-        csf.metrics.LabelMetric csf.search.selection.GainChoice csf.spark.SparkCostSearchModel csf.strategies.Proposal
+        csf.metrics.LabelMetric csf.spark.SparkCostSearchModel csf.strategies.Proposal
         csf.data.CostChannel csf.data.Features csf.data.Fold csf.data.Labels csf.data.OneVsRestChannel csf.data.Task
         csf.distributed.Bins csf.distributed.CountedCut csf.distributed.FoldTotals csf.distributed.Job
         csf.distributed.PartScores csf.distributed.Quantiles csf.distributed.Scored

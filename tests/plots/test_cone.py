@@ -99,7 +99,6 @@ def height_of_the_edge(display, x):
         {"metric": "gmean", "threshold": None, "strategy": "grid", "n_trials": 9},
         {"metric": "recall", "constraint": "precision >= 0.6"},
         {"metric": "f1", "param_grid": {"C": [1e-5, 1.0]}},
-        {"metric": "f1", "min_gain": 1.0},
         {"metric": "f1", "strategy": "ladder", "param_grid": "auto", "threshold": "stable", "normalize": "mean"},
     ],
 )

@@ -29,7 +29,7 @@ Y = (X[:, 0] + RNG.normal(size=80) > 0.8).astype(int)
 SHORT = {"n_trials": 2, "cv": 2}
 MODELS = {
     "SVM": paper_search(LinearSVC(), **SHORT),
-    "logistic regression": paper_search(LogisticRegression(), "gmean", min_gain=0.5, **SHORT),
+    "logistic regression": paper_search(LogisticRegression(), "gmean", **SHORT),
     "pipeline": paper_search(make_pipeline(StandardScaler(), LogisticRegression()), **SHORT),
     "tree": paper_search(DecisionTreeClassifier(max_depth=2, random_state=0), **SHORT),
     "labels": CostSearch(LogisticRegression(), "f1_macro", param_grid=None, **SHORT),

@@ -618,7 +618,6 @@ def path(tmp_path):
         {"engine": "generic"},
         {"weighting": "one-vs-rest"},
         {"sample_weight_name": "sample_weight"},
-        {"min_gain": 1.0},
     ],
     ids=str,
 )
@@ -642,13 +641,6 @@ def test_what_decides_the_trials_is_another_search(path, options):
 def test_what_does_not_goes_on_with_the_same_one(path, options):
     _, study = opened(path, **options)
     assert len(study.trials) == 1
-
-
-def test_how_large_a_gain_has_to_be_is_decided_when_all_is_over(tmp_path):
-    checkpoint, study = opened(tmp_path / "c.json", min_gain=1.0)
-    study.ask()
-    checkpoint.save([study])
-    assert len(opened(tmp_path / "c.json", min_gain=2.0)[1].trials) == 1
 
 
 def test_without_a_path_there_is_none():
@@ -766,7 +758,6 @@ RESUMED = {
         "weighting": "one-vs-rest",
         "param_grid": {"estimator__C": [0.1, 1.0]},
     },
-    "gain": {"base": LinearSVC(loss="hinge", max_iter=100_000), "min_gain": 0.25},
     "training part": {"base": LinearSVC(loss="hinge", max_iter=100_000), "bound_on": "train"},
     "batches": {"base": LinearSVC(loss="hinge", max_iter=100_000), "strategy": Cone(batch_size=3)},
 }
@@ -801,7 +792,6 @@ def test_linear_models_resume_to_the_last_digit(tmp_path, name):
         assert resumed.trials_ == whole.trials_
         assert [t.duality_gap for t in resumed.trials_] == [t.duality_gap for t in whole.trials_]
         assert resumed.best_index_ == whole.best_index_
-        assert vars(resumed).get("gain_") == vars(whole).get("gain_")
         np.testing.assert_array_equal(resumed.predict(X), whole.predict(X))
 
 
@@ -832,7 +822,7 @@ def test_ctrl_c_within_a_batch_leaves_no_part_of_it(data, tmp_path, monkeypatch,
     assert search(**options).fit(*data).trials_ == whole.trials_
 
 
-@pytest.mark.parametrize("name", ["hinge", "losses", "one-vs-rest costs", "gain"])
+@pytest.mark.parametrize("name", ["hinge", "losses", "one-vs-rest costs"])
 def test_states_too_large_to_keep_are_computed_again(tmp_path, name, monkeypatch):
     monkeypatch.setattr("csf.search.loop._LARGEST_STATES", 0)
     whole, X, y = linear_search(name)

@@ -66,7 +66,6 @@ OPTIONS = {
     "engine": ["auto", "generic", "liblinear"],
     "weighting": ["class", "one-vs-rest"],
     "normalize": ["mean", "none"],
-    "min_gain": [None, 1.0],
     "bound": ["support", "diagonal", "envelope", "parambath"],
     "bound_on": ["validation", "train"],
     "tol": [None, 0.05],
@@ -209,7 +208,8 @@ def other_costs_were_tried(search, options, data):
 
 
 def says_why(search):
-    return any(why in search.stop_reason_ for why in ("costs of the same ratio at every level", "is at most tol="))
+    reasons = "costs of the same ratio at every level", "is at most tol=", "its only ratio is that of equal costs"
+    return any(reason in search.stop_reason_ for reason in reasons)
 
 
 def bounds_are_above(search, options, data):

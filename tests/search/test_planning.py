@@ -234,7 +234,6 @@ def test_one_that_fails_is_left_out():
         {"threshold": None},
         {"strategy": "cone", "n_trials": 2},
         {"strategy": Ladder(2, race=False)},
-        {"min_gain": 1.0},
         {"constraint": "precision >= 0.2"},
         {"constraint": "precision >= 0.2", "confidence": 0.8},
         {"refit": "folds"},
@@ -334,7 +333,7 @@ def test_bases_without_weights_have_equal_costs(base, strategy):
 
 def test_parameters_of_bases_without_weights_are_searched():
     grid = {"n_neighbors": [1, 15]}
-    search = CostSearch(KNeighborsClassifier(), param_grid=grid, min_gain=1.0).fit(X, Y)
+    search = CostSearch(KNeighborsClassifier(), param_grid=grid).fit(X, Y)
     assert sorted(search.cv_results_["param_n_neighbors"]) == [1, 15]
     assert {trial.costs for trial in search.trials_} == {(1.0, 1.0)}
     np.testing.assert_array_equal(

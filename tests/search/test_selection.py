@@ -9,7 +9,6 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch, Study
@@ -17,9 +16,8 @@ from csf.evaluate import Chooser, Resampling, ScoreStore
 from csf.metrics import Constrained, FBeta, get_constraint, get_metric
 from csf.search.config import BEYOND, MULTIPLES, RaceStep, settings_of, steps_of
 from csf.search.loop import EarlierSolutions, SearchLoop
-from csf.search.selection import DROPPED, N_DRAWS, GainRule, Race, choose, stable_choice
-from csf.strategies import Ladder
-from csf.thresholding import sweep
+from csf.search.selection import DROPPED, N_DRAWS, Race, choose, stable_choice
+from csf.strategies import Cone, EqualCostsFirst, Ladder
 from csf.trainers.base import WarmStarts
 
 RNG = np.random.default_rng(0)
@@ -345,109 +343,13 @@ def test_where_costs_hardly_change_the_model_they_have_to_gain_more():
     assert stable_choice(store, FBeta(), chooser=Chooser(1.0)).key == (0, 6)
 
 
-# ---------------------------------------------------------------- the choice among trials: gains that could be luck
-
-
-def store_of(n_others, seed=0, *, n_samples=500, pos=0.15, shared=0.5, better=0.0, equal_costs=True):
-    """Scores of equal costs (number 0) and of others that are ``better`` by so many standard deviations."""
-    rng = np.random.default_rng([seed, n_others])
-    is_pos = np.arange(n_samples) < pos * n_samples
-    common, store = rng.normal(size=n_samples), ScoreStore(is_pos)
-    for number in range(1 + n_others):
-        score = np.sqrt(shared) * common + np.sqrt(1.0 - shared) * rng.normal(size=n_samples)
-        score += (1.5 + better * (number > 0)) * is_pos
-        best = sweep(is_pos, score).best("f1")
-        equal = equal_costs and number == 0
-        store.add((0, number), score=score, threshold=best.threshold, value=best.value, equal_costs=equal)
-    return store
-
-
-@pytest.mark.parametrize("n_others", [1, 11, 66])
-def test_equal_costs_are_kept_where_nothing_is_better(n_others):
-    kept = [GainRule(n_draws=100).choose(store_of(n_others, seed), "f1").key == (0, 0) for seed in range(30)]
-    assert np.mean(kept) >= 0.8
-
-
-def test_what_is_better_wins():
-    won = [GainRule(n_draws=100).choose(store_of(5, seed, better=0.7), "f1").key != (0, 0) for seed in range(20)]
-    assert np.mean(won) >= 0.9
-
-
-def test_luck_grows_with_the_number_of_trials():
-    few, many = (np.mean([GainRule(n_draws=50).choose(store_of(k, s), "f1").chance for s in range(5)]) for k in (2, 40))
-    assert many > 1.5 * few
-
-
-def test_a_larger_demand_keeps_equal_costs_longer():
-    store = store_of(5, better=0.25)
-    choice = GainRule(0.0).choose(store, "f1")
-    assert choice.gain == pytest.approx(max(row.value for row in store) - store[0, 0].value)
-    needed = (choice.gain - choice.chance) / choice.error
-    assert needed > 0.0
-    assert GainRule(needed - 0.01).choose(store, "f1").key == choice.best
-    assert GainRule(needed + 0.01).choose(store, "f1").key == (0, 0)
-    assert GainRule(1e9).choose(store, "f1").key == (0, 0)
-
-
-def test_equal_costs_that_are_best_need_nothing():
-    choice = GainRule().choose(store_of(3, better=-1.0), "f1")
-    assert choice.key == choice.best == (0, 0)
-    assert np.isnan([choice.chance, choice.error]).all()
-
-
-def test_without_equal_costs_the_best_wins():
-    store = store_of(3, equal_costs=False)
-    choice = GainRule(5.0).choose(store, "f1")
-    assert choice.key == min(store, key=lambda row: row.rank).key
-    assert np.isnan(choice.gain)
-
-
-def test_a_constraint_comes_first():
-    is_pos = np.arange(40) < 10
-    aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.5"))
-    store = ScoreStore(is_pos)
-    store.add((0, 0), decided=np.ones(40, dtype=bool), value=1.0, violation=0.25, equal_costs=True)
-    store.add((0, 1), decided=np.arange(40) < 5, value=0.5)
-    choice = GainRule(100.0).choose(store, aim)
-    assert choice.key == (0, 1)
-    assert choice.gain == pytest.approx(-0.5)
-
-
-def test_nothing_convinces_where_nothing_is_known():
-    """One positive: hardly a draw of the samples tells anything."""
-    is_pos = np.arange(8) < 1
-    store = ScoreStore(is_pos)
-    store.add((0, 0), decided=np.arange(8) < 4, value=0.4, equal_costs=True)
-    store.add((0, 1), decided=np.arange(8) < 1, value=1.0)
-    assert GainRule(1e9).choose(store, "f1").key == (0, 0)
-
-
-def test_without_held_out_scores_the_best_trial_wins_whatever_is_asked_for():
+def test_without_held_out_scores_the_best_trial_wins():
     equal, better = told(0, None, 0.3, 0.2, pos=0.2, costs=(1.0, 1.0)), told(1, 0.5, 0.2, 0.2, pos=0.2)
-    won = choose([equal, better], get_metric("f1"), chooser=Chooser(None, 1e9))
-    assert (won.trial, won.score, won.gain) == (better, better.score, None)
+    won = choose([equal, better], get_metric("f1"), chooser=Chooser(1e9))
+    assert (won.trial, won.score) == (better, better.score)
 
 
-def test_rule_without_trials_is_refused():
-    with pytest.raises(ValueError, match="there is no trial to choose"):
-        GainRule().choose(ScoreStore(np.array([True, False])), "f1")
-
-
-@pytest.mark.parametrize("value", [-0.1, np.inf, np.nan, "half"])
-def test_bad_gains_are_named(value):
-    with pytest.raises(ValueError, match="min_gain must be a number of standard errors >= 0, got"):
-        GainRule(value)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_others", [1, 11, pytest.param(66, marks=pytest.mark.simulation)])
-@pytest.mark.parametrize(("n_samples", "pos", "shared"), [(300, 0.1, 0.8), (1000, 0.2, 0.5), (1000, 0.05, 0.95)])
-def test_the_protection_does_not_fade(n_others, n_samples, pos, shared):
-    stores = (store_of(n_others, seed, n_samples=n_samples, pos=pos, shared=shared) for seed in range(100))
-    assert np.mean([GainRule().choose(store, "f1").key == (0, 0) for store in stores]) >= 0.8
-
-
-# ---------------------------------------------------------------- costSearch that keeps equal costs unless others
+# ---------------------------------------------------------------- searches that begin with equal costs
 
 
 def problem(seed, weights=0.9, n=400):
@@ -457,42 +359,7 @@ def problem(seed, weights=0.9, n=400):
 
 def searched(data, base=None, **options):
     base = LinearSVC() if base is None else base
-    return paper_search(base, **({"n_trials": 5, "cv": 3, "min_gain": 0.5} | options)).fit(*data)
-
-
-def held_out_scores(base, data, splits, costs, weight):
-    X, y = data
-    weight = np.where(y == 1, *costs) * weight
-    fitted = (
-        base.fit(X[train], y[train], sample_weight=weight[train]).decision_function(X[test]) for train, test in splits
-    )
-    return np.concatenate(list(fitted))
-
-
-@pytest.mark.parametrize("min_gain", [0.0, 0.5, 3.0, 100.0])
-@pytest.mark.parametrize("threshold", ["tune", None])
-def test_the_winner_is_that_of_the_rule_on_all_held_out_decisions(min_gain, threshold):
-    data = problem(1)
-    weight = np.random.default_rng(0).uniform(0.5, 2.0, data[1].size)
-    options = {"param_grid": {"C": [0.01, 1.0]}, "threshold": threshold, "engine": "generic"}
-    search = paper_search(LinearSVC(), n_trials=4, cv=3, min_gain=min_gain, **options).fit(*data, weight)
-    splits = list(StratifiedKFold(3).split(*data))
-    order = np.concatenate([test for _, test in splits])
-    store = ScoreStore(data[1][order] == 1, weight[order], samples=order)
-    for at, trial in enumerate(search.trials_):
-        base = LinearSVC(C=search.cv_results_["param_C"][at])
-        score = held_out_scores(base, data, splits, trial.costs, weight)
-        own = {"score": score, "threshold": trial.threshold} if threshold else {"decided": score > 0}
-        store.add((trial.setting, trial.number), value=trial.score, equal_costs=trial.c_fn == trial.c_fp, **own)
-    choice = GainRule(min_gain).choose(store, "f1")
-    chosen = search.trials_[search.best_index_]
-    assert (chosen.setting, chosen.number) == choice.key
-    told = search.gain_, search.gain_by_chance_, search.gain_error_
-    assert told == pytest.approx((choice.gain, choice.chance, choice.error), nan_ok=True)
-    winner = search.trials_[search.best_index_]
-    assert (search.best_score_, search.best_cost_weights_) == (winner.score, winner.costs)
-    if min_gain == 100.0:
-        assert search.best_cost_weights_ == (1.0, 1.0)
+    return paper_search(base, **({"strategy": EqualCostsFirst(Cone()), "n_trials": 5, "cv": 3} | options)).fit(*data)
 
 
 def test_equal_costs_come_first_for_each_setting_and_count_as_a_trial():
@@ -506,17 +373,6 @@ def test_equal_costs_come_first_for_each_setting_and_count_as_a_trial():
     assert searched(problem(2), n_trials=1).best_cost_weights_ == (1.0, 1.0)
 
 
-def test_large_gains_are_taken_and_small_ones_are_not():
-    """Costs help where no threshold is tuned and positives are few, and hardly where classes are even."""
-    rare = searched(problem(3, 0.95, 1500), threshold=None, strategy="grid")
-    assert rare.gain_ > 0.5 * rare.gain_error_
-    assert rare.best_cost_weights_ != (1.0, 1.0)
-    even = searched(problem(4, 0.5), min_gain=2.0)
-    assert 0.0 < even.gain_ <= 2.0 * even.gain_error_
-    assert even.best_cost_weights_ == (1.0, 1.0)
-    assert even.best_score_ <= max(trial.score for trial in even.trials_)
-
-
 def test_a_resumed_search_knows_what_the_finished_trials_decided(tmp_path):
     data, path = problem(1), tmp_path / "search.json"
     whole = searched(data, n_trials=6)
@@ -528,11 +384,11 @@ def test_a_resumed_search_knows_what_the_finished_trials_decided(tmp_path):
     resumed = searched(data, n_trials=6, checkpoint=path)
     assert [t.costs for t in resumed.trials_] == [t.costs for t in whole.trials_]
     assert resumed.best_index_ == whole.best_index_
-    assert resumed.gain_ == pytest.approx(whole.gain_, abs=1e-9)
+    assert resumed.best_score_ == pytest.approx(whole.best_score_, abs=1e-9)
     again = searched(data, n_trials=6, checkpoint=path)  # nothing is left to train
-    assert (again.best_index_, again.gain_) == (resumed.best_index_, pytest.approx(resumed.gain_))
+    assert (again.best_index_, again.best_score_) == (resumed.best_index_, pytest.approx(resumed.best_score_))
     with pytest.raises(ValueError, match="belongs to another search"):
-        searched(data, n_trials=6, checkpoint=path, min_gain=None)
+        searched(data, n_trials=6, checkpoint=path, strategy="cone")
 
 
 def strike(monkeypatch, owner, name, at, *, after=False):
@@ -550,7 +406,7 @@ def strike(monkeypatch, owner, name, at, *, after=False):
 
 
 def knowledge(search):
-    return search.trials_, search.best_index_, search.gain_, search.gain_error_
+    return search.trials_, search.best_index_, search.best_score_
 
 
 # Each is called for the third trial in that call; states are kept for three folds.
@@ -588,12 +444,6 @@ def test_ctrl_c_while_a_search_resumes_loses_nothing(tmp_path, monkeypatch, owne
             partial = searched(data, n_trials=6, checkpoint=path)
     np.testing.assert_equal(knowledge(partial), knowledge(stopped))
     np.testing.assert_equal(knowledge(searched(data, n_trials=6, checkpoint=path)), knowledge(whole))
-
-
-@pytest.mark.parametrize("value", [-1.0, np.inf, np.nan, "half"])
-def test_bad_gains(value):
-    with pytest.raises(ValueError, match="min_gain must be a number of standard errors >= 0, or None, got"):
-        searched(problem(1), min_gain=value)
 
 
 def test_the_strategy_refuses_what_the_inner_one_does():

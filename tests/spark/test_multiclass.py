@@ -194,7 +194,6 @@ def test_a_search_goes_on_from_its_file(frame, tmp_path):
         ({"thresholds": [0.5, 0.3, 0.2]}, "label", {}, r"\(thresholds=\[0.5, 0.3, 0.2\]\) .* leave thresholds out"),
         ({}, "label", {"metric": "f1"}, "'f1' is a metric of two classes; for more, write 'f1_macro'"),
         ({}, "label", {"metric": RowCosts(fn=2.0, fp=1.0)}, "must hold 1 for the positive class .* other, got 2"),
-        ({}, "label", {"minGain": 1.0}, "min_gain=1.0 is not for several classes: .* Leave it out$"),
         ({}, "label", {"constraint": "recall[3] >= 0.9"}, "3"),
         ({}, "label * 2", {}, r"1 for the positive class and 0 for the other, or 0, 1, \.\.\., .* got 4 without 1"),
         ({}, "label - 1", {}, r"or 0, 1, \.\.\., K - 1 for K <= 100 classes, got -1; .* StringIndexer"),

@@ -18,7 +18,6 @@ OPTIONS = {
     "strategy": ["ladder", "grid"],
     "threshold": ["stable", "tune", None],
     "normalize": ["none", "mean"],
-    "minGain": [None, 1.0],
     "weightCol": [None, "w"],
     "foldCol": [None, "fold"],
     "parallelism": [1, 2],

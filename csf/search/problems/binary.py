@@ -50,7 +50,7 @@ from csf.search.problems.base import (
 from csf.search.selection import LargestLast, Race, choose, races, stable_choice
 from csf.search.study import Study
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
-from csf.strategies import EqualCostsFirst, ImbalanceRatio, Ladder
+from csf.strategies import ImbalanceRatio
 from csf.strategies.base import level_of_costs
 from csf.thresholding.alerts import ComparedRows, no_scores_to_compare
 from csf.thresholding.capacity import ReviewBands, ScoreAnswers, ScoreCandidates, bands_of_score
@@ -74,8 +74,6 @@ if TYPE_CHECKING:
     from csf.metrics.trials import OutcomeFields
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
-    from csf.search.selection import GainChoice
-    from csf.strategies import Strategy
     from csf.thresholding.base import DecisionRule
     from csf.thresholding.certificates import Guarantee
     from csf.trainers.base import Trainer, Training
@@ -89,7 +87,7 @@ def make_studies(config: SearchConfig, efforts: Sequence[SearchEffort], *, pos: 
     """Create a study without trials for each setting, which has an effort."""
     warn_of_trivial(config.aim, pos)
     options = {"pos": pos, "n_trials": config.n_trials, "tol": config.tol, "bound": config.bound}
-    return [Study(config.aim, _begun(config, strategy_of(config.strategy, effort)), **options) for effort in efforts]
+    return [Study(config.aim, strategy_of(config.strategy, effort), **options) for effort in efforts]
 
 
 def study_of_equal_costs(config: SearchConfig, pos: float) -> Study:
@@ -97,12 +95,6 @@ def study_of_equal_costs(config: SearchConfig, pos: float) -> Study:
     study = Study(config.aim, ImbalanceRatio(), pos=pos, n_trials=1, bound=config.bound)
     study.trials = [Trial(number=0, t=None, costs=(1.0, 1.0))]
     return study
-
-
-def _begun(config: SearchConfig, strategy: Strategy) -> Strategy:
-    """Begin the strategy with equal costs where the gain rule compares with these; a ladder does so already."""
-    begins_equal = config.min_gain is None or isinstance(strategy, Ladder)
-    return strategy if begins_equal else EqualCostsFirst(strategy)
 
 
 def warn_of_trivial(metric: Metric, pos: float) -> None:
@@ -369,7 +361,7 @@ def warn_of_one_side(metric: Metric, winner: Trial, answer: Response) -> None:
             f"the winner (t={winner.t}, threshold {winner.threshold}) has {metric.name} {winner.score:.4g} on held-out "
             f"data, but trained on all data it finds {'all' if found.all() else 'none'} of its samples positive: its "
             "scores are too alike for a threshold to pass from one training to the next. Search other parameters of "
-            'the base (param_grid={"C": [...]}), or give min_gain',
+            'the base (param_grid={"C": [...]}), or train with equal costs alone (n_trials=1)',
         )
 
 
@@ -393,7 +385,6 @@ class BinaryResult(SearchResult):
     threshold: float | None
     constraint_value: float | None = None
     bound_margin: float = np.nan
-    gain: GainChoice | None = None
     guarantee: Guarantee | None = None
     # Decisions on the held-out samples that took the place of the winner's own.
     decided: BoolArray | None = None
@@ -423,8 +414,6 @@ class BinaryResult(SearchResult):
             "constraint_value_": self.constraint_value,
             "bound_margin_": self.bound_margin,
         }
-        if self.gain is not None:
-            attributes |= {"gain_": self.gain.gain, "gain_by_chance_": self.gain.chance, "gain_error_": self.gain.error}
         if self.guarantee is not None:
             attributes["guarantee_"] = self.guarantee
         if self.moved_best is not None:
@@ -602,7 +591,6 @@ def conclude(
         upper_bound=bound.value,
         gap=distance + bound.margin,
         bound_margin=bound.margin,
-        gain=won.gain,
         counted=counted,
         chooser=chooser,
     )

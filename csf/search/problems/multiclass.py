@@ -92,7 +92,6 @@ class MulticlassProblem(Problem):
 
     metric: ConfusionMetric
     unsupported: ClassVar[Mapping[str, Unsupported]] = {
-        "min_gain": (None, "the base's own decision with equal weights is kept unless others gain enough over it"),
         "tol": (None, "there is no upper bound for several classes"),
         "weighting": ("class", "costs of each problem are c_fn and c_fp beside a null class"),
         "bound_on": ("validation", "there is no upper bound for several classes"),

@@ -117,7 +117,6 @@ class RowCostProblem(BinaryProblem):
     constraint: Constraint | None = None
     unsupported: ClassVar[Mapping[str, Unsupported]] = {
         "null_class": (None, "costs are those of two classes"),
-        "min_gain": (None, "the base as it is stays unless others save more than a standard deviation over it"),
         "tol": (None, "there is no upper bound"),
         "threshold": ("stable", "the costs of a row decide"),
         "weighting": ("class", "rows have weights of their own"),

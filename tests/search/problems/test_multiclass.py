@@ -497,7 +497,6 @@ def test_a_stopped_search_goes_on_to_the_same_winner(base, n_trials, tmp_path):
         ({"metric": "f1"}, "3 classes: 'f1' is a metric of two classes; for more, write 'f1_macro'"),
         ({"constraint": "recall >= 0.8"}, r"write recall\[bird\] >= 0.8 for one of \['bird', 'stone', 'tree'\]"),
         ({"constraint": "recall[tre] >= 0.8"}, r"there is no 'tre'; accepted: \['bird', 'stone', 'tree'\]"),
-        ({"min_gain": 1.0}, "min_gain=1.0 is not for several classes"),
         ({"tol": 0.1}, "tol=0.1 is not for several classes: there is no upper bound"),
         ({"weighting": "one-vs-rest"}, "not for several classes: costs of each problem.*Leave it out"),
         ({"bound_on": "train"}, "there is no upper bound for several classes. Leave it out"),

@@ -207,7 +207,6 @@ def test_costs_are_routed():
     [
         ({"constraint": "recall[2] >= 0.8"}, {}, r"there is no '2'; accepted: \[0, 1\]"),
         ({"confidence": 0.9}, {}, r"confidence=0.9 needs a constraint, .* or review=Review\(wrong=0.05\)"),
-        ({"min_gain": 1.5}, {}, "min_gain=1.5 is not for costs of rows"),
         ({"threshold": None}, {}, "threshold=None is not for costs of rows.*'stable'"),
         ({"refit": "fold"}, {}, "refit must be one of"),
         ({"strategy": "cone"}, {}, "costs of rows, are searched by 'ladder' or 'grid'"),
