@@ -108,7 +108,7 @@ class ThresholdProblem(BinaryProblem):
     """Problem of two classes whose threshold a plug-in classifier chooses on scores of trainings with equal costs."""
 
     model: PooledThresholdClassifier
-    searches_costs = reads_training = False
+    searches_costs = False
 
     def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
         """Create a study of one trial for each setting."""
@@ -159,7 +159,7 @@ class RuleProblem(MulticlassProblem):
     """Problem of several classes for which a rule is tuned on the probabilities of trainings with equal weights."""
 
     model: PlugInClassifier
-    searches_costs = reads_training = False
+    searches_costs = False
 
     def extended(self, config: SearchConfig, plan: Plan) -> Plan:
         """Return the plan with trainings that get the user's weights where the base takes them."""

@@ -84,6 +84,22 @@ def _fitted_to_few(base: Estimator) -> tuple[Estimator, Array]:
     return trained(clone(last_step(base)[1]), X, y), X
 
 
+# Packages of learners in context, whose predictions read all training samples.
+_IN_CONTEXT = ("tabpfn", "tabicl")
+
+
+def keeps_samples(base: Estimator) -> bool:
+    """Check whether a trained base holds its samples, which every prediction reads: training it takes less time."""
+    if type(last_step(base)[1]).__module__.partition(".")[0] in _IN_CONTEXT:
+        return True
+    try:
+        model, X = _fitted_to_few(base)
+    except Exception:  # it needs other samples; most bases do not keep them
+        return False
+    values = [value for part in (model, *vars(model).values()) for value in getattr(part, "__dict__", {}).values()]
+    return any(np.shape(value) == X.shape for value in values if isinstance(value, np.ndarray))
+
+
 def natural_threshold(estimator: Estimator, methods: Sequence[str] = DECISION_FIRST) -> float:
     """Return the score above which a classifier predicts its second class: 0 for decisions, 0.5 for probabilities."""
     return NATURAL_THRESHOLDS.get(response_method(estimator, methods) or "", 0.0)

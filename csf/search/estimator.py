@@ -32,7 +32,7 @@ from csf.search.config import SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.kinds import kind_of
 from csf.search.loop import Deadline
-from csf.search.planning import calibration_split, run_search
+from csf.search.planning import calibration_split, run_search, training_sample
 from csf.search.problems import read_problem
 from csf.search.problems.base import is_prefit
 from csf.search.problems.multiclass import class_metric
@@ -324,7 +324,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             (found, rule), refit_time = problem.prefit(config, trained), 0.0
         else:
             found, rule, refit_time = run_search(self, config, problem, trained, prepared, deadline, max_bytes)
-            found = found if rule is None or calibration is not None else found.with_training(rule, task)
+            found = found if rule is None else found.with_training(rule, training_sample(task))
         heaviest = None if weight is None else float(weight.max())
         about = {"class_count_": labels.count(codes), "max_sample_weight_": heaviest}
         self._publish_fit(found, rule, refit_time, class_attributes(labels) | about)

@@ -68,10 +68,10 @@ class Plan:
         weight = self.task.weight if self.weights is None else self.weights[setting]
         return self.task if weight is self.task.weight else replace(self.task, weight=weight)
 
-    def final_trainer(self, setting: int, *, judged: bool = True) -> Trainer:
-        """Create the trainer on all samples, which also predicts them where that is to be evaluated."""
+    def final_trainer(self, setting: int) -> Trainer:
+        """Create the trainer on all samples."""
         everything = np.arange(self.task.n_samples)
-        folds = make_folds(self._task(setting), [(everything, everything if judged else everything[:1])])
+        folds = make_folds(self._task(setting), [(everything, everything[:1])])
         (trainer,) = self.setup.trainers(self.bases[setting], folds)
         return trainer
 

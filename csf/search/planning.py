@@ -19,6 +19,7 @@ from csf._common.sklearn import clone, open_callback_context, safe_indexing, sli
 from csf._common.typing import Estimator, IntArray, Params
 from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, no_weights, takes_weights
 from csf.data.folds import check_training_parts, enough_splits, group_folds, make_folds, resolve_splits
+from csf.data.responses import keeps_samples
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.row_costs import row_costs
@@ -86,6 +87,9 @@ def planned_models(
         if _channel_of(config, model.base).kind == "none":
             why = f"{no_weights(model.base)}, so that other costs cannot reach it"
             effort = effort._replace(ladder_size=1, only_equal=why)
+            # Where there is one model, its predictions may be the price.
+            if len(models) == 1 and effort.repeats > 1 and keeps_samples(model.base):
+                effort = effort._replace(repeats=1)
         found.append(model._replace(settings=settings, effort=effort))
     return numbered(found)
 
@@ -225,7 +229,7 @@ def run_search(
 def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[DecisionRule, float]:
     """Train the winner on all samples; return the rule that predicts with it, and the seconds that took."""
     start = time.perf_counter()
-    trainer = plan.final_trainer(found.winner.setting, judged=problem.reads_training)
+    trainer = plan.final_trainer(found.winner.setting)
     with threads_for([trainer], found.config.n_jobs) or nullcontext():
         rule = problem.rule(found, trainer, trainer.fit(found.winner.costs))
     return rule, time.perf_counter() - start
@@ -251,6 +255,26 @@ def calibration_split(config: SearchConfig, task: Task) -> tuple[Task, Task]:
         raise ValueError(f"calibration={share!r} of {task.n_samples} samples cannot be held out: {error}") from error
     calibrated = np.isin(every, held_out) & counted
     return _part(task, np.flatnonzero(~calibrated)), _part(task, np.flatnonzero(calibrated))
+
+
+# Training samples that the final model predicts.
+_FEW = 1000
+
+
+def training_sample(task: Task) -> Task:
+    """Draw at most a thousand samples, as many of each class where there are enough; weights make up for the shares."""
+    if task.n_samples <= _FEW:
+        return task
+    strata = np.unique(task.strata, return_inverse=True)[1]
+    counts, order = np.bincount(strata), np.random.default_rng(0).permutation(task.n_samples)
+    # The place of each sample among those of its class: rounds of one of each class are filled until there are enough.
+    by_class = order[np.argsort(strata[order], kind="stable")]
+    place = np.empty(task.n_samples, dtype=np.int64)
+    place[by_class] = np.arange(task.n_samples) - np.repeat(np.cumsum(counts) - counts, counts)
+    at = np.sort(order[np.argsort(place[order], kind="stable")[:_FEW]])
+    stands_for = (counts / np.bincount(strata[at], minlength=counts.size))[strata[at]]
+    part = _part(task, at)
+    return replace(part, weight=stands_for * (1.0 if part.weight is None else part.weight))
 
 
 def _part(task: Task, at: IntArray) -> Task:

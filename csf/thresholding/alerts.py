@@ -91,6 +91,13 @@ class WrongAlerts:
         known = cls(score[used], tail / (total or 1.0), total**2 / squares if squares > 0.0 else 0.0)
         return known if wrong.all() else replace(known, every=cls.of(score, np.ones_like(wrong), units))
 
+    def of_sample(self, n_rows: float) -> Self:
+        """Return what a sample says about as many rows: shares less the standard error that the sample leaves."""
+        if self.n_rows >= n_rows:
+            return self
+        error = np.sqrt(self.shares * (1.0 - self.shares) / max(self.n_rows, 1.0))
+        return replace(self, shares=np.maximum(self.shares - error, 0.0), n_rows=n_rows)
+
     def p_values(self, score: Array) -> Array:
         """Compute for new rows how often a row for which an alert is wrong scores as high.
 

@@ -7,9 +7,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import NearestCentroid
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -23,6 +24,7 @@ from csf.data.responses import (
     LinearClassifier,
     TwoClassRule,
     gives_log_odds,
+    keeps_samples,
     linear_scores,
     log_odds,
     natural_threshold,
@@ -284,3 +286,17 @@ def test_log_odds():
     expected = [-LARGEST_LOG_ODDS, -np.log(3), LARGEST_LOG_ODDS]
     np.testing.assert_allclose(log_odds(np.array([0.0, 0.25, 1.0]), "predict_proba"), expected)
     np.testing.assert_array_equal(log_odds(np.array([2.0, -1.0]), "decision_function"), [2.0, -1.0])
+
+
+@pytest.mark.parametrize(
+    ("base", "keeps"),
+    [
+        (make_pipeline(StandardScaler(), KNeighborsClassifier()), True),
+        (GaussianProcessClassifier(optimizer=None), True),
+        (LinearDiscriminantAnalysis(), False),
+        (KNeighborsClassifier(n_neighbors=100, metric="precomputed"), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_bases_that_keep_their_samples_are_known(base, keeps):
+    assert keeps_samples(base) is keeps

@@ -1,5 +1,7 @@
 """Several models in one search: one race, one choice, one corrected score; and bases without weights."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -19,6 +21,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf._common.sklearn import last_name
+from csf.data.folds import Task
+from csf.search.planning import training_sample
 from csf.strategies import Ladder
 
 X, Y = make_classification(400, 6, n_informative=4, weights=[0.8], flip_y=0.05, class_sep=0.6, random_state=0)
@@ -340,6 +344,35 @@ def test_parameters_of_bases_without_weights_are_searched():
         search.best_estimator_.predict_proba(X),
         clone(KNeighborsClassifier(**search.best_params_)).fit(X, Y).predict_proba(X),
     )
+
+
+class Counting(KNeighborsClassifier):
+    """Nearest neighbours that count the rows that they predict."""
+
+    predicted: ClassVar[list[int]] = []
+
+    def predict_proba(self, X):
+        self.predicted.append(len(X))
+        return super().predict_proba(X)
+
+
+@pytest.mark.parametrize("n_samples", [400, 3000])
+def test_bases_that_keep_their_samples_predict_each_once_and_some_training_rows(n_samples):
+    Counting.predicted.clear()
+    X, y = make_classification(n_samples, 4, weights=[0.9], random_state=0)
+    search = CostSearch(Counting()).fit(X, y)
+    assert search.n_splits_ == 5
+    assert sum(Counting.predicted) == n_samples + min(n_samples, 1000)
+
+
+def test_a_sample_of_the_training_rows_has_many_of_each_class():
+    codes = np.repeat([0, 1, 2], [3000, 700, 40])
+    part = training_sample(Task(np.arange(codes.size)[:, None], codes, np.full(codes.size, 2.0)))
+    assert np.bincount(part.codes).tolist() == [480, 480, 40]
+    np.testing.assert_array_equal(codes[part.X[:, 0]], part.codes)
+    np.testing.assert_allclose(np.bincount(part.codes, part.weight), [6000.0, 1400.0, 80.0])
+    few = Task(part.X, part.codes)
+    assert training_sample(few) is few
 
 
 def test_weights_that_cannot_reach_a_base_are_refused():

@@ -264,14 +264,14 @@ def test_answers_of_any_trainer_are_checked(response, text):
 @pytest.mark.parametrize(("threshold", "side"), [(2.0, "none"), (-2.0, "all")])
 def test_a_winner_that_tells_nothing_apart_any_more_is_warned_of(threshold, side):
     """Unless finding all, or none, is as good as the winner is said to be."""
-    answer = Response(np.zeros(9, dtype=bool), np.linspace(-1.0, 1.0, 9))
+    found = np.linspace(-1.0, 1.0, 9) >= threshold
     pos, metric = 0.2, WeightedAccuracy()
     useless = pos if side == "all" else 1.0 - pos
     for score, warned in ((useless + 0.01, True), (useless, False)):
         winner = replace(told(0, None, 0.1, 0.1, pos=pos, costs=(1.0, 1.0)), score=score, threshold=threshold)
         with warnings.catch_warnings(record=True) as known:
             warnings.simplefilter("always")
-            warn_of_one_side(metric, winner, answer)
+            warn_of_one_side(metric, winner, found)
         assert [f"finds {side} of its samples positive" in str(each.message) for each in known] == [True] * warned
 
 

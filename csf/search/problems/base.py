@@ -73,8 +73,6 @@ class Problem(ABC):
     unsupported: ClassVar[Mapping[str, Unsupported]] = {}
     # Whether trainings may have other costs than equal ones.
     searches_costs: ClassVar[bool] = True
-    # Whether the winner's predictions for the samples that it is trained on are read.
-    reads_training: ClassVar[bool] = True
 
     @classmethod
     @abstractmethod
@@ -300,8 +298,6 @@ def _ranks(trials: Sequence[Trial]) -> Array:
     return np.array([first[key] for key in keys])
 
 
-# Of more training rows none are compared with: models of a part of them differ little from that of all.
-_MOST_TRAINED = 20_000
 # Relative duality gap of the winner from which on the user is told.
 _OPEN = 0.05
 
@@ -503,10 +499,9 @@ class SearchResult:
         """Keep the calibration samples, which the model has not been trained on, for limits on wrong alerts."""
         return replace(self, calibrated=self.scored_rows(rule, calibration))
 
-    def with_training(self, rule: Any, task: Task) -> Self:
-        """Keep the training samples, unless they are many, for limits on wrong alerts."""
-        few = self.has_scores and task.n_samples <= _MOST_TRAINED
-        return replace(self, trained=self.scored_rows(rule, task)) if few else self
+    def with_training(self, rule: Any, some: Task) -> Self:
+        """Keep some of the training samples, for limits on wrong alerts."""
+        return replace(self, trained=self.scored_rows(rule, some)) if self.has_scores else self
 
     def wrong_alerts(self, at: int, *more: Any) -> WrongAlerts:
         """Collect scores of rows for which an alert is wrong, of calibration samples or held-out and training rows.
@@ -516,7 +511,9 @@ class SearchResult:
         if self.calibrated is not None:
             return self.alerts_among(self.calibrated, at, *more)
         known = self.alerts_among(self.held_out_rows(), at, *more)
-        return replace(known, trained=self.trained and self.alerts_among(self.trained, at, *more))
+        if self.trained is None:
+            return known
+        return replace(known, trained=self.alerts_among(self.trained, at, *more).of_sample(known.n_rows))
 
     def alerts_among(self, known: ComparedRows, at: int, bands: Any = None) -> WrongAlerts:
         """Collect the scores of rows for which an alert is wrong; ``bands`` have the rule of answers with reviews."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -76,7 +76,6 @@ if TYPE_CHECKING:
     from csf.search.plan import Plan
     from csf.thresholding.base import DecisionRule
     from csf.thresholding.certificates import Guarantee
-    from csf.trainers.base import Trainer, Training
 
 
 # A demand that the trivial answer does not keep, for each of them.
@@ -192,13 +191,6 @@ class BinaryProblem(Problem):
 
     def _concluded(self, searched: SearchResult, chooser: Chooser) -> BinaryResult:
         return conclude(searched, chooser)
-
-    def rule(self, found: BinaryResult, trainer: Trainer, training: Training) -> DecisionRule:
-        """Build the rule of the winner, trained on all samples."""
-        if self.reads_training:
-            answer = trainer.predict(training, "train", tune=found.config.tunes)
-            warn_of_one_side(found.metric, replace(found.winner, threshold=found.threshold, score=found.score), answer)
-        return super().rule(found, trainer, training)
 
     def rule_of(self, found: BinaryResult, estimator: Estimator) -> DecisionRule:
         """Build the rule of a winner that is a fitted estimator."""
@@ -347,9 +339,8 @@ def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorPro
     return outcome(metric, ErrorProfile(fn, fp, pos), hull=Hull.mean(hulls, shares))
 
 
-def warn_of_one_side(metric: Metric, winner: Trial, answer: Response) -> None:
+def warn_of_one_side(metric: Metric, winner: Trial, found: BoolArray) -> None:
     """Warn where the winner, trained on all samples, predicts one class, unlike its trainings on folds."""
-    found = _found(answer, winner.threshold)
     if found.any() and not found.all():
         return
     assert winner.profile is not None, "winners are complete"
@@ -537,6 +528,14 @@ class BinaryResult(SearchResult):
         """Score samples by the rule that predicts."""
         (named, score), truth = rule.scored(task.X), task.user_labels.decode(task.codes)
         return ComparedRows(kept(score), (task.codes > 0) & (truth == named), held_out_units(task))
+
+    def with_training(self, rule: ThresholdRule, some: Task) -> Self:
+        """Keep some of the training samples; warn where the model trained on all of them predicts one class."""
+        known = super().with_training(rule, some)
+        if not self.config.averages_folds:
+            found = rule.predict(some.X) != rule.null if known.trained is None else known.trained.rows >= rule.cut
+            warn_of_one_side(self.metric, replace(self.winner, threshold=self.threshold, score=self.score), found)
+        return known
 
     @property
     def compared_scores(self) -> tuple[ScoreStore, Array]:

@@ -38,7 +38,7 @@ from csf.search.config import (
     split_seed,
 )
 from csf.search.plan import Plan
-from csf.search.planning import calibration_split, run_search
+from csf.search.planning import calibration_split, run_search, training_sample
 from csf.search.problems.base import (
     SearchResult,
     held_out_units,
@@ -203,6 +203,10 @@ class LabelsResult(BinaryResult):
     def scored_rows(self, rule: MultilabelRule, task: Task) -> ComparedRows:
         """Score samples, with a column for each label."""
         return ComparedRows(kept(rule.score_samples(task.X)), task.codes, held_out_units(task))
+
+    def with_training(self, rule: MultilabelRule, some: Task) -> Self:
+        """Keep some of the training samples, for limits on wrong alerts."""
+        return replace(self, trained=self.scored_rows(rule, some)) if self.has_scores else self
 
     def alerts_among(self, known: ComparedRows, at: int, bands: Any = None) -> WrongAlerts:
         """Collect the scores of rows without a label."""
@@ -421,15 +425,13 @@ class LabelSearch:
                 found = found.with_calibration(rule, self.calibration)
             else:
                 codes = np.column_stack(labels.given(list(task.codes.T)))
-                found = found.with_training(rule, replace(task, codes=codes))
+                found = found.with_training(rule, training_sample(replace(task, codes=codes)))
         return found, rule, seconds
 
 
 @dataclass(frozen=True, eq=False)
 class AllLabels(BinaryProblem):
     """Labels that share costs and a threshold: each pair of a sample and a label is an entry."""
-
-    reads_training = False
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> BinaryResult:
         """Return the result of a search that is over."""

@@ -122,7 +122,6 @@ class RowCostProblem(BinaryProblem):
         "weighting": ("class", "rows have weights of their own"),
         "bound_on": ("validation", "there is no upper bound"),
     }
-    reads_training = False
 
     @classmethod
     def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:

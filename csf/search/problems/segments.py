@@ -85,7 +85,6 @@ class SegmentProblem(BinaryProblem):
         "tol": (None, "there is no upper bound"),
         "bound_on": ("validation", "there is no upper bound"),
     }
-    reads_training = False
 
     @classmethod
     def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:
@@ -408,6 +407,10 @@ class SegmentResult(BinaryResult):
 
     def scored_rows(self, rule: ThresholdRule, task: Task) -> None:
         """Return ``None``: there are no limits on wrong alerts."""
+
+    def with_training(self, rule: ThresholdRule, some: Task) -> Self:
+        """Return the result unchanged: nothing is compared with training samples."""
+        return self
 
     def tuned(self, share: float = 0.0) -> Self:
         """Tune the thresholds on the winner's held-out scores, see `best_cuts`."""
