@@ -1,15 +1,13 @@
 """Checks a built site: `python site.py FOLDER`. Every link within it leads somewhere, every picture is there, every
 public name has a page, and no page fetches anything from elsewhere."""
 
-import importlib
-import inspect
-import pkgutil
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import csf
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "notebooks/_ext"))
+from reference import public
 
 FOLDER = Path(sys.argv[1]).resolve()
 
@@ -62,16 +60,7 @@ for path, page in pages.items():
         faults.append(f"{path.relative_to(FOLDER)} shows {len(own)} pictures, not {wanted}")
 
 documented = {anchor for page in pages.values() for anchor in page.anchors if anchor.startswith("csf.")}
-names = ["csf", *(module.name for module in pkgutil.walk_packages(csf.__path__, "csf."))]
-short = {name.rpartition(".")[2] for name in documented}
-for module in map(importlib.import_module, names):
-    if any(part.startswith("_") for part in module.__name__.split(".")):
-        continue
-    for name in getattr(module, "__all__", ()):
-        thing = getattr(module, name)
-        own = thing.__name__ if inspect.isclass(thing) or inspect.isroutine(thing) else name
-        if own not in short:
-            faults.append(f"{module.__name__}.{name} has no page")
+faults += [f"{name} has no page" for name in public() if name not in documented]
 
 print("\n".join(dict.fromkeys(faults)) or f"{len(pages)} pages, {len(documented)} names, no fault")
 sys.exit(bool(faults))

@@ -66,8 +66,9 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
 
 def _plan(problem):
     options = problem.options
+    apart = "" if options.group is None else f" that keep groups of {options.group} together"
     return (
-        f"{problem.plan()}, cv = {options.cv or 'repeated'}; {options.splits} stratified splits, "
+        f"{problem.plan()}, cv = {options.cv or 'repeated'}; {options.splits} stratified splits{apart}, "
         f"{100 * options.test_size:g} % held out, seed {options.seed}"
     )
 
@@ -91,16 +92,23 @@ def _methods(problem):
 
 
 def _fit_search(options, strategy, setup, X, y, weight, limit):
-    return make_search(setup, options, strategy, time_limit=limit, constraint=setup.on_codes).fit(
-        X, y, sample_weight=weight
-    )
+    search = make_search(setup, options, strategy, time_limit=limit, constraint=setup.on_codes)
+    return search.fit(X, y, sample_weight=weight, **setup.together)
+
+
+def _splits(problem):
+    """Return the rows to train on and those held out of each split."""
+    options, y = problem.options, problem.data.y
+    if problem.data.groups is not None:
+        return [problem.hold_out(options.seed + number) for number in range(options.splits)]
+    splitter = StratifiedShuffleSplit(options.splits, test_size=options.test_size, random_state=options.seed)
+    return list(splitter.split(np.zeros(y.shape[0]), y))
 
 
 def _run_all(problem, methods, budget):
     """Run each method on each split, and note what is left out."""
     options, reference = problem.options, problem.reference
-    splitter = StratifiedShuffleSplit(options.splits, test_size=options.test_size, random_state=options.seed)
-    splits = list(splitter.split(np.zeros(problem.data.y.shape[0]), problem.data.y))
+    splits = _splits(problem)
     records, notes = {name: [] for name in methods}, []
     bar = tqdm(total=len(splits) * len(methods), disable=not shows_progress(options), desc="csf", unit="fit")
     with bar:

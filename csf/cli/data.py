@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -336,6 +336,16 @@ def read_ids(path: str, column: str, form: TableFormat = USUAL) -> Array:
     if ids.isna().any():
         raise CliError(f"{path} has {int(ids.isna().sum())} rows without an entry in the column of ids {column!r}")
     return ids.astype(str).to_numpy(dtype=object)
+
+
+def read_columns(path: str, names: Sequence[str], form: TableFormat = USUAL) -> dict[str, Array]:
+    """Read any columns of a table, as texts in their spelling; missing entries are empty."""
+    frame = read_table(path, text=tuple(names), kept=tuple(names), form=form)
+    columns: dict[str, Values] = {name: _column(frame, name, path) for name in names}
+    return {
+        name: values.astype(object).where(~values.isna(), "").astype(str).to_numpy(dtype=object)
+        for name, values in columns.items()
+    }
 
 
 def id_key(text: str, form: TableFormat = USUAL) -> str:

@@ -190,7 +190,6 @@ def _add_search(commands):
     text = "share of wrong answers without a review at most: a number, or by class, such as urgent=0.01,soon=0.1"
     group.add_argument("--review-wrong", type=_by_name(_probability), metavar="SHARE", help=text)
     group.add_argument("--checkpoint", metavar="FILE", help="keep finished trials; the same search resumes from it")
-    _add_group(group)
     group = command.add_argument_group("output")
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
     group.add_argument("--rule", metavar="FILE", help="write the rule of the winner (.json), for use without csf")
@@ -230,6 +229,11 @@ def _add_predict(commands):
     _add_model(command, "rows to predict, in the format of the training data")
     command.add_argument("-o", "--output", metavar="FILE", help="CSV file to write (standard output)")
     command.add_argument("--id", metavar="COL", help="column of row ids, to write beside the predictions")
+    text = (
+        "what to write, in this order, such as prediction,expected_gain,reason: prediction, decision, score, "
+        "probability, expected_gain, reason, and columns of DATA (all results but reason)"
+    )
+    command.add_argument("--columns", type=_names, metavar="NAMES", help=text)
     command.add_argument(
         "--at-most",
         type=_by_name(_capacity),
@@ -373,6 +377,7 @@ def _add_problem_options(command):
     for name, what in OUTCOMES.items():
         text = f"cost of {what} in each row: a number, a column, or a share of it such as 0.05*amount"
         group.add_argument(f"--{name}-cost", metavar="COST", help=text)
+    _add_group(group)
     group.add_argument("--drop", action="append", default=[], metavar="COL", help="leave out a column (repeatable)")
     group.add_argument("--test-size", type=_share, default=0.25, metavar="SHARE", help="share held out (0.25)")
     group.add_argument("--seed", type=_count(0), default=0, metavar="N", help="seed of splits and bases (0)")
@@ -514,6 +519,14 @@ def _shares(text):
     """Read a share, or the smallest and the largest one."""
     shares = tuple(_labelled(part) for part in text.split(","))
     return shares[0] if len(shares) == 1 else shares
+
+
+def _names(text):
+    """Read names with commas between them, without repeats."""
+    names = [name.strip() for name in text.split(",")]
+    if "" in names:
+        raise argparse.ArgumentTypeError(f"must be names with commas, such as prediction,score; got {text!r}")
+    return list(dict.fromkeys(names))
 
 
 _mark = _number(

@@ -26,6 +26,7 @@ from csf._common.files import cell, replaced, write_figure
 from csf._common.messages import warn
 from csf._common.sklearn import safe_indexing, tree_type
 from csf._common.typing import Array, PathLike
+from csf.cli.columns import written
 from csf.cli.data import FeatureColumns, id_key, read_ids, read_labels, read_samples, read_weights
 from csf.cli.problem import check_figure, check_output
 from csf.cli.tables import CliError, TableFormat, require
@@ -378,10 +379,8 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         print(f"the decision is the one for these shares: {shares}{rule}", file=to)
     if options.save is not None:
         save_model(options.save, search, features)
-    labels, columns = search.predict(X, **limits), {}
-    if options.id is not None:
-        columns[cell(options.id)] = read_ids(options.data, options.id, form)
-    columns |= {"prediction": labels, **_columns(search, X, limits)}
+    labels = search.predict(X, **limits)
+    columns = written(search, X, labels, limits, options)
     with _opened(options.output) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
@@ -411,29 +410,6 @@ def _counted(search, labels):
         known, counts = np.unique(labels, return_counts=True)
         return "predicted " + ", ".join(f"{label} ({count})" for label, count in zip(known, counts))
     return f"{int(np.sum(labels == search.pos_label_))} predicted positive ({search.pos_label_})"
-
-
-def _columns(search, X, limits):
-    """Return the scores that thresholds are for, and the probabilities of the positive class if the base has them.
-
-    Each of several classes has a column; the class with the largest score is predicted. With costs of rows there is a
-    column of what the positive answer is expected to save.
-    """
-    decisions = {} if search.review is None else {"decision": search.predict_with_review(X, **limits)}
-    if search.pos_label_ is None:
-        answers = {"score": search.decision_function(X)}
-        if hasattr(search, "predict_proba"):
-            answers["probability"] = search.predict_proba(X)
-        names = search.classes_.tolist()
-        named = {f"{kind} {name}": column for kind, each in answers.items() for name, column in zip(names, each.T)}
-        return named | decisions
-    at, rule = list(search.classes_).index(search.pos_label_), search.decision_rule_
-    columns = {"score": rule.raw(X) if search.result_.kind == "segments" else search.score_samples(X)}
-    if search.result_.kind == "row_costs":
-        columns["expected_gain"] = rule.ranked(X)[1]
-    if hasattr(search, "predict_proba"):
-        columns["probability"] = search.predict_proba(X)[:, at]
-    return columns | decisions
 
 
 def _opened(path):

@@ -23,7 +23,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import FixedThresholdClassifier, ParameterGrid, TunedThresholdClassifierCV
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    ParameterGrid,
+    StratifiedGroupKFold,
+    TunedThresholdClassifierCV,
+    train_test_split,
+)
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
@@ -389,14 +395,24 @@ class CommandProblem:
         together: dict[str, Any] = {} if data.groups is None else {"groups": data.groups[rows]}
         return DataPart(safe_indexing(data.X, rows), y, data.labels.encode(y), weight, together)
 
+    def hold_out(self, seed: int) -> tuple[IntArray, IntArray]:
+        """Split the rows into those to train on and those to hold out, at random, groups kept together."""
+        data, share, rows = self.data, self.options.test_size, np.arange(self.data.y.shape[0])
+        if data.groups is None:
+            train, test = train_test_split(rows, test_size=share, stratify=data.y, random_state=seed)
+            return np.asarray(train), np.asarray(test)
+        folds = StratifiedGroupKFold(max(round(1.0 / share), 2), shuffle=True, random_state=seed)
+        return next(folds.split(rows, data.y, data.groups))
+
     def judged(self, part: DataPart, decided: IntArray) -> tuple[float, float, float, float]:
         """Return the metric, the ends of its 90 % interval, and the constrained rate (NaN without a constraint)."""
+        rows = {"weight": part.weight, **part.together}
         if self.by_row:
             costs = self.metric.table(part.X).answers(part.codes == 1)
-            predicted = Predictions.of_rows(self.metric, *costs, decided == 1, weight=part.weight)
+            predicted = Predictions.of_rows(self.metric, *costs, decided == 1, **rows)
         else:
             known = np.ones(self.data.labels.classes.size, dtype=bool)
-            predicted = Predictions.of_classes(self.metric, known, part.codes, decided, weight=part.weight)
+            predicted = Predictions.of_classes(self.metric, known, part.codes, decided, **rows)
         rate = np.nan
         if self.constraint is not None and self.several:
             classes = self.data.labels.classes.tolist()

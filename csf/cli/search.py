@@ -12,7 +12,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 from tqdm import tqdm
 
 from csf._common import __version__
@@ -44,7 +43,7 @@ from csf.metrics import get_constraint
 from csf.metrics.registry import get_metric
 from csf.plots.decisions import answers_to_all, reviewed_in_words
 from csf.plots.words import short, spread
-from csf.report.checks import DO_NOT_USE, SUSPICIONS, summarise
+from csf.report.checks import DO_NOT_USE, SIMPLER, SUSPICIONS, summarise
 from csf.report.held_out import Judged
 from csf.report.kinds import constrained, guarantees, held_out, held_out_rates, threshold_in_words
 from csf.report.page import check_page, write_report
@@ -111,8 +110,19 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
         raise KeyboardInterrupt  # all that there is has been said and written: the exit code tells the rest
 
 
+# What to do next, by how a verdict begins; other verdicts, and the checks, say it themselves.
+_NEXT = {
+    "Use it, and judge it": "leave out --test-size 0, to hold out rows.",
+    "Use it": "--save model.skops keeps the model for csf predict.",
+    "Take the simpler": "csf compare with the same options repeats the comparison on more splits.",
+    "Do not use it yet": "more rows or features, or --base auto for other models.",
+    "Do without a model": "--base auto tries other models.",
+    "Look at its features": "--drop COLUMN leaves a column out.",
+}
+
+
 def _in_short(search, problem, summary, held, winner):
-    """Summarise the results in about four lines: a reason against it first, and of which rows each figure is."""
+    """Summarise the results: verdict and reason, figures and of which rows they are, the winner, the next step."""
     name, low_high, verdict = problem.metric.name, spread(search.score_interval_), summary.verdict
     lines = [f"{name} {search.corrected_score_:.3f} to expect on new data, 90 % interval {low_high}"]
     where = "on calibration data" if guarantees(search) else "out-of-fold"
@@ -129,13 +139,28 @@ def _in_short(search, problem, summary, held, winner):
                 above = f"{rival.difference:.3f} above that of the {rival.name}"
                 verdict = f"Use it: {name} on the held-out rows is {above}, beyond chance."
         lines.append(text)
-    noticed = [each for each in summary.findings if each.code != "CSF010"]
-    if verdict == DO_NOT_USE and noticed:
-        reason, verdict = f"{verdict} {noticed[0].text} ({noticed.pop(0).code})", ""
-        lines.insert(0, textwrap.fill(in_options(reason), 100, subsequent_indent="  "))
-    noticed = "".join(f" Noticed: {each.title} ({each.code})." for each in noticed[:1])
-    lines += [winner.splitlines()[0], *(_wrapped(*each) for each in summary.findings if each.code in SUSPICIONS)]
-    return [*lines, f"{verdict}{noticed} (details: --verbose)".lstrip()]
+    lines.append(winner.splitlines()[0])
+    return [*_verdict_lines(verdict, summary.findings, lines), _next_step(problem.options, verdict)]
+
+
+def _verdict_lines(verdict, findings, figures):
+    """Return the verdict with the finding that decides it, the figures, and what else puts the value in doubt."""
+    noticed = [each for each in findings if each.code != "CSF010"]
+    doubts = [each for each in noticed if each.code in SUSPICIONS]
+    simpler = [each for each in noticed if each.code == "CSF009" and verdict == SIMPLER]
+    decides = simpler or (noticed if verdict == DO_NOT_USE else doubts)[:1]
+    reason = "".join(f" {each.text} ({each.code})" for each in decides)
+    first = textwrap.fill(in_options(f"{verdict}{reason}"), 100, subsequent_indent="  ")
+    others = [each for each in noticed if each not in decides]
+    also = [f"Noticed: {each.title} ({each.code})." for each in others[:1] if each not in doubts]
+    return [first, *figures, *(_wrapped(*each) for each in doubts if each not in decides), *also]
+
+
+def _next_step(options, verdict):
+    """Return the step that a verdict asks for, and where the details are."""
+    step = next((step for start, step in _NEXT.items() if verdict.startswith(start)), "")
+    step = "" if options.save and verdict.startswith("Use it") else step
+    return f"Next: {step} Details: --verbose" if step else "Details: --verbose"
 
 
 def _wrapped(code, title, text):
@@ -151,12 +176,9 @@ def _split(problem):
         return problem.part(rows), None, ""
     if data.is_test is not None:
         return problem.part(rows[~data.is_test]), problem.part(rows[data.is_test]), "official split"
-    if data.groups is not None:
-        folds = StratifiedGroupKFold(max(round(1.0 / options.test_size), 2), shuffle=True, random_state=options.seed)
-        train, test = next(folds.split(rows, data.y, data.groups))
-        return problem.part(train), problem.part(test), f"stratified, groups of {options.group} together"
-    train, test = train_test_split(rows, test_size=options.test_size, stratify=data.y, random_state=options.seed)
-    return problem.part(train), problem.part(test), f"stratified, seed {options.seed}"
+    train, test = problem.hold_out(options.seed)
+    how = f"seed {options.seed}" if data.groups is None else f"groups of {options.group} together"
+    return problem.part(train), problem.part(test), f"stratified, {how}"
 
 
 def _plan(problem, train, test, origin, setup):

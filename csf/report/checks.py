@@ -741,6 +741,7 @@ def _how_sure(search: CostSearch, held: HeldOut | None, first: Estimate) -> str:
 
 
 DO_NOT_USE = "Do not use it as it is."
+SIMPLER = "Take the simpler method."
 
 
 def _keeps_nothing(search: CostSearch) -> bool:
@@ -769,7 +770,7 @@ def _verdict(search: CostSearch, held: HeldOut | None, found: list[Finding], low
         value = f"worth {same.value:.3f}" if same.value >= 0.0 else f"at a mean cost of {-same.value:.3f}"
         return f"Do not use it yet: one answer for all samples, “{same.answer}”, {value}, may be as good."
     if held is not None and as_good_as(held.judged):
-        return "Take the simpler method."
+        return SIMPLER
     verdict = "Use it." if held else "Use it, and judge it on samples that fit has not seen."
     promise = max(tests, key=lambda test: test.lost, default=None)
     # Of several labels the metric is a mean.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import MutableMapping, Sequence
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -73,13 +74,20 @@ def make_trainers(
 
     Raises
     ------
+    ImportError
+        If LIBLINEAR is requested and not installed.
     ValueError
-        If LIBLINEAR is requested where it does not support the base or the data.
+        If it does not support the base or the data.
     """
     several = [fold for fold in folds if isinstance(fold, LabelFold)]
     if several:
         options = channel, normalize, Prepared.of(shared)
         return label_trainers(base, several, lambda column: make_trainers(base, column, *options, engine=engine))
+    if engine == "liblinear" and find_spec("liblinear") is None:
+        raise ImportError(
+            "engine='liblinear' needs the package liblinear-official, which a C compiler installs (on Windows none is "
+            "needed): pip install liblinear-official; engine='auto' trains the same models without it"
+        )
     maker = _maker_of(type(base), engine)
     prepared = Prepared.of(shared)
     made = None if maker is None else checked_trainers(maker(base, folds, channel, normalize, prepared), folds)

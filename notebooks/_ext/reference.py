@@ -1,4 +1,4 @@
-"""A page for each public name of csf, and links to names of csf and of the libraries that it works with."""
+"""A page for each name of csf that users import, and links to names of csf and of the libraries that it works with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import inspect
 import pkgutil
 from builtins import __dict__ as builtin_names
 from pathlib import Path
-from types import ModuleType
 
 from docutils import nodes
 
@@ -20,9 +19,18 @@ TASKS = {
     "Show and take along": ["csf.plots", "csf.report", "csf.export"],
     "Large data": ["csf.dask", "csf.spark"],
     "Streams, rankings and other learners": ["csf.online", "csf.streams", "csf.structural", "csf.fenchel"],
-    "Inside a search": ["csf.strategies", "csf.bounds", "csf.evaluate", "csf.trainers"],
+    "Inside a search": ["csf.strategies", "csf.bounds", "csf.trainers"],
 }
 EXTENDING = "Extend csf"
+# Packages whose names nobody imports, and modules of others whose names come as results.
+INTERNAL = ("csf.distributed", "csf.evaluate", "csf.search")
+RETURNED = {
+    "csf.evaluate.assessment": ["Assessment"],
+    "csf.evaluate.predictions": ["Difference"],
+    "csf.search.threshold": ["Decision"],
+    "csf.thresholding.capacity": ["Capacity", "NamedCapacities", "ReviewBands", "Reviewed"],
+    "csf.thresholding.certificates": ["Guarantee"],
+}
 # Where the pages of other libraries are; nothing is fetched to write a link.
 OUTSIDE = {
     "sklearn": "https://scikit-learn.org/stable/modules/generated/{name}.html",
@@ -51,31 +59,28 @@ def modules() -> list[str]:
     )
 
 
-def exports(module: ModuleType) -> list[str]:
-    """Names of a package's ``__all__``; of a module within one, what it defines."""
-    inner = [n for n, thing in vars(module).items() if getattr(thing, "__module__", None) == module.__name__]
-    return getattr(module, "__all__", [name for name in inner if not name.startswith("_")])
-
-
 def public() -> dict[str, object]:
-    """Each object by the shortest name that it can be imported by."""
+    """Each object that users import or get as a result, by the shortest name that it can be imported by."""
+    packages = [name for name in modules() if name.count(".") <= 1 and name not in INTERNAL]
+    exports = {name: importlib.import_module(name).__all__ for name in packages} | RETURNED
     found, known = {}, set()
-    for module in map(importlib.import_module, modules()):
-        for name in exports(module):
-            thing = getattr(module, name)
+    for module, names in exports.items():
+        for name in names:
+            thing = getattr(importlib.import_module(module), name)
             defined = inspect.isclass(thing) or inspect.isroutine(thing)
             key = id(thing) if defined else (name, repr(thing)[:200])
             # Old names of things that are called otherwise today lead to their page.
             if key not in known and (not defined or thing.__name__ == name):
                 known.add(key)
-                found[f"{module.__name__}.{name}"] = thing
+                found[f"{module}.{name}"] = thing
     return found
 
 
 def package_of(name: str) -> str:
     """Part of the package that a name belongs to."""
     parts = name.split(".")
-    return "csf" if len(parts) == 2 else ".".join(parts[:2])
+    package = ".".join(parts[:2])
+    return "csf" if len(parts) == 2 or package in INTERNAL else package
 
 
 def summary(thing: object) -> str:
@@ -150,7 +155,7 @@ def package_page(name: str, members: dict[str, object]) -> str:
 def index_page(packages: list[str]) -> str:
     """Source of the first page: the parts of the package by task."""
     known = {name for names in TASKS.values() for name in names}
-    lines = [titled("Reference"), "Every public name, by what you want to do.\n"]
+    lines = [titled("Reference"), "What you import, by what you want to do.\n"]
     for task, names in {**TASKS, EXTENDING: [name for name in packages if name not in known]}.items():
         lines += [titled(task, "-"), ".. list-table::\n   :widths: 25 75\n"]
         lines += [f"   * - :doc:`{name} <{name}>`\n     - {summary_of_module(name)}" for name in names]
@@ -190,10 +195,9 @@ def _aliases(names: dict[str, object]) -> dict[str, str]:
     found: dict[str, str] = {}
     by_object = {id(thing): name for name, thing in names.items()}
     for module in map(importlib.import_module, modules()):
-        for name in exports(module):
-            target = by_object.get(id(getattr(module, name)))
-            if target:
-                found[f"{module.__name__}.{name}"] = target
+        for name, thing in list(vars(module).items()):
+            if id(thing) in by_object:
+                found[f"{module.__name__}.{name}"] = by_object[id(thing)]
     short: dict[str, set[str]] = {}
     for name in names:
         short.setdefault(name.rpartition(".")[2], set()).add(name)

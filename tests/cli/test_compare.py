@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from csf.cli import main
-from csf.cli.problem import make_search
+from csf.cli.problem import CommandProblem, make_search
 from csf.strategies import STRATEGIES
 
 GRID = ("--trials", 3, "--cv", 3, "--splits", 2, "--threshold", "tune", "--normalize", "none")
@@ -134,3 +134,21 @@ def test_one_split_has_intervals_and_no_spread(few, ok):
         values = re.findall(r"\| (0\.\d{4}|1\.0000) \[(\d\.\d{4}), (\d\.\d{4})\]", text)
         assert values
         assert all(float(low) <= float(value) <= float(high) for value, low, high in values)
+
+
+def test_groups_stay_together(few, ok, tmp_path, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    rng, parts = np.random.default_rng(0), []
+    customer, sick = np.repeat(np.arange(60), 4), np.repeat(rng.random(60) < 0.4, 4).astype(int)
+    frame = pandas.DataFrame({"x": rng.normal(size=240) + sick, "customer": customer, "sick": sick})
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    part = CommandProblem.part
+    monkeypatch.setattr(
+        CommandProblem, "part", lambda self, rows: parts.append(set(customer[rows])) or part(self, rows)
+    )
+    words = ("--target", "sick", "--group", "customer", "--base", "logistic", *QUICK)
+    assert "2 stratified splits that keep groups of customer together" in ok("compare", tmp_path / "visits.csv", *words)
+    trained, held_out = parts[::2], parts[1::2]
+    assert len(trained) == 2
+    assert all(not train & test for train, test in zip(trained, held_out))
+    assert held_out[0] != held_out[1]

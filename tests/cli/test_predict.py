@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import pkgutil
+import re
 import sys
 import zipfile
 from dataclasses import replace
@@ -496,6 +497,31 @@ def test_the_ids_and_the_expected_gain_are_written(ok, table, tmp_path):
         float(row["score"]) >= search.best_threshold_ for row in rows
     ]
     assert np.isfinite([float(row["expected_gain"]) for row in rows]).all()
+    asked = ok("predict", model, path, "--columns", "id,city,reason,expected_gain,prediction", "--at-most", "5")
+    asked, before = read(asked), [row["prediction"] for row in rows]
+    assert list(asked[0]) == ["id", "city", "reason", "expected_gain", "prediction"]
+    assert [row["city"] for row in asked] == frame["city"].fillna("").tolist()
+    for row, plain, unlimited in zip(asked, rows, before):
+        sign, threshold = row["reason"].split(", expected gain")[0].split(" ")[2:]
+        assert (sign == ">=") == (unlimited == "churn")
+        assert abs(float(threshold) - search.best_threshold_) < 1e-4
+        assert plain["prediction"] == unlimited
+        assert ("but --at-most 5 decides" in row["reason"]) == (unlimited != row["prediction"])
+    assert sum(row["prediction"] == "churn" for row in asked) == 5
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            "prediction,reasons",
+            "--columns: .*has no column 'reasons'.* Results of this model are prediction, score, .*, reason",
+        ),
+        ("prediction,,score", "must be names with commas"),
+    ],
+)
+def test_columns_that_are_not_there_are_named(error_of, model, table, columns, message):
+    assert re.search(message, error_of("predict", model, table, "--columns", columns))
 
 
 @pytest.mark.parametrize(

@@ -238,12 +238,15 @@ def test_quiet_and_verbose(run):
     assert run("search", "iris:1", *SHORT, "--quiet") == (0, "", "")
     code, out, err = run("search", "iris:1", *SHORT)
     assert (code, err) == (0, "")
-    data, expected, held, winner, verdict = out.splitlines()
+    data, verdict, more, expected, held, winner, *_, following = out.splitlines()
     assert data.startswith("iris:1: 150 rows")
     assert re.fullmatch(r"f1 0\.\d{3} to expect on new data, 90 % interval 0\.\d{3} to 0\.\d{3}", expected)
     assert re.search(r"on the 38 rows held out; [+-]0\.\d{3} compared with the exact pooled threshold \(", held)
     assert winner.startswith("* costs c_fn = ")
-    assert verdict.endswith(" (details: --verbose)")
+    assert verdict.startswith("Take the simpler method. ")
+    assert more.endswith("(CSF009)")
+    assert following.startswith("Next: csf compare ")
+    assert following.endswith(" Details: --verbose")
     assert max(map(len, out.splitlines())) <= 120
 
 
@@ -686,8 +689,8 @@ def test_a_file_sorted_by_class_with_its_row_number(run, tmp_path):
     page = tmp_path / "page.html"
     _, out, err = run(*flags, "--report", page)
     assert "unless it is a time, leave it out with --drop 'Unnamed: 0'" in err
-    assert "\nLook at its features before you use it. Noticed: a counter among the features (CSF017)." in out
-    assert "The winner uses 'Unnamed: 0'" in out
+    assert "\nLook at its features before you use it. The winner uses 'Unnamed: 0'" in out
+    assert "\nNext: --drop COLUMN leaves a column out. Details: --verbose\n" in out
     assert "Look at its features before you use it." in page.read_text(encoding="utf-8")
     _, out, err = run(*flags, "--drop", "Unnamed: 0")
     assert err == ""
