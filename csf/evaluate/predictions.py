@@ -33,13 +33,13 @@ from csf.metrics import ConfusionMetric, get_confusion_metric
 from csf.metrics.base import CELLS, Terms
 from csf.metrics.confusion import warn_of_absent
 from csf.metrics.constraints import share_of
-from csf.metrics.incomplete import TrueMetric
 from csf.metrics.registry import (
     LabelMetric,
     for_classes,
     get_label_metric,
     get_quantity,
     positive_class,
+    truth_of,
     values_of_tables,
 )
 
@@ -398,8 +398,8 @@ def _read(
         check_class_weights(sample_weight, truth > 0)
     elif labels.null is not None:
         _check_one_class(metric, truth, codes)
-    if isinstance(metric, TrueMetric):
-        metric.check_share(float(np.average(truth > 0, weights=weight)))
+    if (of_truth := truth_of(metric)) is not None:
+        of_truth.check_share(float(np.average(truth > 0, weights=weight)))
     rows = {"weight": weight, "groups": read_groups(groups, truth.size)}
     known = np.bincount(truth, None if labels.null is None else weight, labels.classes.size) > 0.0
     return partial(Predictions.of_classes, metric, known, truth, **rows), codes
@@ -452,7 +452,7 @@ def _labels_of_one_class(y: Any, known: list[Label], pos_label: Label) -> Labels
 
 def _check_one_class(metric: Any, truth: IntArray, answers: Sequence[IntArray]) -> None:
     """Raise a ValueError where a metric has no value for samples of one class."""
-    terms = None if isinstance(metric, TrueMetric) else metric.terms()
+    terms = None if truth_of(metric) is not None else metric.terms()
     if terms is None or not all(_terms_by_code(terms)[2 * truth + each, 1].any() for each in answers):
         why = "needs both classes" if terms is None else "counts none of these samples"
         raise ValueError(f"y has one class only, and {metric.name} {why}; check the split or the positive label")

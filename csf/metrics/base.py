@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Label, Values
+from csf._common.typing import Array, Label, Values
 from csf.metrics.profile import NOISE, ErrorProfile
+
+if TYPE_CHECKING:
+    from csf.metrics.incomplete import TrueMetric
 
 # Cells of the confusion matrix of two classes.
 CELLS = ("tp", "fn", "fp", "tn")
@@ -58,10 +61,38 @@ class Metric(ABC):
     # Between which shares of positives it has a meaning.
     share_range: tuple[float, float] = (0.0, 1.0)
 
+    # Of `csf.metrics.Incomplete`: the metric of the truth that this one is or constrains.
+    truth: TrueMetric | None = None
+
     @property
     def extremes(self) -> tuple[Metric, ...]:
         """Metrics between which this one is, where what it rests on is known in a range; else itself alone."""
         return (self,)
+
+    @property
+    def unconstrained(self) -> Metric:
+        """The metric without its constraint."""
+        return self
+
+    @property
+    def maximised(self) -> Metric:
+        """What a search maximises for the metric: of a mean cost the least is sought."""
+        return self
+
+    def for_classes(self, classes: Array) -> Metric:
+        """Return the metric with its costs in the order of the classes.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (2,)
+            The negative and the positive class.
+
+        Returns
+        -------
+        Metric
+            The metric; itself where it has no costs by class.
+        """
+        return self
 
     @abstractmethod
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
@@ -244,6 +275,8 @@ class LinearFractional(Metric):
     """
 
     has_levels = True
+    # Largest level of a constraint that has a meaning.
+    largest_level: float = 1.0
 
     @abstractmethod
     def coefficients(self, pos: float) -> Coefficients:

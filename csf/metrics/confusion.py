@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,9 @@ from csf._common.validation import check_choice, check_count, floats, names_on, 
 from csf.metrics.base import CELLS, Metric, Terms, float_or_array, wrong_direction
 from csf.metrics.binary import FBeta
 from csf.metrics.profile import NOISE
+
+if TYPE_CHECKING:
+    from csf.metrics.demands import ClassDemand
 
 # Recalls below this count as this in slopes of the G-mean: at 0 it has none.
 _LOWEST_RECALL = 1e-3
@@ -58,6 +61,8 @@ class ConfusionMetric(ABC):
     """
 
     needs_order: bool = False
+    # Constraints on classes, which only `csf.metrics.demands.ConstrainedClasses` has.
+    demands: tuple[ClassDemand, ...] = ()
     # Whether it is a mean of recalls, which leaves out classes that no sample has.
     of_recalls: ClassVar[bool] = False
     # Size of a difference that matters, as 1 for rates.
@@ -67,6 +72,26 @@ class ConfusionMetric(ABC):
     def name(self) -> str:
         """Short name for tables and plots."""
         return type(self).__name__
+
+    @property
+    def unconstrained(self) -> ConfusionMetric:
+        """The metric without its constraints."""
+        return self
+
+    def for_classes(self, classes: Array) -> ConfusionMetric:
+        """Return the metric with its costs in the order of the classes.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_classes,)
+            The classes, in their order.
+
+        Returns
+        -------
+        ConfusionMetric
+            The metric; itself where it has no costs by class.
+        """
+        return self
 
     def missing(self, confusion: Array) -> Values:
         """Compute by how much confusion matrices miss constraints; 0 for a metric without any.
@@ -557,8 +582,13 @@ class CostMatrix(MetricOfSums):
         """Difference between the largest and the smallest cost."""
         return float(np.ptp(np.asarray(self.costs))) or 1.0
 
+    @property
+    def largest_level(self) -> float:
+        """Largest cost, the largest level of a constraint that has a meaning."""
+        return float(np.max(self.costs))
+
     def for_classes(self, classes: Array) -> CostMatrix:
-        """Return the metric with its costs in the order of the classes; raise a ValueError where the names differ."""
+        """Order the costs as the classes, see `ConfusionMetric.for_classes`; refuse other names with a ValueError."""
         if self.names is None:
             return self
         at = _places(self.names, classes.tolist())
@@ -682,6 +712,10 @@ class OfTwoClasses(Metric):
     def name(self) -> str:
         """Name of the metric of the confusion matrix."""
         return self.confusion.name
+
+    def for_classes(self, classes: Array) -> OfTwoClasses:
+        """Return the metric with its costs in the order of the classes, see `Metric.for_classes`."""
+        return OfTwoClasses(self.confusion.for_classes(classes))
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Compute the metric on the confusion matrix of a profile, see `Metric.value`."""

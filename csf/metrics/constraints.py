@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.stats import beta
@@ -19,6 +19,9 @@ from csf.metrics.binary import BalancedAccuracy, CustomMetric, FBeta, Informedne
 from csf.metrics.comparisons import COMPARISONS, Comparison, PairLimit
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.metrics.synonyms import MEANT, known_name
+
+if TYPE_CHECKING:
+    from csf.metrics.incomplete import TrueMetric
 
 
 class Rate(LinearFractional):
@@ -200,8 +203,15 @@ class MeanCost(LinearFractional):
         return Coefficients(0.0, self.fn, self.fp, 1.0, 0.0, 0.0)
 
     @property
-    def least(self) -> CustomMetric:
-        """Minus the mean cost, which is maximised where the cost is to be least."""
+    def largest_level(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride] (of these costs)
+        """Largest cost of an error."""
+        return max(self.fn, self.fp)
+
+    @property
+    def maximised(self) -> LinearFractional:
+        """Minus the mean cost, as the cost is to be least; the cost itself where nothing costs anything."""
+        if max(self.fn, self.fp) <= 0.0:
+            return self
         return CustomMetric((0.0, -self.fn, -self.fp, 1.0, 0.0, 0.0), f"-{self.name}", (-max(self.fn, self.fp), 0.0))
 
 
@@ -342,11 +352,7 @@ class Constraint:
     @property
     def _highest(self) -> float:
         """Largest level that has a meaning."""
-        if self.compare == "ratio":
-            return 1.0
-        if isinstance(self.quantity, CostMatrix):
-            return float(np.max(self.quantity.costs))
-        return max(self.quantity.fn, self.quantity.fp) if isinstance(self.quantity, MeanCost) else 1.0
+        return 1.0 if self.compare == "ratio" else self.quantity.largest_level
 
     @property
     def name(self) -> str:
@@ -662,6 +668,16 @@ class Constrained(Metric):
     def unit(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride] (that of the metric)
         """Size of a difference that matters."""
         return self.metric.unit
+
+    @property
+    def truth(self) -> TrueMetric | None:  # pyright: ignore[reportIncompatibleVariableOverride] (that of the metric)
+        """That of the metric, see `Metric.truth`."""
+        return self.metric.truth
+
+    @property
+    def unconstrained(self) -> Metric:
+        """The metric that is maximised."""
+        return self.metric
 
     @property
     def extremes(self) -> tuple[Metric, ...]:

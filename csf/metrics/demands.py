@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -139,7 +139,12 @@ class ConstrainedClasses(ConfusionMetric):
     """
 
     metric: ConfusionMetric
-    demands: tuple[ClassDemand, ...]
+    demands: tuple[ClassDemand, ...] = field()  # required, although the base class has none
+
+    @property
+    def unconstrained(self) -> ConfusionMetric:
+        """The metric that is maximised."""
+        return self.metric
 
     @property
     def name(self) -> str:

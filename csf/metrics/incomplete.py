@@ -67,12 +67,17 @@ class TrueMetric(Metric):
         return self.metric.unit
 
     @property
+    def truth(self) -> TrueMetric:  # pyright: ignore[reportIncompatibleVariableOverride] (it is one)
+        """The metric itself."""
+        return self
+
+    @property
     def share_range(self) -> tuple[float, float]:  # pyright: ignore[reportIncompatibleVariableOverride] (of the labels)
         """Smallest and largest share of labelled positives that there can be."""
         return self.false, 1.0 - self.missed
 
     @property
-    def extremes(self) -> tuple[Metric, ...]:
+    def extremes(self) -> tuple[TrueMetric, ...]:
         """The metric at both ends of the range of shares; itself where the share is known."""
         shares = self.labelled or ()
         return tuple(replace(self, missed=1.0 - share, labelled=None) for share in shares) or (self,)

@@ -50,7 +50,6 @@ from csf.metrics.confusion import (
 from csf.metrics.constraints import (
     QUANTITIES,
     Constrained,
-    MeanCost,
     NegativePredictiveValue,
     Precision,
     Recall,
@@ -196,8 +195,7 @@ def get_metric(metric: MetricLike) -> Metric:
     >>> get_metric(make_scorer(fbeta_score, beta=3))
     FBeta(beta=3.0)
     """
-    found = get_quantity(metric)
-    found = found.least if isinstance(found, MeanCost) and max(found.fn, found.fp) > 0.0 else found
+    found = get_quantity(metric).maximised
     _once(_check_direction, found)
     return found
 
@@ -297,9 +295,7 @@ def for_classes(metric: Any, classes: Array) -> Any:
         return make_scorer(
             parts.function, greater_is_better=parts.sign > 0.0, response_method=parts.response, **options
         )
-    if isinstance(metric, OfTwoClasses) and isinstance(metric.confusion, CostMatrix):
-        return OfTwoClasses(metric.confusion.for_classes(classes))
-    return metric.for_classes(classes) if isinstance(metric, CostMatrix) else metric
+    return metric.for_classes(classes) if isinstance(metric, Metric | ConfusionMetric) else metric
 
 
 def metric_of(search: Estimator) -> Any:
@@ -483,16 +479,15 @@ def aim(metric: MetricLike, constraint: str | Constraint | None) -> Metric:
 
 def constraint_of_truth(metric: object, constraint: Constraint | None) -> Constraint | None:
     """Make a constraint one of the truth where the metric is; it has to hold at both ends of a range of shares."""
-    if constraint is None or not isinstance(metric, TrueMetric):
+    if constraint is None or (truth := truth_of(metric)) is None:
         return constraint
     parts = []
     for part in constraint.parts:
-        if isinstance(part.quantity, TrueMetric):
+        if truth_of(part.quantity) is not None:
             parts.append(part)
             continue
         # The larger share first: there precision is smallest.
-        for end in reversed(metric.extremes):
-            assert isinstance(end, TrueMetric), "those of a metric of the truth"
+        for end in reversed(truth.extremes):
             quantity = end.like(part.rate)
             if not isinstance(quantity, LinearFractional):
                 raise ValueError(
@@ -505,9 +500,7 @@ def constraint_of_truth(metric: object, constraint: Constraint | None) -> Constr
 
 def truth_of(metric: object) -> TrueMetric | None:
     """Return the metric of the truth that a metric is, averages or constrains; ``None`` where labels are the truth."""
-    base = getattr(metric, "of_one", metric)
-    base = base.metric if isinstance(base, Constrained) else base
-    return base if isinstance(base, TrueMetric) else None
+    return getattr(metric, "truth", None)
 
 
 def Incomplete(
@@ -568,7 +561,8 @@ def Incomplete(
     (0.571, 0.571)
     """
     base = get_quantity(metric)
-    if isinstance(base, TrueMetric | Constrained) or isinstance(getattr(base, "confusion", None), CostMatrix):
+    has_costs = isinstance(getattr(base, "confusion", None), CostMatrix)
+    if base.truth is not None or base.constraint is not None or has_costs:
         raise ValueError(
             f"Incomplete takes a metric of two classes without a constraint, got {metric!r}; accepted: a name such as "
             "'f1' or 'gmean', or an object such as csf.metrics.WeightedAccuracy(w_fn=5.0) for costs. A constraint is "
@@ -635,6 +629,11 @@ class LabelMetric:
         return self.metric
 
     @property
+    def truth(self) -> TrueMetric | None:
+        """That of the metric that is averaged, see `Metric.truth`."""
+        return self.of_one.truth
+
+    @property
     def empty(self) -> float | None:
         """Value of a sample without labels for which none is predicted; ``None`` for means over labels."""
         return _EMPTY.get(self.average)
@@ -689,15 +688,15 @@ class LabelMetric:
         Metrics that do not count true negatives are defined for labels of one class; others leave these out.
         """
         tables = tables.sum(axis=-3, keepdims=True) if self.average == "micro" else tables
-        terms = None if isinstance(self.metric, TrueMetric) else self.of_one.terms()
+        terms = None if self.truth is not None else self.of_one.terms()
         if terms is not None and terms["tn"] == (0.0, 0.0):
             (right, wrong), (missed, hits) = np.moveaxis(tables, (-2, -1), (0, 1))
             values = _ratio_of(terms, (hits, missed, wrong, right), empty=0.0)
         else:
             values = values_of_tables(self.of_one, tables)
         weight = tables[..., 1, :].sum(axis=-1) if self.average == "weighted" else np.ones(values.shape)
-        if self.average == "weighted" and isinstance(self.metric, TrueMetric):
-            weight = np.maximum(self.metric.positives(weight, tables.sum(axis=(-2, -1))), 0.0)
+        if self.average == "weighted" and self.truth is not None:
+            weight = np.maximum(self.truth.positives(weight, tables.sum(axis=(-2, -1))), 0.0)
         weight = np.where(np.isnan(values), 0.0, weight)
         none = np.where(np.isnan(values).any(axis=-1), np.nan, 0.0)
         total = weight.sum(axis=-1)

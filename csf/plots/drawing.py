@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Params
-from csf.metrics import Constrained
 from csf.search.kinds import is_search
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ BOUND_STYLES = {
 def names_of(metric: Metric) -> dict[str, str | None]:
     """Return the names of a metric and of its constraint, as arguments of the displays."""
     return {
-        "metric_name": metric.metric.name if isinstance(metric, Constrained) else metric.name,
+        "metric_name": metric.unconstrained.name,
         "constraint": None if metric.constraint is None else str(metric.constraint),
     }
 

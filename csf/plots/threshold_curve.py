@@ -16,7 +16,7 @@ from csf._common.typing import Array, Estimator, IntArray, Label, Params, Sample
 from csf._common.validation import check_binary_target, check_class_weights, check_weights
 from csf.data.labels import read_codes
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, margin, positive_score
-from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_metric
+from csf.metrics import Precision, PredictedPositiveRate, Recall, get_metric
 from csf.metrics.registry import aim_of, truth_of
 from csf.metrics.row_costs import COSTS
 from csf.plots.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Display, tidy
@@ -515,7 +515,7 @@ def _rates_at(curve: ThresholdCurve, metric: Metric | None, threshold: float) ->
         raise ValueError("all scores are equal: there is no threshold between them to draw")
     constraint = None if metric is None else metric.constraint
     parts = () if constraint is None else constraint.parts
-    aim, truth = metric.metric if isinstance(metric, Constrained) else metric, truth_of(metric)
+    aim, truth = None if metric is None else metric.unconstrained, truth_of(metric)
     companions = {key: rate if truth is None else truth.like(rate) for key, rate in _COMPANIONS.items()}
     names = {rate: name for name, rate in companions.items()}
     demanded = {part.quantity.name: part.quantity for part in parts if part.quantity not in names}

@@ -10,7 +10,6 @@ import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
-from csf.metrics.demands import ConstrainedClasses
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits, allowed_alerts
 from csf.thresholding.batch import check_capacity, limits_of, named_answers, reviewed_within, with_lifted
 from csf.thresholding.capacity import cost_of_place, least_score
@@ -58,8 +57,7 @@ def prices_of(metric: ConfusionMetric, known: LabelledRows) -> Array:
     counts = counts_of(known.truth, rows.codes, n_classes, known.weight)
     worth = metric.gradient(counts / counts.sum()) if rows.worth is None else rows.worth
     prices = np.diagonal(worth)[:, None] - worth
-    base = metric.metric if isinstance(metric, ConstrainedClasses) else metric
-    if isinstance(base, CostMatrix):
+    if isinstance(metric.unconstrained, CostMatrix):
         return prices
     made = counts * ~np.eye(n_classes, dtype=bool)
     made = made if made.any() else ~np.eye(n_classes, dtype=bool) * 1.0

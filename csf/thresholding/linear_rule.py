@@ -17,7 +17,7 @@ from csf._common.validation import check_choice, check_weights, label_array
 from csf.data.labels import learnt_classes, places_of
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
 from csf.metrics.confusion import warn_of_absent
-from csf.metrics.demands import ClassDemand, ConstrainedClasses
+from csf.metrics.demands import ClassDemand
 from csf.metrics.registry import get_confusion_metric
 from csf.thresholding._kernels import decide_affine, decide_matrix
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits, allowed_alerts, largest_of
@@ -294,7 +294,7 @@ def tune_rule(
     """
     tally = Tally(proba, codes, weight)
     rule = _unconstrained(tally, metric)
-    if not isinstance(metric, ConstrainedClasses):
+    if not metric.demands:
         return rule
     tally.decide(rule)
     return within_constraints(tally, metric, rule) if metric.missing(tally.confusion()) else rule
@@ -373,7 +373,7 @@ _SWEEPS, _LARGEST, _PRECISION = 6, 1e6, 1e-4
 STRICTER_AIMS = (0.0, 0.5, 0.9, 1.0)
 
 
-def within_constraints(tally: Tally, metric: ConstrainedClasses, rule: ClassProbabilityRule) -> ClassProbabilityRule:
+def within_constraints(tally: Tally, metric: ConfusionMetric, rule: ClassProbabilityRule) -> ClassProbabilityRule:
     """Tune a rule under constraints, from the best rule without them.
 
     A constraint is a sum over samples that may not be negative, and linear in the confusion matrix: a multiplier times
@@ -400,13 +400,14 @@ def within_constraints(tally: Tally, metric: ConstrainedClasses, rule: ClassProb
 
 
 def _with_least_multipliers(
-    tally: Tally, metric: ConstrainedClasses, share: float, aim: ClassProbabilityRule, start: Array
+    tally: Tally, metric: ConfusionMetric, share: float, aim: ClassProbabilityRule, start: Array
 ) -> tuple[ClassProbabilityRule, Array]:
     """Find the smallest multipliers with which a rule keeps the constraints, one after the other, and decide by it.
 
     Multipliers are those of levels that are stricter by a share of the way.
     """
-    size, kept, demands = np.ptp(aim.worth) or 1.0, metric.demands, metric.tightened(share).demands
+    size, kept = np.ptp(aim.worth) or 1.0, metric.demands
+    demands = tuple(demand.tightened(share) for demand in kept)
     units = [size / np.ptp(demand.gains) for demand in demands]
     multipliers = np.zeros(len(demands)) if len(demands) == 1 else start.copy()
 

@@ -292,7 +292,7 @@ class MulticlassResult(CandidateResult):
     @property
     def rates(self) -> dict[str, float]:
         """Constrained values on held-out samples, by their names."""
-        demands = self.metric.demands if isinstance(self.metric, ConstrainedClasses) else ()
+        demands = self.metric.demands
         names = named([demand.constraint for demand in demands])
         return {name: float(demand.rate(self.confusion)) for name, demand in zip(names, demands)}
 
