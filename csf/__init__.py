@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from csf.metrics.trials import Trial
     from csf.search import CostSearch
     from csf.search.study import Study
-    from csf.search.threshold import tune_threshold
+    from csf.search.threshold import certify, tune_threshold
 
 __all__ = [
     "CostSearch",
@@ -21,6 +21,7 @@ __all__ = [
     "Trial",
     "__version__",
     "tune_threshold",
+    "certify",
     "metric_difference",
     "metric_interval",
     "load",
@@ -34,6 +35,7 @@ _MODULES = {
     "Study": "csf.search.study",
     "Trial": "csf.metrics.trials",
     "tune_threshold": "csf.search.threshold",
+    "certify": "csf.search.threshold",
     "metric_difference": "csf.evaluate.predictions",
     "metric_interval": "csf.evaluate.predictions",
     "load": "csf.cli.predict",

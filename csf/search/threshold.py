@@ -17,6 +17,7 @@ from csf._common.validation import check_labels, float_columns, warn_of_order
 from csf.data.labels import read_labels
 from csf.search.config import SearchConfig
 from csf.search.estimator import CostSearch
+from csf.thresholding.band import ConfidenceBand
 
 if TYPE_CHECKING:
     from csf.metrics.constraints import Constraint
@@ -209,6 +210,57 @@ def tune_threshold(
     options |= {"calibration": calibration, "pos_label": pos_label, "random_state": random_state}
     search = CostSearch(base, cv="prefit", **options)
     return Decision(search.fit(X, y, sample_weight, **rows))
+
+
+def certify(
+    y: ArrayLike, score: ArrayLike, confidence: float = 0.9, *, pos_label: Label = SearchConfig.pos_label
+) -> ConfidenceBand:
+    """Bound all rates and metrics at all thresholds of given scores, so that they hold together on new data.
+
+    Look at the scores first, and ask for any number of demands after that: with the confidence all that the band says
+    is true. One demand that was named before the data were seen is tested more sharply by `csf.tune_threshold` with
+    ``confidence``.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        True labels of two classes, of samples drawn by chance from those that come; weights and groups have no band.
+    score : array-like of shape (n_samples,)
+        Scores, larger for positives, of a model that was fitted to other samples.
+    confidence : float, default=0.9
+        Probability that all bounds hold, in (0, 1).
+    pos_label : label, default=None
+        Positive class, as for `csf.CostSearch`.
+
+    Returns
+    -------
+    ConfidenceBand
+        ``best(metric, demands)``, ``at(threshold)``, ``holds(demands, threshold)`` and ``worst(metric)``.
+
+    Raises
+    ------
+    ValueError
+        If labels or scores cannot be used, or the confidence is not in (0, 1).
+
+    Examples
+    --------
+    >>> rng, y = np.random.default_rng(0), np.arange(2000) < 300
+    >>> band = certify(y, rng.normal(size=2000) + 2 * y)
+    >>> band.best("recall", "precision >= 0.5")
+    CertifiedThreshold(threshold=1.36, value=0.626, holds=True)
+    >>> band.holds("gmean >= 0.75, fpr <= 0.3", 1.0)
+    True
+    """
+    warn_of_order(y=y, score=score)
+    labels, known = check_labels(y)
+    if known.size != 2:
+        raise ValueError(
+            f"y must have two classes, got {known.tolist()}; of one against the rest give certify(y == label, score)"
+        )
+    _, code = read_labels(y, pos_label=pos_label)
+    (values,) = _scores(score, len(labels), known).T
+    _warn_of_reversed(code > 0, values)
+    return ConfidenceBand(code > 0, values, confidence)
 
 
 def _warn_of_reversed(is_pos: BoolArray, score: Array) -> None:
