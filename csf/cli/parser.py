@@ -352,6 +352,8 @@ def _add_threshold(commands):
     _add_labelled(command)
     command.add_argument("--constraint", metavar="TEXT", help='demand such as "precision >= 0.8" or "fpr <= 0.01"')
     command.add_argument("--confidence", type=_probability, metavar="P", help="probability with which it holds")
+    text = "demands, named after looking too: the threshold at which all are certain (with --confidence, 0.9)"
+    command.add_argument("--certify", metavar="TEXT", help=text)
     command.add_argument("--seed", type=_count(0), default=0, metavar="N", help="seed of draws (0)")
     command.add_argument("--json", metavar="FILE", help="write what was found")
     command.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")

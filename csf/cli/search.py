@@ -47,13 +47,16 @@ from csf.report.checks import DO_NOT_USE, SIMPLER, SUSPICIONS, summarise
 from csf.report.held_out import Judged
 from csf.report.kinds import constrained, guarantees, held_out, held_out_rates, threshold_in_words
 from csf.report.page import check_page, write_report
-from csf.search.threshold import Decision, tune_threshold
+from csf.search.threshold import CONFIDENCE, Decision, certify, tune_threshold
 from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
+    from csf.cli.data import Dataset
     from csf.cli.problem import CommandProblem, DataPart
+    from csf.metrics.registry import MetricLike
     from csf.search import CostSearch
+    from csf.thresholding.band import CertifiedThreshold
 
 # Rows of the table of trials.
 _MOST_ROWS = 12
@@ -636,12 +639,13 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
             f"--score: column {options.score!r} must hold numbers, {order} for rows that look positive{hint}"
         )
     sign, metric = -1.0 if options.lower_is_positive else 1.0, metric_asked(options)
+    certified = None if options.certify is None else _certified(options, data, sign * score.to_numpy(), metric)
     decision = tune_threshold(
         data.y,
         sign * score.to_numpy(),
         metric,
         constraint=options.constraint,
-        confidence=options.confidence,
+        confidence=options.confidence if options.constraint or certified is None else None,
         by=None if by is None else data.X[by].to_numpy(),
         groups=data.groups,
         sample_weight=data.sample_weight,
@@ -651,13 +655,39 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
     say(f"{options.data}: {data.counted}, {100 * data.pos:.3g} % of them {data.pos_label}")
     cut, cuts = 0.0 + sign * decision.threshold, {k: 0.0 + sign * each for k, each in decision.thresholds.items()}
     say("\n".join(_threshold_lines(options, decision, cut, cuts, data.pos_label)))
+    record = _decision_record(options, decision, cut, cuts)
+    if certified is not None:
+        threshold = 0.0 + sign * certified.threshold
+        record["certified"] = certified._asdict() | {"demands": options.certify, "threshold": threshold}
+        say(_certified_line(options, certified, threshold, get_metric(metric).name))
     if options.json:
-        write_json(options.json, _valid(_decision_record(options, decision, cut, cuts)))
+        write_json(options.json, _valid(record))
         say(f"results: {options.json}")
     if options.report:
         title = f"{get_metric(metric).name} of {'-' if options.lower_is_positive else ''}{options.score}"
         decision.report(options.report, title=title, facts={"Data": options.data})
         say(f"report: {options.report}")
+
+
+def _certified(options: Namespace, data: Dataset, score: Array, metric: MetricLike) -> CertifiedThreshold:
+    """Find the threshold at which demands are certain."""
+    if data.groups is not None or data.sample_weight is not None or options.labelled:
+        raise CliError(
+            "--certify: the rows have to be drawn one by one, with complete labels; leave out --group, --sample-weight "
+            "and --labelled, or give one demand by --constraint with --confidence"
+        )
+    band = certify(data.y, score, options.confidence or CONFIDENCE, pos_label=data.pos_label)
+    return band.best(metric, options.certify)
+
+
+def _certified_line(options: Namespace, certified: CertifiedThreshold, threshold: float, name: str) -> str:
+    """Say where demands are certain."""
+    sure = f"with confidence {options.confidence or CONFIDENCE:g}"
+    side = "<=" if options.lower_is_positive else ">="
+    if certified.holds:
+        where = f"where {options.score} {side} {threshold:.6g}"
+        return f"  certain {sure}: {options.certify} {where}, and {name} {certified.value:.4f} at least"
+    return f"  no threshold makes {options.certify} certain {sure}: label more rows, or loosen the demands"
 
 
 def _threshold_lines(

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from csf.thresholding.curve import ThresholdCurve
     from csf.thresholding.linear_rule import ClassProbabilityRule
 
+# Probability with which all bounds of a band hold.
+CONFIDENCE = 0.9
 # Rows of probabilities sum to 1 up to the rounding of single precision and of printed digits.
 _SUM = 1e-3
 # Standard errors by which the area under a ROC curve is below 0.5 where scores are taken for reversed.
@@ -213,7 +215,7 @@ def tune_threshold(
 
 
 def certify(
-    y: ArrayLike, score: ArrayLike, confidence: float = 0.9, *, pos_label: Label = SearchConfig.pos_label
+    y: ArrayLike, score: ArrayLike, confidence: float = CONFIDENCE, *, pos_label: Label = SearchConfig.pos_label
 ) -> ConfidenceBand:
     """Bound all rates and metrics at all thresholds of given scores, so that they hold together on new data.
 

@@ -141,7 +141,7 @@ class ConfidenceBand:
         >>> import csf
         >>> rng, y = np.random.default_rng(0), np.arange(2000) < 300
         >>> band = csf.certify(y, rng.normal(size=2000) + 2 * y)
-        >>> band.worst("gmean").max()
+        >>> float(band.worst("gmean").max())
         0.789
         """
         quantity = get_quantity(metric)

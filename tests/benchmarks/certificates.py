@@ -10,6 +10,9 @@ tries seeds until one signs has a false one more often than was promised.
 ``python -m tests.benchmarks certificates --layouts --draws N``: for simulated scores whether equal rows, rows of
 lognormal weights, equal groups, and groups of unequal size are signed alike. Weighted rows are as many as have the same
 effective size, ``sum(w)**2 / sum(w**2)``, and so are the groups of unequal size, with the same number of rows.
+
+``python -m tests.benchmarks certificates --bands --draws N``: the share of N samples of scores in which some bound of
+`csf.certify` is false, and the rates at the thresholds where demands are certain.
 """
 
 import argparse
@@ -21,6 +24,7 @@ from scipy.stats import norm
 from sklearn.frozen import FrozenEstimator
 from sklearn.svm import LinearSVC
 
+import csf
 from csf import CostSearch
 from csf.metrics import Constrained, Constraint, MeanCost, Rate, get_constraint, get_metric
 from csf.thresholding.certificates import ScoredSamples, certify
@@ -276,6 +280,56 @@ BROKEN = [
 PROBLEMS = {problem.name: problem for problem in KEPT + BROKEN}
 
 
+# Samples, share of positives, distance of the classes, and whether scores are rounded to halves.
+BANDS = [(400, 0.1, 2.0, False), (400, 0.03, 2.0, False), (1000, 0.1, 2.0, False), (1000, 0.1, 2.0, True),
+         (3000, 0.1, 2.0, False), (3000, 0.03, 2.5, False)]  # fmt: skip
+
+
+def bands(n_draws):
+    """Rows about bounds that hold together."""
+    rng = np.random.default_rng(1)
+    for n_samples, pos, distance, rounded in BANDS:
+        drawn = [_band(rng, n_samples, pos, distance, rounded) for _ in range(n_draws)]
+        false, specificity, recall = np.mean(drawn, axis=0).tolist()
+        yield {
+            "samples": n_samples,
+            "positives": f"{pos:.0%}",
+            "scores": "rounded" if rounded else "continuous",
+            "some bound is false": f"{false:.1%}",
+            "specificity where recall >= 0.8": f"{specificity:.3f}",
+            "recall where precision >= 0.5": f"{recall:.3f}",
+        }
+
+
+def _band(rng, n_samples, pos, distance, rounded):
+    """Whether a bound of one sample is false, and the true rates where two demands are certain, 0 where none is."""
+    is_pos = rng.random(n_samples) < pos
+    is_pos[:1], is_pos[-1:] = True, False
+    score = rng.normal(distance * is_pos)
+    score = np.floor(2.0 * score) / 2.0 if rounded else score
+    band = csf.certify(is_pos, score)
+
+    def rates(cuts):
+        recall, fpr = norm.sf(np.subtract(cuts, distance)), norm.sf(cuts)
+        return recall, 1.0 - fpr, pos * recall / np.maximum(pos * recall + (1.0 - pos) * fpr, 1e-300)
+
+    recall, specificity, precision = rates(np.ceil(2.0 * band.thresholds) / 2.0 if rounded else band.thresholds)
+    truth = {
+        "recall": recall,
+        "specificity": specificity,
+        "precision": precision,
+        "gmean": np.sqrt(recall * specificity),
+        "f1": 2.0 * pos * recall / (pos * recall + (1.0 - pos) * (1.0 - specificity) + pos),
+    }
+    false = any((band.worst(name) > value + 1e-9).any() for name, value in truth.items())
+    by_recall, by_precision = band.best("specificity", "recall >= 0.8"), band.best("recall", "precision >= 0.5")
+    return (
+        false,
+        rates(by_recall.threshold)[1] if by_recall.holds else 0.0,
+        rates(by_precision.threshold)[0] if by_precision.holds else 0.0,
+    )
+
+
 def rows(problems, n_draws):
     """Rows of the table."""
     limit = 1.0 - CONFIDENCE + 2.0 * np.sqrt(CONFIDENCE * (1.0 - CONFIDENCE) / n_draws)
@@ -301,9 +355,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=400, help="searches of each problem (400)")
     parser.add_argument("--layouts", action="store_true", help="compare weights and groups on simulated scores")
+    parser.add_argument("--bands", action="store_true", help="bounds that hold at all thresholds together")
     parser.add_argument("--only", nargs="+", choices=PROBLEMS, default=list(PROBLEMS), help="problems (all)")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.bands:
+        print_table(bands(options.draws))
+        return
     print_table(
         layouts(options.draws) if options.layouts else rows([PROBLEMS[name] for name in options.only], options.draws)
     )

@@ -29,6 +29,13 @@ def test_layouts_have_the_same_effective_size():
     assert (row["layout"], row["rows"]) == ("equal rows", 1000)
 
 
+def test_bands_give_rows(monkeypatch):
+    monkeypatch.setattr(certificates, "BANDS", certificates.BANDS[:1])
+    (row,) = certificates.bands(2)
+    assert (row["samples"], row["positives"], row["scores"]) == (400, "10%", "continuous")
+    assert row["some bound is false"] in ("0.0%", "50.0%", "100.0%")
+
+
 @pytest.mark.parametrize("name", ["precision", "ties", "easy negatives 20 : 1", "lognormal along the score"])
 @pytest.mark.parametrize("flipped", [0.0, 0.2])
 def test_the_formula_is_what_many_samples_show(name, flipped):

@@ -55,6 +55,24 @@ def test_groups_weights_certificates_and_a_page(scores, ok, tmp_path):
     assert "precision >= 0.5 holds with confidence 0.8" in said
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_demands_are_certain_together(scores, ok, error_of, tmp_path, sign):
+    path, frame = scores
+    frame.assign(judge=sign * frame["judge"]).to_csv(path, index=False)
+    command = ["threshold", path, "--target", "label", "--score", "judge", "--positive", "bad", "--metric", "f1"]
+    command += [] if sign > 0.0 else ["--lower-is-positive"]
+    out, demands = tmp_path / "found.json", "gmean >= 0.5, fpr <= 0.3"
+    printed = ok(*command, "--certify", demands, "--json", out)
+    band = csf.certify(frame["label"] == "bad", np.asarray(frame["judge"]))
+    best, record = band.best("f1", demands), json.loads(out.read_text(encoding="utf-8"))["certified"]
+    assert record == {"threshold": sign * best.threshold, "value": best.value, "holds": True, "demands": demands}
+    side = ">=" if sign > 0.0 else "<="
+    assert f"certain with confidence 0.9: {demands} where judge {side} {sign * best.threshold:.6g}" in printed
+    printed = ok(*command, "--certify", "precision >= 0.99", "--confidence", "0.99")
+    assert "no threshold makes precision >= 0.99 certain with confidence 0.99: label more rows" in printed
+    assert "leave out --group" in error_of(*command, "--certify", demands, "--group", "customer")
+
+
 @pytest.mark.parametrize(
     ("options", "what"),
     [
