@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, Label, Values
 from csf.metrics.profile import NOISE, ErrorProfile
-
-if TYPE_CHECKING:
-    from csf.metrics.incomplete import TrueMetric
 
 # Cells of the confusion matrix of two classes.
 CELLS = ("tp", "fn", "fp", "tn")
@@ -61,8 +58,8 @@ class Metric(ABC):
     # Between which shares of positives it has a meaning.
     share_range: tuple[float, float] = (0.0, 1.0)
 
-    # Of `csf.metrics.Incomplete`: the metric of the truth that this one is or constrains.
-    truth: TrueMetric | None = None
+    # Of `csf.metrics.Incomplete`: the `TrueMetric` that this one is or constrains, or None.
+    truth: Any = None
 
     @property
     def extremes(self) -> tuple[Metric, ...]:

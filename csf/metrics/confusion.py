@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +16,6 @@ from csf._common.validation import check_choice, check_count, floats, names_on, 
 from csf.metrics.base import CELLS, Metric, Terms, float_or_array, wrong_direction
 from csf.metrics.binary import FBeta
 from csf.metrics.profile import NOISE
-
-if TYPE_CHECKING:
-    from csf.metrics.demands import ClassDemand
 
 # Recalls below this count as this in slopes of the G-mean: at 0 it has none.
 _LOWEST_RECALL = 1e-3
@@ -62,7 +59,7 @@ class ConfusionMetric(ABC):
 
     needs_order: bool = False
     # Constraints on classes, which only `csf.metrics.demands.ConstrainedClasses` has.
-    demands: tuple[ClassDemand, ...] = ()
+    demands: tuple[Any, ...] = ()
     # Whether it is a mean of recalls, which leaves out classes that no sample has.
     of_recalls: ClassVar[bool] = False
     # Size of a difference that matters, as 1 for rates.

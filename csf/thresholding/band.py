@@ -261,7 +261,7 @@ def _direction(quantity: Metric) -> float:
     if (changes <= 0.0).all():
         return -1.0
     raise ValueError(
-        f"{quantity.name} rises with one error and falls with the other, so that bounds of both say nothing of it; ask "
+        f"{quantity.name} rises with one error and falls with the other, so that no bound of it follows from theirs; ask "
         "for a rate or a metric that falls with both, such as 'recall', 'precision' or 'f1'"
     )
 
