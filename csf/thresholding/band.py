@@ -261,8 +261,8 @@ def _direction(quantity: Metric) -> float:
     if (changes <= 0.0).all():
         return -1.0
     raise ValueError(
-        f"{quantity.name} rises with one error and falls with the other, so that no bound of it follows from theirs; ask "
-        "for a rate or a metric that falls with both, such as 'recall', 'precision' or 'f1'"
+        f"{quantity.name} rises with one error and falls with the other, so that no bound of it follows from theirs; "
+        "ask for a rate or a metric that falls with both, such as 'recall', 'precision' or 'f1'"
     )
 
 
