@@ -35,6 +35,17 @@ def test_reviewed_rows_are_right_but_for_their_error():
     np.testing.assert_allclose(terms.final(sums.ravel())[0], [[13.0, 2.0, 1.0], [0.0, 4.0, 0.0], [1.2, 0.2, 4.6]])
 
 
+def test_wrong_reviews_do_not_matter_where_nobody_reviews():
+    rng = np.random.default_rng(0)
+    truth, codes = rng.integers(0, 2, (2, 80))
+    for of_tables in (partial(values_of_tables, get_metric("f1")), partial(values_of_tables, get_metric("gmean"))):
+        right, wrong = (TableTerms(units(truth), 2, of_tables, error=error) for error in (0.0, 0.5))
+        given_answers = GivenAnswers.whole(codes)
+        np.testing.assert_array_equal(right.drawn(given_answers, 0).errors, wrong.drawn(given_answers, 0).errors)
+        reviewed = GivenAnswers.whole(np.where(np.arange(80) < 20, 2, codes))
+        assert (right.drawn(reviewed, 0).errors != wrong.drawn(reviewed, 0).errors).any()
+
+
 @given(seed=st.integers(0, 2**32 - 1), share=st.floats(0.0, 1.0), digits=st.sampled_from([1, 8]))
 def test_a_limit_keeps_the_entries_that_lose_most(seed, share, digits):
     rng = np.random.default_rng(seed)
