@@ -141,6 +141,7 @@ def expected_failures(estimator):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "family", [pytest.param(name, marks=pytest.mark.slow) if name == "several classes" else name for name in FAMILIES]
 )

@@ -306,6 +306,7 @@ def test_foreign_code_is_not_run_by_trust_in_another_type(tmp_path, trusted):
         load_model(tmp_path / "m.skops", trusted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ALL_KINDS)
 def test_every_kind_is_loaded_without_trust(kind, tmp_path):
     search, samples = search_of(kind), ALL_KINDS[kind][2]

@@ -230,6 +230,7 @@ WARNINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "two workers")) for n in WARNINGS])
 def test_every_warning_points_at_the_line_of_the_user(name, tmp_path):
     act, text = WARNINGS[name]

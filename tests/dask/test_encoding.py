@@ -73,6 +73,7 @@ def check_alike(base, X, y, fold, collections, **options):
     return search
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_parts", [1, 3])
 @pytest.mark.parametrize("last", [LOGISTIC, MARGIN], ids=lambda last: type(last).__name__)
 def test_the_winner_is_that_in_memory(table, last, n_parts):
@@ -94,6 +95,7 @@ STEPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", STEPS)
 def test_steps_beside_the_encoder(table, steps):
     frame, y, fold = table
@@ -111,6 +113,7 @@ def test_arrays_of_codes(last, kind):
     check_alike(make_pipeline(OneHotEncoder(), last), X, y, fold, collections)
 
 
+@pytest.mark.slow
 def test_categories_that_a_training_part_lacks(table):
     """They have coefficient 0 in its model, which is what an encoder does that ignores them."""
     frame, y, fold = table
@@ -123,6 +126,7 @@ def test_categories_that_a_training_part_lacks(table):
         )
 
 
+@pytest.mark.slow
 def test_a_sample_may_lack_categories(table, monkeypatch):
     """Of many rows, settings race on a sample, in which a category may be in one fold alone."""
     frame, y, fold = table

@@ -82,6 +82,7 @@ def check_same(search, whole):
     np.testing.assert_allclose(search.rule_.worth, whole.rule_.worth, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "weighted", "options"),
     [

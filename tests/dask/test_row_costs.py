@@ -44,6 +44,7 @@ def check_same(search, whole):
         np.testing.assert_allclose(getattr(search, name), getattr(whole, name), atol=1e-4, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("base", "weighted", "options"),
     [

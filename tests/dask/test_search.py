@@ -418,6 +418,7 @@ def test_the_final_training_goes_on_from_a_fold(data, base, monkeypatch):
 # ---------------------------------------------------------------- the interface
 
 
+@pytest.mark.slow
 def test_a_local_search_is_a_fitted_one(both, tmp_path):
     search, whole, X, y = both
     local = pickle.loads(pickle.dumps(search)).to_local()

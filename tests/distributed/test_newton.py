@@ -136,6 +136,7 @@ def test_a_step_that_is_too_long_is_shortened():
     assert model.objective == pytest.approx(known.objective, rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", [LinearSVC(tol=1e-5), LogisticRegression(tol=1e-7)])
 @pytest.mark.parametrize("kind", ["CSR", "dense"])
 def test_many_features_go_without_a_matrix(base, kind):

@@ -117,6 +117,7 @@ CHECKED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", CHECKED, ids=str)
 def test_online_learners_keep_the_contract(learner):
     """Seeds, chunks of one class, sparse rows, pickles in mid-stream, and more."""
@@ -139,6 +140,7 @@ def state_after_one_chunk(name, in_csr):
     return state(clone(learner).partial_fit(*chunked_stream(learner, in_csr), classes=[0, 1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 @settings(max_examples=10)
 @given(sizes=st.lists(st.integers(1, 700), min_size=1, max_size=5), in_csr=st.booleans())
@@ -338,6 +340,7 @@ def test_float32_rows_are_read_exactly(learner):
     np.testing.assert_allclose(single.coef_, double.coef_, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow
 @each_of_ours
 def test_unsorted_and_doubled_entries_of_csr(learner):
     y = np.array([1, 0, 1, 0, 1, 0] * 20)
@@ -352,6 +355,7 @@ def test_unsorted_and_doubled_entries_of_csr(learner):
     np.testing.assert_array_equal(odd.data, before)
 
 
+@pytest.mark.slow
 @each_learner
 def test_names_of_labels_do_not_matter(learner):
     X, y = stream(100)

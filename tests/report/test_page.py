@@ -57,6 +57,7 @@ def written(tmp_path_factory):
     return path_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_page_holds_all_that_it_shows_and_loads_nothing(kind, written):
     text, words, reader = page_of(written(kind))
@@ -349,6 +350,7 @@ def test_the_table_out_of_fold_has_the_labels_in_the_order_of_the_target(tmp_pat
     assert [int(row[1]) for row in tables[0]] == y.sum(axis=0).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["two", "rows", "classes", "labels", "labels micro"])
 def test_searches_with_reviews_have_a_page(kind, tmp_path):
     base, metric, X, y, options = BY_KIND[kind]
@@ -360,6 +362,7 @@ def test_searches_with_reviews_have_a_page(kind, tmp_path):
         assert f"{search.review_.shares['review']:.1%} review" in words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in BY_KIND if kind.endswith(("demand", "folds"))])
 def test_searches_with_demands_and_means_of_folds_have_a_page(kind, tmp_path):
     search, (X, y) = search_of(kind), samples_of(kind)
@@ -449,6 +452,7 @@ def urgent_classes():
     return X, names[y], X_test, names[y_test]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("truth", "metric", "constraint", "shown"),
     [

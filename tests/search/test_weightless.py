@@ -48,6 +48,7 @@ def check(model, y=Y, other=None, **params):
     return fitted, expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", [LOGISTIC, SCALED, BOOSTING], ids=["logistic", "pipeline", "boosting"])
 @pytest.mark.parametrize("metric", ["f1", Incomplete("f1", labelled=0.8), RowCosts(fn=5.0, fp=1.0)], ids=str)
 def test_two_classes(base, metric):
@@ -80,6 +81,7 @@ def test_what_is_given_by_row():
     check(CostSearch(LOGISTIC, "f1", **FEW), groups=np.arange(N) // 4)
 
 
+@pytest.mark.slow
 def test_splits_by_places():
     options = FEW | {"base": BOOSTING, "metric": "f1"}
     given, kept = CostSearch(**options | {"cv": SPLITS}), CostSearch(**options | {"cv": OF_KEPT})

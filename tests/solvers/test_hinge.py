@@ -151,6 +151,7 @@ def solve(solver, problem, weight, layout="C order", start=None, **options):
         return kind(rows, problem.sign).solve(weight, **options)
 
 
+@pytest.mark.slow
 @solvers
 @given(problem=problems(), layout=st.sampled_from(sorted(LAYOUTS)), tol=st.sampled_from([0.3, 1e-2, 1e-6]))
 @settings(max_examples=20)

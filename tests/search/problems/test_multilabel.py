@@ -173,6 +173,7 @@ def test_predictions_are_those_of_multilabel_classifiers(average, base, data):
     assert fitted.n_features_in_ == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average", AVERAGES)
 def test_models_are_trained_with_the_given_base_and_kept(average, data):
     X, Y = data
@@ -224,6 +225,7 @@ def test_the_curve_of_the_shared_threshold(data):
 # ---------------------------------------------------------------- laws
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", [LinearSVC(), RandomForestClassifier(8, random_state=0)], ids=["linear", "forest"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_each_label_is_searched_on_the_shared_splits_as_if_it_were_alone(base, weighted, data):
@@ -357,6 +359,7 @@ class Counted(LogisticRegression):
         return super().fit(X, y, sample_weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 0])
 @pytest.mark.parametrize("n_before", [6, 8])
 def test_labels_with_a_search_each_go_on_where_they_were(n_before, seed, data, tmp_path, monkeypatch):
