@@ -167,6 +167,8 @@ class Dataset:
         Number of rows that were left out because they have no label.
     groups : ndarray of int, shape (n_samples,), default=None
         What rows belong together by.
+    group_names : ndarray of str, default=None
+        Name of each group.
     """
 
     name: str
@@ -178,6 +180,7 @@ class Dataset:
     is_test: BoolArray | None = None
     n_dropped: int = 0
     groups: Array | None = None
+    group_names: Array | None = None
 
     @property
     def counted(self) -> str:
@@ -601,14 +604,17 @@ def _table_labelled(path: str, options: ReadOptions) -> Dataset:
     frame, n_dropped = _labelled(frame, options)
     y, pos_label = read_target(_target(frame[options.target]), options.positive, several=options.several)
     weight = None if options.sample_weight is None else _weights(frame[options.sample_weight])
-    groups = None if options.group is None else read_groups(np.asarray(frame[options.group]), frame.shape[0])
+    groups = group_names = None
+    if options.group is not None:
+        groups = read_groups(np.asarray(frame[options.group]), frame.shape[0])
+        group_names = frame[options.group].astype(str).to_numpy()[np.unique(groups, return_index=True)[1]]
     frame = frame[[name for name in frame.columns if name not in kept]]
     if frame.shape[1] == 0:
         raise CliError(f"{path} has no column left to learn from beside {listed(columns)}")
     X, features = _features_of(frame, path, options)
     if not options.only:
         warn_of_columns(frame, features.categorical)
-    return Dataset(path, X, y, pos_label, features, weight, n_dropped=n_dropped, groups=groups)
+    return Dataset(path, X, y, pos_label, features, weight, n_dropped=n_dropped, groups=groups, group_names=group_names)
 
 
 def _features_of(frame, source, options):

@@ -439,7 +439,8 @@ def _write_report(options, problem, search, test, answers):
     facts = {"Data": problem.describe()}
     rivals = {name: labels for name, labels in answers.items() if name != OWN}
     held = {} if test is None else {"X": test.X, "y": test.y, "sample_weight": test.weight, "rivals": rivals}
-    held |= {} if test is None else test.together
+    if test is not None and test.together:
+        held["groups"] = problem.data.group_names[test.together["groups"]]
     title = f"{problem.metric.name} of {problem.data.name}"
     write_report(search, options.report, title=title, facts=facts, mute=options.mute, **held)
 

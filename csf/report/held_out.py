@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # More classes than this make no table that anyone reads.
 MOST_CLASSES = 30
+# More groups than this, such as customers, are no table either.
+MOST_GROUPS = 50
 # Neither costs nor segments of rows.
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -41,8 +43,9 @@ class HeldOut(NamedTuple):
     judged: list[Judged]
     # Costs or segments of the rows, by the names that `fit` takes them by.
     given: Mapping[str, Any] = NOTHING
-    # Codes of what samples belong together by.
+    # Codes of what samples belong together by, and the name of each.
     groups: IntArray | None = None
+    group_names: tuple[str, ...] = ()
 
     @property
     def rows(self) -> Params:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.sklearn import last_step
+from csf._common.sklearn import last_step, safe_indexing
 from csf._common.typing import Array, Samples
 from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights, label_array
 from csf.data.folds import read_groups
@@ -24,6 +24,7 @@ from csf.metrics.registry import aim_of, metric_of
 from csf.plots.decisions import answers_to_all
 from csf.plots.words import metric_name, other_costs, parameter_names, short, spread, target_name, winning_base
 from csf.report.held_out import (
+    MOST_GROUPS,
     NOTHING,
     HeldOut,
     Judged,
@@ -450,11 +451,32 @@ def held_out(
                 f"got shape {predicted.shape}"
             )
         answers[str(rival)] = predicted
-    held = HeldOut(X, labels, weight, answers, [], given, read_groups(groups, labels.shape[0]))
+    codes = read_groups(groups, labels.shape[0])
+    first = [] if codes is None else np.unique(codes, return_index=True)[1].tolist()
+    names = tuple(short(each, 40) for each in safe_indexing(np.asarray(groups), first)) if first else ()
+    held = HeldOut(X, labels, weight, answers, [], given, codes, names)
     rates = [held_out_rates(search, held, np.asarray(predicted)) for predicted in answers.values()]
     misses = [max((rate.misses for rate in each), default=0.0) for each in rates]
     judged = [replace(each, misses=missed) for each, missed in zip(reported(search).judge(search, held), misses)]
     return held._replace(judged=judged)
+
+
+def values_by_group(search: CostSearch, held: HeldOut) -> list[tuple[str, int, Judged | None]]:
+    """Judge the search in each group: its name, its samples, and the value (``None`` where the metric has none)."""
+    if held.groups is None or not 1 < len(held.group_names) <= MOST_GROUPS:
+        return []
+    (name, answer), rows = next(iter(held.answers.items())), []
+    for code, group in enumerate(held.group_names):
+        at = np.flatnonzero(held.groups == code)
+        weight = None if held.weight is None else held.weight[at]
+        given = {key: np.asarray(values)[at] for key, values in held.given.items()}
+        part = HeldOut(safe_indexing(held.X, at), held.y[at], weight, {name: answer[at]}, [], given)
+        try:
+            judged = reported(search).judge(search, part)[0]
+        except ValueError:  # such as a metric of both classes, of one class alone
+            judged = None
+        rows.append((group, at.size, judged))
+    return rows
 
 
 def paid_for(search: CostSearch, held: HeldOut) -> tuple[Array, Array]:

@@ -40,7 +40,7 @@ from csf.plots.words import (
 )
 from csf.report.checks import check_codes, estimates_of, gain_over_equal, summarise
 from csf.report.held_out import MOST_CLASSES, HeldOut, confusion, label_scores, matrix_of, scores_out_of_fold
-from csf.report.kinds import constrained, guarantees, held_out, paid_on, threshold_in_words
+from csf.report.kinds import constrained, guarantees, held_out, paid_on, threshold_in_words, values_by_group
 from csf.search.config import MODEL
 from csf.search.kinds import is_search
 
@@ -81,7 +81,8 @@ def write_report(
     sample_weight : array-like of shape (n_samples,), default=None
         Their weights >= 0.
     groups : array-like of shape (n_samples,), default=None
-        What rows belong together by, such as the customer: intervals then allow for the chance in groups.
+        What rows belong together by, such as the hospital: intervals then allow for the chance in groups. The page has
+        the value in each of up to 50 groups.
     rivals : dict of str to array-like, default=None
         Labels, in the shape of ``y``, that other classifiers predict for ``X``, by their names.
     title : str, default=None
@@ -258,6 +259,7 @@ def _of_every(search, held, mute):
         "demands": constrained(search),
         "promises": [f"{name}: {test}" if name else str(test) for name, test in guarantees(search).items()],
         "held": held,
+        "by_group": [] if held is None else values_by_group(search, held),
         "estimated": truth_of(search.metric) is not None,
         # Splits may be given as arrays of row numbers, which tell nobody anything.
         "arguments": [(key, short(" ".join(repr(value).split()), 300)) for key, value in params.items()],

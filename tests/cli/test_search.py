@@ -737,6 +737,11 @@ def test_groups_stay_together(ok, visits, tmp_path, monkeypatch):
     flags = ("--base", "logistic", "--trials", 1, "--param", "C=1", "--report", tmp_path / "r.html", "-v")
     text = ok("search", visits, "--target", "sick", "--group", "customer", *flags)
     assert "held out (stratified, groups of customer together)" in text
+    frame = pandas.read_csv(visits).assign(hospital=lambda data: "H" + (data.customer % 7).astype(str))
+    frame.drop(columns="customer").to_csv(tmp_path / "of_hospitals.csv", index=False)
+    ok("search", tmp_path / "of_hospitals.csv", "--target", "sick", "--group", "hospital", *flags)
+    assert re.search(r"<td>H\d</td>", (tmp_path / "r.html").read_text(encoding="utf-8"))
+    del fitted[2:]
     assert len(fitted) == 2  # the search, and the exact threshold beside it
     for columns, groups in fitted:
         assert columns == ["x"]

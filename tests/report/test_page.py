@@ -497,3 +497,17 @@ def test_certificates_of_labels_are_named(tmp_path):
     for name, test in enumerate(search.guarantee_):
         assert test.confidence == pytest.approx(0.9)
         assert f"Certificate: {name}: {test}." in said
+
+
+@pytest.mark.parametrize("kind", ["two", "rows", "classes", "labels"])
+def test_groups_can_be_seen(kind, tmp_path):
+    base, metric, X, y, options = BY_KIND[kind]
+    search = CostSearch(base, metric, n_trials=1, param_grid=None, cv=3, **options).fit(X, y)
+    hospital = np.where(np.arange(len(y)) % 3 == 0, "north", "south")
+    search.report(tmp_path / "r.html", X, y, groups=hospital)
+    _, words, _ = page_of(tmp_path / "r.html")
+    rows = np.flatnonzero(hospital == "north")
+    value = search.score(X[rows] if isinstance(X, np.ndarray) else X.iloc[rows], y[rows])
+    assert f"north {rows.size} {value:.3f}" in " ".join(words.split())
+    search.report(tmp_path / "r.html", X, y, groups=np.arange(len(y)))
+    assert "This search in each group" not in page_of(tmp_path / "r.html")[1]
