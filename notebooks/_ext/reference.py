@@ -184,6 +184,8 @@ def write_sources(app) -> None:
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
     app.env.csf_names = _aliases(names)
+    classes = {name: thing for name, thing in names.items() if inspect.isclass(thing)}
+    app.env.csf_members = {f"{name}.{member}" for name, kind in classes.items() for member, _ in _members(kind)}
 
 
 def summary_of_module(name: str) -> str:
@@ -214,7 +216,8 @@ def resolve(app, env, node, contnode):
     head, _, member = target.rpartition(".")
     for name, anchor in ((target, ""), (head, member)):
         if name in known:
-            page, documented = f"{FOLDER}/{known[name]}", known[name] + (f".{anchor}" if anchor else "")
+            page, documented = f"{FOLDER}/{known[name]}", f"{known[name]}.{anchor}"
+            documented = documented if documented in env.csf_members else known[name]
             uri = app.builder.get_relative_uri(node["refdoc"], page)
             return nodes.reference("", "", contnode, internal=True, refuri=f"{uri}#{documented}")
     if target.startswith("csf.") and target.count(".") > 1:  # a module within a part
