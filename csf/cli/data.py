@@ -604,10 +604,7 @@ def _table_labelled(path: str, options: ReadOptions) -> Dataset:
     frame, n_dropped = _labelled(frame, options)
     y, pos_label = read_target(_target(frame[options.target]), options.positive, several=options.several)
     weight = None if options.sample_weight is None else _weights(frame[options.sample_weight])
-    groups = group_names = None
-    if options.group is not None:
-        groups = read_groups(np.asarray(frame[options.group]), frame.shape[0])
-        group_names = frame[options.group].astype(str).to_numpy()[np.unique(groups, return_index=True)[1]]
+    groups, group_names = (None, None) if options.group is None else _groups(frame[options.group])
     frame = frame[[name for name in frame.columns if name not in kept]]
     if frame.shape[1] == 0:
         raise CliError(f"{path} has no column left to learn from beside {listed(columns)}")
@@ -615,6 +612,13 @@ def _table_labelled(path: str, options: ReadOptions) -> Dataset:
     if not options.only:
         warn_of_columns(frame, features.categorical)
     return Dataset(path, X, y, pos_label, features, weight, n_dropped=n_dropped, groups=groups, group_names=group_names)
+
+
+def _groups(column):
+    """Return the codes of what rows belong together by, and the name of each."""
+    codes = read_groups(np.asarray(column), column.size)
+    assert codes is not None, "there is a column"
+    return codes, column.astype(str).to_numpy()[np.unique(codes, return_index=True)[1]]
 
 
 def _features_of(frame, source, options):
