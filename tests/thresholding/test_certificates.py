@@ -706,3 +706,10 @@ def test_lognormal_weights_are_signed_more_often_by_stakes_of_the_searched_sampl
         false.append(test.holds and precision < 0.7)
     assert np.mean(signed) > 0.5
     assert np.mean(false) <= 0.1 + 2.0 * np.sqrt(0.1 * 0.9 / 200)
+
+
+def test_a_score_at_the_threshold_is_predicted_positive():
+    samples = ScoredSamples(np.array([True, False, True]), np.array([0.2, 0.5, 0.7]))
+    assert samples.found(0.5).tolist() == [False, True, True]
+    lost = replace(samples, lost=np.array([False, False, True]))
+    assert lost.found(0.5).tolist() == [False, True, False]
