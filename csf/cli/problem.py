@@ -60,8 +60,8 @@ from csf.search.config import AUTO, SearchConfig, shared_effort, steps_of, strat
 from csf.search.planning import planned_models
 from csf.search.problems import read_problem
 from csf.search.problems.base import Problem as KindOfProblem
+from csf.search.problems.binary import BinaryProblem
 from csf.search.problems.multiclass import class_metric
-from csf.search.problems.segments import SegmentProblem
 from csf.search.study import MulticlassStudy
 from csf.strategies import Ladder
 from csf.thresholding.linear_rule import confusion_of
@@ -418,8 +418,8 @@ class CommandProblem:
             classes = self.data.labels.classes.tolist()
             matrix = confusion_of(part.codes, decided, len(classes), part.weight)
             rate = float(demands_on(self.constraint, classes)[0].rate(matrix))
-        elif isinstance(self.kind, SegmentProblem):
-            segments, demand = self.kind.segments, self.kind.demand
+        elif isinstance(self.kind, BinaryProblem) and self.kind.by_segment is not None:
+            segments, demand = self.kind.by_segment.segments, self.kind.by_segment.demand
             rates = segments.rates_on(demand, segments.codes(part.X, None), part.codes == 1, decided == 1, part.weight)
             rate = rates[demand.name]
         elif self.constraint is not None:
@@ -543,6 +543,7 @@ def load_problem(options: Namespace) -> CommandProblem:
     # What the kind of problem cannot have is said before anything else.
     kind, _ = read_problem(replace(config, pos_label=data.pos_label), data.X, data.y, {})
     constraint = constraint_of_truth(metric, kind.read_constraint(options.constraint))
+    config = replace(config, constraint=constraint and constraint.on_all_rows)
     if costs is not None or data.pos_label is not None:
         return CommandProblem(data, base, grid, metric, constraint, options, kind, config)
     problem = CommandProblem(data, base, grid, get_confusion_metric(metric), constraint, options, kind, config)

@@ -291,7 +291,7 @@ def segments_table(search: CostSearch) -> str:
         [short(name, 40), *(format_number(each, ".4g") for each in row.values())]
         for name, row in search.segments_.items()
     ]
-    return format_table([search.result_.demand.by, *next(iter(search.segments_.values()))], rows)
+    return format_table([search.result_.constraint.by, *next(iter(search.segments_.values()))], rows)
 
 
 def _demand_lines(search):

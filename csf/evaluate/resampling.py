@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -164,6 +164,12 @@ class Resampling(Choice[TrialKey]):
         seeds = [(self.random_state, first + part) for part in range(counts.shape[1])]
         rivals = self.chooser.rivals(self.rows)
         return choose_on_parts(self.units, self.coded, self.metric, self.chooser, rivals, counts, seeds)
+
+    def on_parts(self, counts: Array, first: int) -> Iterator[tuple[Array, float]]:
+        """Choose a trial and its threshold on parts; return scores of all entries with the threshold of each part."""
+        chosen = self.choose(counts, first)
+        for place, cut in zip(chosen.places, chosen.cuts):
+            yield -self.coded[place].codes.astype(float), float(-cut)
 
     def judge(self, counts: Array, first: int) -> Array:
         """Sum the weights of true and false positives, and of all positives and negatives, outside each part."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -102,6 +103,9 @@ class EntryStore(Generic[R]):
 
     Beyond the limit the worst trials are dropped, but never the best one and the best one with equal costs.
     """
+
+    # Values of the entries that decisions read beside scores, by name.
+    beside: Mapping[str, Array] = MappingProxyType({})
 
     def __init__(
         self,

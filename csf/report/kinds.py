@@ -350,7 +350,7 @@ def constrained(search: CostSearch) -> list[tuple[Constraint, float, bool]]:
     if search.result_.kind == "multilabel":
         named = zip(search.label_names_.tolist(), search.searches_)
         return [(replace(part, of=name), rate, holds) for name, one in named for part, rate, holds in constrained(one)]
-    constraint, test = get_constraint(search.result_.config.constraint), guarantees(search).get("")
+    constraint, test = search.result_.constraint, guarantees(search).get("")
     rates = search.result_.rates if test is None else test.rates
     named = {} if constraint is None else constraint.named_parts
     known = [(part, rates[name]) for name, part in named.items() if name in rates]
@@ -390,7 +390,7 @@ def held_out_rates(search: CostSearch, held: HeldOut, predicted: Array) -> list[
             for name, one, true, answers in columns
             for rate in held_out_rates(one, held._replace(y=true), answers)
         ]
-    constraint = get_constraint(search.result_.config.constraint)
+    constraint = search.result_.constraint
     if constraint is None:
         return []
     if search.result_.kind == "multiclass":
@@ -407,8 +407,9 @@ def held_out_rates(search: CostSearch, held: HeldOut, predicted: Array) -> list[
     null = 0 if search.null_class_ is None else search.null_class_
     is_pos = truth != null
     if search.result_.kind == "segments":
-        codes = search.result_.segments.codes(held.X, held.given.get(BY))
-        rates = search.result_.segments.rates_on(constraint, codes, is_pos, predicted != null, weight)
+        segments = search.result_.by_segment.segments
+        codes = segments.codes(held.X, held.given.get(BY))
+        rates = segments.rates_on(constraint, codes, is_pos, predicted != null, weight)
         return [HeldOutRate(part, rates[name]) for name, part in constraint.named_parts.items()]
     errors = ErrorProfile.from_masks(is_pos, is_pos ^ (predicted != truth), sample_weight=weight)
     shares = {"tp": errors.pos - errors.fn, "fn": errors.fn, "fp": errors.fp, "tn": 1.0 - errors.pos - errors.fp}

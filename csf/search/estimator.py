@@ -312,9 +312,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             return self
         problem, codes = read_problem(config, X, y, given)
         labels = problem.labels
-        constraint = problem.read_constraint(config.constraint)
         metric = for_classes(config.metric, labels.by_code)
-        config = replace(config, metric=metric, constraint=constraint_of_truth(metric, constraint))
+        constraint = constraint_of_truth(metric, problem.read_constraint(config.constraint))
+        # Thresholds by segment are tuned after the search.
+        config = replace(config, metric=metric, constraint=constraint and constraint.on_all_rows)
         groups = read_groups(fit_params.get("groups"), codes.shape[0])
         weight = problem.weights(sample_weight, codes)
         task = Task(X, codes, weight, fit_params | given, labels, groups, is_pairwise(self))
@@ -336,7 +337,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """Certify the constraint, and the limits of reviews, on samples that were held out for it."""
         config = self.result_.config
         try:
-            if config.constraint is not None:
+            if self.result_.constraint is not None:
                 self._publish(*problem.certify(self.result_, self._rule, calibration, confidence))
             if config.limits_answers:
                 self._bands = self.result_.certified_reviews(config.review, self._rule, calibration, confidence)

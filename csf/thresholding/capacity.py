@@ -172,10 +172,8 @@ class ScoreCandidates:
 
     def on_parts(self, counts: Array, first: int) -> Iterable[ScoreAnswers]:
         """Choose trials and thresholds on parts, see `csf.thresholding.evaluation.Candidates`."""
-        chosen = self.sampled.choose(counts, first)
-        for place, cut in zip(chosen.places, chosen.cuts):
-            score = -self.sampled.coded[place].codes.astype(float)
-            yield ScoreAnswers(score, float(-cut), self.units.is_pos, self.costs)
+        for score, threshold in self.sampled.on_parts(counts, first):
+            yield ScoreAnswers(score, threshold, self.units.is_pos, self.costs)
 
 
 class CostCandidates:

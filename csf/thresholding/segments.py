@@ -370,7 +370,7 @@ def limits_by_segment(by: str) -> ValueError:
     """Build the error for a limit on all rows together."""
     return ValueError(
         f"at_most= and wrong_at_most= would leave out more rows of some segments of {by!r} than of others, and the "
-        "constraint would not hold; predict without it, or search with a constraint on all rows"
+        "constraint would not hold; leave them out, or search with a constraint on all rows"
     )
 
 
@@ -410,6 +410,10 @@ class SegmentRule(ThresholdRule):
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
         """Raise an error: a limit on all rows would move the rates of the segments."""
         raise limits_by_segment(self.segments.by)
+
+    def limit_of_positives(self, at_most: object) -> object:
+        """Refuse a limit beside reviews, as `ranked` does."""
+        return at_most if at_most is None else self.ranked(None)
 
     @property
     def threshold_proba(self) -> None:

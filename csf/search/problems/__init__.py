@@ -8,7 +8,6 @@ from csf._common.typing import Params
 from csf.search.problems.binary import BinaryProblem
 from csf.search.problems.multiclass import MulticlassProblem
 from csf.search.problems.row_costs import RowCostProblem
-from csf.search.problems.segments import SegmentProblem
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from csf.search.problems.base import Problem
 
 # The first one that matches is the kind of a target with one label a sample.
-KINDS: list[type[Problem]] = [SegmentProblem, RowCostProblem, MulticlassProblem, BinaryProblem]
+KINDS: list[type[Problem]] = [RowCostProblem, MulticlassProblem, BinaryProblem]
 
 
 def read_problem(config: SearchConfig, X: Samples, y: ArrayLike, given: Params) -> tuple[Problem, IntArray]:

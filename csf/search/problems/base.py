@@ -415,9 +415,14 @@ class SearchResult:
         } | ({} if self.store is None else {"held_out_": self.store})
 
     @property
+    def constraint(self) -> Constraint | None:
+        """Constraint of the decisions."""
+        return get_constraint(self.config.constraint)
+
+    @property
     def rates(self) -> dict[str, float]:
         """Constrained values on held-out samples, by their names."""
-        constraint = get_constraint(self.config.constraint)
+        constraint = self.constraint
         parts = {} if constraint is None else constraint.named_parts
         return {name: float(part.rate.of(self.errors)) for name, part in parts.items()}
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import attrgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,7 +17,8 @@ from csf._common.validation import check_class_weights, check_fraction
 from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out
 from csf.data.labels import read_labels
 from csf.data.responses import respond
-from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, TrialKey, assess, kept
+from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, TrialKey, kept
+from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import BEST, decisions
 from csf.metrics import get_constraint
 from csf.metrics.base import rank
@@ -47,12 +49,13 @@ from csf.search.problems.base import (
     warn_of_open_gap,
     warn_of_violation,
 )
+from csf.search.problems.segments import SegmentDemand, SegmentResampling, SegmentThresholds
 from csf.search.selection import LargestLast, Race, choose, races, stable_choice
 from csf.search.study import Study
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.strategies import ImbalanceRatio
 from csf.strategies.base import level_of_costs
-from csf.thresholding.alerts import ComparedRows, no_scores_to_compare
+from csf.thresholding.alerts import AlertLimit, ComparedRows, no_scores_to_compare
 from csf.thresholding.capacity import ReviewBands, ScoreAnswers, ScoreCandidates, bands_of_score
 from csf.thresholding.certificates import ScoredSamples, certify
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
@@ -60,6 +63,7 @@ from csf.thresholding.evaluation import Evaluation, TableTerms
 from csf.thresholding.linear_rule import fit_calibrator
 from csf.thresholding.prevalence import curve_at_prevalence
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
+from csf.thresholding.segments import BY, limits_by_segment, worst_rates
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -107,9 +111,38 @@ def warn_of_trivial(metric: Metric, pos: float) -> None:
         )
 
 
+class TwoClasses(Problem):
+    """Problem of two classes, or of several with a null class."""
+
+    def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
+        """Check the user's weights and return them."""
+        return check_class_weights(sample_weight, codes > 0)
+
+    def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
+        """Read a constraint; one on either of two classes becomes one on the positive class."""
+        known = get_constraint(constraint)
+        if known is None or all(part.of is None for part in known.parts):
+            return known
+        known.require_all_rows()
+        names = self.labels.classes.tolist()
+        if len(names) > 2:
+            raise ValueError(
+                f"constraint {known}: beside null_class={self.labels.null!r} constraints are on all other classes "
+                "together; leave the brackets out, or leave null_class out to constrain single classes"
+            )
+        return on_positive(known, names, self.labels.positive)
+
+    def names_in(self, estimator: Estimator) -> tuple[Array, Array]:
+        """Return the classes that a trained base knows, and the user's names of them."""
+        learnt = self.labels.learnt_by(estimator)
+        return learnt.known, self.labels.decode(learnt.codes)
+
+
 @dataclass(frozen=True, eq=False)
-class BinaryProblem(Problem):
-    """Problem of two classes, or of several with a null class, whose score has a threshold."""
+class BinaryProblem(TwoClasses):
+    """Problem of two classes, or of several with a null class, whose score has a threshold, or one for each segment."""
+
+    by_segment: SegmentDemand | None = field(default=None, kw_only=True)
 
     @classmethod
     def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:
@@ -119,9 +152,12 @@ class BinaryProblem(Problem):
     @classmethod
     def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Params) -> tuple[BinaryProblem, IntArray]:
         """Read a target and its codes."""
-        pos_label = config.pos_label
+        pos_label, constraint = config.pos_label, get_constraint(config.constraint)
+        by_segment = None if constraint is None or constraint.segment_column is None else constraint
+        if by_segment is not None:
+            SegmentDemand.refuse(config, by_segment)
         if config.null_class is None:
-            limited = config.constraint is not None or config.review is not None
+            limited = constraint is not None or config.review is not None
             pos_label = positive_class(config.metric, y, pos_label, matters=limited)
         labels, codes = read_labels(y, pos_label=pos_label, null_class=config.null_class)
         if labels.classes.size > 2:
@@ -132,11 +168,24 @@ class BinaryProblem(Problem):
                     f"are {labels.classes.size - 1}: of a positive without a label nobody knows the class. Merge these "
                     "classes into one, or take a metric of complete labels, such as 'f1'"
                 )
-        return BinaryProblem(labels), codes
+        if by_segment is None:
+            return BinaryProblem(labels), codes
+        demand = on_positive(by_segment, labels.classes.tolist(), labels.positive)
+        return BinaryProblem(labels, by_segment=SegmentDemand.read(config, demand, labels, X, given, codes)), codes
 
     def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
-        """Check the user's weights and return them."""
-        return check_class_weights(sample_weight, codes > 0)
+        """Check the user's weights and return them; each segment needs rows that a constrained rate counts."""
+        weight = super().weights(sample_weight, codes)
+        if self.by_segment is not None:
+            self.by_segment.check_rates(codes > 0, weight)
+        return weight
+
+    def of_part(self, task: Task) -> tuple[Self, Task]:
+        """Restrict the problem to a task that may be a part of all samples; return the task without its segments."""
+        if self.by_segment is None:
+            return self, task
+        by_segment, task = self.by_segment.of_part(task)
+        return replace(self, by_segment=by_segment), task
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[Params]:
         """List the settings of a model's parameters, see `settings_of`."""
@@ -163,7 +212,8 @@ class BinaryProblem(Problem):
 
     def judge(self, config: SearchConfig) -> Evaluator:
         """Create the judge of trainings."""
-        return BinaryEvaluator(config.aim, tune=config.tunes)
+        beside = {} if self.by_segment is None else {BY: self.by_segment.codes}
+        return BinaryEvaluator(config.aim, tune=config.tunes, beside=beside)
 
     def prefit(self, config: SearchConfig, task: Task) -> tuple[BinaryResult, ThresholdRule]:
         """Evaluate a fitted base; return the outcome and the rule that predicts."""
@@ -190,48 +240,38 @@ class BinaryProblem(Problem):
         return self._concluded(SearchResult.of_plan(plan, config, store, stopped), chooser_of(config, plan.models))
 
     def _concluded(self, searched: SearchResult, chooser: Chooser) -> BinaryResult:
-        return conclude(searched, chooser)
+        won = conclude(searched, chooser)
+        return won if self.by_segment is None else self.by_segment.conclude(won)
 
     def rule_of(self, found: BinaryResult, estimator: Estimator) -> DecisionRule:
         """Build the rule of a winner that is a fitted estimator."""
         return self._rule(found, estimator, *self.names_in(estimator))
 
     def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
-        """Read a constraint; one on either of two classes becomes one on the positive class."""
-        known = get_constraint(constraint)
-        if known is None or all(part.of is None for part in known.parts):
-            return known
-        known.require_all_rows()
-        names = self.labels.classes.tolist()
-        if len(names) > 2:
-            raise ValueError(
-                f"constraint {known}: beside null_class={self.labels.null!r} constraints are on all other classes "
-                "together; leave the brackets out, or leave null_class out to constrain single classes"
-            )
-        return on_positive(known, names, self.labels.positive)
+        """Read a constraint, which may be by segment."""
+        return super().read_constraint(constraint) if self.by_segment is None else self.by_segment.demand
 
     def certify(
         self, found: BinaryResult, rule: ThresholdRule, calibration: Task, confidence: float
     ) -> tuple[BinaryResult, ThresholdRule]:
-        """Replace the threshold by the best one whose constraint is certified."""
+        """Replace the threshold, or those by segment, by the best one whose constraint is certified."""
+        if self.by_segment is not None:
+            found = self.by_segment.certify(found, rule, calibration, confidence)
+            return found, found.in_rule(rule)
         (named, score), is_pos = rule.scored(calibration.X), calibration.codes > 0
         wrong = is_pos & (calibration.user_labels.decode(calibration.codes) != named)
         calibrated = ScoredSamples(is_pos, score, calibration.weight, wrong, calibration.groups)
         found = certified(found, calibrated, confidence)
-        return found, replace(rule, threshold=found.threshold)
+        return found, found.in_rule(rule)
 
     def with_mean_scores(self, found: BinaryResult, mean: Array, plan: Plan) -> BinaryResult:
         """Replace the winner's held-out scores by means over models, and the threshold."""
-        return with_mean_scores(found, mean.ravel())
-
-    def names_in(self, estimator: Estimator) -> tuple[Array, Array]:
-        """Return the classes that a trained base knows, and the user's names of them."""
-        learnt = self.labels.learnt_by(estimator)
-        return learnt.known, self.labels.decode(learnt.codes)
+        averaged = with_mean_scores(found, mean.ravel())
+        return averaged if found.by_segment is None else found.by_segment.tuned(averaged)
 
     def _rule(self, found: BinaryResult, estimator: Estimator, known: Array, names: Array) -> ThresholdRule:
         config = found.config
-        return ThresholdRule.of(
+        rule = ThresholdRule.of(
             estimator,
             known=known,
             names=names,
@@ -241,6 +281,7 @@ class BinaryProblem(Problem):
             costs=found.winner.costs,
             one_vs_rest=config.weighting == "one-vs-rest",
         )
+        return rule if found.by_segment is None else found.by_segment.in_rule(rule)
 
 
 def _warn_of_one_unit(store: ScoreStore) -> None:
@@ -270,12 +311,15 @@ def on_positive(constraint: Constraint, names: list[Label], positive: Label) -> 
 class BinaryEvaluator(Evaluator):
     """Judge of trials of two classes, or of several with a null class, whose score has a threshold."""
 
-    def __init__(self, metric: Metric, *, tune: bool) -> None:
-        self.metric, self.tune = metric, tune
+    def __init__(self, metric: Metric, *, tune: bool, beside: Mapping[str, Array] = MappingProxyType({})) -> None:
+        self.metric, self.tune, self.beside = metric, tune, beside
 
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> ScoreStore:
         """Create the store of held-out scores."""
-        return ScoreStore(truth > 0, weight, samples=samples, max_bytes=max_bytes)
+        store = ScoreStore(truth > 0, weight, samples=samples, max_bytes=max_bytes)
+        if self.beside:
+            store.beside = {name: values[samples] for name, values in self.beside.items()}
+        return store
 
     def _judged(self, folds: list[Fold], results: list[FoldResult], trial: Trial) -> tuple[Params, HeldOutPredictions]:
         metric = self.metric
@@ -367,9 +411,7 @@ def cv_results(trials: list[Trial], settings: list[Params], n_folds: int) -> dic
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BinaryResult(SearchResult):
-    """Result of a search of costs and a threshold."""
-
-    kind = "binary"
+    """Result of a search of costs and a threshold, or thresholds by segment for scores beyond which 0 is one."""
 
     store: ScoreStore | None
     winner: Trial
@@ -384,6 +426,17 @@ class BinaryResult(SearchResult):
     counted: Sequence[object] = field(default=())
     # How the winner was chosen.
     chooser: Chooser = BEST
+    by_segment: SegmentThresholds | None = None
+
+    @property
+    def kind(self) -> str:
+        """``"binary"``, or ``"segments"`` with a threshold each."""
+        return "binary" if self.by_segment is None else "segments"
+
+    @property
+    def constraint(self) -> Constraint | None:
+        """Constraint of the decisions."""
+        return super().constraint if self.by_segment is None else self.by_segment.demand
 
     @property
     def key(self) -> TrialKey:
@@ -409,7 +462,14 @@ class BinaryResult(SearchResult):
             attributes["guarantee_"] = self.guarantee
         if self.moved_best is not None:
             attributes["best_index_at_prevalence_"], attributes["score_at_prevalence_"] = self.moved_best
-        return attributes
+        return attributes if self.by_segment is None else attributes | self.by_segment.published(self)
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Constrained values on held-out samples, by their names; by segment the worst ones."""
+        if self.by_segment is None or self.store is None:
+            return super().rates
+        return worst_rates(self.by_segment.demand, self.by_segment.table(self.row, self.store))
 
     @property
     def errors(self) -> ErrorProfile:
@@ -431,8 +491,16 @@ class BinaryResult(SearchResult):
 
     def moved(self, pos: float, rule: Any) -> tuple[BinaryResult, Any]:
         """Adapt the outcome and the rule to another share of positives."""
+        if self.by_segment is not None:
+            raise self.by_segment.refused("prevalence")
         found = moved_to(self, pos)
-        return found, None if rule is None else replace(rule, threshold=found.threshold)
+        return found, None if rule is None else found.in_rule(rule)
+
+    def in_rule(self, rule: Any) -> Any:
+        """Put the threshold, or those by segment, into a rule."""
+        if self.by_segment is not None:
+            return self.by_segment.in_rule(rule)
+        return replace(rule, threshold=self.threshold)
 
     def curve(self) -> ThresholdCurve:
         """Return all thresholds on the winner's held-out scores."""
@@ -452,11 +520,19 @@ class BinaryResult(SearchResult):
         decided.add(self.key, decided=self.decided, value=self.row.value)
         return decided
 
+    def _resampling(self, seed: int) -> Resampling:
+        """Return the choice of the winner and its thresholds, or of the decisions that replace them."""
+        store = self._judged_store
+        options: Any = {"keep": [self.key], "n_draws": n_draws_of(store.copies), "random_state": seed}
+        options |= {"chooser": self.chooser}
+        if self.by_segment is None or self.decided is not None:
+            return Resampling(store, self.metric, **options)
+        return SegmentResampling(store, self.metric, self.by_segment, **options)
+
     def _assessed(self, seed: int) -> Assessment:
         store = self._judged_store
         # Without splits nothing was trained: the model is the user's own.
-        trained = self.n_splits > 0
-        found = assess(store, self.metric, self.key, random_state=seed, chooser=self.chooser, trained=trained)
+        found = self._resampling(seed).assess(self.key, trained=self.n_splits > 0)
         if len(ends := self.metric.extremes) > 1:
             found = found.over_range(self.metric.of(self.errors), [end.of(self.errors) for end in ends])
         if store.share == 1.0:
@@ -474,8 +550,9 @@ class BinaryResult(SearchResult):
 
     def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
         """Return what evaluates the answers by the winner's score, within limits or with reviews."""
-        metric, answers = self.metric, self.held_out_answers
-        sampled = Resampling(self._judged_store, metric, keep=[self.key], random_state=seed, chooser=self.chooser)
+        if self.by_segment is not None and review is None:
+            raise limits_by_segment(self.by_segment.segments.by)
+        metric, answers, sampled = self.metric, self.held_out_answers, self._resampling(seed)
         store, error, truth = self._judged_store, 0.0 if review is None else review.error, truth_of(metric)
         options: Any = {"unit": metric.unit, "error": error}
         if truth is not None:
@@ -495,6 +572,14 @@ class BinaryResult(SearchResult):
                 "threshold='stable'"
             )
         return ScoreAnswers(row.score, self.threshold, self._judged_store.truth, self._error_costs)
+
+    def reviews(self, review: Review, names: Sequence[Label]) -> Any:
+        """Tune the rule of three answers on the held-out entries; of two labels the positive one comes last."""
+        bands = super().reviews(review, names)
+        if self.by_segment is not None:
+            codes = self.review_codes(bands, self.held_out_answers)
+            self.by_segment.check_reviews(self, codes == len(names), review.error)
+        return bands
 
     def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Rank the held-out entries by their scores, for three answers."""
@@ -525,12 +610,16 @@ class BinaryResult(SearchResult):
         return ComparedRows(score, store.is_pos if lost is None else store.is_pos & ~lost, store)
 
     def scored_rows(self, rule: Any, task: Task) -> ComparedRows | None:
-        """Score samples by the rule that predicts."""
+        """Score samples by the rule that predicts; thresholds by segment have no limits."""
+        if self.by_segment is not None:
+            return None
         (named, score), truth = rule.scored(task.X), task.user_labels.decode(task.codes)
         return ComparedRows(kept(score), (task.codes > 0) & (truth == named), held_out_units(task))
 
     def with_training(self, rule: ThresholdRule, some: Task) -> Self:
         """Keep some of the training samples; warn where the model trained on all of them predicts one class."""
+        if self.by_segment is not None:
+            return self
         known = super().with_training(rule, some)
         if not self.config.averages_folds:
             found = rule.predict(some.X) != rule.null if known.trained is None else known.trained.rows >= rule.cut
@@ -549,12 +638,30 @@ class BinaryResult(SearchResult):
             raise no_scores_to_compare()
         return self.store, score
 
+    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
+        """Read a limit on wrong alerts; raise a ValueError where it would leave out more alerts of some segments."""
+        if self.by_segment is not None:
+            raise limits_by_segment(self.by_segment.segments.by)
+        return super().alert_limits(wrong_at_most, names, bands)
+
+    def study(self, setting: int | None = None) -> Study:
+        """Return the study of a setting; raise a ValueError where there is no upper bound."""
+        if self.by_segment is not None:
+            raise self.by_segment.refused("bound")
+        return super().study(setting)
+
+    @property
+    def moves(self) -> bool:
+        """True where `moved` can adapt the threshold to another share of positives; not those by segment."""
+        return self.by_segment is None and super().moves
+
     @property
     def row(self) -> ScoreRow:
-        """Held-out scores of the winner."""
+        """Held-out scores of the winner; by segment those beyond the threshold of each entry's segment."""
         if self.store is None:
             raise ValueError("the held-out scores of this search were not kept")
-        return self.store[self.key]
+        row = self.store[self.key]
+        return row if self.by_segment is None else self.by_segment.beyond(row, self.store)
 
 
 def conclude(

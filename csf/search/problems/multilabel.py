@@ -171,10 +171,13 @@ def with_means(
 class LabelsResult(BinaryResult):
     """Result of a search for several labels that share a threshold."""
 
-    kind = "shared_threshold"
-
     # Columns of the target in the order of held-out entries, see `csf.data.labels.LabelMatrix`.
     order: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def kind(self) -> str:
+        """``"shared_threshold"``."""
+        return "shared_threshold"
 
     def by_label(self, entries: Array) -> Array:
         """Arrange values of held-out entries: a row for each sample, and a column for each label of the target."""

@@ -15,6 +15,7 @@ from csf._common.validation import check_fraction
 from csf.data.folds import Fold, pool_held_out
 from csf.data.labels import read_labels
 from csf.data.responses import PROBABILITIES_FIRST, gives_log_odds, log_odds, respond, response_method
+from csf.metrics import get_constraint
 from csf.metrics.constraints import Constraint, Review
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts, cost_sums, stake_scales, stake_weights
@@ -24,7 +25,6 @@ from csf.search.config import AUTO, FAST, MANY, WIDE, Unsupported, settings_of, 
 from csf.search.problems.base import (
     CandidateResult,
     FittedBase,
-    Problem,
     SearchResult,
     held_out_units,
     judge_fitted,
@@ -32,7 +32,7 @@ from csf.search.problems.base import (
     warn_of_open_gap,
     warn_of_violation,
 )
-from csf.search.problems.binary import BinaryProblem
+from csf.search.problems.binary import TwoClasses
 from csf.search.selection import LargestLast
 from csf.search.study import MulticlassStudy, powers_of
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
@@ -109,7 +109,7 @@ class RowCostEvaluator(Evaluator):
 
 
 @dataclass(frozen=True, eq=False)
-class RowCostProblem(BinaryProblem):
+class RowCostProblem(TwoClasses):
     """Problem of two classes whose errors have different costs in each row."""
 
     costs: RowCosts
@@ -134,6 +134,8 @@ class RowCostProblem(BinaryProblem):
         costs = get_row_costs(config.metric)
         assert costs is not None, "it matches"
         config.refuse(cls.unsupported, "costs of rows")
+        if (constraint := get_constraint(config.constraint)) is not None:
+            constraint.require_all_rows()
         labels, codes = read_labels(y, pos_label=config.pos_label)
         problem = cls(labels, costs.remembering(given), costs.table(X, **given))
         constraint = problem.read_constraint(config.constraint)
@@ -252,10 +254,6 @@ class RowCostProblem(BinaryProblem):
     def rule_of(self, found: RowCostResult, estimator: Estimator) -> RowCostRule:
         """Build the rule of a winner that is a fitted estimator."""
         return self.rule_by(found, estimator, response_method(estimator), *self.names_in(estimator))
-
-    def certify(self, found: Any, rule: Any, calibration: Task, confidence: float) -> tuple[Any, Any]:
-        """Replace the decision by the best one whose constraint is certified: each row has a threshold of its own."""
-        return Problem.certify(self, found, rule, calibration, confidence)
 
     def with_mean_scores(self, found: RowCostResult, mean: Array, plan: Plan) -> RowCostResult:
         """Replace the winner's held-out scores by means over models, and the decision."""

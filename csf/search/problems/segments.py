@@ -1,30 +1,24 @@
-"""Two classes with thresholds by segment: the kind of problem, and the result."""
+"""Thresholds by segment of two classes: a demand beside the samples, and what decides after the search."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Params
-from csf.data.labels import read_labels
+from csf._common.typing import Array, BoolArray, IntArray, Label, Params
 from csf.evaluate import CodedRow, Resampling, ScoreRow, ScoreStore, TrialKey
-from csf.evaluate.assessment import LEVEL, n_draws_of
+from csf.evaluate.assessment import LEVEL
 from csf.evaluate.choices import JudgedDecisions, decisions
 from csf.evaluate.draws import Units, grouped
-from csf.metrics import get_constraint, get_metric
+from csf.metrics import get_metric
 from csf.metrics.base import LinearFractional
 from csf.metrics.constraints import Constrained, Constraint, share_of
-from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import for_classes
-from csf.metrics.row_costs import row_costs
-from csf.search.config import Unsupported
-from csf.search.problems.base import SearchResult
-from csf.search.problems.binary import BinaryEvaluator, BinaryProblem, BinaryResult, conclude, on_positive
 from csf.thresholding.certificates import (
     STRICTER,
     Decisions,
@@ -43,72 +37,202 @@ from csf.thresholding.segments import (
     beyond,
     counts_by_segment,
     expected_violation_of_pairs,
-    limits_by_segment,
     violation_of_pairs,
-    worst_rates,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from csf._common.typing import Samples
-    from csf.data.folds import Fold, Task
-    from csf.evaluate import Assessment, Chooser
-    from csf.evaluate.stores import Store
+    from csf.data.folds import Task
+    from csf.data.labels import Labels
     from csf.metrics.base import Metric
     from csf.metrics.comparisons import PairLimit
-    from csf.search.config import Model, SearchConfig, SearchEffort
-    from csf.search.plan import Plan
-    from csf.search.selection import LargestLast, Race
-    from csf.search.study import Study
+    from csf.search.config import SearchConfig, Unsupported
+    from csf.search.problems.binary import BinaryResult
 
 # Levels of 0 and 1 are none that a test can show.
 _LEAST = 1e-9
 
+# ---------------------------------------------------------------- thresholds of a winner
+
 
 @dataclass(frozen=True, eq=False)
-class SegmentProblem(BinaryProblem):
-    """Problem of two classes whose constraint is by segments: each of these has a threshold of its own.
+class SegmentThresholds:
+    """Thresholds by segment for the scores of a winner."""
 
-    Costs and parameters are searched for the metric of all rows. Thresholds are tuned on the winner's held-out scores.
+    demand: Constraint
+    segments: Segments
+    cuts: Array = field(default_factory=lambda: np.zeros(0))
+    # Value of the best thresholds by segment on held-out samples, were there no constraint.
+    free: float = np.nan
+
+    def best_cuts(self, metric: Metric, curves: SegmentCurves, share: float = 0.0) -> SegmentCuts:
+        """Find the best thresholds of all segments, with levels that are stricter by a share of the way."""
+        metric = metric.metric if isinstance(metric, Constrained) else metric
+        assert isinstance(metric, LinearFractional), "checked when the problem was read"
+        return curves.best(metric, self.demand.tightened(share))
+
+    def curves(self, found: BinaryResult) -> SegmentCurves:
+        """Sweep the winner's scores of each segment."""
+        store = found.store
+        assert store is not None, "thresholds are tuned in memory"
+        score = store[found.key].score
+        assert score is not None, "thresholds are tuned"
+        curves = SegmentCurves.of(store.is_pos, score, store.beside[BY], len(self.segments.known), store.weight)
+        curves.check(self.demand, self.segments)
+        return curves
+
+    def tuned(self, found: BinaryResult, share: float = 0.0, curves: SegmentCurves | None = None) -> BinaryResult:
+        """Tune the thresholds on the winner's held-out scores, see `best_cuts`; return the result with them."""
+        best = self.best_cuts(found.metric, self.curves(found) if curves is None else curves, share)
+        thresholds = replace(self, cuts=best.cuts, free=best.free)
+        own: Any = {"by_segment": thresholds, "threshold": 0.0, "score": best.value, "feasible": best.keeps}
+        # There is no upper bound.
+        own |= dict.fromkeys(("upper_bound", "gap", "bound_margin"), np.nan)
+        result = replace(found, guarantee=None, decided=None, **own)
+        return replace(result, constraint_value=next(iter(result.rates.values())))
+
+    def beyond(self, row: ScoreRow, store: ScoreStore) -> ScoreRow:
+        """Subtract the threshold of each entry's segment from its score."""
+        assert row.score is not None, "thresholds are tuned"
+        return replace(row, score=beyond(row.score, self.cuts[store.beside[BY]]), threshold=0.0)
+
+    def table(self, row: ScoreRow, store: ScoreStore) -> dict[Label, dict[str, float]]:
+        """Compute threshold, size and rates of each segment on held-out samples, from scores beyond the thresholds."""
+        rows = self.segments.table(store.beside[BY], store.is_pos, decisions(row), store.weight, self.demand)
+        return {name: {"threshold": float(cut)} | each for cut, (name, each) in zip(self.cuts, rows.items())}
+
+    def check_reviews(self, found: BinaryResult, reviewed: BoolArray, error: float) -> None:
+        """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
+        row, store = found.row, found.store
+        assert store is not None, "thresholds are tuned in memory"
+        right = np.where(reviewed, store.is_pos, decisions(row))
+        wrong = np.where(reviewed, ~store.is_pos, right)
+        # A review is right but for its errors.
+        weight = np.ones(reviewed.size) if store.weight is None else store.weight
+        weight = np.append((1.0 - error) * weight, error * weight)
+        codes, is_pos = np.tile(store.beside[BY], 2), np.tile(store.is_pos, 2)
+        rates = self.segments.rates_on(self.demand, codes, is_pos, np.append(right, wrong), weight)
+        parts = self.demand.named_parts
+        if found.feasible and any(part.missing(rates[name]) > _LEAST for name, part in parts.items()):
+            shown = ", ".join(f"{name} {rate:.4g}" for name, rate in rates.items())
+            warn(
+                f"answers without reviews keep {self.demand} on held-out data; with reviews, which some segments have "
+                f"more of, they do not ({shown}). Tighten the constraint, or leave the review out"
+            )
+
+    def published(self, found: BinaryResult) -> Params:
+        """Return the attributes of the fitted search that one threshold does not have."""
+        assert found.store is not None, "thresholds are tuned in memory"
+        cuts = dict(zip(self.segments.known, self.cuts.tolist()))
+        segments = self.table(found.row, found.store)
+        return {"thresholds_": cuts, "segments_": segments, "limit_cost_": self.free - found.score}
+
+    def refused(self, what: str) -> ValueError:
+        """Build the error for what has no meaning with several thresholds."""
+        why = {
+            "prevalence": "at_prevalence moves one threshold, and there is one for each segment of "
+            f"{self.segments.by!r}, whose shares of positives change by themselves; tune them on new "
+            "labelled rows, with cv='prefit'",
+            "bound": "this plot shows an upper bound, and there is none with thresholds by segment. Use "
+            "csf.plots.ThresholdCurveDisplay, or search.report('report.html')",
+        }
+        return ValueError(why[what])
+
+    def in_rule(self, rule: ThresholdRule) -> SegmentRule:
+        """Put the thresholds into a rule."""
+        own: Any = {each.name: getattr(rule, each.name) for each in fields(ThresholdRule)}
+        return SegmentRule(**own | {"threshold": 0.0}, segments=self.segments, cuts=self.cuts)
+
+
+class SegmentResampling(Resampling):
+    """Choice of a trial, by one threshold, and of thresholds by segment for it, made again on parts of the samples."""
+
+    def __init__(self, store: ScoreStore, metric: Metric, thresholds: SegmentThresholds, **options: Any) -> None:
+        super().__init__(store, metric, **options)
+        self.by_segment = thresholds
+
+    @cached_property
+    def _grouped(self) -> tuple[Units, IntArray]:
+        return grouped(self.store, [self.store.beside[BY], *(row.codes for row in self._codes)])
+
+    @cached_property
+    def _units(self) -> tuple[Units, list[CodedRow]]:
+        units, at = self._grouped
+        return units, [replace(row, codes=row.codes[at]) for row in self._codes]
+
+    def judge(self, counts: Array, first: int) -> Array:
+        """Choose on parts, and sum the weights of true and false positives and of both classes in the rest."""
+        return np.array([self._outside(*tuned, held) for tuned, held in zip(self.on_parts(counts, first), counts.T)])
+
+    def on_parts(self, counts: Array, first: int) -> Iterator[tuple[Array, float]]:
+        """Choose and tune on parts; return the scores of all entries beyond the threshold of their segment, and 0."""
+        (units, rows), segment = self._units, self.store.beside[BY][self._grouped[1]]
+        for place, held in zip(self.choose(counts, first).places.tolist(), counts.T.astype(np.int64)):
+            if place < 0:  # a class is missing
+                yield np.zeros(segment.size), np.inf
+                continue
+            # The first threshold that finds an entry: a score that falls.
+            score = -rows[place].codes.astype(float)
+            n_segments = len(self.by_segment.segments.known)
+            curves = SegmentCurves.of(units.is_pos, score, segment, n_segments, units.weights_in(held))
+            yield beyond(score, self.by_segment.best_cuts(self.metric, curves).cuts[segment]), 0.0
+
+    def _outside(self, score: Array, threshold: float, held: Array) -> Array:
+        """Sum what decisions find in the rest; nothing where the part lacks a class."""
+        if threshold == np.inf:
+            return np.zeros(4)
+        units, found = self.units, score >= threshold
+        rest = units.weights_in(units.copies - held)
+        positives, negatives = rest * units.is_pos, rest * ~units.is_pos
+        return np.array([positives @ found, negatives @ found, positives.sum(), negatives.sum()])
+
+    def threshold_interval(self, key: TrialKey, level: float = LEVEL) -> tuple[float, float]:
+        """Return NaN: each segment has a threshold of its own."""
+        return np.nan, np.nan
+
+    def _decisions(self, winner: TrialKey) -> JudgedDecisions:
+        return JudgedDecisions.of(self.store, self.by_segment.beyond(self.store[winner], self.store), self.metric)
+
+
+# ---------------------------------------------------------------- the demand of a search
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentDemand:
+    """Constraint by segments, and the segment of each sample.
+
+    Costs and parameters are searched for the metric of all rows, under what is left of the constraint there.
     """
 
     demand: Constraint
     segments: Segments
-    # Of the samples; and whether some are held back for a test.
     codes: IntArray
+    # Whether samples are held back for a test.
     certifies: bool = False
     unsupported: ClassVar[Mapping[str, Unsupported]] = {
         "null_class": (None, "rates are those of two classes"),
         "threshold": ("stable", "each segment has a tuned threshold"),
-        "review": (None, "rows that are reviewed would leave the rates of the segments open"),
         "tol": (None, "there is no upper bound"),
         "bound_on": ("validation", "there is no upper bound"),
     }
 
     @classmethod
-    def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:
-        """Match constraints by segments."""
-        constraint = get_constraint(config.constraint)
-        return constraint is not None and constraint.segment_column is not None
-
-    @classmethod
-    def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Mapping[str, Any]) -> tuple[Self, IntArray]:
-        """Read a target and the segments; raise a ValueError for what has no thresholds by segment."""
-        demand = get_constraint(config.constraint)
-        assert demand is not None, "it matches"
-        if row_costs(config.metric) is not None:
-            demand.require_all_rows()
-        tuned = replace(config, threshold="stable") if config.threshold == "tune" else config
-        tuned.refuse(cls.unsupported, f"the constraint {demand}")
+    def read(
+        cls,
+        config: SearchConfig,
+        demand: Constraint,
+        labels: Labels,
+        X: Samples,
+        given: Mapping[str, Any],
+        codes: IntArray,
+    ) -> Self:
+        """Read the segments of samples; raise a ValueError for what has no thresholds by segment."""
         columns = {part.by for part in demand.parts}
         if len(columns) > 1 or (demand.others and any(part.pair_limit is not None for part in demand.parts)):
             raise ValueError(
                 f"constraint {demand}: thresholds by segment keep one gap or ratio, or levels in each segment of one "
                 "column; give the most important one"
             )
-        labels, codes = read_labels(y, pos_label=config.pos_label)
-        demand = on_positive(demand, labels.classes.tolist(), labels.positive)
         metric = get_metric(for_classes(config.metric, labels.by_code))
         if not isinstance(metric, LinearFractional):
             raise ValueError(
@@ -120,19 +244,21 @@ class SegmentProblem(BinaryProblem):
         segments = Segments.of(by, X, given.get(BY))
         if len(segments.known) < 2:
             raise ValueError(f"{by} has the values {list(segments.known)} alone; a constraint by segments needs two")
-        problem = cls(labels, demand, segments, segments.codes(X, given.get(BY)), config.confidence is not None)
-        if problem.certifies:
-            problem._check_numbers(codes > 0, 1.0 - float(config.confidence or 0.0), config.calibration)
-        return problem, codes
+        found = cls(demand, segments, segments.codes(X, given.get(BY)), config.confidence is not None)
+        if found.certifies:
+            found._check_numbers(codes > 0, 1.0 - float(config.confidence or 0.0), config.calibration)
+        return found
 
-    def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
-        """Check the user's weights and return them; each segment needs rows that a rate counts."""
-        weight = super().weights(sample_weight, codes)
-        none = np.zeros(codes.size)
-        SegmentCurves.of(codes > 0, none, self.codes, len(self.segments.known), weight).check(
-            self.demand, self.segments
-        )
-        return weight
+    @classmethod
+    def refuse(cls, config: SearchConfig, demand: Constraint) -> None:
+        """Raise a ValueError for options that thresholds by segment have no use for."""
+        tuned = replace(config, threshold="stable") if config.threshold == "tune" else config
+        tuned.refuse(cls.unsupported, f"the constraint {demand}")
+
+    def check_rates(self, is_pos: BoolArray, weight: Array | None) -> None:
+        """Raise a ValueError where a segment has no row that a constrained rate counts."""
+        none = np.zeros(is_pos.size)
+        SegmentCurves.of(is_pos, none, self.codes, len(self.segments.known), weight).check(self.demand, self.segments)
 
     def _check_numbers(self, is_pos: BoolArray, error: float, held_back: float) -> None:
         """Raise a ValueError where a test cannot pass, whatever it sees: even rows without a fault are too few."""
@@ -160,7 +286,7 @@ class SegmentProblem(BinaryProblem):
                 )
 
     def of_part(self, task: Task) -> tuple[Self, Task]:
-        """Restrict the problem to a task that may be a part of all samples; return the task without its segments."""
+        """Restrict the demand to a task that may be a part of all samples; return the task without its segments."""
         if (
             self.certifies
             and self.demand.pair_limit is not None
@@ -176,77 +302,41 @@ class SegmentProblem(BinaryProblem):
     def _codes_of(self, task: Task) -> IntArray:
         return self.segments.codes(task.X, task.fit_params.get(BY))
 
-    def on_all_rows(self, config: SearchConfig) -> SearchConfig:
-        """Return the options of the search for costs and parameters, whose constraint is one on all rows."""
-        return replace(config, constraint=self.demand.on_all_rows)
-
-    def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
-        """Read a constraint; it is by segments."""
-        return get_constraint(constraint)
-
-    def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[Params]:
-        """List the settings of a model's parameters, see `settings_of`."""
-        return super().settings(self.on_all_rows(config), model, n_samples)
-
-    def studies(self, config: SearchConfig, folds: list[Fold], efforts: list[SearchEffort]) -> list[Study]:
-        """Create a study without trials for each setting, which has an effort."""
-        return super().studies(self.on_all_rows(config), folds, efforts)
-
-    def race(self, config: SearchConfig, plan: Plan, store: Any) -> Race | LargestLast | None:
-        """Create the race that decides which settings are trained at more costs."""
-        return super().race(self.on_all_rows(config), plan, store)
-
-    def judge(self, config: SearchConfig) -> SegmentEvaluator:
-        """Create the judge of trainings."""
-        return SegmentEvaluator(self.on_all_rows(config).aim, self.codes, tune=config.tunes)
-
-    def prefit(self, config: SearchConfig, task: Task) -> tuple[BinaryResult, ThresholdRule]:
-        """Evaluate a fitted base; return the result and the rule that predicts."""
-        return super().prefit(self.on_all_rows(config), task)
-
-    def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> BinaryResult:
-        """Build the result of a finished search."""
-        return super().conclude(self.on_all_rows(config), plan, store, stopped)
-
-    def _concluded(self, searched: SearchResult, chooser: Chooser) -> SegmentResult:
-        won: Any = conclude(searched, chooser, made=partial(SegmentResult, demand=self.demand, segments=self.segments))
-        found = won.tuned()
+    def conclude(self, won: BinaryResult) -> BinaryResult:
+        """Tune the thresholds of a winner."""
+        found = SegmentThresholds(self.demand, self.segments).tuned(won)
+        assert found.by_segment is not None, "it was tuned"
         if not found.feasible:
             rates = ", ".join(f"{name} {rate:.4g}" for name, rate in found.rates.items())
             warn(
                 f"no thresholds keep {self.demand} on held-out data ({rates}): segments that cannot have the closest "
                 "ones. Loosen the constraint, or add rows or features"
             )
-        elif found.score < found.free and not found.decisions.any():
+        elif found.score < found.by_segment.free and not decisions(found.row).any():
             warn(
                 f"thresholds that keep {self.demand} predict no held-out row positive in any segment. Loosen it, "
                 f"or ask for a level in place of it, such as 'recall >= 0.5 in each {self.segments.by}'"
             )
         return found
 
-    def _rule(self, found: Any, estimator: Estimator, known: Array, names: Array) -> SegmentRule:
-        plain = super()._rule(found, estimator, known, names)
-        own = {each.name: getattr(plain, each.name) for each in fields(plain)}
-        return found.in_rule(SegmentRule(**own, segments=self.segments, cuts=found.cuts))
-
-    def with_mean_scores(self, found: Any, mean: Array, plan: Plan) -> SegmentResult:
-        """Replace the winner's held-out scores by means over models, and the thresholds."""
-        averaged: Any = super().with_mean_scores(found, mean, plan)
-        return averaged.tuned()
-
-    def certify(self, found: Any, rule: Any, calibration: Task, confidence: float) -> tuple[SegmentResult, SegmentRule]:
+    def certify(self, found: BinaryResult, rule: Any, calibration: Task, confidence: float) -> BinaryResult:
         """Replace the thresholds by the best ones whose constraint is certified.
 
         They are tuned to stricter and stricter levels on the held-out samples, and tested from the strictest on.
         """
         codes, score, is_pos = self._codes_of(calibration), rule.raw(calibration.X), calibration.codes > 0
-        steps = [found.tuned(share) for share in STRICTER]
-        store, tested = found.store, ScoredSamples(is_pos, score, calibration.weight, None, calibration.groups)
+        thresholds, store = SegmentThresholds(self.demand, self.segments), found.store
+        assert store is not None, "searches in memory keep their scores"
+        curves = thresholds.curves(found)
+        steps = [thresholds.tuned(found, share, curves) for share in STRICTER]
+        cuts = [step.by_segment.cuts for step in steps if step.by_segment is not None]
+        decided = [decisions(step.row) for step in steps]
+        tested = ScoredSamples(is_pos, score, calibration.weight, None, calibration.groups)
         weight = None if calibration.weight is None else store.weight
         groups = None if calibration.groups is None else store.samples
         searched = ScoredSamples(store.is_pos, np.zeros(store.is_pos.size), weight, None, groups, store.repeats)
-        parts = (store.segment, [step.decisions for step in steps], searched)
-        tests = (codes, [score >= step.cuts[codes] for step in steps], tested)
+        parts = (store.beside[BY], decided, searched)
+        tests = (codes, [score >= each[codes] for each in cuts], tested)
         if not np.bincount(codes, minlength=len(self.segments.known)).all():
             raise ValueError(f"a segment of {self.demand.by} has no row held back for confidence=; merge small ones")
         values, limit = np.array([step.score for step in steps]), self.demand.pair_limit
@@ -254,15 +344,14 @@ class SegmentProblem(BinaryProblem):
             test, at = self._certify_each(parts, tests, values, confidence)
         else:
             test, at = self._certify_pairs(limit, parts, tests, values, confidence)
-        rates = worst_rates(self.demand, self.segments.table(codes, is_pos, tests[1][at], tested.weight, self.demand))
+        rates = self.segments.rates_on(self.demand, codes, is_pos, tests[1][at], tested.weight)
         n_positives = np.bincount(codes, is_pos, len(self.segments.known))
         smallest = f"{self.demand.by}={self.segments.known[n_positives.argmin()]!s}"
         test = replace(test, constraint=str(self.demand), rates=rates, n_samples=codes.size, smallest=smallest)
         if not test.holds:
             warn(str(test))
-        won = replace(steps[at], guarantee=test, decided=steps[at].decisions, feasible=test.holds)
-        won = replace(won, constraint_value=next(iter(rates.values())))
-        return won, won.in_rule(rule)
+        value = next(iter(rates.values()))
+        return replace(steps[at], guarantee=test, decided=decided[at], feasible=test.holds, constraint_value=value)
 
     def _certify_pairs(
         self, limit: PairLimit, searched: _Part, tested: _Part, values: Array, confidence: float
@@ -306,194 +395,3 @@ def _segment_of(part: _Part, segment: int) -> Decisions:
     weight, groups = (None if each is None else each[rows] for each in (samples.weight, samples.groups))
     own = replace(samples, is_pos=samples.is_pos[rows], score=samples.score[rows], weight=weight, groups=groups)
     return Decisions(own, [each[rows] for each in decided])
-
-
-class SegmentStore(ScoreStore):
-    """Held-out scores of trials, with the segment of each entry."""
-
-    segment: IntArray
-
-
-class SegmentEvaluator(BinaryEvaluator):
-    """Judge of trials by one threshold, whose store knows the segments of the samples."""
-
-    def __init__(self, metric: Metric, codes: IntArray, *, tune: bool) -> None:
-        super().__init__(metric, tune=tune)
-        self.codes = codes
-
-    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> SegmentStore:
-        """Create the store of held-out scores."""
-        store = SegmentStore(truth > 0, weight, samples=samples, max_bytes=max_bytes)
-        store.segment = self.codes[samples]
-        return store
-
-
-class SegmentResampling(Resampling):
-    """Choice of a trial, by one threshold, and of thresholds by segment for it, made again on parts of the samples."""
-
-    store: SegmentStore
-
-    def __init__(self, result: SegmentResult, random_state: int) -> None:
-        store = result.store
-        assert isinstance(store, SegmentStore), "it is in memory"
-        options: Any = {"n_draws": n_draws_of(store.copies), "random_state": random_state, "chooser": result.chooser}
-        super().__init__(store, result.metric, keep=[result.key], **options)
-        self.result = result
-
-    @cached_property
-    def _grouped(self) -> tuple[Units, IntArray]:
-        return grouped(self.store, [self.store.segment, *(row.codes for row in self._codes)])
-
-    @cached_property
-    def _units(self) -> tuple[Units, list[CodedRow]]:
-        units, at = self._grouped
-        return units, [replace(row, codes=row.codes[at]) for row in self._codes]
-
-    def judge(self, counts: Array, first: int) -> Array:
-        """Choose on parts, and sum the weights of true and false positives and of both classes in the rest."""
-        chosen = self.choose(counts, first)
-        parts = zip(chosen.places.tolist(), counts.T.astype(np.int64))
-        return np.array([self._outside(place, held) if place >= 0 else np.zeros(4) for place, held in parts])
-
-    def _outside(self, place: int, held: Array) -> Array:
-        """Tune the thresholds of a row on a part, and sum what they find in the rest."""
-        units, rows = self._units
-        # The first threshold that finds an entry: a score that falls.
-        score, segment = -rows[place].codes.astype(float), self.store.segment[self._grouped[1]]
-        n_segments = len(self.result.segments.known)
-        curves = SegmentCurves.of(units.is_pos, score, segment, n_segments, units.weights_in(held))
-        cuts = self.result.best_cuts(curves).cuts
-        rest, found = units.weights_in(units.copies - held), score >= cuts[segment]
-        positives, negatives = rest * units.is_pos, rest * ~units.is_pos
-        return np.array([positives @ found, negatives @ found, positives.sum(), negatives.sum()])
-
-    def threshold_interval(self, winner: TrialKey, level: float = LEVEL) -> tuple[float, float]:
-        """Return NaN: each segment has a threshold of its own."""
-        return np.nan, np.nan
-
-    def _decisions(self, winner: TrialKey) -> JudgedDecisions:
-        return JudgedDecisions.of(self.store, self.result.row, self.metric)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SegmentResult(BinaryResult):
-    """Result of a search with thresholds by segment."""
-
-    kind = "segments"
-
-    demand: Constraint
-    segments: Segments
-    cuts: Array = field(default_factory=lambda: np.zeros(0))
-    # Value of the best thresholds by segment on held-out samples, were there no constraint.
-    free: float = np.nan
-
-    def best_cuts(self, curves: SegmentCurves, share: float = 0.0) -> SegmentCuts:
-        """Find the best thresholds of all segments, with levels that are stricter by a share of the way."""
-        metric = self.metric.metric if isinstance(self.metric, Constrained) else self.metric
-        assert isinstance(metric, LinearFractional), "checked when the problem was read"
-        return curves.best(metric, self.demand.tightened(share))
-
-    @cached_property
-    def _curves(self) -> SegmentCurves:
-        store, row = self._of_winner
-        assert row.score is not None, "thresholds are tuned"
-        curves = SegmentCurves.of(store.is_pos, row.score, store.segment, len(self.segments.known), store.weight)
-        curves.check(self.demand, self.segments)
-        return curves
-
-    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> NoReturn:
-        """Raise an error: alerts would be left out in some segments more than in others."""
-        raise limits_by_segment(self.segments.by)
-
-    def scored_rows(self, rule: ThresholdRule, task: Task) -> None:
-        """Return ``None``: there are no limits on wrong alerts."""
-
-    def with_training(self, rule: ThresholdRule, some: Task) -> Self:
-        """Return the result unchanged: nothing is compared with training samples."""
-        return self
-
-    def tuned(self, share: float = 0.0) -> Self:
-        """Tune the thresholds on the winner's held-out scores, see `best_cuts`."""
-        found = self.best_cuts(self._curves, share)
-        own: Any = {"cuts": found.cuts, "score": found.value, "free": found.free, "feasible": found.keeps}
-        own |= {"config": replace(self.config, constraint=self.demand)}
-        result = replace(self, threshold=0.0, guarantee=None, decided=None, **own)
-        unknown = dict.fromkeys(("upper_bound", "gap", "bound_margin"), np.nan)
-        return replace(result, constraint_value=next(iter(result.rates.values())), **unknown)
-
-    @property
-    def _of_winner(self) -> tuple[SegmentStore, ScoreRow]:
-        if not isinstance(self.store, SegmentStore):
-            raise ValueError("the held-out scores of this search were not kept")
-        return self.store, self.store[self.key]
-
-    @property
-    def row(self) -> ScoreRow:
-        """Held-out scores of the winner beyond the threshold of each entry's segment."""
-        store, row = self._of_winner
-        assert row.score is not None, "thresholds are tuned"
-        return replace(row, score=beyond(row.score, self.cuts[store.segment]), threshold=0.0)
-
-    @property
-    def decisions(self) -> BoolArray:
-        """Mask of the held-out entries that are predicted positive."""
-        return decisions(self.row)
-
-    @property
-    def table_by_segment(self) -> dict[Label, dict[str, float]]:
-        """Threshold, size and rates of each segment on held-out samples."""
-        store, _ = self._of_winner
-        rows = self.segments.table(store.segment, store.is_pos, self.decisions, store.weight, self.demand)
-        return {name: {"threshold": float(cut)} | row for cut, (name, row) in zip(self.cuts, rows.items())}
-
-    @property
-    def rates(self) -> dict[str, float]:
-        """Constrained values on held-out samples, by their names."""
-        return worst_rates(self.demand, self.table_by_segment)
-
-    @property
-    def errors(self) -> ErrorProfile:
-        """Error profile of the decisions about the held-out samples."""
-        store, _ = self._of_winner
-        return ErrorProfile.from_masks(store.is_pos, self.decisions, sample_weight=store.weight)
-
-    def published(self) -> Params:
-        """Return the attributes of the fitted search."""
-        cuts = dict(zip(self.segments.known, self.cuts.tolist()))
-        lost = {"segments_": self.table_by_segment, "limit_cost_": self.free - self.score}
-        return super().published() | {"thresholds_": cuts} | lost
-
-    def in_rule(self, rule: SegmentRule) -> SegmentRule:
-        """Put the thresholds of this result into a rule."""
-        return replace(rule, cuts=self.cuts, threshold=0.0)
-
-    def _assessed(self, seed: int) -> Assessment:
-        if self.decided is not None:
-            return super()._assessed(seed)
-        return SegmentResampling(self, seed).assess(self.key, trained=self.n_splits > 0)
-
-    @property
-    def moves(self) -> bool:
-        """False: what becomes of the share of positives in each segment is not known."""
-        return False
-
-    def moved(self, pos: float, rule: Any) -> NoReturn:
-        """Raise an error: another share of all positives says nothing of the segments."""
-        raise ValueError(
-            f"at_prevalence moves one threshold, and there is one for each segment of {self.demand.by!r}, whose shares "
-            "of positives change by themselves; tune them on new labelled rows, with cv='prefit'"
-        )
-
-    def evaluation(self, seed: int, review: Any = None) -> NoReturn:
-        """Raise an error: a limit on all rows would move the rates of the segments."""
-        raise ValueError(
-            f"a limit on the rows that are acted on would break {self.demand}; leave it out, or search with a "
-            "constraint on all rows"
-        )
-
-    def study(self, setting: int | None = None) -> NoReturn:
-        """Raise an error: an upper bound is one of a single threshold."""
-        raise ValueError(
-            "this plot shows an upper bound, and there is none with thresholds by segment. Use "
-            "csf.plots.ThresholdCurveDisplay, or search.report('report.html')"
-        )

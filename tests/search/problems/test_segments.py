@@ -17,7 +17,8 @@ from sklearn.naive_bayes import GaussianNB
 import csf
 from csf import CostSearch
 from csf.export import decision_rule, fixed_threshold, linear_rule
-from csf.metrics import Incomplete, Review, RowCosts, get_constraint
+from csf.metrics import Incomplete, Review, RowCosts, get_constraint, get_metric
+from csf.metrics.profile import ErrorProfile
 from csf.plots import ThresholdCurveDisplay
 from csf.plugin import PlugInClassifier
 
@@ -183,6 +184,37 @@ def test_brackets_name_either_class():
         cuts("recall[ugly] gap <= 0.05 by sex")
 
 
+# ---------------------------------------------------------------- reviews
+
+
+def test_reviews_are_those_of_the_score_beyond_each_threshold():
+    found = prefit("recall gap <= 0.3 by sex", review=Review(cost=0.2, at_most=0.1))
+    bands, raw = found.review_bands(), found.best_estimator_.decision_function(X)
+    beyond = raw - np.array([found.thresholds_[each] for each in SEX])
+    answers = found.predict_with_review(X, by=SEX)
+    expected = np.select([beyond >= bands.upper, beyond < bands.lower], ["1", "0"], "review")
+    np.testing.assert_array_equal(answers.astype(str), expected)
+    assert 0.0 < np.mean(expected == "review") <= 0.1
+    c_fn, c_fp = get_metric("f1").cost_weights(found.best_score_, pos=Y.mean())
+
+    def cost(lower, upper):
+        up, down = beyond >= upper, (beyond < lower) & (beyond < upper)
+        return c_fn * (Y & down).sum() + c_fp * ((1 - Y) & up).sum() + 0.2 * c_fp * (~up & ~down).sum()
+
+    pairs = np.sort(np.random.default_rng(0).choice(beyond, (200, 2)), axis=1)
+    allowed = [pair for pair in pairs if ((beyond >= pair[0]) & (beyond < pair[1])).mean() <= 0.1]
+    assert cost(bands.lower, bands.upper) <= min(cost(*pair) for pair in allowed) + 1e-9
+    final = np.where(expected == "review", Y, expected == "1").astype(int)
+    assert found.review_.value == pytest.approx(
+        get_metric("f1").of(ErrorProfile.from_masks(Y == 1, final == 1)), abs=0.03
+    )
+
+
+def test_reviews_that_break_the_limit_are_told():
+    with pytest.warns(UserWarning, match="with reviews, which some segments have more of, they do not"):
+        prefit("recall gap <= 0.001 by sex", review=Review(cost=0.1, at_most=0.2))
+
+
 # ---------------------------------------------------------------- certificates
 
 
@@ -307,12 +339,15 @@ REFUSED = {
         lambda: CostSearch(LogisticRegression(), constraint=GAP).fit(X, Y, (SEX == "m") | (Y == 0), by=SEX),
         "Merge it with another one",
     ),
-    "capacity": (lambda: fitted().predict(X, by=SEX, at_most=9), "predict without it"),
-    "few wrong alerts": (lambda: fitted().predict(X, by=SEX, wrong_at_most=0.2), "predict without it"),
+    "capacity": (lambda: fitted().predict(X, by=SEX, at_most=9), "leave them out"),
+    "few wrong alerts": (lambda: fitted().predict(X, by=SEX, wrong_at_most=0.2), "leave them out"),
     "labels that miss positives": (lambda: fitted(metric=Incomplete("f1", labelled=0.4)), "complete labels"),
-    "a capacity": (lambda: fitted().at_capacity(0.1), "leave it out"),
+    "a capacity": (lambda: fitted().at_capacity(0.1), "leave them out"),
     "another share": (lambda: fitted().at_prevalence(0.2), "cv='prefit'"),
-    "reviews": (lambda: fitted(review=Review(at_most=0.1)), "Leave it out"),
+    "a capacity beside reviews": (
+        lambda: fitted(review=Review(at_most=0.1)).predict_with_review(X, by=SEX, at_most=9),
+        "leave them out",
+    ),
     "own decisions": (lambda: fitted(threshold=None), "'stable'"),
     "a gap and a level": (lambda: fitted("recall gap <= 0.1 by sex, fpr <= 0.2 in each sex"), "keep one gap or ratio"),
     "a level of all rows": (lambda: fitted("fpr <= 0.2 in each sex, recall >= 0.2"), "of one column"),
