@@ -150,8 +150,8 @@ class ThresholdProblem(BinaryProblem):
         """Build the rule of the threshold with its score."""
         estimator = trainer.estimator(training)
         method = response_method(estimator, self.model._response_methods())
-        rule = self._rule(found, estimator, *self.names_in(estimator))
-        return replace(rule, method=method, calibrator=found.calibrator)
+        rule = self.rule_by(found, estimator, *self.names_in(estimator), method)
+        return replace(rule, calibrator=found.calibrator)
 
 
 @dataclass(frozen=True, eq=False)

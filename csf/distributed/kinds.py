@@ -44,7 +44,7 @@ def rule_in_memory(search: EngineSearch, found: Any, local: Estimator, labels: L
     learnt = labels.learnt_by(local)
     names = labels.decode(learnt.codes)
     if isinstance(search, RowCostEngineSearch):
-        return search.problem.rule_by(found, local, method, learnt.known, names)
+        return search.problem.rule_by(found, local, learnt.known, names, method)
     return ThresholdRule.of(
         local,
         known=learnt.known,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from csf.distributed.engine import EngineSearch
 from csf.distributed.judged import JudgedTrainer
 from csf.metrics.row_costs import RowCosts
-from csf.search.problems.row_costs import RowCostEvaluator, RowCostProblem, RowCostResult, RowCostStudy, conclude
+from csf.search.problems.row_costs import PowerStudy, RowCostEvaluator, RowCostProblem, RowCostResult, conclude
 from csf.search.training import FoldResult
 from csf.thresholding.certificates import check_rates
 
@@ -56,7 +56,7 @@ class RowCostEngineSearch(EngineSearch):
             constraint.require_all_rows()
             check_rates(constraint)
         self.problem = replace(problem, constraint=constraint)
-        self.studies = [RowCostStudy(self.costs, powers.get(at, 0.0)) for at in range(first + len(more))]
+        self.studies = [PowerStudy(self.costs, powers.get(at, 0.0)) for at in range(first + len(more))]
         self.bases = self.bases + [self.bases[at] for at, _ in more]
         self.settings = self.settings + [self.settings[at] for at, _ in more]
         judge, options = RowCostEvaluator(self.problem, likely=self.likely), {"normalize": self.config.normalize}

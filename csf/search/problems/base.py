@@ -27,7 +27,7 @@ from csf.metrics.base import rank
 from csf.metrics.constraints import ANSWERS
 from csf.metrics.registry import truth_of
 from csf.metrics.trials import Trial
-from csf.search.config import MODEL, cv_of
+from csf.search.config import FAST, MODEL, Model, cv_of
 from csf.search.training import FoldResult
 from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.batch import places_limited
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from csf.evaluate.stores import Store
     from csf.metrics import Constraint, Review
     from csf.metrics.profile import ErrorProfile
-    from csf.search.config import Model, SearchConfig, SearchEffort, Unsupported
+    from csf.search.config import SearchConfig, SearchEffort, Unsupported
     from csf.search.plan import Plan
     from csf.search.selection import LargestLast, Race
-    from csf.search.study import History, MulticlassStudy, Study
+    from csf.search.study import History
     from csf.search.training import Evaluator
     from csf.thresholding.alerts import ComparedRows, WrongAlerts
     from csf.thresholding.base import DecisionRule
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 # Studies of all settings of a search.
-Studies: TypeAlias = "list[Study] | list[MulticlassStudy]"
+Studies: TypeAlias = "list[Any]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +129,48 @@ class Problem(ABC):
     def judge(self, config: SearchConfig) -> Evaluator:
         """Return what evaluates trainings."""
 
-    @abstractmethod
     def prefit(self, config: SearchConfig, task: Task) -> tuple[SearchResult, DecisionRule]:
-        """Return the result for a base that is fitted already, and its rule."""
+        """Evaluate fitted bases; return the result of the best one and the rule that predicts."""
+        bases = [FittedBase.of(model.base, task.user_labels) for model in config.models]
+        results = [self.fitted_result(config, base, task) for base in bases]
+        stopped = "the base was fitted before: only its decision was tuned"
+        if len(bases) > 1:
+            stopped = "the models were fitted before: only their decisions were tuned, and the best of them was chosen"
+        studies = self.fitted_studies(config, task)
+        searched = judge_fitted(config, task, self.fitted_judge(config, results), studies, results, stopped)
+        # None of them has parameters that margins are for.
+        found = self.concluded(searched, [Model(None, None, None)])
+        setting = found.key[0]
+        return found, self.fitted_rule(found, bases[setting], results[setting])
 
     @abstractmethod
+    def fitted_result(self, config: SearchConfig, base: FittedBase, task: Task) -> FoldResult:
+        """Predict all samples by a fitted base."""
+
+    def fitted_studies(self, config: SearchConfig, task: Task) -> Studies:
+        """Return a study with one pending trial for each fitted base."""
+        everything = np.arange(task.n_samples)
+        efforts = [FAST] * len(config.models)
+        studies = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], efforts)
+        for study in studies:
+            study.ask_batch()
+        return studies
+
+    def fitted_judge(self, config: SearchConfig, results: Sequence[FoldResult]) -> Evaluator:
+        """Return what evaluates fitted bases."""
+        return self.judge(config)
+
+    @abstractmethod
+    def fitted_rule(self, found: Any, base: FittedBase, result: FoldResult) -> DecisionRule:
+        """Build the rule of a fitted base."""
+
     def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> SearchResult:
         """Return the result of a search that is over."""
+        return self.concluded(SearchResult.of_plan(plan, config, store, stopped), plan.models)
+
+    @abstractmethod
+    def concluded(self, searched: SearchResult, models: Sequence[Model]) -> SearchResult:
+        """Choose the winner among the trials of some models, and its decision."""
 
     def held_out_scores(self, model: Any, fold: Any) -> Array:
         """Compute the scores in what a fold holds out that are averaged over models: probabilities of "positive"."""

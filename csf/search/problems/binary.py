@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Par
 from csf._common.validation import check_class_weights, check_fraction
 from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out
 from csf.data.labels import read_labels
-from csf.data.responses import respond
+from csf.data.responses import DECISION_FIRST, respond
 from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, TrialKey, kept
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import BEST, decisions
@@ -44,18 +45,17 @@ from csf.search.problems.base import (
     SearchResult,
     _column,
     held_out_units,
-    judge_fitted,
     trial_table,
     warn_of_open_gap,
     warn_of_violation,
 )
-from csf.search.problems.segments import SegmentDemand, SegmentResampling, SegmentThresholds
+from csf.search.problems.segments import ScoreResult, SegmentDemand, SegmentResampling
 from csf.search.selection import LargestLast, Race, choose, races, stable_choice
 from csf.search.study import Study
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.strategies import ImbalanceRatio
 from csf.strategies.base import level_of_costs
-from csf.thresholding.alerts import AlertLimit, ComparedRows, no_scores_to_compare
+from csf.thresholding.alerts import ComparedRows, no_scores_to_compare
 from csf.thresholding.capacity import ReviewBands, ScoreAnswers, ScoreCandidates, bands_of_score
 from csf.thresholding.certificates import ScoredSamples, certify
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
@@ -63,7 +63,7 @@ from csf.thresholding.evaluation import Evaluation, TableTerms
 from csf.thresholding.linear_rule import fit_calibrator
 from csf.thresholding.prevalence import curve_at_prevalence
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
-from csf.thresholding.segments import BY, limits_by_segment, worst_rates
+from csf.thresholding.segments import BY, limits_by_segment
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.data.responses import Response
     from csf.evaluate import Assessment
-    from csf.evaluate.stores import Store
     from csf.metrics.base import Metric
     from csf.metrics.constraints import Constraint, Review
     from csf.metrics.trials import OutcomeFields
@@ -114,6 +113,9 @@ def warn_of_trivial(metric: Metric, pos: float) -> None:
 class TwoClasses(Problem):
     """Problem of two classes, or of several with a null class."""
 
+    # Methods of fitted bases that give scores, the first one that a base has.
+    methods: ClassVar[Sequence[str]] = DECISION_FIRST
+
     def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
         """Check the user's weights and return them."""
         return check_class_weights(sample_weight, codes > 0)
@@ -131,6 +133,28 @@ class TwoClasses(Problem):
                 "together; leave the brackets out, or leave null_class out to constrain single classes"
             )
         return on_positive(known, names, self.labels.positive)
+
+    @abstractmethod
+    def rule_by(
+        self, found: Any, estimator: Estimator, known: Array, names: Array, method: str | None = None
+    ) -> ThresholdRule:
+        """Build the rule of a fitted estimator whose scores are those of a method; ``None`` for its first one."""
+
+    def rule_of(self, found: Any, estimator: Estimator) -> DecisionRule:
+        """Build the rule of a winner that is a fitted estimator."""
+        return self.rule_by(found, estimator, *self.names_in(estimator))
+
+    def fitted_result(self, config: SearchConfig, base: FittedBase, task: Task) -> FoldResult:
+        """Predict all samples by a fitted base."""
+        null, truth = task.user_labels.null, task.user_labels.decode(task.codes)
+        null, truth = (0, task.codes) if base.coded else (null, truth)
+        answer = respond(base.base, task.X, null, tune=config.tunes, methods=self.methods)
+        lost = (task.codes > 0) & (truth != answer.found)
+        return FoldResult(decided=answer.decided, score=answer.score, method=answer.method, lost=lost)
+
+    def fitted_rule(self, found: Any, base: FittedBase, result: FoldResult) -> ThresholdRule:
+        """Build the rule of a fitted base."""
+        return self.rule_by(found, base.base, base.known, base.names, result.method)
 
     def names_in(self, estimator: Estimator) -> tuple[Array, Array]:
         """Return the classes that a trained base knows, and the user's names of them."""
@@ -215,37 +239,18 @@ class BinaryProblem(TwoClasses):
         beside = {} if self.by_segment is None else {BY: self.by_segment.codes}
         return BinaryEvaluator(config.aim, tune=config.tunes, beside=beside)
 
-    def prefit(self, config: SearchConfig, task: Task) -> tuple[BinaryResult, ThresholdRule]:
-        """Evaluate a fitted base; return the outcome and the rule that predicts."""
-        metric, is_pos, labels = config.aim, task.codes > 0, task.user_labels
-        pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=task.weight).pos
-        bases, studies, results = [FittedBase.of(model.base, labels) for model in config.models], [], []
-        for base, _, _, coded in bases:
-            answer = respond(base, task.X, 0 if coded else labels.null, tune=config.tunes)
-            truth = task.codes if coded else labels.decode(task.codes)
-            lost = is_pos & (truth != answer.found)
-            results.append(FoldResult(decided=answer.decided, score=answer.score, lost=lost))
-            studies.append(study_of_equal_costs(config, pos))
-        warn_of_trivial(metric, pos)
-        stopped = "the base was fitted before: only its threshold was tuned"
-        if len(bases) > 1:
-            stopped = "the models were fitted before: only their thresholds were tuned, and the best of them was chosen"
-        searched = judge_fitted(config, task, self.judge(config), studies, results, stopped)
-        _warn_of_one_unit(searched.store)
-        found = self._concluded(searched, chooser_of(config, [Model(None, None, None)]))
-        return found, self._rule(found, *bases[found.winner.setting][:3])
+    def fitted_studies(self, config: SearchConfig, task: Task) -> list[Study]:
+        """Create a study with one pending trial for each fitted base."""
+        pos = ErrorProfile.from_masks(task.codes > 0, task.codes > 0, sample_weight=task.weight).pos
+        warn_of_trivial(config.aim, pos)
+        return [study_of_equal_costs(config, pos) for _ in config.models]
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> BinaryResult:
-        """Build the outcome of a finished search."""
-        return self._concluded(SearchResult.of_plan(plan, config, store, stopped), chooser_of(config, plan.models))
-
-    def _concluded(self, searched: SearchResult, chooser: Chooser) -> BinaryResult:
-        won = conclude(searched, chooser)
+    def concluded(self, searched: SearchResult, models: Sequence[Model]) -> BinaryResult:
+        """Choose the winner among the trials of some models, and its threshold or those by segment."""
+        if not searched.n_splits:
+            _warn_of_one_unit(searched.store)
+        won = conclude(searched, chooser_of(searched.config, models))
         return won if self.by_segment is None else self.by_segment.conclude(won)
-
-    def rule_of(self, found: BinaryResult, estimator: Estimator) -> DecisionRule:
-        """Build the rule of a winner that is a fitted estimator."""
-        return self._rule(found, estimator, *self.names_in(estimator))
 
     def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
         """Read a constraint, which may be by segment."""
@@ -269,7 +274,10 @@ class BinaryProblem(TwoClasses):
         averaged = with_mean_scores(found, mean.ravel())
         return averaged if found.by_segment is None else found.by_segment.tuned(averaged)
 
-    def _rule(self, found: BinaryResult, estimator: Estimator, known: Array, names: Array) -> ThresholdRule:
+    def rule_by(
+        self, found: BinaryResult, estimator: Estimator, known: Array, names: Array, method: str | None = None
+    ) -> ThresholdRule:
+        """Build the rule of a fitted estimator with a score by a method."""
         config = found.config
         rule = ThresholdRule.of(
             estimator,
@@ -277,6 +285,7 @@ class BinaryProblem(TwoClasses):
             names=names,
             null=self.labels.null,
             threshold=found.threshold,
+            method=method,
             tuned=config.tunes,
             costs=found.winner.costs,
             one_vs_rest=config.weighting == "one-vs-rest",
@@ -410,12 +419,10 @@ def cv_results(trials: list[Trial], settings: list[Params], n_folds: int) -> dic
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BinaryResult(SearchResult):
+class BinaryResult(ScoreResult):
     """Result of a search of costs and a threshold, or thresholds by segment for scores beyond which 0 is one."""
 
-    store: ScoreStore | None
     winner: Trial
-    threshold: float | None
     constraint_value: float | None = None
     bound_margin: float = np.nan
     guarantee: Guarantee | None = None
@@ -426,17 +433,6 @@ class BinaryResult(SearchResult):
     counted: Sequence[object] = field(default=())
     # How the winner was chosen.
     chooser: Chooser = BEST
-    by_segment: SegmentThresholds | None = None
-
-    @property
-    def kind(self) -> str:
-        """``"binary"``, or ``"segments"`` with a threshold each."""
-        return "binary" if self.by_segment is None else "segments"
-
-    @property
-    def constraint(self) -> Constraint | None:
-        """Constraint of the decisions."""
-        return super().constraint if self.by_segment is None else self.by_segment.demand
 
     @property
     def key(self) -> TrialKey:
@@ -465,13 +461,6 @@ class BinaryResult(SearchResult):
         return attributes if self.by_segment is None else attributes | self.by_segment.published(self)
 
     @property
-    def rates(self) -> dict[str, float]:
-        """Constrained values on held-out samples, by their names; by segment the worst ones."""
-        if self.by_segment is None or self.store is None:
-            return super().rates
-        return worst_rates(self.by_segment.demand, self.by_segment.table(self.row, self.store))
-
-    @property
     def errors(self) -> ErrorProfile:
         """Error profile of the decisions about the held-out samples."""
         if self.threshold is not None and self.has_scores:
@@ -495,12 +484,6 @@ class BinaryResult(SearchResult):
             raise self.by_segment.refused("prevalence")
         found = moved_to(self, pos)
         return found, None if rule is None else found.in_rule(rule)
-
-    def in_rule(self, rule: Any) -> Any:
-        """Put the threshold, or those by segment, into a rule."""
-        if self.by_segment is not None:
-            return self.by_segment.in_rule(rule)
-        return replace(rule, threshold=self.threshold)
 
     def curve(self) -> ThresholdCurve:
         """Return all thresholds on the winner's held-out scores."""
@@ -637,31 +620,6 @@ class BinaryResult(SearchResult):
         if (score := self.row.score) is None:
             raise no_scores_to_compare()
         return self.store, score
-
-    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
-        """Read a limit on wrong alerts; raise a ValueError where it would leave out more alerts of some segments."""
-        if self.by_segment is not None:
-            raise limits_by_segment(self.by_segment.segments.by)
-        return super().alert_limits(wrong_at_most, names, bands)
-
-    def study(self, setting: int | None = None) -> Study:
-        """Return the study of a setting; raise a ValueError where there is no upper bound."""
-        if self.by_segment is not None:
-            raise self.by_segment.refused("bound")
-        return super().study(setting)
-
-    @property
-    def moves(self) -> bool:
-        """True where `moved` can adapt the threshold to another share of positives; not those by segment."""
-        return self.by_segment is None and super().moves
-
-    @property
-    def row(self) -> ScoreRow:
-        """Held-out scores of the winner; by segment those beyond the threshold of each entry's segment."""
-        if self.store is None:
-            raise ValueError("the held-out scores of this search were not kept")
-        row = self.store[self.key]
-        return row if self.by_segment is None else self.by_segment.beyond(row, self.store)
 
 
 def conclude(

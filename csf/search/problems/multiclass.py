@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import named_models
 from csf._common.typing import Array, Estimator, IntArray, Label, Params
@@ -24,7 +23,6 @@ from csf.metrics.registry import for_classes
 from csf.metrics.trials import Trial, nothing_worked
 from csf.search.config import (
     CLASS_MULTIPLES,
-    FAST,
     Model,
     Unsupported,
     class_splits,
@@ -32,12 +30,12 @@ from csf.search.config import (
 )
 from csf.search.problems.base import (
     CandidateResult,
+    FittedBase,
     Problem,
     SearchResult,
     Studies,
     _column,
     held_out_units,
-    judge_fitted,
     trial_table,
     warn_of_open_gap,
     warn_of_violation,
@@ -76,11 +74,10 @@ if TYPE_CHECKING:
     from csf.data.folds import Fold, Task
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
-    from csf.evaluate.stores import Store
     from csf.metrics.confusion import ConfusionMetric
     from csf.metrics.constraints import Review
     from csf.metrics.trials import Trial
-    from csf.search.config import SearchConfig, SearchEffort
+    from csf.search.config import Model, SearchConfig, SearchEffort
     from csf.search.plan import Plan
     from csf.search.training import Evaluator
     from csf.thresholding.class_choice import MulticlassStore
@@ -166,29 +163,24 @@ class MulticlassProblem(Problem):
             self.metric, self._n_classes, margins=methods == {"decision_function"}, tune=config.tunes
         )
 
-    def prefit(self, config: SearchConfig, task: Task) -> tuple[MulticlassResult, MulticlassRule]:
-        """Evaluate a fitted base; return the outcome and the rule that predicts."""
-        base = config.base
-        if named_models(base) is not None:
+    def fitted_result(self, config: SearchConfig, base: FittedBase, task: Task) -> FoldResult:
+        """Score all samples by a fitted base."""
+        if named_models(config.base) is not None:
             raise ValueError(
                 "csf cannot choose among several fitted models when y has several classes; give one of them, or "
                 "unfitted models"
             )
-        check_is_fitted(base)
-        scores = aligned_scores(base, task.X, self.labels.classes, PROBABILITIES_FIRST)
-        self.labels.check_codes(learnt_classes(base))
-        everything = np.arange(task.n_samples)
-        (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], [FAST])
-        study.ask_batch()
-        result = FoldResult(decided=scores.argmax(axis=1), score=scores)
-        stopped = "the base was fitted before: only its decision was tuned"
-        searched = judge_fitted(config, task, self.judge(config), [study], [result], stopped)
-        found = conclude_classes(searched, self.labels)
-        return found, found.rule_with(base, self.labels)
+        scores = aligned_scores(base.base, task.X, self.labels.classes, PROBABILITIES_FIRST)
+        self.labels.check_codes(learnt_classes(base.base))
+        return FoldResult(decided=scores.argmax(axis=1), score=scores)
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> MulticlassResult:
-        """Build the outcome of a finished search."""
-        return conclude_classes(SearchResult.of_plan(plan, config, store, stopped), self.labels)
+    def fitted_rule(self, found: MulticlassResult, base: FittedBase, result: FoldResult) -> MulticlassRule:
+        """Build the rule of a fitted base."""
+        return self.rule_of(found, base.base)
+
+    def concluded(self, searched: SearchResult, models: Sequence[Model]) -> MulticlassResult:
+        """Choose the winner, and its rule."""
+        return conclude_classes(searched, self.labels)
 
     def rule_of(self, found: MulticlassResult, estimator: Estimator) -> MulticlassRule:
         """Build the rule of a winner that is a fitted estimator."""

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment, ScoreRow, ScoreStore
     from csf.evaluate.stores import Store
     from csf.metrics import Constraint, Review
-    from csf.search.config import SearchConfig
+    from csf.search.config import Model, SearchConfig
     from csf.search.loop import Deadline
     from csf.thresholding.capacity import Reviewed
     from csf.thresholding.curve import ThresholdCurve
@@ -436,11 +436,9 @@ class LabelSearch:
 class AllLabels(BinaryProblem):
     """Labels that share costs and a threshold: each pair of a sample and a label is an entry."""
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> BinaryResult:
-        """Return the result of a search that is over."""
-        return conclude(
-            SearchResult.of_plan(plan, config, store, stopped), chooser_of(config, plan.models), made=LabelsResult
-        )
+    def concluded(self, searched: SearchResult, models: Sequence[Model]) -> BinaryResult:
+        """Choose the winner among the trials of some models, and its threshold."""
+        return conclude(searched, chooser_of(searched.config, models), made=LabelsResult)
 
     def held_out_scores(self, model: list[Estimator], fold: LabelFold) -> Array:
         """Compute the probabilities of all labels in what a fold holds out, a column for each."""

@@ -14,27 +14,25 @@ from csf._common.typing import Array, BoolArray, Estimator, IntArray, Params
 from csf._common.validation import check_fraction
 from csf.data.folds import Fold, pool_held_out
 from csf.data.labels import read_labels
-from csf.data.responses import PROBABILITIES_FIRST, gives_log_odds, log_odds, respond, response_method
+from csf.data.responses import PROBABILITIES_FIRST, gives_log_odds, log_odds, response_method
 from csf.metrics import get_constraint
 from csf.metrics.constraints import Constraint, Review
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts, cost_sums, stake_scales, stake_weights
 from csf.metrics.row_costs import row_costs as get_row_costs
-from csf.metrics.trials import nothing_worked
+from csf.metrics.trials import Trial, nothing_worked
 from csf.search.config import AUTO, FAST, MANY, WIDE, Unsupported, settings_of, steps_of, variant_numbers
 from csf.search.problems.base import (
     CandidateResult,
-    FittedBase,
     SearchResult,
     held_out_units,
-    judge_fitted,
     trial_table,
     warn_of_open_gap,
     warn_of_violation,
 )
 from csf.search.problems.binary import TwoClasses
 from csf.search.selection import LargestLast
-from csf.search.study import MulticlassStudy, powers_of
+from csf.search.study import History, powers_of
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.thresholding.alerts import ComparedRows, WrongAlerts
 from csf.thresholding.capacity import CostAnswers, CostCandidates, RankedAnswers, ReviewBands, bands_of_costs
@@ -59,8 +57,6 @@ if TYPE_CHECKING:
     from csf._common.typing import Samples
     from csf.data.folds import Task
     from csf.evaluate import Assessment
-    from csf.evaluate.stores import Store
-    from csf.metrics.trials import Trial
     from csf.search.config import Model, SearchConfig, SearchEffort
     from csf.search.plan import Plan
     from csf.thresholding.curve import ValuedCurve
@@ -69,18 +65,26 @@ if TYPE_CHECKING:
 _DEAREST = 0.01
 
 
-class RowCostStudy(MulticlassStudy):
+class PowerStudy(History):
     """Study of one training with weights that are a power of each row's costs; power 0 trains the base without."""
 
     def __init__(self, metric: RowCosts, power: float) -> None:
-        super().__init__(metric, "ladder", shares=np.array([0.5, 0.5]), n_trials=1)  # pyright: ignore[reportArgumentType] (what is judged is not asked)
-        self._powers = [power]
+        super().__init__()
+        self.metric, self.power = metric, power
+
+    @property
+    def most_trials(self) -> int:
+        """One trial."""
+        return 1
 
     def ask_batch(self) -> list[Trial]:
         """Return the trial, once."""
-        batch = super().ask_batch()
-        self.stop_reason = None if batch else "all trainings were tried"
-        return batch
+        if self.trials:
+            pending = self.trials[0].state == "pending"
+            self.stop_reason = self.stop_reason if pending else "all trainings were tried"
+            return []
+        self.trials = [Trial(0, self.power, (1.0, 1.0))]
+        return list(self.trials)
 
 
 class RowCostEvaluator(Evaluator):
@@ -122,6 +126,7 @@ class RowCostProblem(TwoClasses):
         "weighting": ("class", "rows have weights of their own"),
         "bound_on": ("validation", "there is no upper bound"),
     }
+    methods = PROBABILITIES_FIRST
 
     @classmethod
     def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:
@@ -171,9 +176,9 @@ class RowCostProblem(TwoClasses):
         """Compute what is at stake in each row, times the user's weights."""
         return np.abs(self.table.stakes(task.codes > 0)) * (1.0 if task.weight is None else task.weight)
 
-    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[RowCostStudy]:
+    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[PowerStudy]:
         """Create a study without trials for each setting."""
-        return [RowCostStudy(self.costs, 0.0) for _ in efforts]
+        return [PowerStudy(self.costs, 0.0) for _ in efforts]
 
     def extended(self, config: SearchConfig, plan: Plan) -> Plan:
         """Add trainings of each model's own setting to the plan, with rows weighted by powers of their costs.
@@ -186,7 +191,7 @@ class RowCostProblem(TwoClasses):
             plan,
             settings=plan.settings + [plan.settings[at] for at, _ in more],
             bases=plan.bases + [plan.bases[at] for at, _ in more],
-            studies=plan.studies + [RowCostStudy(self.costs, power) for _, power in more],
+            studies=plan.studies + [PowerStudy(self.costs, power) for _, power in more],
             weights=[plan.task.weight] * len(plan.bases) + [self._weight(plan.task, power) for _, power in more],
         )
 
@@ -231,29 +236,13 @@ class RowCostProblem(TwoClasses):
         likely = all(gives_log_odds(model.base) for model in config.models)
         return RowCostEvaluator(self, likely=likely)
 
-    def prefit(self, config: SearchConfig, task: Task) -> tuple[RowCostResult, RowCostRule]:
-        """Evaluate fitted bases; return the result and the rule that predicts."""
-        bases, studies, results = [], [], []
-        for model in config.models:
-            bases.append(FittedBase.of(model.base, self.labels))
-            null = 0 if bases[-1].coded else self.labels.null
-            answer = respond(model.base, task.X, null, tune=True, methods=PROBABILITIES_FIRST)
-            results.append(FoldResult(score=answer.score, method=answer.method))
-            studies.append(RowCostStudy(self.costs, 0.0))
-            studies[-1].ask_batch()
-        judge = RowCostEvaluator(self, likely=all(result.method == "predict_proba" for result in results))
-        stopped = "the base was fitted before: only its decision was tuned"
-        won = conclude(judge_fitted(config, task, judge, studies, results, stopped))
-        base, method = bases[won.key[0]], results[won.key[0]].method
-        return won, self.rule_by(won, base.base, method, base.known, base.names)
+    def fitted_judge(self, config: SearchConfig, results: Sequence[FoldResult]) -> RowCostEvaluator:
+        """Create the judge of fitted bases."""
+        return RowCostEvaluator(self, likely=all(result.method == "predict_proba" for result in results))
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> RowCostResult:
-        """Build the result of a finished search."""
-        return conclude(SearchResult.of_plan(plan, config, store, stopped))
-
-    def rule_of(self, found: RowCostResult, estimator: Estimator) -> RowCostRule:
-        """Build the rule of a winner that is a fitted estimator."""
-        return self.rule_by(found, estimator, response_method(estimator), *self.names_in(estimator))
+    def concluded(self, searched: SearchResult, models: Sequence[Model]) -> RowCostResult:
+        """Choose the winner, and its decision."""
+        return conclude(searched)
 
     def with_mean_scores(self, found: RowCostResult, mean: Array, plan: Plan) -> RowCostResult:
         """Replace the winner's held-out scores by means over models, and the decision."""
@@ -266,15 +255,15 @@ class RowCostProblem(TwoClasses):
         return decided_on(found, store.condensed())
 
     def rule_by(
-        self, found: RowCostResult, estimator: Estimator, method: str | None, known: Array, names: Array
+        self, found: RowCostResult, estimator: Estimator, known: Array, names: Array, method: str | None = None
     ) -> RowCostRule:
-        """Build the rule of a fitted estimator whose scores are those of a method."""
+        """Build the rule of a fitted estimator whose scores are those of a method; ``None`` for its first one."""
         return RowCostRule(
             estimator=estimator,
             known=known,
             names=names,
             null=self.labels.null,
-            method=method,
+            method=response_method(estimator) if method is None else method,
             threshold=found.tuned.threshold,
             row_costs=self.costs,
             decision=found.tuned,

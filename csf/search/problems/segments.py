@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from csf.metrics import get_metric
 from csf.metrics.base import LinearFractional
 from csf.metrics.constraints import Constrained, Constraint, share_of
 from csf.metrics.registry import for_classes
+from csf.search.problems.base import SearchResult
+from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.certificates import (
     STRICTER,
     Decisions,
@@ -37,7 +39,9 @@ from csf.thresholding.segments import (
     beyond,
     counts_by_segment,
     expected_violation_of_pairs,
+    limits_by_segment,
     violation_of_pairs,
+    worst_rates,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +51,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.comparisons import PairLimit
     from csf.search.config import SearchConfig, Unsupported
-    from csf.search.problems.binary import BinaryResult
+    from csf.search.study import Study
 
 # Levels of 0 and 1 are none that a test can show.
 _LEAST = 1e-9
@@ -71,7 +75,7 @@ class SegmentThresholds:
         assert isinstance(metric, LinearFractional), "checked when the problem was read"
         return curves.best(metric, self.demand.tightened(share))
 
-    def curves(self, found: BinaryResult) -> SegmentCurves:
+    def curves(self, found: ScoreResult) -> SegmentCurves:
         """Sweep the winner's scores of each segment."""
         store = found.store
         assert store is not None, "thresholds are tuned in memory"
@@ -81,7 +85,7 @@ class SegmentThresholds:
         curves.check(self.demand, self.segments)
         return curves
 
-    def tuned(self, found: BinaryResult, share: float = 0.0, curves: SegmentCurves | None = None) -> BinaryResult:
+    def tuned(self, found: Result, share: float = 0.0, curves: SegmentCurves | None = None) -> Result:
         """Tune the thresholds on the winner's held-out scores, see `best_cuts`; return the result with them."""
         best = self.best_cuts(found.metric, self.curves(found) if curves is None else curves, share)
         thresholds = replace(self, cuts=best.cuts, free=best.free)
@@ -101,7 +105,7 @@ class SegmentThresholds:
         rows = self.segments.table(store.beside[BY], store.is_pos, decisions(row), store.weight, self.demand)
         return {name: {"threshold": float(cut)} | each for cut, (name, each) in zip(self.cuts, rows.items())}
 
-    def check_reviews(self, found: BinaryResult, reviewed: BoolArray, error: float) -> None:
+    def check_reviews(self, found: ScoreResult, reviewed: BoolArray, error: float) -> None:
         """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
         row, store = found.row, found.store
         assert store is not None, "thresholds are tuned in memory"
@@ -120,7 +124,7 @@ class SegmentThresholds:
                 f"more of, they do not ({shown}). Tighten the constraint, or leave the review out"
             )
 
-    def published(self, found: BinaryResult) -> Params:
+    def published(self, found: ScoreResult) -> Params:
         """Return the attributes of the fitted search that one threshold does not have."""
         assert found.store is not None, "thresholds are tuned in memory"
         cuts = dict(zip(self.segments.known, self.cuts.tolist()))
@@ -142,6 +146,70 @@ class SegmentThresholds:
         """Put the thresholds into a rule."""
         own: Any = {each.name: getattr(rule, each.name) for each in fields(ThresholdRule)}
         return SegmentRule(**own | {"threshold": 0.0}, segments=self.segments, cuts=self.cuts)
+
+
+# ---------------------------------------------------------------- results that hold them
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreResult(SearchResult):
+    """Result whose held-out scores are decided by one threshold, or by thresholds by segment."""
+
+    store: ScoreStore | None
+    threshold: float | None
+    by_segment: SegmentThresholds | None = None
+
+    @property
+    def kind(self) -> str:
+        """``"binary"``, or ``"segments"`` with a threshold each."""
+        return "binary" if self.by_segment is None else "segments"
+
+    @property
+    def constraint(self) -> Constraint | None:
+        """Constraint of the decisions."""
+        return super().constraint if self.by_segment is None else self.by_segment.demand
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Constrained values on held-out samples, by their names; by segment the worst ones."""
+        if self.by_segment is None or self.store is None:
+            return super().rates
+        return worst_rates(self.by_segment.demand, self.by_segment.table(self.row, self.store))
+
+    def in_rule(self, rule: Any) -> Any:
+        """Put the threshold, or those by segment, into a rule."""
+        if self.by_segment is not None:
+            return self.by_segment.in_rule(rule)
+        return replace(rule, threshold=self.threshold)
+
+    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
+        """Read a limit on wrong alerts; raise a ValueError where it would leave out more alerts of some segments."""
+        if self.by_segment is not None:
+            raise limits_by_segment(self.by_segment.segments.by)
+        return super().alert_limits(wrong_at_most, names, bands)
+
+    def study(self, setting: int | None = None) -> Study:
+        """Return the study of a setting; raise a ValueError where there is no upper bound."""
+        if self.by_segment is not None:
+            raise self.by_segment.refused("bound")
+        return super().study(setting)
+
+    @property
+    def moves(self) -> bool:
+        """True where `moved` can adapt the threshold to another share of positives; not those by segment."""
+        return self.by_segment is None and super().moves
+
+    @property
+    def row(self) -> ScoreRow:
+        """Held-out scores of the winner; by segment those beyond the threshold of each entry's segment."""
+        if self.store is None:
+            raise ValueError("the held-out scores of this search were not kept")
+        row = self.store[self.key]
+        return row if self.by_segment is None else self.by_segment.beyond(row, self.store)
+
+
+# A result with thresholds is of the same kind as that without.
+Result = TypeVar("Result", bound=ScoreResult)
 
 
 class SegmentResampling(Resampling):
@@ -302,7 +370,7 @@ class SegmentDemand:
     def _codes_of(self, task: Task) -> IntArray:
         return self.segments.codes(task.X, task.fit_params.get(BY))
 
-    def conclude(self, won: BinaryResult) -> BinaryResult:
+    def conclude(self, won: Result) -> Result:
         """Tune the thresholds of a winner."""
         found = SegmentThresholds(self.demand, self.segments).tuned(won)
         assert found.by_segment is not None, "it was tuned"
@@ -319,7 +387,7 @@ class SegmentDemand:
             )
         return found
 
-    def certify(self, found: BinaryResult, rule: Any, calibration: Task, confidence: float) -> BinaryResult:
+    def certify(self, found: Result, rule: Any, calibration: Task, confidence: float) -> Result:
         """Replace the thresholds by the best ones whose constraint is certified.
 
         They are tuned to stricter and stricter levels on the held-out samples, and tested from the strictest on.

@@ -13,7 +13,8 @@ from csf.evaluate import Candidate, ScoreStore
 from csf.search import problems
 from csf.search.config import NO_REVIEW, SearchConfig, settings_of
 from csf.search.kinds import kind_of
-from csf.search.problems.base import CandidateResult, Problem, SearchResult, trial_table
+from csf.search.problems.base import CandidateResult, trial_table
+from csf.search.problems.binary import TwoClasses
 from csf.search.study import MulticlassStudy
 from csf.search.training import Evaluator, HeldOutPredictions
 from csf.thresholding.rule import ThresholdRule
@@ -48,7 +49,7 @@ class WorstFoldResult(CandidateResult):
         return None
 
 
-class WorstFoldProblem(Problem):
+class WorstFoldProblem(TwoClasses):
     """Two classes; the setting is best whose worst fold is best."""
 
     unsupported = NO_REVIEW
@@ -63,9 +64,6 @@ class WorstFoldProblem(Problem):
         labels, codes = read_labels(y, pos_label=config.pos_label)
         return cls(labels), codes
 
-    def weights(self, sample_weight, codes):
-        return sample_weight
-
     def settings(self, config, model, n_samples):
         return settings_of(model.param_grid, model.base, config.engine, multiples=(1.0,))
 
@@ -75,11 +73,7 @@ class WorstFoldProblem(Problem):
     def judge(self, config):
         return WorstFoldEvaluator()
 
-    def prefit(self, config, task):
-        raise NotImplementedError
-
-    def conclude(self, config, plan, store, stopped):
-        searched = SearchResult.of_plan(plan, config, store, stopped)
+    def concluded(self, searched, models):
         best = max(searched.trials, key=lambda trial: trial.score)
         return WorstFoldResult(
             **searched.shared, candidate=Candidate((best.setting, best.number), "argmax"), score=best.score
@@ -88,9 +82,8 @@ class WorstFoldProblem(Problem):
     def with_mean_scores(self, found, mean, plan):
         raise NotImplementedError
 
-    def rule_of(self, found, estimator):
-        names = self.labels.learnt_by(estimator).known
-        return ThresholdRule.of(estimator, threshold=None, tuned=False, known=names, names=names, null=self.labels.null)
+    def rule_by(self, found, estimator, known, names, method=None):
+        return ThresholdRule.of(estimator, threshold=None, tuned=False, known=known, names=names, null=self.labels.null)
 
 
 @pytest.fixture
