@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import make_classification
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -50,9 +51,11 @@ def test_examples_print_what_is_shown(code, output, capsys, monkeypatch, tmp_pat
 
 
 def test_optuna_finds_parameters(capsys):
-    pytest.importorskip("optuna")
+    optuna = pytest.importorskip("optuna")
     pytest.importorskip("lightgbm")
-    exec(blocks("what_you_have", "py")[0], {})
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    X, y = make_classification(1500, 12, weights=[0.93], flip_y=0.03, random_state=0)
+    exec(blocks("what_you_have", "py")[0], {"X": X, "y": y})
     assert "to expect from" in capsys.readouterr().out
 
 
