@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
@@ -226,12 +227,12 @@ def with_parameters(kind: type[Kind]) -> type[Kind]:
     return dataclass(eq=False, repr=False, kw_only=True)(kind)
 
 
-class SummaryMixin:
+class SummaryMixin(ABC):
     """Summary of a fitted estimator: notebooks show it above scikit-learn's diagram, and `print` mentions it."""
 
+    @abstractmethod
     def summary(self) -> Any:
         """Summarise the result."""
-        raise NotImplementedError
 
     def __str__(self) -> str:
         text = repr(self)

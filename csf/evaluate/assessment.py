@@ -235,14 +235,14 @@ def seed_of(random_state: object) -> int:
     return random_state if isinstance(random_state, int) else 0
 
 
-class AssessedMixin:
+class AssessedMixin(ABC):
     """Corrected score and intervals of a fitted classifier, computed on first access."""
 
     held_out_: Any
 
+    @abstractmethod
     def _assess_scores(self) -> Assessment | None:
         """Assess the classifier by its held-out scores; return ``None`` where there are none."""
-        raise NotImplementedError
 
     def assess(self) -> Assessment:
         """Assess the corrected score with its bootstrap, once, from the held-out scores that ``fit`` kept.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -33,7 +34,7 @@ _CONSTANT = 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TrialRow:
+class TrialRow(ABC):
     """Predictions of one trial for the held-out entries, of two classes or of several."""
 
     key: TrialKey
@@ -44,9 +45,9 @@ class TrialRow:
     equal_costs: bool = False
 
     @property
+    @abstractmethod
     def arrays(self) -> tuple[Array | None, ...]:
         """Arrays that the trial does not contain."""
-        raise NotImplementedError
 
     @property
     def n_bytes(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -87,12 +88,12 @@ def winner_of(search: CostSearch) -> Winner:
     return Winner(rule.estimator, float(rule.cut), names[at], names[1 - at], known[at], known[1 - at], str(rule.method))
 
 
-class SavedRule:
+class SavedRule(ABC):
     """Rule that is written as JSON."""
 
+    @abstractmethod
     def to_dict(self) -> Params:
         """Return the rule as plain numbers, strings and lists."""
-        raise NotImplementedError
 
     def save(self, path: PathLike) -> None:
         """Write the rule as JSON, for use from any language.
@@ -112,9 +113,9 @@ class BinaryRule(SavedRule):
     negative: Label
     positive: Label
 
+    @abstractmethod
     def score(self, X: Any) -> FloatArray:
         """Compute the scores of samples."""
-        raise NotImplementedError
 
     def predict(self, X: Any) -> Array:
         """Predict labels.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -11,7 +12,7 @@ from csf._common.files import locked, read_record, write_record
 from csf._common.typing import PathLike
 
 
-class Recorded:
+class Recorded(ABC):
     """A state with a file, or without one."""
 
     path: PathLike | None
@@ -47,10 +48,10 @@ class Recorded:
         if self.path is not None and os.path.exists(self.path):
             self._restore(read_record(self.path, *self._record), self.path)
 
+    @abstractmethod
     def _content(self) -> dict[str, Any]:
         """Return what identifies the state, and the state, as JSON can hold it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _restore(self, content: Any, path: object) -> None:
         """Set the state that `_content` returned; raise a ValueError where it is something else."""
-        raise NotImplementedError

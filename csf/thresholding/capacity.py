@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.special import expit
@@ -212,7 +213,59 @@ _MOST_CUTS = 1024
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReviewBands:
+class ReviewRule(ABC):
+    """Rule of answers with reviews, which keeps limits on wrong answers.
+
+    Parameters
+    ----------
+    review : Review
+        What a review costs.
+    names : sequence of label
+        Labels that the answers without a review stand for.
+    extra_cost : float, default=0.0
+        What a place among the reviewed rows costs besides, where reviews are limited.
+    guarantees : dict of str to Guarantee
+        What was shown of the limits on wrong answers, by label.
+    """
+
+    review: Review
+    names: Sequence[Label] = ANSWERS[::2]
+    extra_cost: float = 0.0
+    guarantees: dict[str, Guarantee] = field(default_factory=dict)
+
+    @property
+    @abstractmethod
+    def wrong_limits(self) -> dict[int, float]:
+        """Largest shares of wrong answers, by the places of their names."""
+
+    @abstractmethod
+    def with_least(self, least: Mapping[int, float]) -> Self:
+        """Review also the rows whose scores of some answers are below the ``least`` ones."""
+
+    def limited(
+        self, held_out: AnsweredRows, calibration: AnsweredRows | None = None, confidence: float | None = None
+    ) -> Self:
+        """Review more rows for the limits on wrong answers: on held-out rows, or certified on calibration rows."""
+        least: dict[int, float] = {}
+        guarantees: dict[str, Guarantee] = {}
+        for place, limit in self.wrong_limits.items():
+            parts = [rows.answered(self, place) for rows in (held_out, calibration) if rows is not None]
+            least[place], test = least_score(*parts, limit=limit, answer=self.names[place], confidence=confidence)
+            if test is not None:
+                guarantees[str(self.names[place])] = test
+        return replace(self.with_least(least), guarantees=guarantees)
+
+
+class AnsweredRows(Protocol):
+    """Rows with their true classes."""
+
+    def answered(self, rule: Any, place: int) -> ScoredSamples:
+        """Select the rows with an answer, the right ones as positives, by the scores that limits compare."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReviewBands(ReviewRule):
     """Rule of three answers: "negative" below a score, "positive" from another one on, "review" otherwise.
 
     `answers` gives the labels that the first two stand for.
@@ -225,18 +278,12 @@ class ReviewBands:
         What a place among the reviewed rows costs besides, where errors have costs in each row and reviews are limited.
     lower, upper : float
         "negative" is answered below the first score and "positive" from the second one on, where costs allow it.
-    guarantees : dict of str to Guarantee
-        What was shown of the limits on wrong answers, by label.
     names : sequence of label
         The negative and the positive label.
     """
 
-    review: Review
-    extra_cost: float = 0.0
     lower: float = np.inf
     upper: float = -np.inf
-    guarantees: dict[str, Guarantee] = field(default_factory=dict)
-    names: Sequence[Label] = ANSWERS[::2]
 
     def decide(self, rows: AllowedAnswers) -> Array:
         """Choose the answer to each row."""
@@ -282,22 +329,16 @@ class ReviewBands:
             chosen |= rest & ~low
         return np.select([acted, chosen], [ANSWERS[2], ANSWERS[1]], ANSWERS[0])
 
-    def limited(
-        self, held_out: LabelledScores, calibration: LabelledScores | None = None, confidence: float | None = None
-    ) -> ReviewBands:
-        """Narrow the bands to the limits on wrong answers: on held-out rows, or certified on calibration rows."""
-        limits: dict[str, float] = {}
-        guarantees: dict[str, Guarantee] = {}
-        for at, limit in self.review.limits_on().items():
-            answer = ANSWERS[::2][at]
-            parts = [each.scored(self, answer) for each in (held_out, calibration) if each is not None]
-            limits[answer], test = least_score(*parts, limit=limit, answer=self.names[at], confidence=confidence)
-            if test is not None:
-                guarantees[str(self.names[at])] = test
+    @property
+    def wrong_limits(self) -> dict[int, float]:
+        """Largest shares of wrong answers of "negative", 0, and of "positive", 1."""
+        return self.review.limits_on()
+
+    def with_least(self, least: Mapping[int, float]) -> Self:
+        """Narrow the bands of answers."""
         # "negative" is below a score: the next number after the largest one.
-        lower = np.nextafter(-limits.get("negative", -np.inf), np.inf)
-        upper = max(self.upper, limits.get("positive", -np.inf))
-        return replace(self, lower=min(self.lower, float(lower)), upper=upper, guarantees=guarantees)
+        lower = float(np.nextafter(-least.get(0, -np.inf), np.inf))
+        return replace(self, lower=min(self.lower, lower), upper=max(self.upper, least.get(1, -np.inf)))
 
     def decide_on(self, known: LabelledScores) -> Array:
         """Answer rows by bands that keep the limits on wrong answers on these rows."""
@@ -361,9 +402,9 @@ class LabelledScores(NamedTuple):
         rows, store = found.leaning(bands.review, bands.extra_cost), found.store
         return cls(rows, store.truth, store.weight, store.samples if store.has_groups else None, store.repeats)
 
-    def scored(self, bands: ReviewBands, answer: str) -> ScoredSamples:
+    def answered(self, rule: ReviewBands, place: int) -> ScoredSamples:
         """Select the rows with an answer, the right ones as positives, so that precision counts these."""
-        own, sign = bands.decide(self.rows) == answer, 1.0 if answer == "positive" else -1.0
+        own, sign = rule.decide(self.rows) == ANSWERS[::2][place], 1.0 if place else -1.0
         own &= self.weight is None or self.weight > 0.0
         weight, groups = (None if each is None else each[own] for each in (self.weight, self.groups))
         right, score = self.truth[own] == (sign > 0.0), sign * self.rows.score[own]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -12,8 +12,8 @@ from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits, allowed_alerts
 from csf.thresholding.batch import check_capacity, limits_of, named_answers, reviewed_within, with_lifted
-from csf.thresholding.capacity import cost_of_place, least_score
-from csf.thresholding.certificates import Guarantee, ScoredSamples
+from csf.thresholding.capacity import ReviewRule, cost_of_place
+from csf.thresholding.certificates import ScoredSamples
 from csf.thresholding.class_choice import TUNED, MulticlassChoice
 from csf.thresholding.evaluation import TunedAnswers
 from csf.thresholding.linear_rule import RuleRows, counts_of, tune_rule
@@ -35,12 +35,12 @@ class LabelledRows(NamedTuple):
     groups: IntArray | None = None
     repeats: float = 1.0
 
-    def answered(self, answers: IntArray, code: int) -> ScoredSamples:
+    def answered(self, rule: ClassReviews, place: int) -> ScoredSamples:
         """Select the rows with an answer, the right ones as positives, with its probabilities as scores."""
-        at = (answers == code) & (self.weight > 0.0)
-        groups = None if self.groups is None else self.groups[at]
+        own = (rule.decide(self.rows) == place) & (self.weight > 0.0)
+        groups = None if self.groups is None else self.groups[own]
         return ScoredSamples(
-            self.truth[at] == code, self.rows.proba[at, code], self.weight[at], None, groups, self.repeats
+            self.truth[own] == place, self.rows.proba[own, place], self.weight[own], None, groups, self.repeats
         )
 
 
@@ -66,7 +66,7 @@ def prices_of(metric: ConfusionMetric, known: LabelledRows) -> Array:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ClassReviews:
+class ClassReviews(ReviewRule):
     """Rule of several classes and a review: a row is reviewed where that costs less on average than the rule's class.
 
     Parameters
@@ -81,16 +81,10 @@ class ClassReviews:
         Smallest probability with which each class is answered.
     extra_cost : float, default=0.0
         What a place among the reviewed rows costs besides, where reviews are limited.
-    guarantees : dict of str to Guarantee
-        What was shown of the limits on wrong answers.
     """
 
-    review: Review
-    names: Sequence[Label]
     prices: Array
     least: Array
-    extra_cost: float = 0.0
-    guarantees: dict[str, Guarantee] = field(default_factory=dict)
 
     @classmethod
     def tuned(cls, review: Review, metric: ConfusionMetric, names: Sequence[Label], known: LabelledRows) -> Self:
@@ -100,18 +94,14 @@ class ClassReviews:
         own, looked_at = reviews.costs(known.rows, known.rows.codes)
         return replace(reviews, extra_cost=cost_of_place(review, own, looked_at, known.weight))
 
-    def limited(
-        self, known: LabelledRows, calibration: LabelledRows | None = None, confidence: float | None = None
-    ) -> ClassReviews:
-        """Review more rows for the limits on wrong answers: on held-out rows, or certified on calibration rows."""
-        least, guarantees = self.least.copy(), {}
-        for at, limit in self.review.limits_on(self.names).items():
-            parts = [each.answered(self.decide(each.rows), at) for each in (known, calibration) if each is not None]
-            score, test = least_score(*parts, limit=limit, answer=self.names[at], confidence=confidence)
-            least[at] = max(least[at], score)
-            if test is not None:
-                guarantees[str(self.names[at])] = test
-        return replace(self, least=least, guarantees=guarantees)
+    @property
+    def wrong_limits(self) -> dict[int, float]:
+        """Largest shares of wrong answers by class."""
+        return self.review.limits_on(self.names)
+
+    def with_least(self, least: Mapping[int, float]) -> Self:
+        """Raise the smallest probabilities with which classes are answered."""
+        return replace(self, least=np.array([max(p, least.get(at, p)) for at, p in enumerate(self.least)]))
 
     def costs(self, rows: RuleRows, codes: IntArray) -> tuple[Array, Array]:
         """Compute the expected costs of classes for rows, and of their reviews."""

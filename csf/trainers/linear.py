@@ -6,6 +6,7 @@ import ctypes
 import re
 import sys
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -183,22 +184,22 @@ class LinearTrainer(Trainer):
         self._solver = self._prepare()
         self.family = self._family()
 
+    @abstractmethod
     def _prepare(self) -> Any:
         """Make the solver for the rows of the training part."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _family(self) -> str | None:
         """Return the family, whose settings can start from each other's solutions."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _solve(self, weight: Array, starts: Sequence[LinearSolution], closer: float = 1.0) -> LinearSolution:
         """Solve for weights, starting from other solutions, to a share of the usual gap."""
-        raise NotImplementedError
 
     @staticmethod
+    @abstractmethod
     def serves(base: Estimator) -> bool:
         """Check whether this trainer solves what the base documents."""
-        raise NotImplementedError
 
     @staticmethod
     def constant(base: Estimator) -> float:
