@@ -78,28 +78,28 @@ def class_sums(is_pos, weight):
 
 
 @njit(cache=True, few=on_lists, most=1 << 11, nogil=True)
-def candidate_cuts(score, is_pos, copies, order, every, keep, cuts):
+def candidate_cuts(score, is_pos, copies, every, keep, cuts):
     """Write the numbers of entries above each threshold that can be the best. Return the number of thresholds.
 
-    ``order`` sorts the scores downwards. A candidate ends a run of positives: lowering the threshold to the end of a
+    Scores go downwards. A candidate ends a run of positives: lowering the threshold to the end of a
     run adds no error. Besides, there is a candidate after every ``every`` ``copies``, and one at ``keep`` entries.
     Groups of equal scores are never divided. The first candidate, above all scores, is left out where scores of +inf
     rule it out.
     """
-    n_entries, size = len(order), 0
-    if n_entries == 0 or score[order[0]] < np.inf:
+    n_entries, size = len(score), 0
+    if n_entries == 0 or score[0] < np.inf:
         cuts[0] = 0
         size = 1
     since = 0  # copies after the last cut
     start, had_pos = 0, False
     while start < n_entries:
         stop, any_pos, any_neg, found = start, False, False, 0
-        while stop < n_entries and score[order[stop]] == score[order[start]]:
-            if is_pos[order[stop]]:
+        while stop < n_entries and score[stop] == score[start]:
+            if is_pos[stop]:
                 any_pos = True
             else:
                 any_neg = True
-            found += copies[order[stop]]
+            found += copies[stop]
             stop += 1
         # The cut before this group ends a run of positives if the group has a negative.
         if start > 0 and ((had_pos and any_neg) or since >= every or start == keep):

@@ -17,7 +17,7 @@ from csf.evaluate.draws import (
     LARGE,
     bootstrap_counts,
     class_weights,
-    distinct,
+    count_distinct,
     draw_weights,
     retune,
     retune_all,
@@ -51,6 +51,9 @@ def decisions(row: ScoreRow) -> BoolArray:
 
 def outcomes(store: ScoreStore, row: ScoreRow) -> Array:
     """Sum the weights of tp, fn, fp and tn (the cells of the confusion matrix) in one copy of each sample."""
+    if store.importance is None and store.once:
+        # No sum: each sample has one of them.
+        return (np.arange(4) == (2 * ~store.is_pos + ~decisions(row))[:, None]).view(np.uint8)
     place = 4 * store.samples + 2 * ~store.is_pos + ~decisions(row)
     table = np.bincount(place, store.importance, minlength=4 * store.n_samples).reshape(-1, 4)
     # A byte each, where no sample is held out more often.
@@ -89,7 +92,9 @@ def standard_error(store: ScoreStore, row: ScoreRow, metric: Metric) -> float:
     >>> standard_error(store, store[0, 0], get_metric("recall"))  # sqrt(0.8 * 0.2 / 50)
     0.057
     """
-    return float(np.sqrt(store.copies @ influence(metric, outcomes(store, row), store.copies) ** 2))
+    tables = outcomes(store, row)
+    at, copies = count_distinct(list(tables.T), store.copies)
+    return float(np.sqrt(copies @ influence(metric, tables[at], copies) ** 2))
 
 
 def differences(store: ScoreStore, metric: Metric, rows: Sequence[ScoreRow], to: Sequence[int]) -> tuple[Array, Array]:
@@ -159,9 +164,9 @@ class JudgedDecisions:
 
         Half a sample of each outcome is taken to have been met besides; see `csf.evaluate.intervals.DrawnSums`.
         """
-        tables = np.concatenate(self.outcomes, axis=1).astype(float)
-        order, starts = distinct(list(tables.T), np.flatnonzero(self.copies > 0))
-        tables, copies = tables[order[starts]], np.add.reduceat(self.copies[order], starts)
+        tables = self.outcomes[0] if len(self.outcomes) == 1 else np.concatenate(self.outcomes, axis=1)
+        at, copies = count_distinct(list(tables.T), self.copies)
+        tables = tables[at].astype(float)
         cells, n_sums = tables.reshape(len(tables), -1, 2), tables.shape[1]
         besides = np.full(n_sums, _UNMET)
         drawn = DrawnSums.of_tables(

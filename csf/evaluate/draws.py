@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -91,6 +92,9 @@ def grouped(store: EntryStore[Any], said: Sequence[Array], n_labels: int | None 
     copies, importance = store.copies, store.importance
     if store.has_groups:  # hardly two are alike
         return Units(store.truth, importance, store.samples, copies), np.arange(store.truth.size)
+    if store.once and importance is None:
+        at, copies = count_distinct([store.truth, *said], copies)
+        return Units(store.truth[at], None, np.arange(at.size, dtype=np.int32), copies), at
     entries = _entries_of_samples(store)
     several = bool((store.truth != store.truth[entries[:, 0]][store.samples]).any())
     if several:
@@ -102,17 +106,34 @@ def grouped(store: EntryStore[Any], said: Sequence[Array], n_labels: int | None 
     columns += [] if importance is None else [importance[entries[:, 0]]]
     if several:
         columns += [np.append(store.truth, False)[at] for at in entries.T[1:]]
-    order, starts = distinct(columns, np.flatnonzero(copies > 0))
-    at = entries[order[starts]]
-    unit, used = np.repeat(np.arange(starts.size), at.shape[1]), at.ravel() < store.truth.size
+    first, copies = count_distinct(columns, copies)
+    at = entries[first]
+    unit, used = np.repeat(np.arange(first.size), at.shape[1]), at.ravel() < store.truth.size
     at, unit = at.ravel()[used], unit[used]
     units = Units(
         store.truth[at],
         None if importance is None else importance[at],
         unit.astype(np.int32),
-        np.add.reduceat(copies[order], starts) if starts.size else copies[:0],
+        copies,
     )
     return units, at
+
+
+# So many kinds of rows are counted in a table, and so many rows at once.
+_MOST_KINDS, _BLOCK = 1 << 20, 1 << 18
+
+
+def count_distinct(columns: Sequence[Array], copies: IntArray | None = None) -> tuple[IntArray, IntArray]:
+    """Find the first of each kind of rows, in lexicographic order, and how many copies of it there are.
+
+    ``copies`` are those of each row; ``None`` for one of each.
+    """
+    counted = _counted(columns, copies)
+    if counted is not None:
+        return counted
+    copies = np.ones(columns[0].size, dtype=np.int64) if copies is None else copies
+    order, starts = distinct(columns, np.flatnonzero(copies > 0))
+    return order[starts], np.add.reduceat(copies[order], starts) if starts.size else copies[:0]
 
 
 def distinct(columns: Sequence[Array], among: IntArray) -> tuple[IntArray, IntArray]:
@@ -124,6 +145,32 @@ def distinct(columns: Sequence[Array], among: IntArray) -> tuple[IntArray, IntAr
         ordered = column[order]
         new[1:] |= ordered[1:] != ordered[:-1]
     return order, np.flatnonzero(new)
+
+
+def _counted(columns: Sequence[Array], copies: IntArray | None) -> tuple[IntArray, IntArray] | None:
+    """Find kinds of rows without a sort; return ``None`` where they would be too many to count in a table."""
+    n_rows = columns[0].size
+    if any(column.dtype.kind not in "biu" or column.min(initial=0) < 0 for column in columns):
+        return None
+    sizes = [int(column.max(initial=0)) + 1 for column in columns]
+    if (n_kinds := math.prod(sizes)) > min(_MOST_KINDS, n_rows):
+        return None
+    first, counts = np.zeros((2, n_kinds), dtype=np.int64)
+    for start in range(0, n_rows, size := max(_BLOCK, n_kinds)):
+        block = slice(start, start + size)
+        kind, number = np.ravel_multi_index([column[block] for column in columns], sizes), None
+        if copies is not None:
+            used = np.flatnonzero(copies[block])
+            kind, number = kind[used], copies[block][used]
+        met = np.bincount(kind, number, n_kinds).astype(np.int64)
+        new = np.flatnonzero((counts == 0) & (met > 0))
+        if new.size:
+            places, at = np.unique(kind, return_index=True)
+            at = at[np.searchsorted(places, new)]
+            first[new] = start + (at if copies is None else used[at])
+        counts += met
+    at = np.flatnonzero(counts)
+    return first[at], counts[at]
 
 
 def _in_order(entries: IntArray, columns: Sequence[Array], size: int) -> IntArray:
@@ -197,7 +244,11 @@ def partition_counts(kinds: Array, copies: IntArray, n_parts: int, random_state:
     """
     rng = np.random.default_rng([random_state, 1])
     every = np.unique(kinds)[::-1]
-    classes = [np.repeat(units, copies[units]) for units in (np.flatnonzero(kinds == kind) for kind in every)]
+    of_class = [np.flatnonzero(kinds == kind) for kind in every]
+    while int(copies.sum()) > max(_SAMPLES_OF_A_NUMBER * copies.size, LARGE):
+        # How many samples of each of a few units are in a part, at once.
+        yield np.stack([copies - part for part in _parts(of_class, copies, n_parts, rng)]).astype(_kind(copies)).T
+    classes = [np.repeat(units, copies[units]) for units in of_class]
     while True:
         counts = np.empty((n_parts, copies.size), dtype=_kind(copies))
         counts[:] = copies
@@ -207,6 +258,19 @@ def partition_counts(kinds: Array, copies: IntArray, n_parts: int, random_state:
             left_out = np.bincount(part * copies.size + rng.permutation(samples), minlength=counts.size)
             counts -= left_out.reshape(counts.shape).astype(counts.dtype)
         yield counts.T
+
+
+def _parts(of_class: Sequence[IntArray], copies: IntArray, n_parts: int, rng: np.random.Generator) -> Array:
+    """Deal the samples of each class out to parts of equal sizes; return those of each unit in each part."""
+    parts = np.zeros((n_parts, copies.size), dtype=np.int64)
+    for units in of_class:
+        left, start = copies[units], rng.integers(n_parts)
+        n_samples = int(left.sum())
+        for part in range(n_parts):
+            size = (n_samples + (part + start) % n_parts) // n_parts
+            parts[part, units] = rng.multivariate_hypergeometric(left, size, method="marginals")
+            left = left - parts[part, units]
+    return parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,21 +379,25 @@ class CodedRow:
             return cls(np.where(found, 0, 1).astype(np.uint16), np.array([np.nan]))
         copies = store.copies[store.samples]
         counted = copies > 0 if row.lost is None else (copies > 0) & ~row.lost
-        entries = np.flatnonzero(counted)
-        score, is_pos = row.score[entries], store.is_pos[entries]
-        order = np.argsort(score)[::-1]
+        order = np.argsort(row.score)[::-1] if counted.all() else _sorted_among(row.score, np.flatnonzero(counted))
+        score = row.score[order]
         # How many entries the row's own threshold finds: that cut is always among them.
         keep = -1 if row.threshold is None else int(np.count_nonzero(score >= row.threshold))
-        cuts = np.empty(entries.size + 2, dtype=np.int64)
+        cuts = np.empty(order.size + 2, dtype=np.int64)
         # Samples that are held out several times have no more cuts for that.
         n_samples = int(store.copies.sum())
         every = max(n_samples // _PLACES, 1) * int(copies.sum()) // n_samples
-        n_cuts = candidate_cuts(score, is_pos, copies[entries], order, max(every, 1), keep, cuts)
+        n_cuts = candidate_cuts(score, store.is_pos[order], copies[order], max(every, 1), keep, cuts)
         cuts = _thinned(cuts[:n_cuts], keep)
         codes = np.full(n_entries, cuts.size, dtype=np.uint16)
         # Each entry has the first threshold that includes it.
-        codes[entries[order]] = np.repeat(np.arange(cuts.size), np.diff(cuts, prepend=0))
-        return cls(codes, _thresholds(score[order].astype(np.float64), cuts, keep, row.threshold))
+        codes[order] = np.repeat(np.arange(cuts.size, dtype=np.uint16), np.diff(cuts, prepend=0))
+        return cls(codes, _thresholds(score, cuts, keep, row.threshold))
+
+
+def _sorted_among(score: Array, entries: IntArray) -> IntArray:
+    """Sort some entries downwards by their scores."""
+    return entries[np.argsort(score[entries])[::-1]]
 
 
 def _thinned(cuts: IntArray, keep: int) -> IntArray:
@@ -343,8 +411,8 @@ def _thinned(cuts: IntArray, keep: int) -> IntArray:
 
 def _thresholds(ordered: Array, cuts: IntArray, keep: int, threshold: float | None) -> Array:
     """Compute the midpoint of each threshold between its neighbouring scores; keep the row's own one where known."""
-    upper = np.where(cuts > 0, ordered[np.maximum(cuts - 1, 0)], np.inf)
-    lower = np.where(cuts < ordered.size, ordered[np.minimum(cuts, ordered.size - 1)], -np.inf)
+    upper, lower = (ordered[np.clip(at, 0, ordered.size - 1)].astype(np.float64) for at in (cuts - 1, cuts))
+    upper, lower = np.where(cuts > 0, upper, np.inf), np.where(cuts < ordered.size, lower, -np.inf)
     result = midpoint(upper, lower)
     result[cuts == ordered.size] = -np.inf
     result[cuts == 0] = np.inf

@@ -26,7 +26,7 @@ from csf._common.validation import (
 from csf.data.folds import read_groups
 from csf.data.labels import Labels, has_several_columns, read_codes, read_labels
 from csf.evaluate.assessment import interval as percentiles
-from csf.evaluate.draws import grouped
+from csf.evaluate.draws import Units, count_distinct, grouped
 from csf.evaluate.intervals import DrawnSums, n_draws_within
 from csf.evaluate.stores import EntryStore
 from csf.metrics import ConfusionMetric, get_confusion_metric
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from csf._common.typing import Array, BoolArray, IntArray, Label
-    from csf.evaluate.draws import Units
     from csf.metrics.constraints import Share
     from csf.metrics.registry import MetricLike
     from csf.metrics.row_costs import RowCosts
@@ -278,12 +277,14 @@ class Predictions:
     def _of_tables(cls, values, n_classes, truth, *answers, share=None, weight=None, groups=None) -> Self:
         """Create predictions from codes of shape (n_samples, n_tables): each column has its own confusion matrix."""
         (n_tables, n_methods), kinds = (truth.shape[1], len(answers)), 2 ** len(answers)
-        n_rows, row = n_tables * n_classes, np.arange(truth.shape[1]) * n_classes + truth
+        n_rows = n_tables * n_classes
+        units, used = _units([column for codes in (truth, *answers) for column in codes.T], weight, groups)
+        truth, *answers = (codes[used].astype(np.int64) for codes in (truth, *answers))
+        row = np.arange(n_tables) * n_classes + truth
         kind = row * kinds + sum((predicted != truth) << at for at, predicted in enumerate(answers))
         place = np.hstack([(at * n_rows + row) * n_classes + predicted for at, predicted in enumerate(answers)])
-        units, at = _units([column for codes in (row, *answers) for column in codes.T], weight, groups)
-        met = _sums(units, kind[at], n_rows * kinds).toarray().reshape(-1, n_rows, kinds)
-        sums = _sums(units, place[at], n_methods * n_rows * n_classes)
+        met = _sums(units, kind, n_rows * kinds).toarray().reshape(-1, n_rows, kinds)
+        sums = _sums(units, place, n_methods * n_rows * n_classes)
         totals = np.tensordot(units.copies, met, 1)
         besides = np.where((totals > 0.0) | (n_methods > 1), *_BESIDES).ravel() * 4.0 / (kinds * n_rows)
         shape = (n_methods, n_rows, n_classes)
@@ -337,6 +338,9 @@ def _extremes_of(metric: Any) -> tuple[Any, ...]:
 
 def _units(columns: list[Array], weight: Array | None, groups: IntArray | None) -> tuple[Units, IntArray]:
     """Group samples that have equal values in all columns, and return the unit of each sample."""
+    if weight is None and groups is None:
+        at, copies = count_distinct(columns)
+        return Units(np.zeros(at.size, dtype=int), None, np.arange(at.size, dtype=np.int32), copies), at
     store: Any = EntryStore(np.zeros(columns[0].size, dtype=int), weight)
     store.draw_together(groups)
     return grouped(store, columns)
@@ -393,7 +397,10 @@ def _read(
         return read, codes
     codes = [label_array(each, name) for name, each in predictions.items()]
     labels, metric, truth = _read_classes(y, dict(zip(predictions, codes)), metric, pos_label)
-    weight, codes = check_weights(sample_weight, truth.size), [labels.encode(each) for each in codes]
+    # A byte each is enough for codes of few classes.
+    small = np.min_scalar_type(labels.classes.size)
+    truth, codes = truth.astype(small), [labels.encode(each).astype(small) for each in codes]
+    weight = check_weights(sample_weight, truth.size)
     if labels.null is not None and np.unique(truth if weight is None else truth[weight > 0.0]).size == 2:
         check_class_weights(sample_weight, truth > 0)
     elif labels.null is not None:

@@ -147,6 +147,11 @@ class EntryStore(Generic[R]):
         return lean
 
     @property
+    def once(self) -> bool:
+        """True where each sample is one entry, in their order."""
+        return self.n_samples == self.samples.size and bool((self.samples[1:] > self.samples[:-1]).all())
+
+    @property
     def importance(self) -> Array | None:
         """Weight of one copy of each entry up to a factor; ``None`` where all weights are equal."""
         if self.weight is None:
@@ -308,6 +313,8 @@ def _ranks(samples: IntArray) -> IntArray:
     """Renumber the samples consecutively from 0 in their order."""
     if samples.size == 0 or samples.min() < 0 or samples.max() > 4 * samples.size:
         return np.unique(samples, return_inverse=True)[1].ravel()
+    if samples.size == samples.max() + 1 and (samples[1:] > samples[:-1]).all():
+        return samples
     # No sort: numbers of samples are small.
     return (np.cumsum(np.bincount(samples) > 0) - 1)[samples]
 

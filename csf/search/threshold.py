@@ -31,7 +31,7 @@ CONFIDENCE = 0.9
 # Rows of probabilities sum to 1 up to the rounding of single precision and of printed digits.
 _SUM = 1e-3
 # Standard errors by which the area under a ROC curve is below 0.5 where scores are taken for reversed.
-_CLEARLY = 4.0
+_CLEARLY, _MANY = 4.0, 1_000_000
 
 
 class _Given(ClassifierMixin, BaseEstimator):
@@ -267,8 +267,10 @@ def certify(
 
 def _warn_of_reversed(is_pos: BoolArray, score: Array) -> None:
     """Warn where positives have smaller scores than negatives, by more than chance explains."""
-    n_pos, n_neg = int(is_pos.sum()), int((~is_pos).sum())
-    area = (rankdata(score)[is_pos].mean() - 0.5 * (n_pos + 1)) / n_neg
+    # A million of each class show what chance cannot.
+    positives, negatives = (each[:: max(each.size // _MANY, 1)] for each in (score[is_pos], score[~is_pos]))
+    n_pos, n_neg = positives.size, negatives.size
+    area = (rankdata(np.concatenate([positives, negatives]))[:n_pos].mean() - 0.5 * (n_pos + 1)) / n_neg
     if area < 0.5 - _CLEARLY * np.sqrt((1.0 / n_pos + 1.0 / n_neg) / 12.0):
         warn(
             f"the scores of positives are smaller than those of negatives (area under the ROC curve {area:.2f}), and a "
@@ -295,10 +297,11 @@ def _scores(score: ArrayLike, n_samples: int, classes: Array) -> Array:
     X = _columns(score, classes)
     if len(X) != n_samples:
         raise ValueError(f"score has {len(X)} samples, and y {n_samples}; give one score for each label")
-    different = np.unique(X)
-    if different.size == 1:
+    different = np.array([X.min(), X.max()])
+    if different[0] == different[1]:
         raise ValueError(f"score is {different[0]:g} for all samples: no threshold separates any of them")
-    if X.shape[1] == 1 and different.size == 2 and classes.dtype.kind in "biuf" and np.isin(different, classes).all():
+    are_labels = X.shape[1] == 1 and classes.dtype.kind in "biuf" and np.isin(different, classes).all()
+    if are_labels and np.isin(X[:, 0], different).all():
         raise ValueError(
             f"score holds the labels {different.tolist()} alone, which are decisions already; give scores or "
             "probabilities. What decisions are worth says csf.metric_interval(y, pred)"

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.evaluate.assessment import SPREAD, Assessment, n_draws_of
-from csf.evaluate.draws import LeftOut, Units, distinct, judge_left_out
+from csf.evaluate.draws import LeftOut, Units, count_distinct, judge_left_out
 from csf.evaluate.intervals import DrawnErrors, DrawnSums, n_draws_within
 from csf.thresholding.batch import ROUNDING, best_answers
 
@@ -244,8 +244,8 @@ class TableTerms(AnswerTerms):
             place = units.samples, self.truth * n_given + codes
             tables += csr_array((weight * share, place), tables.shape).toarray()
         if n_cells <= _FEW_CELLS:
-            order, starts = distinct(list(tables.T), np.flatnonzero(copies > 0))
-            tables, copies = tables[order[starts]], np.add.reduceat(copies[order], starts)
+            at, copies = count_distinct(list(tables.T), copies)
+            tables = tables[at]
         # What was not met yet can be met: a sample of each class, which may get any answer.
         outcomes, besides = np.eye(n_cells), np.full(n_cells, 1.0 / n_given)
         cells = tables.reshape(-1, n_classes, n_given)

@@ -46,8 +46,8 @@ def arguments(name, rng):
     if name == "candidate_cuts":
         score = coarse.astype(rng.choice([np.float32, np.float64])) - np.where(rng.random(n) < 0.1, np.inf, 0.0)
         score *= rng.choice([1.0, -1.0])
-        order, copies = np.argsort(-score, kind="stable"), rng.integers(1, 4, n)
-        return score, is_pos, copies, order, int(rng.integers(1, 9)), int(rng.integers(-1, n + 1)), np.zeros(n + 2, int)
+        score, copies = np.sort(score)[::-1], rng.integers(1, 4, n)
+        return score, is_pos, copies, int(rng.integers(1, 9)), int(rng.integers(-1, n + 1)), np.zeros(n + 2, int)
     sums = np.cumsum(rng.integers(0, 3, (2, n_cuts + 1, n_draws)), axis=1).astype(np.int32)
     neg, pos = sums[:, -1].astype(float)
     if name == "best_ratios":
@@ -81,7 +81,7 @@ def outcome(name, function, given):
     if name == "sums_at":  # beyond the cuts and the draws nothing is read
         given[-1] = given[-1][:, : given[3], : given[2].shape[1]]
     if name == "candidate_cuts":
-        given = [each[: int(result)] if at == 6 else each for at, each in enumerate(given)]
+        given = [each[: int(result)] if at == 5 else each for at, each in enumerate(given)]
     if name == "merge_cuts":
         given[-3:] = [each[: int(result[0])] for each in given[-3:]]
     return result, [each for each in given if isinstance(each, np.ndarray)]

@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from csf.evaluate import Chooser, CodedRow, Resampling, ScoreStore, assess, mean_assessment, retune, standard_error
 from csf.evaluate.choices import decisions
+from csf.evaluate.draws import count_distinct, distinct, partition_counts
 from csf.metrics import Constrained, FBeta, Metric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.search.selection import stable_choice
@@ -295,3 +296,25 @@ def test_the_mean_over_classes_draws_the_same_samples_for_all():
     parts = [assess(each, "f1", (0, 0)) for each in (store, apart)]
     both = mean_assessment(parts).errors.std()
     assert both == pytest.approx(np.hypot(*(part.errors.std() for part in parts)) / 2, rel=0.2)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_kinds_of_rows_are_counted_as_a_sort_counts_them(seed):
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, 3, 60).astype(np.uint8), rng.random(60) < 0.5, rng.integers(0, 2, 60)]
+    copies = rng.integers(0, 3, 60)
+    order, starts = distinct(columns, np.flatnonzero(copies))
+    first, counts = count_distinct(columns, copies)
+    np.testing.assert_array_equal(first, order[starts])
+    np.testing.assert_array_equal(counts, np.add.reduceat(copies[order], starts))
+
+
+def test_parts_of_many_samples_are_thirds_of_each_class():
+    kinds, copies = np.array([0, 1, 1, 0]), np.array([4000, 7000, 2001, 3000])
+    counts = next(partition_counts(kinds, copies, 3, 0))
+    left_out = copies[:, None] - counts
+    np.testing.assert_array_equal(left_out.sum(axis=1), copies)
+    for units in ([1, 2], [0, 3]):
+        assert np.ptp(left_out[units].sum(axis=0)) <= 1
+    assert np.abs(3 * left_out / copies[:, None] - 1.0).max() < 0.15

@@ -297,7 +297,7 @@ def _warn_of_one_unit(store: ScoreStore) -> None:
     """Warn where the samples cannot be split into parts that choose and parts that evaluate a threshold."""
     unit = "group" if store.has_groups else "sample"
     for name, among in (("positives", store.is_pos), ("negatives", ~store.is_pos)):
-        if np.unique(store.samples[among]).size == 1:
+        if (samples := store.samples[among]).size and (samples == samples[0]).all():
             warn(
                 f"the {name} are those of one {unit}: what to expect on new data cannot be estimated, and "
                 f"corrected_score_ and score_interval_ are NaN. Give {name} of several {unit}s"
