@@ -430,6 +430,8 @@ class CommandProblem:
     def setup(self, train: DataPart) -> Setup:
         """Make the settings that all methods trained on a part share; the inner splits are made only once."""
         seed = self.options.seed
+        if self.config.asks_out_of_bag:
+            raise ValueError("--cv oob is for csf search: methods are compared on the same folds; give --cv 5")
         effort = shared_effort([each.effort for each in self._models(train.y)])
         cv = self.kind.cv(self.config, train.y, effort, random_state=check_random_state(seed))
         if train.together:

@@ -264,7 +264,7 @@ def _parts(of_class: Sequence[IntArray], copies: IntArray, n_parts: int, rng: np
     """Deal the samples of each class out to parts of equal sizes; return those of each unit in each part."""
     parts = np.zeros((n_parts, copies.size), dtype=np.int64)
     for units in of_class:
-        left, start = copies[units], rng.integers(n_parts)
+        left, start = copies[units], int(rng.integers(n_parts))
         n_samples = int(left.sum())
         for part in range(n_parts):
             size = (n_samples + (part + start) % n_parts) // n_parts

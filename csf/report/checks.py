@@ -29,6 +29,7 @@ from csf.plots.words import metric_name, other_costs, short, spread
 from csf.report.held_out import HeldOut, Judged
 from csf.report.kinds import constrained, guarantees, held_out_rates, reported, reviewed
 from csf.search.config import MODEL
+from csf.search.plan import OUT_OF_BAG
 from csf.search.threshold import tune_threshold
 
 if TYPE_CHECKING:
@@ -732,6 +733,8 @@ def _how_sure(search: CostSearch, held: HeldOut | None, first: Estimate) -> str:
     judged = f"Cross-validated on {search.n_splits_} folds"
     if search.n_splits_ < 2:
         judged = f"Judged on the {'samples that one split holds out' if search.n_splits_ else 'given samples'}"
+    if search.stop_reason_.endswith(OUT_OF_BAG):
+        judged = "Judged on out-of-bag scores"
     chosen = "" if search.n_trials_ == 1 else f"; corrected for the choice among {search.n_trials_} trials"
     about = reported(search)
     return (

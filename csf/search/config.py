@@ -532,6 +532,11 @@ class SearchConfig(SearchOptions):
         return self.cv is None and not (limited or self.limits_answers or self.averages_folds)
 
     @property
+    def asks_out_of_bag(self) -> bool:
+        """True where ``cv`` asks for out-of-bag scores."""
+        return isinstance(self.cv, str) and self.cv == "oob"
+
+    @property
     def splits_are_given(self) -> bool:
         """True where ``cv`` is a list of splits."""
         return isinstance(self.cv, Iterable) and not isinstance(self.cv, str) and not hasattr(self.cv, "split")

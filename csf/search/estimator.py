@@ -95,11 +95,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         and `LogisticRegression` and the rounds of boosters; where rows have costs, on at most 20 000 rows, also four
         settings of LightGBM, XGBoost, CatBoost and `HistGradientBoostingClassifier`, which leave alone what you set.
         ``"wide"`` asks for these with any metric; ``None`` keeps the base as it is.
-    cv : int, float, splitter, iterable, "prefit" or None, default=None
+    cv : int, float, splitter, iterable, "oob", "prefit" or None, default=None
         Folds, a held-out share in (0, 1), a splitter or the splits. ``None`` means 5 shuffled folds, repeated where the
         rarest class has fewer than 500 samples. Without a constraint, only so many of the 5 are used as hold out 2000
-        samples of each class: one where the rarest class has 10 000. ``"prefit"`` only tunes the threshold of a fitted
-        base.
+        samples of each class: one where the rarest class has 10 000. Of forests with a bootstrap and 50 trees ``None``
+        is ``"oob"``: out-of-bag scores of one training, or folds where they would be wrong (``stop_reason_`` says
+        why). ``"prefit"`` only tunes the threshold of a fitted base.
     random_state : int, RandomState or None, default=None
         Seed of folds, of the ``calibration`` share and of bases without a seed. ``None`` always draws the same folds.
     n_jobs : int, default=None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from csf.data.folds import Fold, make_folds
 from csf.search.config import WORDS, Model
 from csf.trainers import Prepared, make_trainers
 from csf.trainers.base import with_methods
+from csf.trainers.out_of_bag import OutOfBagTrainer
 
 if TYPE_CHECKING:
     from csf.data.folds import Task
@@ -39,6 +40,21 @@ class TrainingSetup:
         return with_methods(made, base, folds, self.methods)
 
 
+# What a search says of out-of-bag scores.
+OUT_OF_BAG = "out-of-bag scores took the place of folds"
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfBagSetup(TrainingSetup):
+    """Training setup of bagged bases, whose out-of-bag scores take the place of those of folds."""
+
+    kept: dict[Any, Any] = field(default_factory=dict)
+
+    def trainers(self, base: Estimator, folds: list[Fold]) -> list[Trainer]:
+        """Create the trainer of one base on all samples."""
+        return [OutOfBagTrainer(base, fold, self.channel_of(base), self.normalize, self.kept) for fold in folds]
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Plan of a search: models, settings, folds and studies."""
@@ -51,6 +67,8 @@ class Plan:
     folds: list[Fold]
     studies: list[Any]
     setup: TrainingSetup
+    # What was done in place of what was asked for, or is usual.
+    notes: Sequence[str] = ()
     # Weights of the trainings of each setting, where they are not those of the task.
     weights: list[Array | None] | None = None
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from csf._common.messages import did_you_mean
-from csf._common.sklearn import clone, open_callback_context, safe_indexing, slice_params
+from csf._common.sklearn import clone, last_name, open_callback_context, safe_indexing, slice_params
 from csf._common.typing import Estimator, IntArray, Params
 from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, no_weights, takes_weights
 from csf.data.folds import check_training_parts, enough_splits, group_folds, make_folds, resolve_splits
@@ -26,12 +26,13 @@ from csf.metrics.row_costs import row_costs
 from csf.search.config import Model, effort_of, numbered, shared_effort, split_seed
 from csf.search.fold_mean import average_folds
 from csf.search.loop import Checkpoint, Forecast, SearchLoop
-from csf.search.plan import Plan, TrainingSetup
+from csf.search.plan import OUT_OF_BAG, OutOfBagSetup, Plan, TrainingSetup
 from csf.search.workers import LocalTrainer, threads_for
 from csf.strategies import get_strategy
 from csf.trainers import Prepared, seeded
 from csf.trainers.base import unset_seeds
 from csf.trainers.boosters import check_early_stopping
+from csf.trainers.out_of_bag import is_bagged, unfit_bags
 
 if TYPE_CHECKING:
     from csf.data.folds import Task
@@ -60,6 +61,35 @@ def make_plan(config: SearchConfig, problem: Problem, task: Task, split_params: 
         )
     for base in bases:
         check_early_stopping(base, task.fit_params)
+    why = no_out_of_bag(config, problem, models, bases, task)
+    if config.asks_out_of_bag:
+        config = replace(config, cv=None)
+    if why is None:
+        everything = np.arange(task.n_samples)
+        splits: list[tuple[IntArray, IntArray]] = [(everything, everything)]
+        models = [each._replace(effort=each.effort._replace(ladder_size=1, only_equal=_ALIKE)) for each in models]
+    else:
+        splits = _splits(config, problem, models, task, split_params, random_state)
+    folds = make_folds(task, splits)
+    check_training_parts(folds)
+    studies = problem.studies(config, folds, [each.effort for each in models for _ in each.settings])
+    channel_of = partial(_channel_of, config, weighted=task.weight is not None)
+    make = OutOfBagSetup if why is None else TrainingSetup
+    setup = make(channel_of, config.normalize, config.engine, prepared)
+    settings = [setting for each in models for setting in each.named_settings]
+    notes = [OUT_OF_BAG if why is None else why] if why != "" else []
+    return Plan(task, models, settings, bases, splits, folds, studies, setup, notes)
+
+
+def _splits(
+    config: SearchConfig,
+    problem: Problem,
+    models: Sequence[Model],
+    task: Task,
+    split_params: Params,
+    random_state: np.random.RandomState | None,
+) -> list[tuple[IntArray, IntArray]]:
+    """Choose the splits of a search."""
     y = task.strata
     cv = problem.cv(config, y, shared_effort([each.effort for each in models]), random_state=random_state)
     if task.groups is not None and (config.cv is None or isinstance(config.cv, Real)):
@@ -67,13 +97,43 @@ def make_plan(config: SearchConfig, problem: Problem, task: Task, split_params: 
     splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
     if config.may_hold_out_less:
         splits = enough_splits(splits, task.codes, problem.stakes(task), task.groups)
-    folds = make_folds(task, splits)
-    check_training_parts(folds)
-    studies = problem.studies(config, folds, [each.effort for each in models for _ in each.settings])
-    channel_of = partial(_channel_of, config, weighted=task.weight is not None)
-    setup = TrainingSetup(channel_of, config.normalize, config.engine, prepared)
-    settings = [setting for each in models for setting in each.named_settings]
-    return Plan(task, models, settings, bases, splits, folds, studies, setup)
+    return splits
+
+
+# Why costs are equal with out-of-bag scores.
+_ALIKE = "bags drawn by weights leave few out-of-bag scores of heavy samples; cv=5 allows other costs"
+
+
+def no_out_of_bag(
+    config: SearchConfig, problem: Problem, models: Sequence[Model], bases: Sequence[Estimator], task: Task
+) -> str | None:
+    """Say why folds take the place of out-of-bag scores, "" where nobody expects these; ``None`` where they do not.
+
+    They are what ``cv=None`` does for bases that are bagged, where costs are equal anyway.
+    """
+    bagged = [is_bagged(base) for base in bases]
+    if config.asks_out_of_bag and not all(bagged):
+        name = last_name(bases[bagged.index(False)])
+        raise ValueError(
+            f"cv='oob' takes out-of-bag scores, and {name} has none, as it is no bagged base such as "
+            "RandomForestClassifier; leave cv out, or give a number of folds"
+        )
+    if not (config.asks_out_of_bag or config.cv is None) or not all(bagged) or not problem.searches_costs:
+        return ""
+    one_ladder = isinstance(config.strategy, str) and config.strategy == "ladder"
+    equal = one_ladder and all(each.effort.ladder_size == 1 for each in models)
+    refused = {
+        "several models are compared": len(models) > 1,
+        "other costs are searched": not (equal or config.asks_out_of_bag),
+        "samples belong to groups": task.groups is not None,
+        "samples have weights": task.weight is not None and np.ptp(task.weight) > 0.0,
+        "fit has further arguments": bool(task.fit_params),
+        "refit='folds' averages models of folds": config.averages_folds,
+        "bound_on='train' reads training parts": config.bound_on == "train",
+    }
+    unfit = [unfit_bags(base, task.n_samples) for base in bases]
+    whys = [*(why for why, holds in refused.items() if holds), *(why for why in unfit if why is not None)]
+    return f"folds took the place of out-of-bag scores: {whys[0]}" if whys else None
 
 
 def planned_models(

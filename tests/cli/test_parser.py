@@ -85,7 +85,7 @@ def test_help_shows_examples_names_and_exit_codes(capsys):
         (["search", "digits:8", "--base", "svm"], "argument --base/--model: invalid choice: 'svm'"),
         (["search", "digits:8", "--trials", "0"], "argument --trials: must be a whole number >= 1, got '0'"),
         (["search", "digits:8", "--trials", "x"], "argument --trials: must be a whole number >= 1, got 'x'"),
-        (["search", "digits:8", "--cv", "1"], "argument --cv: must be folds >= 2, or a share in (0, 1), got '1'"),
+        (["search", "digits:8", "--cv", "1"], "argument --cv: must be folds >= 2, a share in (0, 1) or 'oob', got '1'"),
         (["search", "digits:8", "--test-size", "1"], "argument --test-size: must be a share in [0, 1), got '1'"),
         (["search", "digits:8", "--tol", "-1"], "argument --tol: "),
         (["search", "digits:8", "--jobs", "0"], "argument --jobs: must be a whole number other than 0"),

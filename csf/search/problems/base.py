@@ -372,7 +372,7 @@ class SearchResult:
             settings=plan.settings,
             n_splits=len(plan.splits),
             store=store,
-            stop_reason=stopped or "; ".join([reason_of(plan.studies), *plan.unsearched]),
+            stop_reason=stopped or "; ".join([reason_of(plan.studies), *plan.unsearched, *plan.notes]),
         )
 
     @property

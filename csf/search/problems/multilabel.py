@@ -344,6 +344,8 @@ class LabelSearch:
         weight = check_weights(weight, len(self.labels.codes))
         task = Task(X, self.labels.codes, weight, given, pairwise=is_pairwise(search))
         task, self.calibration = self._calibrated(config, task)
+        if config.asks_out_of_bag:
+            raise ValueError("cv='oob' is for one target, and y has several columns; leave cv out, or give folds")
         _check_folds(config.cv, self.labels)
         base, grid = _of_each_label(config)
         config = replace(config, base=base, param_grid=grid, metric=self.aim.of_one, confidence=None)
