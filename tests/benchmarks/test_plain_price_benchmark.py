@@ -50,7 +50,7 @@ def test_runs_in_turns():
         ("news20", "LinearSVC", 3.0),
         ("million", "LinearSVC", 1.0),
         ("wider", "logistic", 1.5),
-        ("bank", "forest", 1.5),
+        ("bank", "forest", 0.25),
     ],
 )
 def test_what_is_promised(name, base, most):
