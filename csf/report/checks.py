@@ -733,7 +733,7 @@ def _how_sure(search: CostSearch, held: HeldOut | None, first: Estimate) -> str:
     judged = f"Cross-validated on {search.n_splits_} folds"
     if search.n_splits_ < 2:
         judged = f"Judged on the {'samples that one split holds out' if search.n_splits_ else 'given samples'}"
-    if search.stop_reason_.endswith(OUT_OF_BAG):
+    if getattr(search, "stop_reason_", "").endswith(OUT_OF_BAG):  # a search for each label has one each
         judged = "Judged on out-of-bag scores"
     chosen = "" if search.n_trials_ == 1 else f"; corrected for the choice among {search.n_trials_} trials"
     about = reported(search)

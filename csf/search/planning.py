@@ -131,8 +131,10 @@ def no_out_of_bag(
         "refit='folds' averages models of folds": config.averages_folds,
         "bound_on='train' reads training parts": config.bound_on == "train",
     }
-    unfit = [unfit_bags(base, task.n_samples) for base in bases]
-    whys = [*(why for why, holds in refused.items() if holds), *(why for why in unfit if why is not None)]
+    unfit = [why for base in bases if (why := unfit_bags(base, task.n_samples)) is not None]
+    if unfit and not config.asks_out_of_bag:
+        return ""
+    whys = [*(why for why, holds in refused.items() if holds), *unfit]
     return f"folds took the place of out-of-bag scores: {whys[0]}" if whys else None
 
 
