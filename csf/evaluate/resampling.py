@@ -166,7 +166,22 @@ class Resampling(Choice[TrialKey]):
         return choose_on_parts(self.units, self.coded, self.metric, self.chooser, rivals, counts, seeds)
 
     def on_parts(self, counts: Array, first: int) -> Iterator[tuple[Array, float]]:
-        """Choose a trial and its threshold on parts; return scores of all entries with the threshold of each part."""
+        """Choose a trial and its threshold on parts of the samples.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_units, n_parts)
+            How often a part holds each unit.
+        first : int
+            Number of the first part, for its seed.
+
+        Yields
+        ------
+        score : ndarray of shape (n_entries,)
+            Scores of all entries by the trial that is chosen on a part.
+        threshold : float
+            Its threshold there.
+        """
         chosen = self.choose(counts, first)
         for place, cut in zip(chosen.places, chosen.cuts):
             yield -self.coded[place].codes.astype(float), float(-cut)
