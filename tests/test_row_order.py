@@ -151,6 +151,7 @@ CALLS = {
     "csf.tune_threshold": [
         (csf.tune_threshold, {"y": Y, "score": SCORE, "groups": np.arange(N) // 2, "sample_weight": ONES})
     ],
+    "csf.certify": [(csf.certify, {"y": Y, "score": SCORE})],
     "csf.Decision.predict": [
         (lambda **rows: by_odd().predict(**rows), {"score": SCORE, "by": np.arange(N) % 2}),
     ],

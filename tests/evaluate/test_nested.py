@@ -68,15 +68,6 @@ def test_a_margin_over_one_setting_is_that_on_parts_too():
     assert stable_choice(store, metric, chooser=Chooser(50.0)).key == (1, 0)
     kept, free = (Resampling(store, metric, chooser=chooser).corrected_score for chooser in (own, Chooser(50.0)))
     assert kept == Resampling(alone, metric, chooser=own).corrected_score < free
-    # A demanded gain is one over equal costs of any setting.
-    assert Chooser(50.0, 1.5, own=0).rivals(list(store)).kept.all()
-
-
-def test_a_gain_that_luck_would_give_keeps_equal_costs():
-    assert chosen(store_of([1.5] * 6), Chooser(None, 3.0))[0] == [0]
-    assert chosen(store_of([0.2, 3.0]), Chooser(None, 1.5))[0] == [1]
-    assert chosen(store_of([1.5] * 6), Chooser(0.0, 3.0))[0] == [0]
-    assert chosen(store_of([1.5, 2.5], equal_costs=()), Chooser(0.0, 3.0))[0] == [1]
 
 
 def test_a_part_without_a_class_has_no_choice():

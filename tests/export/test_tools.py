@@ -88,12 +88,22 @@ np.save("model.npy", pickle.load(open("model.pickle", "rb")).predict(np.load("ne
 """
 
 
-def test_the_guide_s_rule_and_a_pickled_classifier_need_nothing_of_csf(without_csf, guide, tmp_path):
+BY_HAND = """
+import json
+import numpy as np
+
+rule, X = json.load(open("rule.json")), np.load("new.npy")
+is_pos = X @ np.array(rule["coef"]) + rule["intercept"] >= rule["threshold"]
+np.save("labels.npy", np.where(is_pos, rule["positive"], rule["negative"]))
+"""
+
+
+def test_a_rule_of_numbers_and_a_pickled_classifier_need_nothing_of_csf(without_csf, tmp_path):
     search, X = searched(BASES["scaled"], LABELS["words"]), new_rows()
     linear_rule(search).save(tmp_path / "rule.json")
     (tmp_path / "model.pickle").write_bytes(pickle.dumps(fixed_threshold(search)))
     np.save(tmp_path / "new.npy", X)
-    without_csf(guide("new.npy") + f'np.save("labels.npy", labels)\n{PICKLED}', tmp_path)
+    without_csf(f"{BY_HAND}\n{PICKLED}", tmp_path)
     for name in ("labels.npy", "model.npy"):
         np.testing.assert_array_equal(np.load(tmp_path / name), search.predict(X))
 

@@ -73,6 +73,17 @@ def call_decide(*, y, score, **options):
     sane(decision.predict(score).shape == np.shape(y), "one label for each score")
 
 
+def call_certify(*, y, score, confidence, pos_label):
+    band = csf.certify(y, score, confidence, pos_label=pos_label)
+    best = band.best("f1", "recall >= 0.1")
+    sane(0.0 <= best.value <= 1.0, f"{best}")
+
+
+def certify_arguments(rng):
+    given = scores(rng, "score")
+    return {name: given[name] for name in ("y", "score", "pos_label")} | {"confidence": 0.9}
+
+
 def call_interval(*, y, pred, **options):
     low, high = csf.metric_interval(y, pred, **options)
     sane(low <= high, f"{low} > {high}")
@@ -459,6 +470,7 @@ FUNCTIONS = [
         lambda rng: truth(rng, y_pred=..., pos_label=..., metric="f1", constraint=None),
         call_tuned,
     ),
+    function(csf.certify, certify_arguments, call_certify),
     function(csf.tune_threshold, lambda rng: scores(rng, "score"), call_decide),
     function(csf.metric_interval, lambda rng: scores(rng, "pred", "level"), call_interval),
     function(csf.metric_difference, lambda rng: scores(rng, "pred_a", "pred_b", "level"), call_difference),

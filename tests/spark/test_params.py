@@ -30,7 +30,7 @@ def test_defaults_are_those_of_the_other_searches():
     assert own == {name: theirs[name].default for name in own}
     assert (search.getMetric(), search.getStrategy(), search.getNTrials()) == ("f1", "ladder", 10)
     assert (search.getThreshold(), search.getNormalize(), search.getBound()) == ("stable", "mean", "support")
-    assert (search.getMinGain(), search.getTol(), search.getTimeLimit()) == (None, None, None)
+    assert (search.getTol(), search.getTimeLimit()) == (None, None)
     assert (search.getConstraint(), search.getCheckpoint(), search.getFoldCol()) == (None, None, None)
     assert (search.getNumFolds(), search.getParallelism(), search.getSeed()) == (5, 1, 0)
     assert search.getEstimatorParamMaps() == [{}]
