@@ -35,6 +35,7 @@ TOPICS = [
     "overhead",
 ]
 TOPICS += [
+    "payments",
     "plain_price",
     "prevalence",
     "price",

@@ -427,26 +427,33 @@ def test_intervals_hold_the_value_on_all_held_out_rows():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("signal", "fp"), [(0.0, 200.0), (1.5, 200.0), (1.5, 20.0)])
+@pytest.mark.parametrize(
+    ("signal", "fp"),
+    [
+        pytest.param(0.0, 200.0, marks=pytest.mark.simulation),
+        (1.5, 200.0),
+        pytest.param(1.5, 20.0, marks=pytest.mark.simulation),
+    ],
+)
 def test_intervals_of_costs_hold_with_few_and_with_many_rows_acted_on(signal, fp):
     def rows(n, seed):
         features, _ = noise(seed, n)
         rng = np.random.default_rng([seed, 1])
         return features, (rng.random(n) < 1.0 / (1.0 + np.exp(1.4 - 1.5 * signal * features[:, 0]))).astype(int)
 
-    (new, truth), base = rows(100_000, 1), LogisticRegression(max_iter=500).fit(*rows(5000, 2))
+    (new, truth), base = rows(30_000, 1), LogisticRegression(max_iter=500).fit(*rows(5000, 2))
     # Where no held-out row is acted on, nothing is saved, and no more is known of rare dear rows.
     for measure in ("cost", "savings") if signal else ("cost",):
         costs, held = RowCosts(fn=Column(1), fp=fp, measure=measure), []
-        for seed in range(3, 83):
+        for seed in range(3, 63):
             search = CostSearch(base, costs, cv="prefit", random_state=seed).fit(*rows(1000, seed))
             for limit in (0.03, 0.9):
                 low, high = search.at_capacity(limit).interval
                 value = costs.score(truth, search.predict(new, at_most=limit), new)
                 held.append(low - 1e-12 <= value <= high + 1e-12)
-        # Of 80 draws: 90 % less three standard errors.
-        assert np.mean(held[::2]) >= 0.8
-        assert np.mean(held[1::2]) >= 0.8
+        # Of 60 draws: 90 % less three standard errors.
+        assert np.mean(held[::2]) >= 0.78
+        assert np.mean(held[1::2]) >= 0.78
 
 
 # ---------------------------------------------------------------- alerts and reviews limited together

@@ -154,7 +154,9 @@ class TwoClasses(Problem):
 
     def fitted_rule(self, found: Any, base: FittedBase, result: FoldResult) -> ThresholdRule:
         """Build the rule of a fitted base."""
-        return self.rule_by(found, base.base, base.known, base.names, result.method)
+        # A base's own decision reads no score.
+        method = None if result.score is None else result.method
+        return self.rule_by(found, base.base, base.known, base.names, method)
 
     def names_in(self, estimator: Estimator) -> tuple[Array, Array]:
         """Return the classes that a trained base knows, and the user's names of them."""
