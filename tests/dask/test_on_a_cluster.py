@@ -21,7 +21,6 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.dask import DaskCostSearch
-from csf.dask.engine import base_kind
 from csf.distributed import hash_folds
 from csf.strategies import Ladder
 
@@ -196,18 +195,18 @@ def test_boosting_that_loses_a_worker_goes_on_from_its_file(another_cluster, dat
     """The libraries need all workers until the end of a training; LightGBM would wait for a lost one for ever."""
     given = [da.from_array(a, chunks=(500, *a.shape[1:])) for a in data[:2]]
     options = {"n_trials": 3, "cv": 2, "strategy": "grid", "checkpoint": tmp_path / "search.json"}
-    kind, begun = type(base_kind(boosting(name))), []
-    fit = kind._fit
+    kind, begun = type(boosting(name)), []
+    fit = kind.fit
 
-    def long_and_interrupted(self, base, *given):
+    def long_and_interrupted(self, *given, **weights):
         begun.append(1)
         if len(begun) == 3:  # the first training of the second trial
             kill_a_worker(lost)
-            base.set_params(n_estimators=100_000)
-        return fit(self, base, *given)
+            self.set_params(n_estimators=100_000)
+        return fit(self, *given, **weights)
 
     with another_cluster() as lost, monkeypatch.context() as patch:
-        patch.setattr(kind, "_fit", long_and_interrupted)
+        patch.setattr(kind, "fit", long_and_interrupted)
         with pytest.raises(RuntimeError, match=r"a worker was lost .* restart the cluster.* with checkpoint="):
             DaskCostSearch(boosting(name), **options).fit(*given)
     with another_cluster():
