@@ -136,7 +136,7 @@ def test_several_estimators_and_pipelines_are_searched_together(frame, rows, tmp
     local = model.to_local()
     local.report(tmp_path / "report.html")
     assert "f1_macro" in str(local.summary())
-    with pytest.raises(AttributeError, match="after a search on Spark, transform of its model"):
+    with pytest.raises(AttributeError, match="transform of bestModel after a search on Spark"):
         local.predict(rows[0])
 
 

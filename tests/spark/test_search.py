@@ -224,7 +224,7 @@ def test_other_winners_are_shown_in_memory_and_predict_on_spark(fitted, data, tm
     assert local.score_interval_ == model.scoreInterval
     local.report(tmp_path / "report.html")
     assert local.at_prevalence(0.3).best_score_ > 0.0
-    with pytest.raises(AttributeError, match="after a search on Spark, transform of its model"):
+    with pytest.raises(AttributeError, match="transform of bestModel after a search on Spark"):
         local.predict(data[0])
 
 
