@@ -42,7 +42,7 @@ class PairLimit(NamedTuple):
 NO_LIMIT = PairLimit(1.0, np.inf)
 
 
-class Comparison(ABC):
+class SegmentComparison(ABC):
     """Comparison of the rates of segments with a level.
 
     Thresholds, certificates and reports read a constraint by these methods alone.
@@ -70,7 +70,7 @@ class Comparison(ABC):
         """Return the limit on the rates of each two segments; ``None`` where each keeps the level by itself."""
 
 
-class _InEach(Comparison):
+class _InEach(SegmentComparison):
     word, link, side = "", "in each", None
 
     def value(self, rates: Array, side: str) -> float:
@@ -80,7 +80,7 @@ class _InEach(Comparison):
         return None
 
 
-class _Gap(Comparison):
+class _Gap(SegmentComparison):
     word, side = "gap", "<="
 
     def value(self, rates: Array, side: str) -> float:
@@ -90,7 +90,7 @@ class _Gap(Comparison):
         return PairLimit(1.0, level)
 
 
-class _Ratio(Comparison):
+class _Ratio(SegmentComparison):
     word, side = "ratio", ">="
 
     def value(self, rates: Array, side: str) -> float:
@@ -101,4 +101,4 @@ class _Ratio(Comparison):
         return PairLimit(level, 0.0)
 
 
-COMPARISONS: dict[str, Comparison] = {"each": _InEach(), "gap": _Gap(), "ratio": _Ratio()}
+COMPARISONS: dict[str, SegmentComparison] = {"each": _InEach(), "gap": _Gap(), "ratio": _Ratio()}

@@ -16,7 +16,7 @@ from csf._common.typing import Array, Label, Values
 from csf._common.validation import check_choice, check_fraction, check_number, place_of
 from csf.metrics.base import CELLS, SAME_AMOUNT, Coefficients, LinearFractional, Metric, Terms, float_or_array
 from csf.metrics.binary import BalancedAccuracy, CustomMetric, FBeta, Informedness, Jaccard, WeightedAccuracy, f_beta_of
-from csf.metrics.comparisons import COMPARISONS, Comparison, PairLimit
+from csf.metrics.comparisons import COMPARISONS, PairLimit, SegmentComparison
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.metrics.synonyms import MEANT, known_name
 
@@ -372,7 +372,7 @@ class Constraint:
         return ", ".join(f"{one._rate_name} {one.side} {one.level:g}{one._segments}" for one in self.parts)
 
     @property
-    def comparison(self) -> Comparison:
+    def comparison(self) -> SegmentComparison:
         """How rates of segments are compared with the level."""
         return COMPARISONS[self.compare]
 
@@ -581,7 +581,7 @@ def _one_constraint(text: str, match: re.Match[str]) -> Constraint:
             f"constraint {text!r}: {' '.join([name, word]).strip()} can only be asked to be {only} a level"
         )
     of, by = _unquoted(match["of"]), _unquoted(match["by"])
-    return Constraint(quantity(), side, _read_level(text, match["level"]), of=of, by=by, compare=word or "each")
+    return Constraint(quantity(), side, read_level(text, match["level"]), of=of, by=by, compare=word or "each")
 
 
 def _unreadable(text: str, part: str) -> ValueError:
@@ -617,7 +617,8 @@ def _read_side(text: str, side: str, only: str | None) -> str:
     return _SIDES[side]
 
 
-def _read_level(text: str, number: str) -> float:
+def read_level(text: str, number: str) -> float:
+    """Read the level of a demand, a number in [0, 1] or per cent; ``text`` is what a message quotes."""
     try:
         level = float(number.removesuffix("%"))
     except ValueError:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
+from scipy.stats import binomtest
 
 from csf._common.validation import check_fraction
 from csf.metrics import get_constraint, get_metric
-from csf.metrics.constraints import Precision
+from csf.metrics.constraints import Precision, read_level
 from csf.metrics.registry import get_quantity
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class ConfidenceBand:
             "recall": _rate_bound(hits, n_pos, _PARTS["recall"] * error),
             "specificity": _rate_bound(rejected, n - n_pos, _PARTS["specificity"] * error),
             "precision": np.zeros(thresholds.size),
-            "share": _binomial_bounds(n_pos, n, _PARTS["share"] * error),
+            "share": tuple(binomtest(n_pos, n).proportion_ci(1.0 - _PARTS["share"] * error, method="exact")),
         }
         at = np.unique(np.searchsorted(-thresholds, -above))
         lower = _lower_bound(hits[at], n_found[at], _PARTS["precision"] * error / at.size)
@@ -144,16 +145,18 @@ class ConfidenceBand:
         >>> float(band.worst("gmean").max())
         0.789
         """
-        quantity = get_quantity(metric)
+        return self._worst(get_quantity(metric), slice(None))
+
+    def _worst(self, quantity: Metric, places: slice) -> Array:
+        """Compute the bound of a metric at some thresholds, see `worst`."""
         sign = _direction(quantity)
-        shares = np.linspace(*self.share, _SHARES)
+        missed, alarms = 1.0 - self.recall[places], 1.0 - self.specificity[places]
         values = [
-            sign
-            * np.asarray(quantity.value(pos * (1.0 - self.recall), (1.0 - pos) * (1.0 - self.specificity), pos=pos))
-            for pos in shares.tolist()
+            sign * np.asarray(quantity.value(pos * missed, (1.0 - pos) * alarms, pos=pos))
+            for pos in np.linspace(*self.share, _SHARES).tolist()
         ]
         worst = np.min(values, axis=0)
-        return sign * (np.maximum(worst, self.precision) if quantity == Precision() else worst)
+        return sign * (np.maximum(worst, self.precision[places]) if quantity == Precision() else worst)
 
     def at(self, threshold: float) -> dict[str, float]:
         """Compute the bounds of the common rates and metrics at a threshold.
@@ -177,7 +180,7 @@ class ConfidenceBand:
         """
         place = self._place(threshold)
         names = ("recall", "specificity", "precision", "f1", "jaccard", "gmean", "balanced_accuracy")
-        return {name: float(self.worst(name)[place]) for name in names}
+        return {name: float(self._worst(get_metric(name), slice(place, place + 1))[0]) for name in names}
 
     def holds(self, demands: str, threshold: float) -> bool:
         """Check whether demands are certain at a threshold.
@@ -219,11 +222,10 @@ class ConfidenceBand:
         >>> band.best("specificity", "recall >= 0.8")
         CertifiedThreshold(threshold=0.792, value=0.763, holds=True)
         """
-        value = _direction(get_quantity(metric)) * self.worst(metric)
-        missing = np.zeros(value.size) if demands is None else self._missing(demands)
-        place = int(np.lexsort([-value, missing])[0])
-        bound = float(self.worst(metric)[place])
-        return CertifiedThreshold(float(self.thresholds[place]), bound, bool(missing[place] == 0.0))
+        worst = self.worst(metric)
+        missing = np.zeros(worst.size) if demands is None else self._missing(demands)
+        place = int(np.lexsort([-_direction(get_quantity(metric)) * worst, missing])[0])
+        return CertifiedThreshold(float(self.thresholds[place]), float(worst[place]), bool(missing[place] == 0.0))
 
     def _missing(self, demands: str) -> Array:
         """Compute by how much bounds miss demands at all thresholds; 0 where all are certain."""
@@ -246,9 +248,7 @@ def _read_demand(demand: str) -> tuple[Metric, float, float]:
         assert constraint is not None, "a text is one"
         return constraint.rate, 1.0 if constraint.side == ">=" else -1.0, constraint.level
     # Metrics that no search can be constrained by, such as the G-mean, have levels here.
-    level = get_constraint(f"recall >= {match[3]}")
-    assert level is not None, "a text is one"
-    return get_metric(match[1]), 1.0, level.level
+    return get_metric(match[1]), 1.0, read_level(demand, match[3])
 
 
 def _direction(quantity: Metric) -> float:
@@ -269,12 +269,6 @@ def _direction(quantity: Metric) -> float:
 def _lower_bound(hits: IntArray, n: IntArray, error: Array | float) -> Array:
     """Compute the lower bound of Clopper and Pearson; 0 without hits."""
     return np.where(hits > 0, betaincinv(np.maximum(hits, 1), n - hits + 1, error), 0.0)
-
-
-def _binomial_bounds(hits: int, n: int, error: float) -> tuple[float, float]:
-    """Compute the interval of Clopper and Pearson."""
-    low, rest = (float(_lower_bound(np.array(k), np.array(n), 0.5 * error)) for k in (hits, n - hits))
-    return low, 1.0 - rest
 
 
 def _rate_bound(hits: IntArray, n: int, error: float) -> Array:
