@@ -10,7 +10,7 @@ from csf.distributed.judged import JudgedTrainer
 from csf.metrics.row_costs import RowCosts
 from csf.search.problems.row_costs import PowerStudy, RowCostEvaluator, RowCostProblem, RowCostResult, conclude
 from csf.search.training import FoldResult
-from csf.thresholding.certificates import check_rates
+from csf.thresholding.exact_tests import check_rates
 
 if TYPE_CHECKING:
     from csf._common.typing import Array

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 
@@ -34,7 +35,7 @@ from csf.metrics.constraints import Review, get_constraint
 from csf.metrics.registry import aim, truth_of
 from csf.strategies import Ladder, Strategy, get_strategy
 from csf.strategies.named import OnlyEqualCosts
-from csf.thresholding.certificates import check_rates
+from csf.thresholding.exact_tests import check_rates
 from csf.trainers import ENGINES
 from csf.trainers.boosters import is_rounds, rounds_of, variants_of
 from csf.trainers.linear import linear_kind
@@ -406,6 +407,8 @@ def class_splits(
 # ---------------------------------------------------------------- options
 
 
+# Value of ``calibration`` that tests on out-of-fold scores.
+CROSS_FIT = "cross-fit"
 # Column of the settings that says which of several models they are of.
 MODEL = "model"
 
@@ -466,7 +469,7 @@ class SearchOptions:
     # What decides.
     constraint: str | Constraint | None = None
     confidence: float | None = None
-    calibration: float = 0.3
+    calibration: float | Literal["cross-fit"] | None = None
     threshold: Literal["stable", "tune"] | None = "stable"
     review: Review | None = None
     refit: bool | Literal["folds"] = True
@@ -597,6 +600,12 @@ class SearchConfig(SearchOptions):
             )
 
     @property
+    def held_back(self) -> float:
+        """Share of the samples that is held back for tests: more where nothing is trained on the others."""
+        assert self.calibration != CROSS_FIT, "nothing is held back"
+        return self.calibration or (0.5 if is_prefit(self) else 0.3)
+
+    @property
     def limits_answers(self) -> bool:
         """True where wrong answers without a review have a limit."""
         return self.review is not None and bool(self.review.wrong)
@@ -651,7 +660,8 @@ class SearchConfig(SearchOptions):
         if self.confidence is None:
             return
         check_fraction(self.confidence, "confidence")
-        check_fraction(self.calibration, "calibration")
+        if self.calibration not in (None, CROSS_FIT):
+            check_fraction(self.calibration, "calibration")
         missing = {
             "a constraint, such as 'precision >= 0.8', or review=Review(wrong=0.05)": self.constraint is None
             and not self.limits_answers,
@@ -663,11 +673,23 @@ class SearchConfig(SearchOptions):
                 raise ValueError(f"confidence={self.confidence!r} needs {what}; give it, or leave out confidence")
         if (constraint := get_constraint(self.constraint)) is not None:
             check_rates(constraint)
-        if self.splits_are_given:
+        if self.splits_are_given and self.calibration != CROSS_FIT:
             raise ValueError(
                 "confidence= holds out calibration samples before it makes the folds, so cv cannot be a fixed list "
-                "of splits. Give a number of folds, a share, a splitter or 'prefit'"
+                "of splits. Give a number of folds, a share, a splitter or 'prefit', or calibration='cross-fit'"
             )
+
+
+def is_prefit(config: SearchConfig) -> bool:
+    """Check whether bases are used as they are: frozen ones, or any with ``cv="prefit"``."""
+    frozen = {isinstance(model.base, FrozenEstimator) for model in config.models}
+    given = isinstance(config.cv, str) and config.cv == "prefit"
+    if len(frozen) > 1 and not given:
+        raise ValueError(
+            "base mixes fitted models (FrozenEstimator) with unfitted ones. Comparing them on samples that some "
+            "have seen would be unfair; give models of one kind, or fit the others and use cv='prefit'"
+        )
+    return given or frozen == {True}
 
 
 def check_base(base: object) -> None:

@@ -28,13 +28,12 @@ from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint
 from csf.metrics.registry import constraint_of_truth, for_classes, is_label_metric, metric_of
 from csf.metrics.row_costs import COSTS, RowCosts, given_costs
-from csf.search.config import SearchConfig, SearchOptions
+from csf.search.config import SearchConfig, SearchOptions, is_prefit
 from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.kinds import kind_of
 from csf.search.loop import Deadline
-from csf.search.planning import calibration_split, run_search, training_sample
+from csf.search.planning import run_search, split_for_test, training_sample
 from csf.search.problems import read_problem
-from csf.search.problems.base import is_prefit
 from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits
@@ -45,7 +44,6 @@ from csf.thresholding.segments import BY
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
-    from csf.search.problems.base import Problem
     from csf.thresholding.curve import ThresholdCurve
 
 # Arguments with what is known of each row besides.
@@ -320,7 +318,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         groups = read_groups(fit_params.get("groups"), codes.shape[0])
         weight = problem.weights(sample_weight, codes)
         task = Task(X, codes, weight, fit_params | given, labels, groups, is_pairwise(self))
-        task, calibration = (task, None) if config.confidence is None else calibration_split(config, task)
+        task, held_back = split_for_test(config, task, by_score=problem.decides_by_score)
         problem, trained = problem.of_part(task)
         if is_prefit(config):
             (found, rule), refit_time = problem.prefit(config, trained), 0.0
@@ -330,19 +328,21 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         heaviest = None if weight is None else float(weight.max())
         about = {"class_count_": labels.count(codes), "max_sample_weight_": heaviest}
         self._publish_fit(found, rule, refit_time, class_attributes(labels) | about)
-        if calibration is not None and config.confidence is not None:
-            self._certify(problem, calibration, config.confidence)
+        if config.confidence is not None:
+            self._test(held_back, config.confidence)
         return self
 
-    def _certify(self, problem: Problem, calibration: Task, confidence: float) -> None:
-        """Certify the constraint, and the limits of reviews, on samples that were held out for it."""
+    def _test(self, held_back: Task | None, confidence: float) -> None:
+        """Test the constraint, and the limits of reviews, on samples that were held back, or on all."""
         config = self.result_.config
         try:
             if self.result_.constraint is not None:
-                self._publish(*problem.certify(self.result_, self._rule, calibration, confidence))
-            if config.limits_answers:
-                self._bands = self.result_.certified_reviews(config.review, self._rule, calibration, confidence)
-            self.result_ = self.result_.with_calibration(self._rule, calibration)
+                won = self.result_.test_of(self._rule, held_back).run(confidence)
+                self._publish(won, won.in_rule(self._rule))
+            if held_back is not None:
+                if config.limits_answers:
+                    self._bands = self.result_.tested_reviews(config.review, self._rule, held_back, confidence)
+                self.result_ = self.result_.with_calibration(self._rule, held_back)
         except BaseException:
             self._forget()
             raise

@@ -23,7 +23,7 @@ from csf.data.responses import keeps_samples
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.row_costs import row_costs
-from csf.search.config import Model, effort_of, numbered, shared_effort, split_seed
+from csf.search.config import CROSS_FIT, Model, effort_of, is_prefit, numbered, shared_effort, split_seed
 from csf.search.fold_mean import average_folds
 from csf.search.loop import Checkpoint, Forecast, SearchLoop
 from csf.search.plan import OUT_OF_BAG, OutOfBagSetup, Plan, TrainingSetup
@@ -297,12 +297,30 @@ def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[DecisionRule, f
     return rule, time.perf_counter() - start
 
 
+def split_for_test(config: SearchConfig, task: Task, *, by_score: bool) -> tuple[Task, Task | None]:
+    """Split the samples into those to search on and those held back for tests, none without ``confidence``.
+
+    A threshold on one score, ``by_score``, needs none held back where the scores are given; nor with cross-fitting.
+    """
+    if config.confidence is None:
+        return task, None
+    all_rows = config.calibration == CROSS_FIT or (config.calibration is None and is_prefit(config))
+    if all_rows and by_score and not config.limits_answers:
+        return task, None
+    if config.calibration == CROSS_FIT:
+        raise ValueError(
+            f"calibration={CROSS_FIT!r} tests one threshold on the score of two classes, and no rule of several "
+            "classes, segments or costs of rows, and no limits of a review; give a share, such as 0.3"
+        )
+    return calibration_split(config, task)
+
+
 def calibration_split(config: SearchConfig, task: Task) -> tuple[Task, Task]:
     """Split the samples into those to search on and those to calibrate on, stratified, with groups kept together.
 
     Samples of weight 0 are searched on and have no say in the split.
     """
-    share, counted = config.calibration, np.ones(task.n_samples, bool) if task.weight is None else task.weight > 0.0
+    share, counted = config.held_back, np.ones(task.n_samples, bool) if task.weight is None else task.weight > 0.0
     every = np.arange(task.n_samples) if task.groups is None else task.groups
     units, first = np.unique(every[counted], return_index=True)
     strata = (task.codes if task.codes.ndim == 1 else task.strata)[counted][first]

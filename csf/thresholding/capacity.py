@@ -25,8 +25,9 @@ from csf.thresholding.batch import (
     reviewed_within,
     with_lifted,
 )
-from csf.thresholding.certificates import Guarantee, ScoredSamples, certify
+from csf.thresholding.certificates import Guarantee, certify
 from csf.thresholding.evaluation import GivenAnswers, TunedAnswers
+from csf.thresholding.exact_tests import ScoredSamples
 from csf.thresholding.row_costs import CostDecision, RowCostChoice, RowCostRule, RowCostStore
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
@@ -364,7 +365,7 @@ def least_score(
         # A curve needs wrong answers too.
         cut = None if known.is_pos.all() else known.curve().best(metric)
         return (-np.inf if cut is None else cut.threshold if cut.feasible else np.inf), None
-    test = replace(certify(known, metric, confidence, calibration), constraint=f"wrong answers {answer!r} <= {limit:g}")
+    test = replace(certify(calibration, metric, confidence, known), constraint=f"wrong answers {answer!r} <= {limit:g}")
     if not test.holds:
         warn(f"{test}; all rows that would have been answered {answer!r} are reviewed")
     return (test.threshold if test.holds else np.inf), test

@@ -13,9 +13,9 @@ from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits, allowed_alerts
 from csf.thresholding.batch import check_capacity, limits_of, named_answers, reviewed_within, with_lifted
 from csf.thresholding.capacity import ReviewRule, cost_of_place
-from csf.thresholding.certificates import ScoredSamples
 from csf.thresholding.class_choice import TUNED, MulticlassChoice
 from csf.thresholding.evaluation import TunedAnswers
+from csf.thresholding.exact_tests import ScoredSamples
 from csf.thresholding.linear_rule import RuleRows, counts_of, tune_rule
 
 if TYPE_CHECKING:

@@ -200,7 +200,9 @@ def test_what_was_given_is_not_held_on_to(kind):
     values = given if kind is np.array else given.data
     values[:] = 7.0
     assert model.threshold_ == other.threshold_
-    np.testing.assert_allclose(model.partial_fit(kept, y).coef_, other.partial_fit(kept, y).coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        model.partial_fit(kept, y).coef_, other.partial_fit(kept, y).coef_, rtol=1e-9, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("shuffle", [True, False])

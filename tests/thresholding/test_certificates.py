@@ -15,14 +15,8 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.metrics import BalancedAccuracy, Constrained, Constraint, MeanCost, Precision, Rate, get_constraint, get_metric
-from csf.thresholding.certificates import (
-    ClassWeights,
-    ScoredSamples,
-    certify,
-    demands_of,
-    ordered_tests,
-    violation_probability,
-)
+from csf.thresholding.certificates import certify
+from csf.thresholding.exact_tests import ClassWeights, ScoredSamples, demands_of, violation_probability
 
 IS_POS = np.arange(100) < 40
 
@@ -234,7 +228,7 @@ LAWS = ["precision >= 0.6", "recall >= 0.6", "fpr <= 0.15", "f1 >= 0.5", Constra
 def certified(constraint, searched, calibrated, confidence=0.9):
     constraint = get_constraint(constraint)
     metric = "precision" if constraint.quantity.name in ("recall", "f1", "mean_cost") else "recall"
-    return certify(searched, Constrained(get_metric(metric), constraint), confidence, calibrated)
+    return certify(calibrated, Constrained(get_metric(metric), constraint), confidence, searched)
 
 
 def assert_same(one, other):

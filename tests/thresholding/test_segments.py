@@ -11,12 +11,11 @@ from scipy.stats import binom, norm
 from csf.metrics import FBeta, WeightedAccuracy, get_constraint, get_metric
 from csf.metrics.constraints import Recall, share_of
 from csf.thresholding import segments
+from csf.thresholding.pair_tests import excess_probability, expected_violation_of_pairs
 from csf.thresholding.segments import (
     SegmentCurves,
     Segments,
     beyond,
-    excess_probability,
-    expected_violation_of_pairs,
 )
 
 METRICS = (get_metric("f1"), WeightedAccuracy(w_fn=4.0), get_metric("f2"), get_metric("jaccard"))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
@@ -27,13 +26,14 @@ from csf.metrics.base import rank
 from csf.metrics.constraints import ANSWERS
 from csf.metrics.registry import truth_of
 from csf.metrics.trials import Trial
+from csf.search.certification import StepTest
 from csf.search.config import FAST, MODEL, Model, cv_of
 from csf.search.training import FoldResult
 from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.batch import places_limited
 from csf.thresholding.capacity import Capacity, LabelledScores, NamedCapacities, Reviewed, answer_codes
-from csf.thresholding.certificates import ScoredSamples, certify_decisions
 from csf.thresholding.evaluation import GivenAnswers
+from csf.thresholding.exact_tests import ScoredSamples
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from csf.evaluate.stores import Store
     from csf.metrics import Constraint, Review
     from csf.metrics.profile import ErrorProfile
+    from csf.search.certification import ConstraintTest
     from csf.search.config import SearchConfig, SearchEffort, Unsupported
     from csf.search.plan import Plan
     from csf.search.selection import LargestLast, Race
@@ -73,6 +74,11 @@ class Problem(ABC):
     unsupported: ClassVar[Mapping[str, Unsupported]] = {}
     # Whether trainings may have other costs than equal ones.
     searches_costs: ClassVar[bool] = True
+
+    @property
+    def decides_by_score(self) -> bool:
+        """True where one threshold on one score decides."""
+        return False
 
     @classmethod
     @abstractmethod
@@ -183,30 +189,6 @@ class Problem(ABC):
     def with_mean_scores(self, found: Any, mean: Array, plan: Plan) -> SearchResult:
         """Replace the winner's held-out scores by means over models, and all that is tuned on them."""
 
-    def certify(
-        self, found: SearchResult, rule: DecisionRule, calibration: Task, confidence: float
-    ) -> tuple[SearchResult, DecisionRule]:
-        """Replace result and rule by the best ones whose constraint is certified on calibration samples.
-
-        Decisions are tuned to stricter and stricter levels on the held-out samples, and tested from the strictest on.
-        """
-        best: Any = found
-        store, steps, rows = best.store, best.stricter(), best.rows_of(rule, calibration)
-        groups = store.samples if store.has_groups else None
-        weight = None if calibration.weight is None else store.weight
-        # Decisions are tested and no scores.
-        none, other = (np.zeros(each.shape[0], dtype=bool) for each in (store.truth, calibration.codes))
-        known = ScoredSamples(none, none, weight, None, groups, store.repeats)
-        tested = ScoredSamples(other, other, calibration.weight, None, calibration.groups)
-        searched = best.views(store.truth, [step.decided for step in steps], known)
-        calibrated = best.views(calibration.codes, [step.decide(rows) for step in steps], tested)
-        values = np.array([step.score for step in steps])
-        guarantee, at = certify_decisions(best.config.constraint, searched, calibrated, values, confidence)
-        if not guarantee.holds:
-            warn(str(guarantee))
-        won = replace(steps[at], guarantee=guarantee, feasible=guarantee.holds)
-        return won, won.in_rule(rule)
-
     def rule(self, found: Any, trainer: Trainer, training: Training) -> DecisionRule:
         """Build the rule of the winner, trained on all samples."""
         return self.rule_of(found, trainer.estimator(training))
@@ -214,18 +196,6 @@ class Problem(ABC):
     @abstractmethod
     def rule_of(self, found: Any, estimator: Any) -> DecisionRule:
         """Build the rule of a winner that is a fitted estimator; of several labels there is a list of these."""
-
-
-def is_prefit(config: SearchConfig) -> bool:
-    """Check whether bases are used as they are: frozen ones, or any with ``cv="prefit"``."""
-    frozen = {isinstance(model.base, FrozenEstimator) for model in config.models}
-    given = isinstance(config.cv, str) and config.cv == "prefit"
-    if len(frozen) > 1 and not given:
-        raise ValueError(
-            "base mixes fitted models (FrozenEstimator) with unfitted ones. Comparing them on samples that some "
-            "have seen would be unfair; give models of one kind, or fit the others and use cv='prefit'"
-        )
-    return given or frozen == {True}
 
 
 class FittedBase(NamedTuple):
@@ -358,7 +328,9 @@ class SearchResult:
     feasible: bool = True
     upper_bound: float = np.nan
     gap: float = np.nan
-    # Calibration samples that limits on wrong alerts compare with, if there are some.
+    # Test of the constraint on samples that were held back, or on all.
+    guarantee: Guarantee | None = None
+    # Samples held back that limits on wrong alerts compare with, if there are some.
     calibrated: ComparedRows | None = None
     # Training rows as the final model scores them, which are compared with besides out-of-fold scores.
     trained: ComparedRows | None = None
@@ -447,7 +419,20 @@ class SearchResult:
             "feasible_": self.feasible,
             "upper_bound_": self.upper_bound,
             "gap_": self.gap,
+            **({} if self.guarantee is None else {"guarantee_": self.guarantee}),
         } | ({} if self.store is None else {"held_out_": self.store})
+
+    def untested(self) -> Self:
+        """Forget the test of the constraint, for other decisions."""
+        return replace(self, guarantee=None)
+
+    def test_of(self, rule: Any, held_back: Task | None) -> ConstraintTest:
+        """Return the test of the constraint on samples that were held back, or on all where there are none."""
+        raise NotImplementedError
+
+    def tested_by(self, test: Guarantee) -> Self:
+        """Keep the test of the decisions."""
+        return replace(self, guarantee=test, feasible=test.holds)
 
     @property
     def constraint(self) -> Constraint | None:
@@ -491,8 +476,8 @@ class SearchResult:
         bands = self._named_bands(review, names)
         return bands.limited(LabelledScores.of(self, bands))
 
-    def certified_reviews(self, review: Review, rule: Any, calibration: Task, confidence: float) -> Any:
-        """Tune the rule of three answers, and certify its limits on wrong ones on calibration samples."""
+    def tested_reviews(self, review: Review, rule: Any, calibration: Task, confidence: float) -> Any:
+        """Tune the rule of three answers, and test its limits on wrong ones on samples held back."""
         bands = self._named_bands(review, calibration.user_labels.by_code.tolist())
         rows = rule.leaning(calibration.X, bands.review, bands.extra_cost)
         tested = LabelledScores(rows, calibration.codes > 0, calibration.weight, calibration.groups)
@@ -536,7 +521,7 @@ class SearchResult:
         raise NotImplementedError
 
     def with_calibration(self, rule: Any, calibration: Task) -> Self:
-        """Keep the calibration samples, which the model has not been trained on, for limits on wrong alerts."""
+        """Keep the samples held back, which the model has not been trained on, for limits on wrong alerts."""
         return replace(self, calibrated=self.scored_rows(rule, calibration))
 
     def with_training(self, rule: Any, some: Task) -> Self:
@@ -619,12 +604,21 @@ class CandidateResult(SearchResult):
     """Result of a search whose candidates are pairs of a trial and a decision rule."""
 
     candidate: Candidate
-    guarantee: Guarantee | None = None
 
-    def published(self) -> Params:
-        """Return the attributes of the fitted search."""
-        attributes = super().published()
-        return attributes if self.guarantee is None else attributes | {"guarantee_": self.guarantee}
+    def test_of(self, rule: Any, held_back: Task | None) -> ConstraintTest:
+        """Return the test of decisions that are tuned to stricter and stricter levels."""
+        assert held_back is not None, "decisions that are tuned are tested on other samples"
+        best: Any = self
+        store, steps, rows = best.store, best.stricter(), best.rows_of(rule, held_back)
+        groups = store.samples if store.has_groups else None
+        weight = None if held_back.weight is None else store.weight
+        # Decisions are tested and no scores.
+        none, other = (np.zeros(each.shape[0], dtype=bool) for each in (store.truth, held_back.codes))
+        known = ScoredSamples(none, none, weight, None, groups, store.repeats)
+        new = ScoredSamples(other, other, held_back.weight, None, held_back.groups)
+        searched = best.views(store.truth, [step.decided for step in steps], known)
+        tested = best.views(held_back.codes, [step.decide(rows) for step in steps], new)
+        return StepTest(steps, best.config.constraint, searched, tested)
 
     @property
     def key(self) -> TrialKey:

@@ -27,6 +27,7 @@ from csf.metrics.constraints import OfNegatives, Recall
 from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.registry import positive_class, truth_of, values_of_tables
 from csf.metrics.trials import Trial, gap, known_hull, outcome
+from csf.search.certification import ScoreTest
 from csf.search.config import (
     BEYOND,
     MULTIPLES,
@@ -57,9 +58,9 @@ from csf.strategies import ImbalanceRatio
 from csf.strategies.base import level_of_costs
 from csf.thresholding.alerts import ComparedRows, no_scores_to_compare
 from csf.thresholding.capacity import ReviewBands, ScoreAnswers, ScoreCandidates, bands_of_score
-from csf.thresholding.certificates import ScoredSamples, certify
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
 from csf.thresholding.evaluation import Evaluation, TableTerms
+from csf.thresholding.exact_tests import ScoredSamples
 from csf.thresholding.linear_rule import fit_calibrator
 from csf.thresholding.prevalence import curve_at_prevalence
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraints import Constraint, Review
     from csf.metrics.trials import OutcomeFields
+    from csf.search.certification import ConstraintTest
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
     from csf.thresholding.base import DecisionRule
@@ -206,6 +208,11 @@ class BinaryProblem(TwoClasses):
             self.by_segment.check_rates(codes > 0, weight)
         return weight
 
+    @property
+    def decides_by_score(self) -> bool:
+        """True without segments."""
+        return self.by_segment is None
+
     def of_part(self, task: Task) -> tuple[Self, Task]:
         """Restrict the problem to a task that may be a part of all samples; return the task without its segments."""
         if self.by_segment is None:
@@ -257,19 +264,6 @@ class BinaryProblem(TwoClasses):
     def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
         """Read a constraint, which may be by segment."""
         return super().read_constraint(constraint) if self.by_segment is None else self.by_segment.demand
-
-    def certify(
-        self, found: BinaryResult, rule: ThresholdRule, calibration: Task, confidence: float
-    ) -> tuple[BinaryResult, ThresholdRule]:
-        """Replace the threshold, or those by segment, by the best one whose constraint is certified."""
-        if self.by_segment is not None:
-            found = self.by_segment.certify(found, rule, calibration, confidence)
-            return found, found.in_rule(rule)
-        (named, score), is_pos = rule.scored(calibration.X), calibration.codes > 0
-        wrong = is_pos & (calibration.user_labels.decode(calibration.codes) != named)
-        calibrated = ScoredSamples(is_pos, score, calibration.weight, wrong, calibration.groups)
-        found = certified(found, calibrated, confidence)
-        return found, found.in_rule(rule)
 
     def with_mean_scores(self, found: BinaryResult, mean: Array, plan: Plan) -> BinaryResult:
         """Replace the winner's held-out scores by means over models, and the threshold."""
@@ -427,9 +421,6 @@ class BinaryResult(ScoreResult):
     winner: Trial
     constraint_value: float | None = None
     bound_margin: float = np.nan
-    guarantee: Guarantee | None = None
-    # Decisions on the held-out samples that took the place of the winner's own.
-    decided: BoolArray | None = None
     # Place of the trial that would be best at another share of positives, and its score there.
     moved_best: tuple[int, float] | None = None
     counted: Sequence[object] = field(default=())
@@ -456,8 +447,6 @@ class BinaryResult(ScoreResult):
             "constraint_value_": self.constraint_value,
             "bound_margin_": self.bound_margin,
         }
-        if self.guarantee is not None:
-            attributes["guarantee_"] = self.guarantee
         if self.moved_best is not None:
             attributes["best_index_at_prevalence_"], attributes["score_at_prevalence_"] = self.moved_best
         return attributes if self.by_segment is None else attributes | self.by_segment.published(self)
@@ -492,6 +481,47 @@ class BinaryResult(ScoreResult):
         row, store = self.row, self.store
         assert store is not None, "there is a row of it"
         return curve_of(store, row)
+
+    # Entries that each sample is in one held-out prediction.
+    n_together: ClassVar[int] = 1
+
+    def test_of(self, rule: Any, held_back: Task | None) -> ConstraintTest:
+        """Return the test of thresholds, or of those by segment."""
+        if self.by_segment is not None:
+            return self.by_segment.test_of(self, rule, held_back)
+        store, score = self.store, self.row.score
+        assert store is not None, "searches in memory keep predictions"
+        assert score is not None, "a threshold is tuned on scores"
+        scored = None if held_back is None else self.scored_samples(rule, held_back)
+        given = store.weight if scored is None else scored.weight
+        together = store.has_groups if scored is None else scored.groups is not None
+        # Entries of a sample with a weight go together too.
+        grouped = together or (given is not None and store.repeats > 1.0)
+        entries = ScoredSamples(
+            store.is_pos,
+            score,
+            None if given is None else store.weight,
+            self.row.lost,
+            store.samples if grouped else None,
+            store.repeats / self.n_together,
+        )
+        return ScoreTest(self, self.metric, entries, scored)
+
+    def scored_samples(self, rule: Any, held_back: Task) -> ScoredSamples:
+        """Score samples that were held back."""
+        (named, score), is_pos = rule.scored(held_back.X), held_back.codes > 0
+        wrong = is_pos & (held_back.user_labels.decode(held_back.codes) != named)
+        return ScoredSamples(is_pos, score, held_back.weight, wrong, held_back.groups)
+
+    def at_threshold(self, threshold: float) -> Self:
+        """Take another threshold; the corrected score is then that of this one, not of the best one."""
+        decided = decisions(replace(self.row, threshold=threshold))
+        score = self.metric.of(self.curve().at(threshold))
+        return replace(self, threshold=threshold, score=score, decided=decided)
+
+    def tested_by(self, test: Guarantee) -> Self:
+        """Keep the test of the decisions, and the constrained rate there."""
+        return replace(super().tested_by(test), constraint_value=next(iter(test.rates.values())))
 
     @property
     def _judged_store(self) -> ScoreStore:
@@ -691,7 +721,8 @@ def moved_to(found: BinaryResult, pos: float) -> BinaryResult:
     best = min(cuts, key=lambda key: rank(violation_of(metric, cuts[key]), cuts[key].value, *key[::-1]))
     constraint = metric.constraint
     return replace(
-        found,
+        # A test was one of data with the share of before.
+        found.untested(),
         store=store,
         threshold=own.threshold,
         score=own.value,
@@ -700,8 +731,6 @@ def moved_to(found: BinaryResult, pos: float) -> BinaryResult:
         upper_bound=bound.value,
         gap=np.nan if distance is None else distance + bound.margin,
         bound_margin=bound.margin,
-        # The test was one of data with the share of the calibration samples.
-        guarantee=None,
         decided=None,
         # Its threshold is the best one there.
         chooser=BEST,
@@ -735,34 +764,6 @@ def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> T
     c_fn, c_fp = trial.c_fn / up, trial.c_fp / down
     fields_there = outcome(metric, ErrorProfile(fn, fp, pos), hull=hull, cut=cut)
     return replace(trial, t=level_of_costs(metric, c_fn, c_fp, pos=pos), costs=(c_fn, c_fp), **fields_there)
-
-
-def certified(found: BinaryResult, calibrated: ScoredSamples, confidence: float, n_together: int = 1) -> BinaryResult:
-    """Replace the threshold by the best one that is certified on samples which were not used for training.
-
-    ``n_together`` is the number of entries that each sample is.
-    """
-    assert found.store is not None, "searches in memory keep their scores"
-    row, metric = found.row, found.metric
-    curve, store = curve_of(found.store, row), found.store
-    assert row.score is not None, "a curve was made of it"
-    weight = None if calibrated.weight is None else store.weight
-    groups = store.samples if calibrated.groups is not None else None
-    repeats = store.repeats / n_together
-    searched = ScoredSamples(store.is_pos, row.score, weight, row.lost, groups, repeats)
-    test = certify(searched, metric, confidence, calibrated)
-    if not test.holds:
-        warn(str(test))
-    return replace(
-        found,
-        guarantee=test,
-        threshold=test.threshold,
-        score=metric.of(curve.at(test.threshold)),
-        feasible=test.holds,
-        constraint_value=next(iter(test.rates.values())),
-        # The corrected score is that of the threshold which was taken, not of the best one.
-        decided=decisions(replace(row, threshold=test.threshold)),
-    )
 
 
 def with_mean_scores(found: BinaryResult, mean: Array) -> BinaryResult:

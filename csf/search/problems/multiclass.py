@@ -52,10 +52,11 @@ from csf.thresholding.alerts import (
     sureness_of,
 )
 from csf.thresholding.batch import places_limited
-from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples
+from csf.thresholding.certificates import STRICTER, Decisions
 from csf.thresholding.class_answers import ClassAnswers, ClassCandidates, ClassReviews, LabelledRows
 from csf.thresholding.class_choice import ARGMAX, TUNED, MulticlassChoice, MulticlassStore
 from csf.thresholding.evaluation import Evaluation
+from csf.thresholding.exact_tests import ScoredSamples
 from csf.thresholding.linear_rule import (
     ClassProbabilityRule,
     MulticlassRule,
@@ -304,10 +305,10 @@ class MulticlassResult(CandidateResult):
         known = self._held_out_rows()
         return ClassReviews.tuned(review, self.metric, self.names, known).limited(known)
 
-    def certified_reviews(
+    def tested_reviews(
         self, review: Review, rule: MulticlassRule, calibration: Task, confidence: float
     ) -> ClassReviews:
-        """Tune the rule of the classes and a review, and certify its limits on wrong answers."""
+        """Tune the rule of the classes and a review, and test its limits on wrong answers."""
         known, weight = self._held_out_rows(), calibration.weight
         weight = np.ones(calibration.n_samples) if weight is None else weight
         tested = LabelledRows(rule.rows(calibration.X), calibration.codes, weight, calibration.groups)
@@ -488,7 +489,7 @@ def ruled(found: MulticlassResult) -> MulticlassResult:
     metric = found.metric
     rule, confusion = tuned_decision(found.store, metric, found.candidate)
     value, feasible = float(metric.value(confusion)), not metric.missing(confusion)
-    return replace(found, rule=rule, confusion=confusion, score=value, feasible=feasible, guarantee=None, decided=None)
+    return replace(found.untested(), rule=rule, confusion=confusion, score=value, feasible=feasible, decided=None)
 
 
 def tuned_decision(

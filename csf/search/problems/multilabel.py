@@ -34,17 +34,17 @@ from csf.search.config import (
     chooser_of,
     cv_of,
     effort_of,
+    is_prefit,
     shared_effort,
     split_seed,
 )
 from csf.search.plan import Plan
-from csf.search.planning import calibration_split, run_search, training_sample
+from csf.search.planning import run_search, split_for_test, training_sample
 from csf.search.problems.base import (
     SearchResult,
     held_out_units,
-    is_prefit,
 )
-from csf.search.problems.binary import BinaryProblem, BinaryResult, certified, conclude
+from csf.search.problems.binary import BinaryProblem, BinaryResult, conclude
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.strategies import Ladder
 from csf.thresholding.alerts import (
@@ -59,8 +59,8 @@ from csf.thresholding.alerts import (
 from csf.thresholding.base import DecisionRule
 from csf.thresholding.batch import places_limited
 from csf.thresholding.capacity import LabelReviews, NamedCapacities
-from csf.thresholding.certificates import ScoredSamples
 from csf.thresholding.curve import ValuedCurve, sweep
+from csf.thresholding.exact_tests import ScoredSamples
 from csf.thresholding.rule import ThresholdRule
 from csf.trainers import Prepared
 
@@ -178,6 +178,18 @@ class LabelsResult(BinaryResult):
     def kind(self) -> str:
         """``"shared_threshold"``."""
         return "shared_threshold"
+
+    @property
+    def n_together(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] (that of these labels)
+        """Number of labels: pairs of a row belong together."""
+        return self.order.size
+
+    def scored_samples(self, rule: Any, held_back: Task) -> ScoredSamples:
+        """Score pairs of a sample that was held back and a label."""
+        rows = np.arange(held_back.n_samples) if held_back.groups is None else held_back.groups
+        weight = None if held_back.weight is None else np.repeat(held_back.weight, self.n_together)
+        score, groups = rule.score_samples(held_back.X).ravel(), np.repeat(rows, self.n_together)
+        return ScoredSamples(held_back.codes.ravel() > 0, score, weight, None, groups)
 
     def by_label(self, entries: Array) -> Array:
         """Arrange values of held-out entries: a row for each sample, and a column for each label of the target."""
@@ -343,7 +355,7 @@ class LabelSearch:
         self.demands = _demands_of(config, self.labels.names.tolist(), self.aim)
         weight = check_weights(weight, len(self.labels.codes))
         task = Task(X, self.labels.codes, weight, given, pairwise=is_pairwise(search))
-        task, self.calibration = self._calibrated(config, task)
+        task, self.held_back = self._split(config, task)
         if config.asks_out_of_bag:
             raise ValueError("cv='oob' is for one target, and y has several columns; leave cv out, or give folds")
         _check_folds(config.cv, self.labels)
@@ -360,14 +372,12 @@ class LabelSearch:
         # Steps of a pipeline before its last one are fitted to all labels, where they can be.
         self.prepared = Prepared(labels=codes)
 
-    def _calibrated(self, config: SearchConfig, task: Task) -> tuple[Task, Task | None]:
-        """Hold out calibration samples, where a confidence is asked for."""
-        if config.confidence is None:
-            return task, None
+    def _split(self, config: SearchConfig, task: Task) -> tuple[Task, Task | None]:
+        """Hold back samples for tests, where a confidence is asked for."""
         groups = read_groups(task.fit_params.get("groups"), task.n_samples)
-        task, calibration = calibration_split(config, replace(task, groups=groups))
+        task, held_back = split_for_test(config, replace(task, groups=groups), by_score=True)
         self.labels = replace(self.labels, codes=task.codes)
-        return replace(task, groups=None), calibration
+        return replace(task, groups=None), held_back
 
     @property
     def _confidence(self) -> float:
@@ -398,18 +408,20 @@ class LabelSearch:
                 each.set_params(checkpoint=file_of_label(config.checkpoint, at))
             one = task.codes[:, number].astype(np.int64)
             searches.append(clone(each)._fit(task.X, one, task.weight, dict(task.fit_params), self.prepared, share))
-            self._certify(searches[-1], at)
+            self._test(searches[-1], at)
         found = MeanResult(labels.given(searches))
         seconds = sum(each.refit_time_ for each in searches if search.refit)
         return found, found.rule, seconds
 
-    def _certify(self, search: Estimator, at: int) -> None:
-        """Certify the demand on one label, and the limits of its reviews."""
-        if self.calibration is None:
+    def _test(self, search: Estimator, at: int) -> None:
+        """Test the demand on one label, and the limits of its reviews."""
+        if self.search.confidence is None:
             return
-        codes = self.calibration.codes[:, at].astype(np.int64)
-        calibration = replace(self.calibration, codes=codes, labels=Labels(np.arange(2), 0))
-        search._certify(BinaryProblem(calibration.user_labels), calibration, self._confidence)
+        held_back = self.held_back
+        if held_back is not None:
+            codes = held_back.codes[:, at].astype(np.int64)
+            held_back = replace(held_back, codes=codes, labels=Labels(np.arange(2), 0))
+        search._test(held_back, self._confidence)
 
     def _together(self, deadline: Deadline | None) -> tuple[BinaryResult, MultilabelRule | None, float]:
         search, labels, config = self.search, self.labels, self.config
@@ -425,9 +437,11 @@ class LabelSearch:
         found = replace(found, order=labels.order)
         if rule is not None:
             rule = replace(rule, rules=tuple(labels.given(list(rule.rules))))
-            if self.calibration is not None:
-                found, rule = problem.certify(found, rule, self.calibration, search.confidence)
-                found = found.with_calibration(rule, self.calibration)
+            if search.confidence is not None:
+                found = found.test_of(rule, self.held_back).run(search.confidence)
+                rule = found.in_rule(rule)
+            if self.held_back is not None:
+                found = found.with_calibration(rule, self.held_back)
             else:
                 codes = np.column_stack(labels.given(list(task.codes.T)))
                 found = found.with_training(rule, training_sample(replace(task, codes=codes)))
@@ -446,19 +460,6 @@ class AllLabels(BinaryProblem):
         """Compute the probabilities of all labels in what a fold holds out, a column for each."""
         columns = zip(model, fold.columns)
         return np.column_stack([super(AllLabels, self).held_out_scores(one, column) for one, column in columns])
-
-    def certify(
-        self, found: BinaryResult, rule: Any, calibration: Task, confidence: float
-    ) -> tuple[BinaryResult, MultilabelRule]:
-        """Replace the threshold by the best one whose constraint is certified; pairs of a row belong together."""
-        n_labels = calibration.codes.shape[1]
-        rows = np.arange(calibration.n_samples) if calibration.groups is None else calibration.groups
-        groups, weight = np.repeat(rows, n_labels), calibration.weight
-        weight = None if weight is None else np.repeat(weight, n_labels)
-        scores = rule.score_samples(calibration.X).ravel()
-        calibrated = ScoredSamples(calibration.codes.ravel() > 0, scores, weight, None, groups)
-        found = certified(found, calibrated, confidence, n_labels)
-        return found, replace(rule, threshold=found.threshold)
 
     def rule_of(self, found: BinaryResult, estimator: list[Estimator]) -> MultilabelRule:
         """Build the rule of the fitted estimators of all labels."""
@@ -539,10 +540,10 @@ class MeanResult:
             "best_t_": np.array([np.nan if each.best_t_ is None else each.best_t_ for each in self.searches]),
             "best_cost_weights_": [each.best_cost_weights_ for each in self.searches],
             "best_threshold_": self._thresholds,
-        } | self._guarantees
+        } | self._tests
 
     @property
-    def _guarantees(self) -> Params:
+    def _tests(self) -> Params:
         """Tests of the constraints on all labels, where there are some."""
         tests = [getattr(each, "guarantee_", None) for each in self.searches]
         return {} if all(test is None for test in tests) else {"guarantee_": tests}

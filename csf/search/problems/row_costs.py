@@ -36,8 +36,9 @@ from csf.search.study import History, powers_of
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
 from csf.thresholding.alerts import ComparedRows, WrongAlerts
 from csf.thresholding.capacity import CostAnswers, CostCandidates, RankedAnswers, ReviewBands, bands_of_costs
-from csf.thresholding.certificates import STRICTER, Decisions, ScoredSamples, check_rates
+from csf.thresholding.certificates import STRICTER, Decisions
 from csf.thresholding.evaluation import Evaluation
+from csf.thresholding.exact_tests import ScoredSamples, check_rates
 from csf.thresholding.row_costs import (
     CostDecision,
     CostTerms,
@@ -395,16 +396,16 @@ class RowCostResult(CandidateResult):
         odds, table = self.held_out_rows().rows
         return bands_of_costs(review, self.tuned, odds, table, self.store.weights_in(self.store.copies))
 
-    def certified_reviews(self, review: Review, rule: RowCostRule, calibration: Task, confidence: float) -> ReviewBands:
-        """Tune the rule of three answers and certify its limits; calibration samples bring their costs along."""
+    def tested_reviews(self, review: Review, rule: RowCostRule, calibration: Task, confidence: float) -> ReviewBands:
+        """Tune the rule of three answers and test its limits; samples held back bring their costs along."""
         given = {name: each for name, each in calibration.fit_params.items() if name in COSTS}
-        return super().certified_reviews(review, replace(rule, given=given), calibration, confidence)
+        return super().tested_reviews(review, replace(rule, given=given), calibration, confidence)
 
     def moved(self, pos: float, rule: RowCostRule | None) -> tuple[RowCostResult, RowCostRule | None]:
         """Adapt the result and the rule to another share of positives: the log-odds move by that of the shares."""
         # Log-odds of the calibration samples are those of before.
         found = decided_on(
-            replace(self, guarantee=None, calibrated=None, trained=None), self.store.moved(check_fraction(pos, "pos"))
+            replace(self.untested(), calibrated=None, trained=None), self.store.moved(check_fraction(pos, "pos"))
         )
         return found, None if rule is None else found.in_rule(rule)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -19,16 +19,11 @@ from csf.metrics import get_metric
 from csf.metrics.base import LinearFractional
 from csf.metrics.constraints import Constrained, Constraint, share_of
 from csf.metrics.registry import for_classes
+from csf.search.certification import StepTest
 from csf.search.problems.base import SearchResult
 from csf.thresholding.alerts import AlertLimit
-from csf.thresholding.certificates import (
-    STRICTER,
-    Decisions,
-    Guarantee,
-    ScoredSamples,
-    certify_decisions,
-    certify_rules,
-)
+from csf.thresholding.certificates import STRICTER, Decisions
+from csf.thresholding.exact_tests import ScoredSamples
 from csf.thresholding.rule import ThresholdRule
 from csf.thresholding.segments import (
     BY,
@@ -37,10 +32,7 @@ from csf.thresholding.segments import (
     SegmentRule,
     Segments,
     beyond,
-    counts_by_segment,
-    expected_violation_of_pairs,
     limits_by_segment,
-    violation_of_pairs,
     worst_rates,
 )
 
@@ -49,7 +41,6 @@ if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.data.labels import Labels
     from csf.metrics.base import Metric
-    from csf.metrics.comparisons import PairLimit
     from csf.search.config import SearchConfig, Unsupported
     from csf.search.study import Study
 
@@ -92,7 +83,7 @@ class SegmentThresholds:
         own: Any = {"by_segment": thresholds, "threshold": 0.0, "score": best.value, "feasible": best.keeps}
         # There is no upper bound.
         own |= dict.fromkeys(("upper_bound", "gap", "bound_margin"), np.nan)
-        result = replace(found, guarantee=None, decided=None, **own)
+        result = replace(found.untested(), decided=None, **own)
         return replace(result, constraint_value=next(iter(result.rates.values())))
 
     def beyond(self, row: ScoreRow, store: ScoreStore) -> ScoreRow:
@@ -142,6 +133,27 @@ class SegmentThresholds:
         }
         return ValueError(why[what])
 
+    def test_of(self, found: ScoreResult, rule: Any, held_back: Task | None) -> StepTest:
+        """Return the test of thresholds that are tuned to stricter and stricter levels on the held-out samples."""
+        assert held_back is not None, "thresholds that are tuned are tested on other samples"
+        store, curves = found.store, self.curves(found)
+        assert store is not None, "searches in memory keep their scores"
+        steps = [self.tuned(found, share, curves) for share in STRICTER]
+        own = [decisions(step.row) for step in steps]
+        codes, score = self.segments.codes(held_back.X, held_back.fit_params.get(BY)), rule.raw(held_back.X)
+        if not np.bincount(codes, minlength=len(self.segments.known)).all():
+            raise ValueError(f"a segment of {self.demand.by} has no row held back for confidence=; merge small ones")
+        decided = [score >= step.by_segment.cuts[codes] for step in steps if step.by_segment is not None]
+        weight = None if held_back.weight is None else store.weight
+        groups = None if held_back.groups is None else store.samples
+        known = ScoredSamples(store.is_pos, np.zeros(store.is_pos.size), weight, None, groups, store.repeats)
+        new = ScoredSamples(held_back.codes > 0, score, held_back.weight, None, held_back.groups)
+        names = [f"{self.demand.by}={name!s}" for name in self.segments.known]
+        searched = Decisions(known, own).by_segment(store.beside[BY], len(names))
+        tested, n_parts = Decisions(new, decided).by_segment(codes, len(names)), len(self.demand.parts)
+        steps = [replace(step, decided=each) for step, each in zip(steps, own)]
+        return StepTest(steps, self.demand, searched * n_parts, tested * n_parts, names)
+
     def in_rule(self, rule: ThresholdRule) -> SegmentRule:
         """Put the thresholds into a rule."""
         own: Any = {each.name: getattr(rule, each.name) for each in fields(ThresholdRule)}
@@ -158,6 +170,8 @@ class ScoreResult(SearchResult):
     store: ScoreStore | None
     threshold: float | None
     by_segment: SegmentThresholds | None = None
+    # Decisions on the held-out samples that took the place of the winner's own.
+    decided: BoolArray | None = None
 
     @property
     def kind(self) -> str:
@@ -276,7 +290,7 @@ class SegmentDemand:
     segments: Segments
     codes: IntArray
     # Whether samples are held back for a test.
-    certifies: bool = False
+    tests: bool = False
     unsupported: ClassVar[Mapping[str, Unsupported]] = {
         "null_class": (None, "rates are those of two classes"),
         "threshold": ("stable", "each segment has a tuned threshold"),
@@ -313,8 +327,8 @@ class SegmentDemand:
         if len(segments.known) < 2:
             raise ValueError(f"{by} has the values {list(segments.known)} alone; a constraint by segments needs two")
         found = cls(demand, segments, segments.codes(X, given.get(BY)), config.confidence is not None)
-        if found.certifies:
-            found._check_numbers(codes > 0, 1.0 - float(config.confidence or 0.0), config.calibration)
+        if found.tests:
+            found._check_numbers(codes > 0, 1.0 - float(config.confidence or 0.0), config.held_back)
         return found
 
     @classmethod
@@ -355,11 +369,7 @@ class SegmentDemand:
 
     def of_part(self, task: Task) -> tuple[Self, Task]:
         """Restrict the demand to a task that may be a part of all samples; return the task without its segments."""
-        if (
-            self.certifies
-            and self.demand.pair_limit is not None
-            and (task.weight is not None or task.groups is not None)
-        ):
+        if self.tests and self.demand.pair_limit is not None and (task.weight is not None or task.groups is not None):
             raise ValueError(
                 f"confidence= certifies {self.demand} for independent rows that count once each; leave out "
                 "sample_weight= and groups=, or confidence="
@@ -386,80 +396,3 @@ class SegmentDemand:
                 f"or ask for a level in place of it, such as 'recall >= 0.5 in each {self.segments.by}'"
             )
         return found
-
-    def certify(self, found: Result, rule: Any, calibration: Task, confidence: float) -> Result:
-        """Replace the thresholds by the best ones whose constraint is certified.
-
-        They are tuned to stricter and stricter levels on the held-out samples, and tested from the strictest on.
-        """
-        codes, score, is_pos = self._codes_of(calibration), rule.raw(calibration.X), calibration.codes > 0
-        thresholds, store = SegmentThresholds(self.demand, self.segments), found.store
-        assert store is not None, "searches in memory keep their scores"
-        curves = thresholds.curves(found)
-        steps = [thresholds.tuned(found, share, curves) for share in STRICTER]
-        cuts = [step.by_segment.cuts for step in steps if step.by_segment is not None]
-        decided = [decisions(step.row) for step in steps]
-        tested = ScoredSamples(is_pos, score, calibration.weight, None, calibration.groups)
-        weight = None if calibration.weight is None else store.weight
-        groups = None if calibration.groups is None else store.samples
-        searched = ScoredSamples(store.is_pos, np.zeros(store.is_pos.size), weight, None, groups, store.repeats)
-        parts = (store.beside[BY], decided, searched)
-        tests = (codes, [score >= each[codes] for each in cuts], tested)
-        if not np.bincount(codes, minlength=len(self.segments.known)).all():
-            raise ValueError(f"a segment of {self.demand.by} has no row held back for confidence=; merge small ones")
-        values, limit = np.array([step.score for step in steps]), self.demand.pair_limit
-        if limit is None:
-            test, at = self._certify_each(parts, tests, values, confidence)
-        else:
-            test, at = self._certify_pairs(limit, parts, tests, values, confidence)
-        rates = self.segments.rates_on(self.demand, codes, is_pos, tests[1][at], tested.weight)
-        n_positives = np.bincount(codes, is_pos, len(self.segments.known))
-        smallest = f"{self.demand.by}={self.segments.known[n_positives.argmin()]!s}"
-        test = replace(test, constraint=str(self.demand), rates=rates, n_samples=codes.size, smallest=smallest)
-        if not test.holds:
-            warn(str(test))
-        value = next(iter(rates.values()))
-        return replace(steps[at], guarantee=test, decided=decided[at], feasible=test.holds, constraint_value=value)
-
-    def _certify_pairs(
-        self, limit: PairLimit, searched: _Part, tested: _Part, values: Array, confidence: float
-    ) -> tuple[Guarantee, int]:
-        """Test the limit on all pairs of segments."""
-        demand, share, n_segments = self.demand, share_of(self.demand.quantity), len(self.segments.known)
-        assert share is not None, "checked before"
-        known, counts = (
-            [counts_by_segment(share, codes, n_segments, samples.is_pos, each) for each in decided]
-            for codes, decided, samples in (searched, tested)
-        )
-        codes, _, samples = tested
-        n_positives = int(np.bincount(codes, samples.is_pos, n_segments).min())
-        return certify_rules(
-            {"constraint": str(demand), "confidence": confidence, "n_samples": codes.size, "n_positives": n_positives},
-            [expected_violation_of_pairs(known, share, limit, searched[0].size)],
-            lambda at: violation_of_pairs(counts[at], share, limit, 1.0 - confidence),
-            lambda at: {},
-            values,
-            codes.size,
-        )
-
-    def _certify_each(self, searched: _Part, tested: _Part, values: Array, confidence: float) -> tuple[Guarantee, int]:
-        """Test the levels of all segments."""
-        names, parts = self.segments.known, self.demand.parts
-        first, *others = (replace(part, by=None, of=name) for part in parts for name in names)
-        known, calibrated = (
-            [_segment_of(part, at) for _ in parts for at in range(len(names))] for part in (searched, tested)
-        )
-        return certify_decisions(replace(first, others=tuple(others)), known, calibrated, values, confidence)
-
-
-# Segments of samples, decisions of several rules about them, and the samples.
-_Part: TypeAlias = "tuple[IntArray, list[BoolArray], ScoredSamples]"
-
-
-def _segment_of(part: _Part, segment: int) -> Decisions:
-    """Select the decisions about the samples of a segment."""
-    codes, decided, samples = part
-    rows = codes == segment
-    weight, groups = (None if each is None else each[rows] for each in (samples.weight, samples.groups))
-    own = replace(samples, is_pos=samples.is_pos[rows], score=samples.score[rows], weight=weight, groups=groups)
-    return Decisions(own, [each[rows] for each in decided])
