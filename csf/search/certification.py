@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf._common.messages import warn
-from csf.thresholding.certificates import CROSS_FITTED, GIVEN, HELD_BACK, Decisions, certify, certify_decisions
+from csf.thresholding.certificates import CROSS_FITTED, Decisions, certify, certify_decisions
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -45,11 +45,10 @@ class ScoreTest(ConstraintTest):
 
     def _tested(self, confidence: float) -> tuple[Any, Guarantee]:
         if self.held_back is not None:
-            test = certify(self.held_back, self.metric, confidence, self.entries, rows=HELD_BACK)
+            test = certify(self.held_back, self.metric, confidence, self.entries)
         else:
             # Without splits nothing was trained.
-            rows = CROSS_FITTED if self.won.n_splits else GIVEN
-            test = certify(self.entries, self.metric, confidence, rows=rows)
+            test = certify(self.entries, self.metric, confidence, rows=CROSS_FITTED if self.won.n_splits else None)
         return self.won.at_threshold(test.threshold), test
 
 

@@ -135,7 +135,7 @@ def certify(
     confidence: float,
     searched: ScoredSamples | None = None,
     *,
-    rows: str = HELD_BACK,
+    rows: str | None = None,
 ) -> Guarantee:
     """Find the best threshold for which a constraint holds on new data with the given confidence.
 
@@ -194,7 +194,7 @@ def certify(
         n_tested=n_tested,
         needed=_needed([outlook.p for outlook in outlooks], good, tested.n_different, n_positives, 1.0 - confidence),
         lost=lost,
-        rows=rows,
+        rows=rows or (GIVEN if searched is None else HELD_BACK),
     )
 
 

@@ -61,11 +61,15 @@ def given(n_draws):
             found_pos, found_neg = norm.sf(decision.threshold - distance), norm.sf(decision.threshold)
             fn, fp = pos * (1.0 - found_pos), (1.0 - pos) * found_neg
             signed = decision.certificate.holds
-            told.append((signed, signed and demand.violation(fn, fp, pos=pos) > 0.0, signed * aim.value(fn, fp, pos=pos)))
+            told.append(
+                (signed, signed and demand.violation(fn, fp, pos=pos) > 0.0, signed * aim.value(fn, fp, pos=pos))
+            )
         signed, false, value = np.mean(told, axis=0)
-        yield {"rows": n_rows, "positives": f"{pos:.0%}", "demand": text, "signed": f"{signed:.0%}"} | {
-            f"{metric}, 0 unsigned": f"{value:.3f}" for metric in ["value"]
-        } | {"metric": metric, "violated": f"{false:.1%}", f"at most {limit(n_draws):.1%}": false <= limit(n_draws)}
+        yield (
+            {"rows": n_rows, "positives": f"{pos:.0%}", "demand": text, "signed": f"{signed:.0%}"}
+            | {f"{metric}, 0 unsigned": f"{value:.3f}" for metric in ["value"]}
+            | {"metric": metric, "violated": f"{false:.1%}", f"at most {limit(n_draws):.1%}": false <= limit(n_draws)}
+        )
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,9 @@ class Drawn:
         X, y = self.draw(rng)
         n, options = self.n_rows, {"param_grid": None, "n_trials": 1, "cv": 5, "threshold": "tune"} | self.options
         options |= {"constraint": self.demand, "confidence": CONFIDENCE, "calibration": calibration}
-        search = csf.CostSearch(self.base, self.metric, random_state=np.random.RandomState(rng.integers(2**31)), **options)
+        search = csf.CostSearch(
+            self.base, self.metric, random_state=np.random.RandomState(rng.integers(2**31)), **options
+        )
         signed = search.fit(X[:n], y[:n]).guarantee_.holds
         predicted, truth = search.predict(X[n:]), y[n:]
         fn, fp, pos = (truth & ~predicted).mean(), (~truth & predicted).mean(), truth.mean()

@@ -6,6 +6,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 from builders import paper_search
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import binom, multinomial, norm
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
@@ -17,6 +19,7 @@ from csf import CostSearch
 from csf.metrics import BalancedAccuracy, Constrained, Constraint, MeanCost, Precision, Rate, get_constraint, get_metric
 from csf.thresholding.certificates import certify
 from csf.thresholding.exact_tests import ClassWeights, ScoredSamples, demands_of, violation_probability
+from csf.thresholding.score_paths import ScorePaths, _Shape
 
 IS_POS = np.arange(100) < 40
 
@@ -369,19 +372,62 @@ def test_exact_limits_as_published(successes, n, low, high):
 
 
 def test_nothing_after_the_first_failure_is_taken():
-    """Four cuts, each better than the one before; the calibration samples speak against the second, for the third."""
+    """Four cuts; the samples speak against the second, and for the third and fourth."""
     is_pos = np.repeat([True, False], 50)
-    searched = ScoredSamples(is_pos, np.repeat([4, 3, 2, 1, 3, 2, 1, 0], [25, 5, 10, 10, 2, 4, 5, 39]))
     aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.8"))
-    cuts = ordered_tests(searched, aim, 100, 0.1)[0]
-    assert cuts.tolist() == [3.5, 2.5, 1.5, 0.5]
-    score = np.repeat([4, 3, 2, 3, 0], [20, 5, 25, 5, 45])
-    p = [violation_probability(aim.constraint, is_pos, score >= cut) for cut in cuts]
-    assert [one <= 0.1 for one in p] == [True, False, True, True]
-    test = certify(searched, aim, 0.9, ScoredSamples(is_pos, score))
-    assert (test.holds, test.threshold, test.n_tested, test.error) == (True, 3.5, 2, p[0])
-    assert test.rates == {"precision": 1.0}
-    assert not certify(searched, aim, 0.99, ScoredSamples(is_pos, score)).holds
+    samples = ScoredSamples(is_pos, np.repeat([4, 3, 2, 3, 0], [20, 5, 25, 5, 45]))
+    p = [violation_probability(aim.constraint, is_pos, samples.score >= cut) for cut in (3.5, 2.5, 1.5)]
+    assert [one <= 0.1 for one in p] == [True, False, True]
+    test = certify(samples, aim, 0.9)
+    assert (test.holds, test.threshold, test.n_tested, test.error) == (True, 3.5, 2, pytest.approx(p[0]))
+    assert (test.rates, test.rows) == ({"precision": 1.0}, "given scores")
+    assert not certify(samples, aim, 0.99).holds
+
+
+@pytest.mark.parametrize(("demand", "wrong", "n"), [("recall >= 0.8", "pos", 80), ("fpr <= 0.2", "neg", 120)])
+def test_a_rate_of_given_scores_ends_at_an_order_statistic(demand, wrong, n):
+    """The largest number of errors among all of a class whose binomial tail is within the error, and no fewer."""
+    rng = np.random.default_rng(0)
+    is_pos = np.arange(200) < 80
+    score = rng.normal(size=200) + is_pos
+    metric = "specificity" if wrong == "pos" else "recall"
+    test = certify(ScoredSamples(is_pos, score), Constrained(get_metric(metric), get_constraint(demand)), 0.9)
+    errors = (score < test.threshold) & is_pos if wrong == "pos" else (score >= test.threshold) & ~is_pos
+    most = int(binom.ppf(0.1, n, 0.2)) - int(binom.cdf(binom.ppf(0.1, n, 0.2), n, 0.2) > 0.1)
+    assert errors.sum() == most
+
+
+@pytest.mark.parametrize(
+    "demand", ["recall >= 0.8", "precision >= 0.6", "f1 >= 0.5", "recall >= 0.6, precision >= 0.3"]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_paths_of_given_scores_do_not_read_labels(demand, weighted):
+    """What is tested up to the first failure does not change where labels behind it do."""
+    rng = np.random.default_rng(1)
+    is_pos = rng.random(600) < 0.2
+    score, weight = rng.normal(size=600) + 2 * is_pos, np.exp(0.3 * rng.normal(size=600)) if weighted else None
+    known = None if weight is None else ClassWeights.of(np.arange(600) < 300, weight)
+    demands = demands_of(get_constraint(demand), known)
+    drawn = [ScorePaths(ScoredSamples(each, score, weight), demands, 0.1) for each in (is_pos, ~is_pos)]
+    for where, family in ((_Shape.of(one.gains).where, [place]) for place, one in enumerate(demands)):
+        paths = [each._paths(where, family, get_metric("f1")) for each in drawn]
+        for one, other in zip(*paths, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**31), st.sampled_from(["recall >= 0.7", "fpr <= 0.2", "precision >= 0.5", "f1 >= 0.4"]))
+def test_rising_scores_and_copies_of_folds_change_no_certificate(seed, demand):
+    """Only the order of scores counts; folds that are repeated alike say everything twice."""
+    rng = np.random.default_rng(seed)
+    is_pos = rng.random(300) < 0.3
+    score = np.round(rng.normal(size=300) + 1.5 * is_pos, 1)
+    aim = Constrained(get_metric("accuracy"), get_constraint(demand))
+    one = certify(ScoredSamples(is_pos, score), aim, 0.9)
+    rising = certify(ScoredSamples(is_pos, np.exp(score)), aim, 0.9)
+    twice = certify(ScoredSamples(np.tile(is_pos, 2), np.tile(score, 2), repeats=2.0), aim, 0.9)
+    assert (one.holds, one.n_tested, one.error) == (rising.holds, rising.n_tested, rising.error)
+    assert (one.holds, one.threshold, one.n_samples) == (twice.holds, twice.threshold, twice.n_samples)
 
 
 def test_the_rates_are_those_of_what_the_threshold_finds():
@@ -389,7 +435,7 @@ def test_the_rates_are_those_of_what_the_threshold_finds():
     is_pos, at = np.repeat([True, False], 50), np.arange(100)
     score = np.where((at < 20) | (at >= 95), 1.0, 0.0)
     aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.2, fpr <= 0.3"))
-    test = certify(ScoredSamples(is_pos, score), aim, 0.9, ScoredSamples(is_pos, score, None, at < 5))
+    test = certify(ScoredSamples(is_pos, score, None, at < 5), aim, 0.9)
     assert test.holds
     assert test.rates == pytest.approx({"precision": 15 / 20, "fpr": 5 / 50})
 
@@ -402,7 +448,8 @@ def test_weights_of_a_class_are_no_reason_to_sign():
         is_pos = rng.random(4000) < 0.5
         score, weight = rng.normal(size=4000) + 2.5 * is_pos, np.where(is_pos, 1.0, 20.0)
         parts = (ScoredSamples(is_pos[at], score[at], weight[at]) for at in (slice(2800), slice(2800, None)))
-        found = certify(next(parts), aim, 0.8, next(parts))
+        searched, tested = parts
+        found = certify(tested, aim, 0.8, searched)
         tp, fp = norm.sf(found.threshold - 2.5), 20.0 * norm.sf(found.threshold)
         held.append(found.holds)
         broken.append(found.holds and tp / (tp + fp) < 0.7)
@@ -428,44 +475,14 @@ def test_a_heavy_sample_of_the_searched_part_is_known_to_the_test(data):
     assert errors[1.5].error != pytest.approx(errors[1.0].error)
 
 
-def test_the_order_is_fixed_before_and_goes_towards_better_values():
-    rng = np.random.default_rng(0)
-    is_pos = rng.random(3000) < 0.3
-    searched = ScoredSamples(is_pos, rng.normal(size=3000) + 2.0 * is_pos)
-    aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.8"))
-    order, curve = ordered_tests(searched, aim, 1000, 0.1)[0], searched.curve()
-    assert (np.diff(order) < 0).all()
-    assert (np.diff([1.0 - curve.at(t).fnr for t in order]) > 0).all()
-    profile = curve.at(order[0])
-    assert profile.tp / profile.predicted_pos > 0.83
-
-
-def test_weights_that_say_how_many_were_drawn_leave_the_order_to_the_counts():
-    """A quarter of the negatives, each of weight 4: what is tested first is what such samples can show."""
-    rng = np.random.default_rng(0)
-    is_pos = rng.random(3000) < 0.5
-    score, weight = rng.normal(size=3000) + 2.0 * is_pos, np.where(is_pos, 1.0, 4.0)
-    counted, weighed = ScoredSamples(is_pos, score), ScoredSamples(is_pos, score, weight)
-    demands = demands_of(get_constraint("precision >= 0.5"), ClassWeights.of(is_pos, weight))
-    by_weight = ordered_tests(
-        weighed, Constrained(get_metric("recall"), get_constraint("precision >= 0.5")), 500, 0.1, demands
-    )
-    # 1 : 1 in weight are 4 : 1 in samples.
-    by_count = ordered_tests(counted, Constrained(get_metric("recall"), get_constraint("precision >= 0.8")), 500, 0.1)
-    assert by_weight[0][0] == by_count[0][0]
-
-
-@pytest.mark.parametrize("constraint", ["recall >= 0.8", "precision >= 0.7", "predicted_positive_rate >= 0.3"])
-def test_samples_of_weight_0_have_no_say_in_the_order(constraint):
-    """Half of the samples count, so half of the calibration samples will."""
+def test_samples_of_weight_0_have_no_say():
     rng = np.random.default_rng(0)
     is_pos, weight = rng.random(2000) < 0.3, np.tile([0.0, 1.0], 1000)
     score, counts = rng.normal(size=2000) + 1.5 * is_pos, weight > 0
-    aim = Constrained(get_metric("accuracy"), get_constraint(constraint))
-    demands = demands_of(aim.constraint, ClassWeights.of(is_pos, weight))
-    order = ordered_tests(ScoredSamples(is_pos, score, weight).counted(), aim, 300, 0.1, demands)[0]
-    np.testing.assert_array_equal(order, ordered_tests(ScoredSamples(is_pos[counts], score[counts]), aim, 300, 0.1)[0])
-    assert order.size > 2
+    for constraint in ("recall >= 0.8", "precision >= 0.7", "predicted_positive_rate >= 0.3"):
+        aim = Constrained(get_metric("accuracy"), get_constraint(constraint))
+        half = certify(ScoredSamples(is_pos[counts], score[counts]), aim, 0.9)
+        assert_same(certify(ScoredSamples(is_pos, score, weight), aim, 0.9), half)
 
 
 @pytest.mark.parametrize(
@@ -523,14 +540,14 @@ def test_how_many_positives_would_be_needed():
     is_pos = rng.random(400) < 0.1
     score = rng.normal(size=400) + 2.0 * is_pos
     aim = Constrained(get_metric("recall"), get_constraint("recall >= 0.75"))
-    few = certify(ScoredSamples(is_pos, score), aim, 0.95, ScoredSamples(is_pos[:60], score[:60] - 9.0))
+    few = certify(ScoredSamples(is_pos[:60], score[:60]), aim, 0.95, ScoredSamples(is_pos, score))
     assert not few.holds
     assert few.needed > is_pos[:60].sum()
     assert f"about {few.needed} positives" in str(few)
     unlucky = replace(few, needed=few.n_positives)
     assert "so many would be enough" in str(unlucky)
     never = Constrained(get_metric("recall"), get_constraint("precision >= 1"))
-    none = certify(ScoredSamples(is_pos, score), never, 0.95, ScoredSamples(is_pos[:60], score[:60]))
+    none = certify(ScoredSamples(is_pos[:60], score[:60]), never, 0.95, ScoredSamples(is_pos, score))
     assert none.needed is None
     assert "more samples would not help" in str(none)
 
