@@ -182,7 +182,7 @@ def test_certificates_of_classes_are_exact_tests_of_the_calibration_samples():
     assert test.holds
     assert test.error <= 0.1
     assert np.isnan(test.threshold)
-    assert test.n_samples == round(0.3 * len(Y))
+    assert test.n_samples == round(0.5 * len(Y))
     assert search.constraint_value_ >= 0.6
     assert list(test.rates) == ["recall[soon]"]
     with pytest.warns(UserWarning, match=r"no rule certifies recall\[soon\] >= 0.8"):
