@@ -45,7 +45,7 @@ from csf.plots.decisions import answers_to_all, reviewed_in_words
 from csf.plots.words import short, spread
 from csf.report.checks import DO_NOT_USE, SIMPLER, SUSPICIONS, summarise
 from csf.report.held_out import Judged
-from csf.report.kinds import constrained, guarantees, held_out, held_out_rates, threshold_in_words
+from csf.report.kinds import constrained, held_out, held_out_rates, promises, rates_of, threshold_in_words
 from csf.report.page import check_page, write_report
 from csf.search.threshold import CONFIDENCE, Decision, certify, tune_threshold
 from csf.thresholding.linear_rule import counts_of
@@ -128,8 +128,7 @@ def _in_short(search, problem, summary, held, winner):
     """Summarise the results: verdict and reason, figures and of which rows they are, the winner, the next step."""
     name, low_high, verdict = problem.metric.name, spread(search.score_interval_), summary.verdict
     lines = [f"{name} {search.corrected_score_:.3f} to expect on new data, 90 % interval {low_high}"]
-    where = "on calibration data" if guarantees(search) else "out-of-fold"
-    lines[0] += "".join(f"; {part.name} {rate:.3f} {where}" for part, rate, _ in constrained(search))
+    lines[0] += "".join(f"; {part.name} {rate:.3f} {rates_of(search)}" for part, rate, _ in constrained(search))
     if held is not None:
         own = held.judged[0]
         rival = next((each for each in held.judged if each.name == problem.reference), None)
@@ -296,7 +295,7 @@ def segments_table(search: CostSearch) -> str:
 
 def _demand_lines(search):
     """Describe the constrained values, and the test of the constraint."""
-    tests, rates = guarantees(search).values(), constrained(search)
+    tests, rates = promises(search).values(), constrained(search)
     if tests:
         values = ", ".join(f"{part.name} {rate:.4f}" for part, rate, _ in rates)
         return [*(f"  {test}" for test in tests), f"  on these samples: {values}"]

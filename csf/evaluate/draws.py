@@ -53,12 +53,15 @@ class Units:
         Entries of these samples: truth, importance (``None`` where all weigh the same) and unit.
     copies : ndarray of int, shape (n_units,)
         Number of samples of each kind.
+    folds : ndarray of shape (n_entries,), default=None
+        Folds that the entries were held out of, where these are known.
     """
 
     truth: Array
     weight: Array | None
     samples: IntArray
     copies: IntArray
+    folds: IntArray | None = None
 
     @property
     def is_pos(self) -> BoolArray:

@@ -105,6 +105,8 @@ class EntryStore(Generic[R]):
     Beyond the limit the worst trials are dropped, but never the best one and the best one with equal costs.
     """
 
+    # Number of the fold that each entry was held out of; ``None`` where nothing was trained.
+    folds: IntArray | None = None
     # Values of the entries that decisions read beside scores, by name.
     beside: Mapping[str, Array] = MappingProxyType({})
 

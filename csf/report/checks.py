@@ -27,7 +27,7 @@ from csf.metrics.registry import aim_of, truth_of
 from csf.metrics.trials import first_line
 from csf.plots.words import metric_name, other_costs, short, spread
 from csf.report.held_out import HeldOut, Judged
-from csf.report.kinds import constrained, guarantees, held_out_rates, reported, reviewed
+from csf.report.kinds import constrained, held_out_rates, promises, reported, reviewed
 from csf.search.config import MODEL
 from csf.search.plan import OUT_OF_BAG
 from csf.search.threshold import tune_threshold
@@ -442,7 +442,7 @@ def _rivals(search, held):
         for each in judged[1:]
         if each.misses > judged[0].misses
     ]
-    rival, tests = as_good_as(judged), [*guarantees(search).values()]
+    rival, tests = as_good_as(judged), [*promises(search).values()]
     if rival is None:
         return " ".join(said)
     too, (low, high) = "", rival.difference_interval
@@ -749,7 +749,7 @@ SIMPLER = "Take the simpler method."
 
 def _keeps_nothing(search: CostSearch) -> bool:
     """Check whether no decision keeps the constraint, or none could be shown to."""
-    return not (getattr(search, "feasible_", True) and all(test.holds for test in guarantees(search).values()))
+    return not (getattr(search, "feasible_", True) and all(test.holds for test in promises(search).values()))
 
 
 def _forbids(search: CostSearch, found: Finding) -> bool:
@@ -759,7 +759,7 @@ def _forbids(search: CostSearch, found: Finding) -> bool:
 
 def _verdict(search: CostSearch, held: HeldOut | None, found: list[Finding], low: float) -> str:
     """Choose the verdict that no finding contradicts; ``low`` is the lower end of the value's interval."""
-    tests = guarantees(search).values()
+    tests = promises(search).values()
     if _keeps_nothing(search) or any(_forbids(search, each) for each in found):
         return DO_NOT_USE
     if any(each.code in SUSPICIONS for each in found):

@@ -35,6 +35,7 @@ from csf.report.held_out import (
     scores_out_of_fold,
 )
 from csf.search.config import MODEL
+from csf.thresholding.certificates import GIVEN, HELD_BACK
 from csf.thresholding.linear_rule import confusion_of
 from csf.thresholding.segments import BY
 
@@ -84,8 +85,7 @@ class Reported(ABC):
             return None
         part, rate, _ = min(rates, key=lambda each: (each[1] - each[0].level) * (1 if each[0].side == ">=" else -1))
         others = f", of {len(rates)} the closest to its level" if len(rates) > 1 else ""
-        where = "on calibration data" if guarantees(search) else "out-of-fold"
-        return f"{rate:.3f}", f"{part.name} {where}{others}; asked for: {get_constraint(search.constraint)}"
+        return f"{rate:.3f}", f"{part.name} {rates_of(search)}{others}; asked for: {get_constraint(search.constraint)}"
 
     @abstractmethod
     def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
@@ -337,7 +337,7 @@ def reviewed(search: CostSearch) -> list[tuple[str, str]]:
     return [(f"{100.0 * share:.1f} %", f"of the rows reviewed, out-of-fold: {what}{paid}")]
 
 
-def guarantees(search: CostSearch) -> dict[str, Guarantee]:
+def promises(search: CostSearch) -> dict[str, Guarantee]:
     """Return the test of the constraint, or those of all labels by their names."""
     tests = getattr(search, "guarantee_", None)
     if not isinstance(tests, list):
@@ -345,12 +345,18 @@ def guarantees(search: CostSearch) -> dict[str, Guarantee]:
     return {short(name, 40): test for name, test in zip(search.label_names_.tolist(), tests) if test is not None}
 
 
+def rates_of(search: CostSearch) -> str:
+    """Say which rows constrained rates are of."""
+    rows = {test.rows for test in promises(search).values()}
+    return {HELD_BACK: "on calibration data", GIVEN: "on these scores"}.get("".join(rows), "out-of-fold")
+
+
 def constrained(search: CostSearch) -> list[tuple[Constraint, float, bool]]:
     """List constraints with their values, on calibration samples or out-of-fold, and whether they hold."""
     if search.result_.kind == "multilabel":
         named = zip(search.label_names_.tolist(), search.searches_)
         return [(replace(part, of=name), rate, holds) for name, one in named for part, rate, holds in constrained(one)]
-    constraint, test = search.result_.constraint, guarantees(search).get("")
+    constraint, test = search.result_.constraint, promises(search).get("")
     rates = search.result_.rates if test is None else test.rates
     named = {} if constraint is None else constraint.named_parts
     known = [(part, rates[name]) for name, part in named.items() if name in rates]

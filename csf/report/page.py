@@ -40,7 +40,7 @@ from csf.plots.words import (
 )
 from csf.report.checks import check_codes, estimates_of, gain_over_equal, summarise
 from csf.report.held_out import MOST_CLASSES, HeldOut, confusion, label_scores, matrix_of, scores_out_of_fold
-from csf.report.kinds import constrained, guarantees, held_out, paid_on, threshold_in_words, values_by_group
+from csf.report.kinds import constrained, held_out, paid_on, promises, rates_of, threshold_in_words, values_by_group
 from csf.search.config import MODEL
 from csf.search.kinds import is_search
 
@@ -257,7 +257,8 @@ def _of_every(search, held, mute):
         "estimates": estimates_of(search, held),
         "constraint": get_constraint(search.constraint),
         "demands": constrained(search),
-        "promises": [f"{name}: {test}" if name else str(test) for name, test in guarantees(search).items()],
+        "rates_of": rates_of(search),
+        "promises": [f"{name}: {test}" if name else str(test) for name, test in promises(search).items()],
         "held": held,
         "by_group": [] if held is None else values_by_group(search, held),
         "estimated": truth_of(search.metric) is not None,

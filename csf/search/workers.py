@@ -433,6 +433,7 @@ class LocalTrainer(BatchTrainer):
         y, weight, samples = pool_held_out(folds)
         store, groups = judge.store(y, weight, samples=samples, max_bytes=max_bytes), folds[0].task.groups
         store.draw_together(None if groups is None else groups[samples])
+        store.folds = np.repeat(np.arange(len(folds), dtype=np.int32), [fold.test.size for fold in folds])
         self.store = store
         # Of trials that were trained on the first folds alone, by setting and number.
         self._begun: dict[tuple[int, int], list[FoldResult]] = {}

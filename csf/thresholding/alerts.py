@@ -42,6 +42,11 @@ class WrongAlerts:
         p-value is then the larger one of both: training rows are fitted too well, but fewer rows can give other scores.
     every : WrongAlerts, default=None
         Scores of all held-out rows, whether an alert would be wrong or not.
+    margin : ndarray of shape (n_scores + 1,), default=None
+        What is added to a share, as the models of the folds, and so the final one, differ: half the standard deviation
+        of their shares beyond that of chance.
+    exact : bool, default=False
+        Whether the held-out rows are scored by the model that predicts, which has not been trained on them.
 
     Notes
     -----
@@ -62,6 +67,8 @@ class WrongAlerts:
     n_rows: float
     trained: WrongAlerts | None = None
     every: WrongAlerts | None = None
+    margin: Array | None = None
+    exact: bool = False
 
     @classmethod
     def of(cls, score: Array, wrong: BoolArray, units: Units | Store) -> Self:
@@ -88,7 +95,9 @@ class WrongAlerts:
         of_units = np.bincount(units.samples, weight, minlength=units.copies.size)
         squares = float((of_units**2 / np.maximum(units.copies, 1)).sum())
         total = float(tail[0])
-        known = cls(score[used], tail / (total or 1.0), total**2 / squares if squares > 0.0 else 0.0)
+        margin = None if units.folds is None else _spread(weight[used], units.folds[used])
+        n_rows = total**2 / squares if squares > 0.0 else 0.0
+        known = cls(score[used], tail / (total or 1.0), n_rows, margin=margin)
         return known if wrong.all() else replace(known, every=cls.of(score, np.ones_like(wrong), units))
 
     def of_sample(self, n_rows: float) -> Self:
@@ -115,9 +124,39 @@ class WrongAlerts:
         given = np.asarray(score).astype(self.scores.dtype)
         with np.errstate(invalid="ignore"):
             lowest = np.where(np.isfinite(given), given - _LAST_PLACES * np.spacing(np.abs(given)), given)
-        share = self.shares[np.searchsorted(self.scores, lowest, side="left")]
-        p_values = np.where(np.isnan(given), 1.0, (1.0 + self.n_rows * share) / (self.n_rows + 1.0))
-        return p_values if self.trained is None else np.maximum(p_values, self.trained.p_values(score))
+        places = np.searchsorted(self.scores, lowest, side="left")
+        p_values = (1.0 + self.n_rows * self.shares[places]) / (self.n_rows + 1.0)
+        if self.trained is not None:
+            p_values = np.maximum(p_values, self.trained.p_values(score))
+            if self.margin is not None:
+                p_values = np.minimum(p_values + self.margin[places], 1.0)
+        return np.where(np.isnan(given), 1.0, p_values)
+
+    def share_of_wrong(self, p_values: Array) -> float:
+        """Estimate the share of rows of a batch for which an alert would be wrong, by Storey's estimate; at most 1.
+
+        1 where p-values are approximate, of out-of-fold scores.
+        """
+        if not self.exact:
+            return 1.0
+        return min(1.0, 2.0 * (1.0 + float((p_values > 0.5).sum())) / max(p_values.size, 1))
+
+
+def _spread(weight: Array, folds: IntArray) -> Array:
+    """Compute the margin at entries that ascend by score, see `WrongAlerts`, and 0 beyond the last one."""
+    means, squares, chance, n_folds = np.zeros(weight.size + 1), np.zeros(weight.size + 1), 0.0, 0
+    for fold in np.unique(folds):
+        there = weight * (folds == fold)
+        share = np.append(np.cumsum(there[::-1])[::-1], 0.0) / there.sum()
+        n_folds += 1
+        change = share - means
+        means += change / n_folds
+        squares += change * (share - means)
+        chance += (there @ there) / there.sum() ** 2
+    if n_folds < 2:
+        return np.zeros(weight.size + 1)
+    excess = squares / (n_folds - 1) - means * (1.0 - means) * chance / n_folds
+    return 0.5 * np.sqrt(np.maximum(excess, 0.0))
 
 
 class ComparedRows(NamedTuple):
@@ -152,9 +191,11 @@ class AlertLimit:
     The procedure of Benjamini and Hochberg [1]_ on p-values against held-out rows [2]_: of ``m`` rows with the p-values
     :math:`p_{(1)} \le \dots \le p_{(m)}` the first ``k`` are alerts, with the largest ``k`` for which
     :math:`p_{(k)} \le q \, k / m`. The mean share of wrong alerts over batches, 0 in a batch without alerts, is then
-    at most ``q`` times the share of rows for which an alert would be wrong. That holds for any ``k`` of the rows with
-    p-values of at most :math:`q \, k / m`, whichever they are, as long as p-values alone say how many [3]_. Where there
-    may be no more than ``n`` alerts, ``k`` is the largest one up to ``n``, and any ``k`` of these rows will do.
+    at most ``q`` times the share of rows for which an alert would be wrong. Where the held-out rows are scored by the
+    model that predicts, that share is estimated by the p-values above 1/2 [4]_, and ``q`` is divided by it. The mean is
+    kept for any ``k`` of the rows with p-values of at most :math:`q \, k / m`, whichever they are, as long as p-values
+    alone say how many [3]_. Where there may be no more than ``n`` alerts, ``k`` is the largest one up to ``n``, and any
+    ``k`` of these rows will do.
 
     References
     ----------
@@ -164,6 +205,8 @@ class AlertLimit:
        Statistics 51, 2023.
     .. [3] G. Blanchard, E. Roquain, "Two simple sufficient conditions for FDR control", Electronic Journal of
        Statistics 2, 2008.
+    .. [4] J. Storey, J. Taylor, D. Siegmund, "Strong control, conservative point estimation and simultaneous
+       conservative consistency of false discovery rates", Journal of the Royal Statistical Society B 66, 2004.
 
     Examples
     --------
@@ -209,20 +252,21 @@ class AlertLimit:
                 "with the smallest score of an alert in the last batch"
             )
         n_most = score.size if most is None else min(most, score.size)
-        if n_most and (self.known.n_rows + 1.0) * self.share * n_most < score.size * (1.0 - TIE):
+        p_values = self.known.p_values(score)
+        level = self.share / self.known.share_of_wrong(p_values)
+        if n_most and (self.known.n_rows + 1.0) * level * n_most < score.size * (1.0 - TIE):
             few = n_most < score.size
             warn(
                 f"no row can be an alert of which at most a share of {self.share:g} is wrong"
                 + f", with at most {n_most} alerts in {score.size} rows" * few
                 + f": held-out rows for which an alert would be wrong stand for {self.known.n_rows:.0f}, and "
-                f"{score.size / (self.share * n_most) - 1.0:.0f} are needed at least. Fit on more rows, or allow "
+                f"{score.size / (level * n_most) - 1.0:.0f} are needed at least. Fit on more rows, or allow "
                 + "more alerts, " * few
                 + "a larger share"
             )
-        p_values = self.known.p_values(score)
         ordered = np.sort(p_values)[:n_most]
         # Rounding makes no difference where a p-value is at its limit.
-        limits = self.share * np.arange(1, ordered.size + 1) / max(score.size, 1) * (1.0 + TIE)
+        limits = level * np.arange(1, ordered.size + 1) / max(score.size, 1) * (1.0 + TIE)
         steps = np.flatnonzero(ordered <= limits)
         passing = p_values <= (limits[steps[-1]] if steps.size else 0.0)
         if passing.any() and self.known.every is not None:
@@ -232,7 +276,9 @@ class AlertLimit:
     def _warn_of_many(self, n_alerts: int, n_rows: int, held_out: WrongAlerts) -> None:
         """Warn of far more alerts than there would be among as many held-out rows, beyond chance in both."""
         shares, known = held_out.p_values(held_out.scores), held_out.n_rows + 1.0
-        share = shares[self.known.p_values(held_out.scores) <= self.share * shares].max(initial=1.0 / known)
+        p_values = self.known.p_values(held_out.scores)
+        level = self.share / self.known.share_of_wrong(p_values)
+        share = shares[p_values <= level * shares].max(initial=1.0 / known)
         likely = beta.isf(_CHANCE, known * share, known * (1.0 - share)) if share < 1.0 else 1.0
         if n_alerts > _FAR_MORE * share * n_rows and binom.sf(n_alerts - 1, n_rows, likely) < _CHANCE:
             warn(

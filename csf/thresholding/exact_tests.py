@@ -243,24 +243,14 @@ def _terms(constraint: Constraint) -> dict[str, tuple[float, float]]:
     return terms
 
 
-def violation_probability(
-    constraint: Constraint,
-    is_pos: BoolArray,
-    found: BoolArray,
-    weight: Array | None = None,
-    known: ClassWeights | None = None,
-    *,
-    groups: IntArray | None = None,
-    error: float = 0.1,
-    sizes: Array | None = None,
+def violation_at(
+    demands: Sequence[Demand], samples: ScoredSamples, threshold: float, error: float, sizes: Array | None
 ) -> float:
-    """Compute the p-value of the hypothesis that a classifier violates a constraint on new data.
+    """Compute the largest p-value of the demands at a threshold: how probable data are that speak so much for them.
 
-    In [0, 1]: if the constraint is violated, it is at most p with probability p. 1 where nothing is counted. Truth and
-    prediction are those of samples that neither the classifier nor the threshold was chosen on. Of several demands the
-    largest p-value counts: all have to hold. Weights are >= 0, and samples of a group belong together. What was known
-    before: of the weights ``known`` (``None``: what these samples show, counted or not), and the expected mean squares
-    of what a counted unit adds to each demand, ``sizes``.
+    In [0, 1]: if a demand is violated, it is at most p with probability p. 1 where nothing is counted. Neither
+    classifier nor threshold was chosen on the samples. ``sizes`` are the expected mean squares of what a counted unit
+    adds to each demand.
 
     A share (precision: true positives among those predicted positive; F1: among those positive or predicted positive)
     has a tail that is binomial and exact. It stays so where the ones weigh the same and the zeros do: the level then is
@@ -276,24 +266,7 @@ def violation_probability(
     .. [1] I. Waudby-Smith, A. Ramdas, "Estimating means of bounded random variables by betting", Journal of the Royal
        Statistical Society B 86, 2024.
     .. [2] H. Föllmer, P. Leukert, "Quantile hedging", Finance and Stochastics 3, 1999.
-
-    Examples
-    --------
-    >>> from csf.metrics import get_constraint
-    >>> is_pos = np.arange(100) < 50
-    >>> violation_probability(get_constraint("precision >= 0.9"), is_pos, np.arange(100) < 30)
-    0.042
     """
-    if known is None and (weight is not None or groups is not None):
-        known = ClassWeights.of(is_pos, np.ones(is_pos.size) if weight is None else weight, groups)
-    samples = ScoredSamples(is_pos, found * 1.0, weight, None, groups)
-    return violation_at(demands_of(constraint, known), samples, 0.5, error, sizes)
-
-
-def violation_at(
-    demands: Sequence[Demand], samples: ScoredSamples, threshold: float, error: float, sizes: Array | None
-) -> float:
-    """Compute the largest p-value of the demands at a threshold."""
     cells, p = cells_of(samples.is_pos, samples.found(threshold)), 0.0
     for demand, size in zip(demands, [None] * len(demands) if sizes is None else sizes.tolist()):
         p = np.maximum(p, p_value(demand, samples.totals(demand.gains[cells]), error, size))

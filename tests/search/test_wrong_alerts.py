@@ -26,10 +26,14 @@ def binary(**options):
     return CostSearch(base, **(QUICK | {"pos_label": "no"} | options)).fit(A[KNOWN], NAMED[KNOWN])
 
 
-def passing(known, new, share):
-    """Rows that pass, by the definition of their p-values."""
-    p = [(1 + np.sum(known >= score - 1e-9)) / (known.size + 1) for score in new]
-    return false_discovery_control(p) <= share
+def p_values(known, new):
+    """By their definition."""
+    return np.array([(1 + np.sum(known >= score - 1e-9)) / (known.size + 1) for score in new])
+
+
+def level(p, share):
+    """The share over Storey's share of wrong rows, where the model that predicts has scored the known rows."""
+    return share / min(1.0, 2 * (1 + np.sum(p > 0.5)) / p.size)
 
 
 def most_alerts(p, share, most):
@@ -48,7 +52,8 @@ def test_alerts_are_those_that_the_held_out_negatives_allow(share):
     fitted = LogisticRegression().fit(A[:300], NAMED[:300])
     search = binary(base=fitted, cv="prefit")
     score = search.score_samples(A)
-    expected = passing(score[KNOWN][NAMED[KNOWN] == "yes"], score[NEW], share)
+    p = p_values(score[KNOWN][NAMED[KNOWN] == "yes"], score[NEW])
+    expected = false_discovery_control(p) <= level(p, share)
     found = search.predict(A[NEW], wrong_at_most=share) == "no"
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(search.predict(A[NEW], wrong_at_most={"no": share}) == "no", expected)
@@ -98,7 +103,8 @@ def test_out_of_fold_scores_are_compared_with_besides_those_of_training_rows():
     known = [search.result_.row.score[~search.held_out_.truth], score(rows)[y == 0]]
     p = np.max([[(1 + np.sum(each >= s - 1e-6)) / (each.size + 1) for s in score(new)] for each in known], axis=0)
     got = search.result_.wrong_alerts(1)
-    np.testing.assert_allclose(got.p_values(score(new)), p)
+    np.testing.assert_allclose(replace(got, margin=None).p_values(score(new)), p)
+    assert (got.p_values(score(new)) >= p - 1e-12).all()
     assert (replace(got, trained=None).p_values(score(new)) < p - 1e-9).any()
     for other, place in ((of_classes(base=tree), 2), (of_rows(tree), 1), (of_labels("f1_micro", tree), 1)):
         both = other.result_.wrong_alerts(place)
@@ -256,7 +262,9 @@ def test_a_class_with_a_limit_goes_to_all_rows_that_pass_and_to_no_others():
         search.predict(X, wrong_at_most={"urgent": 0.2})
     search = of_classes()
     proba, row = search.predict_proba(X)[:, 2], search.result_._held_out_rows()
-    expected = passing(row.rows.proba[Y[np.arange(Y.size)][search.held_out_.samples] != "urgent", 2], proba, 0.1)
+    known = row.rows.proba[Y[np.arange(Y.size)][search.held_out_.samples] != "urgent", 2]
+    expected = false_discovery_control(search.result_.wrong_alerts(2).p_values(proba)) <= 0.1
+    assert (false_discovery_control(p_values(known, proba)) <= 0.1)[expected].all()
     found = search.predict(X, wrong_at_most={"urgent": 0.1})
     np.testing.assert_array_equal(found == "urgent", expected)
     rest = search.decision_function(X)[:, :2].argmax(axis=1)
@@ -273,7 +281,9 @@ def test_labels_have_limits_of_their_own(metric):
     score = search.score_samples(X)[:, 1]
     own = search.searches_[1].result_.wrong_alerts(1) if metric == "f1_macro" else search.result_.wrong_alerts(1)
     assert own.n_rows == pytest.approx((LABELS["dog"] == 0).sum())
-    np.testing.assert_array_equal(found[:, 1] == 1, passing(own.scores.astype(float), score, 0.1))
+    p = own.p_values(score)
+    assert (p >= p_values(own.scores.astype(float), score) - 1e-12).all()
+    np.testing.assert_array_equal(found[:, 1] == 1, false_discovery_control(p) <= 0.1)
     both = search.predict(X, at_most={"dog": 7, "cat": 5}, wrong_at_most={"dog": 0.4})
     assert both.sum(axis=0).tolist() == [5, 7, plain[:, 2].sum()]
 
@@ -393,7 +403,8 @@ def test_the_rows_that_are_kept_keep_the_limit_by_its_definition(n_classes, metr
     numbers = []
     for limit, most in ((0.1, 3), (0.3, 5), (0.3, 12), (0.6, 1), (0.6, 60)):
         wrong, score, alerts = given(search, kind, known, new, limit, most)
-        p = np.array([(1 + np.sum(wrong >= each)) / (wrong.size + 1) for each in score])
+        p = p_values(wrong, score)
+        limit = level(p, limit)
         numbers.append(most_alerts(p, limit, most))
         assert alerts.sum() == numbers[-1]
         assert (p[alerts] <= limit * numbers[-1] / p.size + 1e-12).all()

@@ -1,5 +1,6 @@
 """Limits on wrong alerts: p-values and step-up by their definitions, and the promise on simulated batches."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from csf.evaluate.draws import Units
 from csf.evaluate.stores import EntryStore
 from csf.thresholding.alerts import AlertLimit, WrongAlerts, allowed_alerts, largest_of, limits_on_alerts
 
@@ -158,3 +160,24 @@ def test_scores_that_differ_in_their_last_digits_are_equal(score, dtype):
     np.testing.assert_allclose(known.p_values(near), 0.75)
     apart = np.array([score], dtype=dtype) * (1.0 + 1e-3 * np.array([1.0, -1.0], dtype=dtype))
     np.testing.assert_allclose(np.sort(known.p_values(apart)), [0.5, 0.75])
+
+
+def test_models_of_folds_that_differ_add_half_of_what_chance_does_not_explain():
+    """At the score .5 one fold has all 40 of its rows above, the other one none."""
+    score, folds = np.repeat([0.9, 0.1], 40), np.repeat([0, 1], 40)
+    units = Units(np.zeros(80, dtype=bool), None, np.arange(80), np.ones(80, dtype=int), folds)
+    known = WrongAlerts.of(score, np.ones(80, dtype=bool), units)
+    assert known.margin[40] == pytest.approx(0.5 * np.sqrt(0.5 - 0.25 / 40))
+    assert known.margin[[0, -1]].tolist() == [0.0, 0.0]
+    same = WrongAlerts.of(np.tile(np.arange(40.0), 2), np.ones(80, dtype=bool), units)
+    np.testing.assert_allclose(same.margin[::2], 0.0)
+
+
+def test_the_share_of_wrong_rows_is_estimated_where_p_values_are_exact():
+    known = WrongAlerts(np.arange(99.0), np.arange(99, -1, -1) / 99, 99.0)
+    p = np.array([0.01, 0.02, 0.3, 0.6, 0.9, 0.1, 0.2, 0.05])
+    assert known.share_of_wrong(p) == 1.0
+    assert replace(known, exact=True).share_of_wrong(p) == 2 * 3 / 8
+    score = np.array([98.5, 98.5, 95.5, 90.0, 20.0])
+    assert AlertLimit(known, 0.1).passing(score).sum() == 3
+    assert AlertLimit(replace(known, exact=True), 0.1).passing(score).sum() == 4

@@ -18,10 +18,18 @@ from sklearn.svm import LinearSVC
 from csf import CostSearch
 from csf.metrics import BalancedAccuracy, Constrained, Constraint, MeanCost, Precision, Rate, get_constraint, get_metric
 from csf.thresholding.certificates import certify
-from csf.thresholding.exact_tests import ClassWeights, ScoredSamples, demands_of, violation_probability
+from csf.thresholding.exact_tests import ClassWeights, ScoredSamples, demands_of, violation_at
 from csf.thresholding.score_paths import ScorePaths, _Shape
 
 IS_POS = np.arange(100) < 40
+
+
+def violation_probability(constraint, is_pos, found, weight=None, known=None, *, groups=None, error=0.1, sizes=None):
+    """Compute the p-value of the hypothesis that predictions violate a constraint, see `violation_at`."""
+    if known is None and (weight is not None or groups is not None):
+        known = ClassWeights.of(is_pos, np.ones(is_pos.size) if weight is None else weight, groups)
+    samples = ScoredSamples(is_pos, found * 1.0, weight, None, groups)
+    return violation_at(demands_of(constraint, known), samples, 0.5, error, sizes)
 
 
 @pytest.fixture(scope="module")

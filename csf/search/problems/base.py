@@ -533,9 +533,9 @@ class SearchResult:
 
         ``more`` are the rule of answers with reviews, and the classes with a limit.
         """
-        if self.calibrated is not None:
-            return self.alerts_among(self.calibrated, at, *more)
-        known = self.alerts_among(self.held_out_rows(), at, *more)
+        known = self.alerts_among(self.calibrated or self.held_out_rows(), at, *more)
+        if self.calibrated is not None or not self.n_splits:
+            return replace(known, exact=True)
         if self.trained is None:
             return known
         return replace(known, trained=self.alerts_among(self.trained, at, *more).of_sample(known.n_rows))

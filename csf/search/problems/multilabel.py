@@ -213,7 +213,8 @@ class LabelsResult(BinaryResult):
         store, score = self.compared_scores
         score, truth, samples = (self.by_label(each) for each in (score, store.truth, store.samples))
         weight = None if store.importance is None else self.by_label(store.importance)[:, 0]
-        return ComparedRows(score, truth, Units(truth[:, 0], weight, samples[:, 0], store.copies))
+        folds = None if store.folds is None else self.by_label(store.folds)[:, 0]
+        return ComparedRows(score, truth, Units(truth[:, 0], weight, samples[:, 0], store.copies, folds))
 
     def scored_rows(self, rule: MultilabelRule, task: Task) -> ComparedRows:
         """Score samples, with a column for each label."""
