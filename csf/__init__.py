@@ -7,6 +7,7 @@ from csf._common import __version__
 
 if TYPE_CHECKING:
     from csf.cli.predict import load, save
+    from csf.evaluate.audits import audit, labels_needed
     from csf.evaluate.predictions import metric_difference, metric_interval
     from csf.metrics.profile import ErrorProfile
     from csf.metrics.trials import Trial
@@ -24,6 +25,8 @@ __all__ = [
     "certify",
     "metric_difference",
     "metric_interval",
+    "audit",
+    "labels_needed",
     "load",
     "save",
 ]
@@ -38,6 +41,8 @@ _MODULES = {
     "certify": "csf.search.threshold",
     "metric_difference": "csf.evaluate.predictions",
     "metric_interval": "csf.evaluate.predictions",
+    "audit": "csf.evaluate.audits",
+    "labels_needed": "csf.evaluate.audits",
     "load": "csf.cli.predict",
     "save": "csf.cli.predict",
 }

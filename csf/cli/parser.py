@@ -332,6 +332,8 @@ def _add_monitor(commands):
     command.add_argument("--mature-after", type=_count(1), metavar="N", help=text)
     text = "what its rows without a label are then: negative, or left out (drop)"
     command.add_argument("--unlabelled", **_one_of(UNLABELLED), help=text)
+    text = "alpha is for so many tables, such as the 52 of a year: alarms come sooner (for any number of them)"
+    command.add_argument("--weeks", type=_count(1), metavar="N", help=text)
     command.add_argument("--name", metavar="TEXT", help="name of these rows, such as a date (that of the file)")
     command.add_argument("--plot", metavar="FILE", help="draw all batches and the evidence (.png, .pdf, ...)")
     command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")

@@ -440,7 +440,7 @@ def run_monitor(options: Namespace, say: Callable[..., Any]) -> int:
         return _retune(options, search, features, read_samples(options.data, features, form), y, weight, say)
     if options.state is None:
         raise CliError("--state names the file of the state, which is made where it is missing; give one")
-    names = ("alpha", "audit", "max_weight", "max_cost", "mature_after", "unlabelled")
+    names = ("alpha", "audit", "max_weight", "max_cost", "mature_after", "unlabelled", "weeks")
     watched = {name: getattr(options, name) for name in names}
     monitor = search.monitor(options.constraint, path=options.state, **watched)
     if options.id is not None and y is not None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array, diags
+from scipy.special import expit, logit
+from scipy.stats import t as student_t
 
 from csf._common.typing import Array, IntArray
 from csf.evaluate.draws import bootstrap_counts, draws_at_once
@@ -21,6 +23,8 @@ _STEP = 1e-4
 _LEAST_ERROR, _LEAST_OF_AMOUNTS = 0.5, 0.05
 # Intervals are wider as if no sample was more than this share of the variance.
 _LARGEST_SHARE = 1.0 / 3.0
+# Groups, or samples of unequal weight, that vary as fewer equal ones do are too few for draws of them.
+_FEW_UNITS = 50.0
 # Derivatives by so many sums take about as long as a thousand draws of ten sums; and the fewest draws.
 _WORK, _FEWEST = 10_000_000, 100
 # What derivatives by differences leave of terms that cancel.
@@ -55,6 +59,8 @@ class DrawnSums:
         bootstrap outcomes that were not met never occur.
     met : ndarray of shape (n_outcomes,)
         How many samples of each outcome there are, if all weighed as those in ``outcomes``.
+    n_rows : int, default=0
+        Number of true classes, in equal parts of the outcomes; 0 where the outcomes are no such table.
     """
 
     value: Callable[[Array], Array]
@@ -63,6 +69,7 @@ class DrawnSums:
     outcomes: Any = field(default_factory=lambda: np.zeros((0, 0)))
     besides: Array = field(default_factory=lambda: np.zeros(0))
     met: Array = field(default_factory=lambda: np.zeros(0))
+    n_rows: int = 0
 
     @classmethod
     def of_tables(
@@ -76,7 +83,7 @@ class DrawnSums:
         weights = np.repeat(typical_weights(cells, copies), cells.shape[2])
         totals = np.tensordot(copies, cells, 1).ravel()
         met = np.divide(totals, weights, out=np.zeros(totals.size), where=weights > 0.0)
-        return cls(value, sums, copies, csr_array(diags(weights)) @ outcomes, besides, met)
+        return cls(value, sums, copies, csr_array(diags(weights)) @ outcomes, besides, met, cells.shape[1])
 
     def bootstrap(self, n_draws: int, random_state: int) -> DrawnErrors:
         """Draw errors and the bias of the value.
@@ -85,7 +92,8 @@ class DrawnSums:
         error of the samples (bootstrap-t, B. Efron and R. Tibshirani, "An introduction to the bootstrap", chapter 12).
         A draw that lacks a few dear samples is too low, and its standard error too small: in its own standard errors
         it is far off, as the samples are where they lack dear ones. Standard errors are those of the delta method,
-        larger where few samples of unequal size determine them. Draws without a value are NaN.
+        larger where few samples of unequal size determine them. Draws without a value are NaN. Of tables with few
+        groups the errors are those of `on_logits`, without a bias.
         """
         outcomes = self.outcomes if self.besides.size else np.zeros((0, self.sums.shape[1]))
         observed = (self.copies @ self.sums)[None]
@@ -100,6 +108,9 @@ class DrawnSums:
         variance = float(numbers @ squares)
         # Few samples tell little of the standard error where they differ in size.
         fourths = self.copies @ squares[: self.copies.size] ** 2 - self.met @ squares[self.copies.size :] ** 2
+        shift = middle - self.value(observed)
+        if self.n_rows and fourths > variance**2 / _FEW_UNITS:
+            return DrawnErrors(shift + self.on_logits((np.arange(n_draws) + 0.5) / n_draws), 0.0)
         wider = np.sqrt(1.0 + min(max(float(fourths), 0.0) / variance**2, _LARGEST_SHARE))
         draws, size = partial(bootstrap_counts, self.copies, n_draws, random_state), draws_at_once(self.copies.size)
         unmet = np.random.default_rng([random_state, 2]).standard_gamma(self.besides, (n_draws, self.besides.size))
@@ -113,8 +124,52 @@ class DrawnSums:
         missed = (middle - values) / np.sqrt(np.maximum(spread, least**2 * variance))
         # What is linear in the sums has no bias.
         bent = values - middle - (sums - totals) @ slope
-        shift = middle - self.value(observed)
         return DrawnErrors(shift + wider * np.sqrt(variance) * missed, float(np.nanmean(bent)))
+
+    def beside(self, number: float) -> Self:
+        """Take so many samples of median weight of each outcome to have been met besides."""
+        sizes = self.outcomes.sum(axis=1)
+        factor = np.divide(np.median(self.sums.sum(axis=1)), sizes, out=np.zeros(sizes.size), where=sizes > 0.0)
+        met = np.divide(self.met, factor, out=np.zeros(sizes.size), where=factor > 0.0)
+        outcomes = csr_array(diags(factor)) @ self.outcomes
+        return replace(self, outcomes=outcomes, besides=np.full(sizes.size, number), met=met)
+
+    def on_logits(self, probabilities: Array, *, whole: float = np.inf) -> Array:
+        """Compute quantiles of the errors where few units are met, which draws of them cannot show.
+
+        The logit of the value, between those of the worst and the best outcomes, is Student t with the degrees of
+        freedom of Satterthwaite. Where units are drawn from a ``whole`` of so many, one that stands for w of these by
+        its weight leaves a share 1 - 1 / w of its variance unknown.
+        """
+        totals = self.copies @ self.sums + self.besides @ self.outcomes
+        slope = gradients(self.value, totals[None])[0]
+        sizes, gains = self.sums.sum(axis=1), self.outcomes @ slope
+        stands_for = np.maximum(whole * sizes / (self.copies @ sizes), 1.0)
+        squares = (self.sums @ slope) ** 2 * (1.0 - 1.0 / stands_for)
+        numbers, squares = np.concatenate([self.copies, self.besides]), np.concatenate([squares, gains**2])
+        gains, met = gains.reshape(self.n_rows, -1), self.met.reshape(self.n_rows, -1).sum(axis=1)
+        first = np.arange(self.n_rows) * gains.shape[1]
+        ends = [met @ self.outcomes[first + best] for best in (gains.argmin(axis=1), gains.argmax(axis=1))]
+        (middle,), (low, high) = self.value(totals[None]), self.value(np.stack(ends))
+        return on_logits(float(middle), (float(low), float(high)), numbers, squares, probabilities)
+
+
+def on_logits(middle: float, ends: tuple[float, float], numbers: Array, squares: Array, probabilities: Array) -> Array:
+    """Compute quantiles of the errors of a value, see `DrawnSums.on_logits`, from what units add to its variance.
+
+    There are ``numbers`` of units that add the ``squares``. Without ends around the value errors are symmetric.
+    """
+    variance, fourths = float(numbers @ squares), float(numbers @ squares**2)
+    if not fourths > 0.0:
+        return np.zeros(probabilities.size)
+    df = max(variance**2 / fourths - 1.0, 1.0)
+    # Deviations from a mean that the same units determine are too small.
+    errors = np.sqrt(variance * (1.0 + 1.0 / df)) * student_t.ppf(probabilities, df)
+    low, high = ends
+    if not low < middle < high:
+        return errors
+    place = (middle - low) / (high - low)
+    return low + (high - low) * expit(logit(place) + errors / ((high - low) * place * (1.0 - place))) - middle
 
 
 def n_draws_within(n_draws: int, n_sums: int) -> int:

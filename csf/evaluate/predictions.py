@@ -67,6 +67,14 @@ class Difference(NamedTuple):
     high: float
 
 
+class AuditedValue(NamedTuple):
+    """Metric on all rows as some labelled ones show it, with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
 def metric_interval(
     y: ArrayLike,
     pred: ArrayLike,
@@ -316,6 +324,20 @@ class Predictions:
         """Draw errors of a combination of the metrics of the methods, see `csf.evaluate.intervals.DrawnSums`."""
         drawn = replace(self.drawn, value=lambda sums: self.drawn.value(sums) @ combined)
         return drawn.bootstrap(n_draws_within(n_draws, self.drawn.sums.shape[1]), 0).errors
+
+
+def audited(y: Any, pred: Any, metric: Any, weight: Array, pos_label: Label, level: float) -> AuditedValue:
+    """Estimate the metric of all rows from those that were drawn by their chances, of which weights are the inverse."""
+    # Each row is a group of its own: weights are no copies of it.
+    read, codes = _read(y, {"pred": pred}, metric, np.arange(len(weight)), weight, pos_label)
+    judged, unknown = read(*codes), 1.0 - len(weight) / weight.sum()
+    # Half a row of the usual weight of each outcome could be among those without a label.
+    drawn = judged.drawn.beside(0.5 * unknown)
+    drawn = replace(drawn, value=lambda sums: judged.drawn.value(sums)[:, 0])
+    value, totals = float(judged.value[0]), (drawn.copies @ drawn.sums + drawn.besides @ drawn.outcomes)[None]
+    tails = 0.5 + 0.5 * level * np.array([-1.0, 1.0])
+    low, high = drawn.value(totals)[0] + drawn.on_logits(tails, whole=float(weight.sum()))
+    return AuditedValue(value, min(float(low), value), max(float(high), value))
 
 
 def difference_of(read: Callable[[Any, Any], Predictions], pred_a: Any, pred_b: Any, level: float) -> Difference:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import betaln, gammaln, xlog1py, xlogy
+from scipy.special import betaln, gammaln, logsumexp, xlog1py, xlogy
 
 from csf._common.typing import Array, IntArray
 
@@ -22,6 +22,11 @@ _NEAR: Any = 1e-5
 _FARTHEST = 40
 # Counted samples at which an asymptotic interval is narrowest.
 _NARROWEST = 500.0
+# Counted samples after which half of the weight of all starts of bets is spent.
+_UNIT = 100.0
+# Parts of the mixture that an interval of a share bets on, and how many samples each says its share by: those on the
+# level itself make intervals narrower where it is kept, or nearly, and hardly wider elsewhere.
+_PARTS, _SURE = np.array([0.5, 0.25, 0.25]), np.array([0.0, 30.0, 200.0])
 # As many costs of one size must have been met, in effect, before they say how much costs vary.
 ENOUGH = 100.0
 
@@ -167,10 +172,14 @@ def of_terms(places: Array, counts: Array, n: float, alpha: float) -> tuple[floa
     return float(ends[0]), float(ends[1])
 
 
-def of_share(ones: float, trials: float, alpha: float) -> tuple[float, float]:
-    """Find the shares at which a mixture of all others is at most ``1 / alpha`` times as likely, whenever one looks."""
+def of_share(ones: float, trials: float, alpha: float, level: float) -> tuple[float, float]:
+    """Find the shares at which a mixture of others is at most ``1 / alpha`` times as likely, whenever one looks.
+
+    Half of the mixture knows nothing of the share (Jeffreys' prior), the rest is around the ``level``.
+    """
     zeros, most = trials - ones, -np.log(alpha)
-    mixture = betaln(ones + 0.5, zeros + 0.5) - betaln(0.5, 0.5)
+    prior = 0.5 + _SURE * level, 0.5 + _SURE * (1.0 - level)
+    mixture = logsumexp(betaln(prior[0] + ones, prior[1] + zeros) - betaln(*prior), b=_PARTS)
 
     def excess(share: float) -> float:
         return float(mixture - xlogy(ones, share) - xlog1py(zeros, -share)) - most
@@ -178,6 +187,16 @@ def of_share(ones: float, trials: float, alpha: float) -> tuple[float, float]:
     middle = ones / trials if trials else 0.5
     ends: list[Any] = [brentq(excess, edge, middle) if excess(edge) > 0.0 else edge for edge in (1e-12, 1.0 - 1e-12)]
     return (0.0 if ones == 0 else float(ends[0])), (1.0 if zeros == 0 else float(ends[1]))
+
+
+def log_opened(before: float, counted: float) -> float:
+    """Compute the logarithm of the weight of bets that start between two numbers of counted samples."""
+    return float(np.log(_UNIT / (_UNIT + before) - _UNIT / (_UNIT + counted)))
+
+
+def log_capital_of(mixed: Array, counted: float) -> Array:
+    """Compute the logarithm of the mean capital of bets, (..., n_stakes); what has not started yet is kept in cash."""
+    return np.logaddexp(logsumexp(mixed, axis=-1) - np.log(mixed.shape[-1]), np.log(_UNIT / (_UNIT + counted)))
 
 
 def effective(sums: Array) -> float:

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
@@ -22,8 +21,9 @@ from csf._common.validation import (
 )
 from csf.metrics.confusion import CostMatrix
 from csf.metrics.constraints import share_of
-from csf.monitoring.bets import ENOUGH, asymptotic, effective, of_share, of_terms
+from csf.monitoring.bets import ENOUGH, asymptotic, effective, log_capital_of, log_opened, of_share, of_terms
 from csf.monitoring.cohorts import HUGE, Cohort, refuse_repeated, row_ids, take_labels
+from csf.monitoring.horizon import log_limits
 from csf.monitoring.records import Recorded
 from csf.monitoring.samples import Added, SampleTerms, check_audit
 
@@ -31,14 +31,12 @@ __all__ = [
     "Monitor",
 ]
 
-KIND, VERSION = "csf-monitor", 4
+KIND, VERSION = "csf-monitor", 5
 # Shares of the capital that are put at risk by one sample at most. Those of metrics that are no share, or are known by
 # an audit, vary more and ask for smaller ones too.
 _STAKES, _MORE_STAKES = 0.6 * 0.5 ** np.arange(5), 0.6 * 0.5 ** np.arange(9)
 # Costs of rows are far below the largest one, which alone would lose such a stake.
 _COST_STAKES = 0.95 * 0.5 ** np.arange(9)
-# Counted samples after which half of the weight of all starts is spent.
-_UNIT = 100.0
 # Logarithm of a capital of nothing, which JSON can hold.
 _NOTHING = -1e9
 # Batches that are remembered one by one; with more, neighbours are merged.
@@ -69,7 +67,9 @@ class Monitor(Recorded):
         of samples, except with costs of rows and without ``max_cost``: there it is asymptotic, and (NaN, NaN) before
         enough is counted, see Notes. After an alarm it does not count that its start was chosen by the same samples.
     capital : float
-        Evidence against the level; the alarm is at ``1 / alpha``.
+        Evidence against the level; the alarm is at `limit`.
+    limit : float
+        ``1 / alpha``; with ``weeks=`` what is an alarm after the batches so far, infinite before any.
     history : list of tuple
         Name, value and capital of the batches that are counted, at most 64; with more, neighbours are merged. Batches
         that wait for labels follow, with the value NaN and the present capital.
@@ -148,6 +148,7 @@ class Monitor(Recorded):
         max_cost: float | None = None,
         mature_after: int | None = None,
         unlabelled: Literal["negative", "drop"] | None = None,
+        weeks: int | None = None,
     ) -> None:
         self._record = (KIND, VERSION)
         self.search, self.metric, self.side, self.level = search, metric, side, float(level)
@@ -161,9 +162,13 @@ class Monitor(Recorded):
         self._check_maturity()
         is_exact = self.audit == 1.0 and self.max_weight is None and self._samples.n_labels == 1
         self._share = share_of(metric) if is_exact and not isinstance(metric, CostMatrix) else None
+        self.weeks = weeks
+        self._check_horizon()
         self._stakes = _STAKES if self._share else _COST_STAKES if self._samples.by_row else _MORE_STAKES
         self.alarm: Literal[False] | str = False
         self.n_batches = self._n_counted = 0
+        # Samples that each batch counted, with a horizon.
+        self._counts: list[int] = []
         # Whether samples had costs of their own.
         self._has_costs = False
         self._mixed = np.full(self._stakes.size, _NOTHING)
@@ -196,6 +201,11 @@ class Monitor(Recorded):
         return _exp(self._log_capital())
 
     @property
+    def limit(self) -> float:
+        """Evidence that is an alarm."""
+        return _exp(self._log_limit())
+
+    @property
     def value(self) -> float:
         """The metric on the samples that count, see the class."""
         return _ratio(*self._sums()[_N_COUNTS : _N_COUNTS + 2])
@@ -211,7 +221,7 @@ class Monitor(Recorded):
         if self._share is None or self.max_cost is not None or sums[_N_SUMS:].sum() != n:
             return of_terms(self._samples.histogram.places, sums[_N_SUMS:], counted, self.alpha)
         ones = round(self._share.share(top / bottom) * counted) if bottom > 0.0 else 0
-        low, high = of_share(ones, counted, self.alpha)
+        low, high = of_share(ones, counted, self.alpha, float(self._share.share(self.level)))
         return float(self._share.value(low)), float(self._share.value(high))
 
     @property
@@ -251,7 +261,7 @@ class Monitor(Recorded):
             f"{self.demand}: {'ALARM, lost' + since if self.alarm else 'no evidence against it'}",
             f"{self.name}{since}: {self.value:.4f}, {self._interval_in_words()}",
             f"{self.n_samples} labelled samples in {self.n_batches} batches; evidence {self.capital:.3g} of "
-            f"{1.0 / self.alpha:.3g}",
+            f"{self.limit:.3g}",
         ]
         if self._samples.note:
             lines.append(self._samples.note)
@@ -513,19 +523,40 @@ class Monitor(Recorded):
         if not gains.size:
             return
         before, self._n_counted = self._n_counted, self._n_counted + gains.size
-        opened = np.log(_UNIT / (_UNIT + before) - _UNIT / (_UNIT + self._n_counted))
+        opened = log_opened(before, self._n_counted)
+        self._counts += [gains.size] if self.weeks else []
         growth = np.array([np.log1p(-stake * gains).sum() for stake in self._stakes])
         self._mixed = np.logaddexp(self._mixed, opened) + growth
         for at in np.flatnonzero(opened > self._best):  # to start here is likelier than what came before
             self._best[at], self._starts[at], self._since[at] = opened, name, 0.0
         self._best, self._since = self._best + growth, self._since + sums
-        if not self.alarm and self._log_capital() >= -np.log(self.alpha):
+        if not self.alarm and self._log_capital() >= self._log_limit():
             self.alarm = self._starts[int(np.argmax(self._best))]
 
     def _log_capital(self) -> float:
-        # What no start has taken yet is kept in cash.
-        kept = np.log(_UNIT / (_UNIT + self._n_counted))
-        return float(np.logaddexp(logsumexp(self._mixed) - np.log(self._stakes.size), kept))
+        return float(log_capital_of(self._mixed, self._n_counted))
+
+    def _log_limit(self) -> float:
+        if self.weeks is None or self._share is None:
+            return -np.log(self.alpha)
+        (one, none), (per_one, per_none) = self._share.top, self._share.bottom
+        gains = np.array([one - self.level * per_one, none - self.level * per_none])
+        growth = np.log1p(-np.outer(self._samples.sign * gains / self._samples.largest, self._stakes))
+        share = float(self._share.share(self.level))
+        limits = log_limits(self._counts, share, growth, self.alpha, self.weeks)
+        return float(limits[-1]) if limits.size else np.inf
+
+    def _check_horizon(self) -> None:
+        """Check that streams at the level can be simulated, where there is a horizon."""
+        if self.weeks is None:
+            return
+        check_count(self.weeks, "weeks")
+        if self._share is None or self.max_cost is not None:
+            raise ValueError(
+                f"weeks={self.weeks} is for shares of samples that all have labels and no weights, such as f1, "
+                f"precision, recall and accuracy, and {self.demand} is none here. Leave it out: the alarm is then at "
+                "1 / alpha, for any number of batches"
+            )
 
     def _sums(self) -> Array:
         return self._since[int(np.argmax(self._best))] if self.alarm else self._whole
@@ -572,7 +603,7 @@ class Monitor(Recorded):
         names = ("classes_", "class_count_", "n_features_in_", "best_score_", "best_threshold_")
         parts = [type(self.search.best_estimator_).__name__, *(str(getattr(self.search, name, "")) for name in names)]
         model = hashlib.sha256(repr(parts).encode()).hexdigest()
-        options = ("side", "level", "alpha", "audit", "max_weight", "max_cost", "mature_after", "unlabelled")
+        options = ("side", "level", "alpha", "audit", "max_weight", "max_cost", "mature_after", "unlabelled", "weeks")
         settings = {name: getattr(self, name) for name in options}
         return {"model": model, "metric": self.name, **settings}
 
@@ -614,7 +645,7 @@ def retuned(fitted: Any, X: Samples, y: ArrayLike, **fit_params: Any) -> Any:
 
 
 _STATE = ("alarm", "n_batches", "_n_counted", "_mixed", "_best", "_starts", "_since", "_whole", "_names", "_values")
-_STATE += ("_seen", "_has_costs", "_cohorts")
+_STATE += ("_seen", "_has_costs", "_counts", "_cohorts")
 # Of these the first ones are counts.
 _SUMS = ("_since", "_whole")
 
@@ -625,7 +656,8 @@ def _read(name: str, value: Any, own: Any) -> Any:
         numbers = _numbers(value, (-1 if name == "_values" else own.shape[0], *own.shape[1:]))
         return numbers if numbers is None or name not in _SUMS or (numbers[..., :_N_COUNTS] >= 0.0).all() else None
     if isinstance(own, list):
-        fits = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        kind = int if name == "_counts" else str
+        fits = isinstance(value, list) and all(isinstance(each, kind) for each in value)
     elif name == "alarm":
         fits = value is False or (isinstance(value, str) and value != "")
     else:

@@ -529,7 +529,7 @@ class MonitorDisplay(Display):
         return cls(
             names=list(names),
             values=np.array(values),
-            evidence=np.array(capital) * monitor.alpha,
+            evidence=np.array(capital) / monitor.limit,
             level=monitor.level,
             metric_name=monitor.name,
             alarm=monitor.alarm or None,

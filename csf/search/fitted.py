@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
 from csf._common.sklearn import SummaryMixin, pass_on_features
-from csf._common.typing import Array, Costs, Label, Params, PathLike, Samples
+from csf._common.typing import Array, Costs, Label, Params, PathLike, RandomState_, Samples
 from csf._common.validation import by_name
-from csf.evaluate import AssessedMixin
+from csf.evaluate import AssessedMixin, audit
 from csf.metrics import get_constraint
 from csf.metrics.confusion import CostMatrix
-from csf.metrics.registry import constraint_of_truth, get_label_metric, metric_of, truth_of
+from csf.metrics.registry import constraint_of_truth, get_label_metric, metric_of, row_costs, truth_of
 from csf.monitoring import Monitor, MonitorGroup
 from csf.search.kinds import LABELS, kind_of
 from csf.search.problems.base import in_order
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from csf.data.labels import Labels
-    from csf.evaluate import Assessment
+    from csf.evaluate import Assessment, AuditPlan
     from csf.metrics import Constraint
     from csf.metrics.registry import MetricLike
     from csf.metrics.row_costs import RowCosts
@@ -298,6 +298,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         max_cost: float | None = None,
         mature_after: int | None = None,
         unlabelled: Literal["negative", "drop"] | None = None,
+        weeks: int | None = None,
     ) -> Monitor | MonitorGroup:
         """Create a monitor that checks whether a metric keeps its level on new data, with labels that arrive over time.
 
@@ -332,6 +333,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         unlabelled : {"negative", "drop"}, default=None
             What becomes of samples without a label in such a batch: they have the negative (null) class, as customers
             who have not complained by then, or are left out. To be given with ``mature_after``.
+        weeks : int, default=None
+            Number of batches, >= 1, such as the 52 weekly ones of a year, for which ``alpha`` is: alarms come sooner,
+            as the probability of one without reason grows with the batches, to ``alpha`` after so many. ``None``: for
+            any number of them. For shares of samples that all have labels, without weights.
 
         Returns
         -------
@@ -361,7 +366,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         """
         check_is_fitted(self, "best_score_")
         options: Any = {"alpha": alpha, "audit": audit, "path": path, "max_weight": max_weight, "max_cost": max_cost}
-        options |= {"mature_after": mature_after, "unlabelled": unlabelled}
+        options |= {"mature_after": mature_after, "unlabelled": unlabelled, "weeks": weeks}
         watched = self._watched(self._demanded(constraint))
         column, what = watched[0]
         if column is None and len(watched) == 1:
@@ -480,10 +485,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             )
         at = self.classes_.tolist().index(self.pos_label_)
         learnt = pos = float(self.class_count_[at] / self.class_count_.sum())
-        if known is None and self.result_.scored is not None:
-            truth, score = self.result_.scored
+        if known is None and (calibrated := self._calibrated()) is not None:
             # Which map makes probabilities of scores decides how close the estimate is, and not whether it is right.
-            sigmoid, learnt = Sigmoid().fit(score, truth, None), float(truth.mean())
+            (truth, score), sigmoid = self.result_.scored, calibrated
+            learnt = float(truth.mean())
             known, proba = (truth, sigmoid.predict(score)), sigmoid.predict(self.score_samples(X))  # pyright: ignore[reportAttributeAccessIssue]
         else:
             proba = self.predict_proba(X)[:, at]  # pyright: ignore[reportAttributeAccessIssue]
@@ -503,6 +508,88 @@ class FittedSearch(AssessedMixin, SummaryMixin):
                 )
             )
         return share
+
+    def _calibrated(self) -> Sigmoid | None:
+        """Fit the map from scores to probabilities of the positive class to the held-out scores, if there are some."""
+        scored = self.result_.scored
+        return None if scored is None else Sigmoid().fit(scored[1], scored[0], None)
+
+    def audit(
+        self,
+        X: Samples,
+        labels: int = 300,
+        metric: MetricLike | None = None,
+        *,
+        random_state: RandomState_ = 0,
+        **costs: ArrayLike,
+    ) -> AuditPlan:
+        """Plan which new rows to have labelled, so that few labels say what the metric is on all of them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New samples without labels.
+        labels : int, default=300
+            Number of rows to have labelled.
+        metric : str, Metric or callable, default=None
+            What is to be known, such as ``"recall"``; ``None``: the metric of the search.
+        random_state : int, RandomState or None, default=0
+            Seed of the draw.
+        **costs : array-like of shape (n_samples,)
+            Costs or segments of these rows, as for `predict`.
+
+        Returns
+        -------
+        csf.evaluate.AuditPlan
+            ``rows``, ``weight``, ``expected_width`` and, with their labels, ``interval(y)``; see `csf.audit`.
+
+        Raises
+        ------
+        ValueError
+            If the samples have several labels each, costs of rows are the metric, or rows are of other classes
+            beside a null class.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from csf import CostSearch
+        >>> X, y = make_classification(12000, weights=[0.95], flip_y=0.02, random_state=0)
+        >>> search = CostSearch(LogisticRegression(), n_trials=1, param_grid=None).fit(X[:2000], y[:2000])
+        >>> plan = search.audit(X[2000:], labels=200)
+        >>> low, high = plan.interval(y[2000:][plan.rows])[1:]
+        >>> bool(low <= search.score(X[2000:], y[2000:]) <= high)
+        True
+        """
+        check_is_fitted(self, "best_score_")
+        fitted: Any = self
+        metric = self.metric if metric is None else metric
+        if self.result_.kind in LABELS:
+            raise ValueError(
+                "audit is for one label a sample. Plan each label by itself: csf.audit(probability[:, k], "
+                "predicted[:, k], metric='f1')"
+            )
+        if row_costs(metric) is not None:
+            raise ValueError(
+                f"audit knows no costs of rows, and metric={metric!r} has them; give a metric of counts, such as "
+                "metric='recall' or metric=csf.metrics.MeanCost(fn=10, fp=1)"
+            )
+        if self.pos_label_ is None and self.null_class_ is not None:
+            raise ValueError(
+                f"audit takes two classes, or several that are all alike. Beside {self.null_class_!r} give csf.audit("
+                f"probability of any other class, search.predict(X) != {self.null_class_!r})"
+            )
+        predicted, options = fitted.predict(X, **costs), {"labels": labels, "random_state": random_state}
+        if self.pos_label_ is None:
+            return audit(fitted.predict_proba(X), predicted, metric=metric, classes=self.classes_, **options)
+        # Scores of segments and of costs of rows are no scores of a model.
+        sigmoid = self._calibrated() if self.result_.kind == "binary" else None
+        if sigmoid is not None or not hasattr(self, "predict_proba"):
+            score = fitted.score_samples(X, **costs)
+            score = score if sigmoid is None else sigmoid.predict(score)
+        else:
+            score = fitted.predict_proba(X)[:, self.classes_.tolist().index(self.pos_label_)]
+        return audit(score, predicted, metric=metric, pos_label=self.pos_label_, **options)
 
     @property
     def estimates_prevalence(self) -> bool:

@@ -3,20 +3,24 @@
 ``python -m tests.benchmarks monitor --streams N``: for each metric and size the share of N streams of 52 weekly batches
 on the boundary in which there ever was an alarm (at most 5 % plus two standard errors are promised), and the median
 number of weeks until an alarm where the metric falls by 5 or 10 points in week 13. Beside it the tests that one would
-write: a binomial test each week, one of everything so far, and one with Bonferroni's correction.
+write: a binomial test each week, one of everything so far, and one with Bonferroni's correction; and csf with
+``weeks=52``. ``--widths`` prints how often the interval of a share ever misses it at 60 looks, its width, and the rows
+that it takes for the width that Jeffreys' mixture alone has.
 """
 
 import argparse
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import betaln, xlog1py, xlogy
 from scipy.stats import binom
 
 from csf.metrics import MeanCost, Precision, Recall, get_metric
 from csf.metrics.base import CELLS
 from csf.metrics.constraints import gains_of, share_of
-from csf.monitoring.monitor import _MORE_STAKES, _STAKES, _UNIT
+from csf.monitoring.bets import log_capital_of, log_opened, of_share
+from csf.monitoring.horizon import log_limits
+from csf.monitoring.monitor import _MORE_STAKES, _STAKES
 from tests.benchmarks.tables import print_table
 
 WEEKS, CHANGE, ALPHA, POS = 52, 13, 0.05, 0.05
@@ -84,14 +88,12 @@ def evidence(watched, counts):
     gains = gains * np.where([False, True, False, True], 1.0 / watched.audit, 1.0)
     stakes = _STAKES if share_of(watched.metric) is not None and watched.audit == 1.0 else _MORE_STAKES
     growth = counts @ np.log1p(-np.outer(gains, stakes) / gains.max())
-    seen = (counts @ (gains != 0.0)).cumsum(axis=1)
+    seen = np.pad((counts @ (gains != 0.0)).cumsum(axis=1), ((0, 0), (1, 0)))
     mixed, result = np.full((len(counts), stakes.size), -1e9), np.zeros(counts.shape[:2])
     for week in range(counts.shape[1]):
-        before = seen[:, week - 1] if week else np.zeros(len(counts))
-        opened = np.log(_UNIT / (_UNIT + before) - _UNIT / (_UNIT + seen[:, week]) + 1e-300)
+        opened = np.array([log_opened(*each) for each in seen[:, week : week + 2].tolist()])
         mixed = np.logaddexp(mixed, opened[:, None]) + growth[:, week]
-        kept = np.log(_UNIT / (_UNIT + seen[:, week]))
-        result[:, week] = np.logaddexp(logsumexp(mixed, axis=1) - np.log(stakes.size), kept)
+        result[:, week] = log_capital_of(mixed, seen[:, week + 1])
     return result
 
 
@@ -103,6 +105,15 @@ def first(alarm):
 def by_monitor(watched, counts):
     """Alarms of csf."""
     return first(evidence(watched, counts) >= -np.log(ALPHA))
+
+
+def by_weeks(watched, counts):
+    """Alarms of csf with a horizon, whose limits are those of the expected counts."""
+    share, gains = share_of(watched.metric), gains_of(watched.metric.terms(), watched.side, watched.level)
+    growth = np.log1p(-np.outer([gains[gains > 0.0].max(), gains.min()], _STAKES) / gains.max())
+    each = (counts @ (gains != 0.0)).mean(axis=0).round().astype(int).tolist()
+    limits = log_limits(each, share.share(watched.level), growth, ALPHA, WEEKS)
+    return first(evidence(watched, counts) >= limits)
 
 
 def _tails(watched, counts):
@@ -125,12 +136,40 @@ def delays(method, watched, streams, per_week, drop, rng):
     return np.isfinite(after).mean(), float(np.median(np.minimum(after, WEEKS)))
 
 
+def _width_of_jeffreys(ones, trials):
+    """Width of the interval of a mixture that knows no level."""
+    shares = np.linspace(1e-4, 1.0 - 1e-4, 20_001)
+    mixture = betaln(ones + 0.5, trials - ones + 0.5) - betaln(0.5, 0.5)
+    return np.ptp(shares[mixture - xlogy(ones, shares) - xlog1py(trials - ones, -shares) < -np.log(ALPHA)])
+
+
+def widths(streams):
+    """Rows of the table of intervals: F1 at and near the level of .6, which is a share of 3 / 7."""
+    for f1 in (0.6, 0.62, 0.65, 0.7, 0.5):
+        share, looks = f1 / (2.0 - f1), np.full(60, 50)
+        ones = np.random.default_rng(3).binomial(looks, share, (streams, looks.size)).cumsum(axis=1)
+        inside = [
+            all(low <= share <= high for low, high in map(_interval, one, looks.cumsum())) for one in ones.tolist()
+        ]
+        row = {"F1": f1, "level": 0.6, "streams": streams, "ever missed": f"{1.0 - np.mean(inside):.1%}"}
+        for n in (200, 1000, 4000):
+            before, sizes = _width_of_jeffreys(share * n, n), np.linspace(0.5 * n, 1.2 * n, 141)
+            now = np.array([np.ptp(_interval(share * size, size)) for size in sizes])
+            row[f"rows of {n}"] = f"{1.0 - sizes[np.argmax(now <= before)] / n:.0%} fewer"
+        yield row
+
+
+def _interval(ones, trials):
+    return of_share(ones, trials, ALPHA, 0.6 / 1.4)
+
+
 def rows(names, streams, sizes):
     """Rows of the table."""
     limit = ALPHA + 2 * np.sqrt(ALPHA * (1 - ALPHA) / streams)
     for name in names:
         watched = WATCHED[name]
-        rivals = RIVALS if share_of(watched.metric) is not None and watched.audit == 1.0 else {}
+        exact = share_of(watched.metric) is not None and watched.audit == 1.0
+        rivals = {f"csf, weeks={WEEKS}": by_weeks, **RIVALS} if exact else {}
         for per_week in sizes:
             for method, run in {"csf": by_monitor, **rivals}.items():
                 rng = np.random.default_rng([per_week, 7])
@@ -149,8 +188,9 @@ def main():
     parser.add_argument("--streams", type=int, default=4000, help="streams of each row (4000)")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="samples a week (400 1400 5600)")
     parser.add_argument("--only", nargs="+", choices=WATCHED, default=list(WATCHED), help="metrics (all)")
+    parser.add_argument("--widths", action="store_true", help="intervals in place of alarms")
     options = parser.parse_args()
-    print_table(rows(options.only, options.streams, options.sizes))
+    print_table(widths(options.streams) if options.widths else rows(options.only, options.streams, options.sizes))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.special import betaln, xlog1py, xlogy
 from scipy.stats import beta
 
 from csf.monitoring.bets import ENOUGH, TermHistogram, asymptotic, log_capital, log_limit, of_share, of_terms
@@ -58,11 +59,27 @@ def test_an_interval_holds_the_value_and_nothing_that_is_refuted(counts, places)
 
 
 def test_of_two_cells_the_interval_is_nearly_that_of_a_share():
-    """The exact one counts its own mixture, this one the worst case of any: it is a little wider."""
     low, high = of_terms(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([60.0, 40.0]), 100.0, 0.05)
-    exact = of_share(60.0, 100.0, 0.05)
-    assert low <= exact[0] <= exact[1] <= high
-    assert high - low < 1.1 * (exact[1] - exact[0])
+    np.testing.assert_allclose(of_share(60.0, 100.0, 0.05, 0.1), (low, high), atol=0.01)
+
+
+@given(st.integers(0, 400), st.integers(0, 400), st.floats(0.0, 1.0))
+def test_the_interval_of_a_share_is_where_the_mixture_has_not_won(ones, zeros, level):
+    """By hand: half Jeffreys' prior, a quarter each around the level, as sure as 30 and as 200 samples."""
+    low, high = of_share(ones, ones + zeros, 0.05, level)
+    priors = [(0.5 + n * level, 0.5 + n * (1.0 - level)) for n in (0.0, 30.0, 200.0)]
+    won = np.log(
+        sum(w * np.exp(betaln(a + ones, b + zeros) - betaln(a, b)) for w, (a, b) in zip((2, 1, 1), priors)) / 4
+    )
+
+    def capital(share):
+        return won - xlogy(ones, share) - xlog1py(zeros, -share)
+
+    assert low <= (ones + 0.5) / (ones + zeros + 1.0) <= high or zeros == 0 or ones == 0
+    for end, sign in ((low, 1.0), (high, -1.0)):
+        if 1e-6 < end < 1.0 - 1e-6:
+            assert capital(end + sign * 1e-7) <= -np.log(0.05) + 1e-6
+            assert capital(end) == pytest.approx(-np.log(0.05), abs=1e-4)
 
 
 # ---------------------------------------------------------------- places of a histogram
