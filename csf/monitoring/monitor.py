@@ -203,7 +203,7 @@ class Monitor(Recorded):
     @property
     def limit(self) -> float:
         """Evidence that is an alarm."""
-        return _exp(self._log_limit())
+        return float(np.exp(self._log_limit()))
 
     @property
     def value(self) -> float:

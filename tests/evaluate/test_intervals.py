@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t as student_t
 
+from csf import metric_difference, metric_interval
 from csf.evaluate.draws import bootstrap_counts
 from csf.evaluate.intervals import DrawnSums, gradients, typical_weights
 
@@ -92,3 +94,52 @@ def test_means_of_few_dear_rows_are_covered():
         low, high = rows[:, 0].mean() + np.quantile(errors, [0.05, 0.95])
         held += low <= np.exp(0.5) <= high
     assert 0.77 <= held / 60 <= 0.99
+
+
+# ---------------------------------------------------------------- few groups
+
+
+def grouped(rng, n_groups=20):
+    """Truth, scores and groups of unequal size, whose scores go together."""
+    sizes = np.maximum(np.round(40.0 * np.exp(rng.normal(size=n_groups) - 0.5)), 3).astype(int)
+    groups = np.repeat(np.arange(n_groups), sizes)
+    y = rng.random(groups.size) < 0.15
+    return y, rng.normal(size=groups.size) + 1.8 * y + 0.8 * rng.normal(size=n_groups)[groups], groups
+
+
+def test_the_interval_of_f1_of_few_groups_is_student_t_of_the_logit_of_its_share():
+    """By hand: TP and TP + FP + FN of groups, with half a sample of the typical weight of each outcome besides."""
+    y, score, groups = grouped(np.random.default_rng(0), 30)
+    found = score >= 1.4
+    tp, either = (np.bincount(groups, each) for each in (y & found, y | found))
+    logit = np.log(tp.sum() / (either.sum() - tp.sum()))
+    moves = tp / tp.sum() - (either - tp) / (either.sum() - tp.sum())
+    variance = (moves**2).sum()
+    df = variance**2 / (moves**4).sum() - 1.0
+    half = student_t.ppf(0.95, df) * np.sqrt(variance * (1.0 + 1.0 / df))
+    expected = [2.0 / (2.0 + np.exp(-(logit + sign * half))) for sign in (-1.0, 1.0)]
+    np.testing.assert_allclose(metric_interval(y, found, groups=groups), expected, atol=0.025)
+
+
+@pytest.mark.parametrize("metric", ["f1", "f2", "recall", "mcc"])
+def test_intervals_of_few_groups_are_wider_than_those_of_as_many_samples_and_turn_with_the_methods(metric):
+    y, score, groups = grouped(np.random.default_rng(1))
+    of_groups, of_samples = (np.ptp(metric_interval(y, score >= 1.4, metric, groups=each)) for each in (groups, None))
+    assert of_groups > 1.2 * of_samples
+    gain, low, high = metric_difference(y, score >= 1.4, score >= 1.0, metric, groups=groups)
+    turned = metric_difference(y, score >= 1.0, score >= 1.4, metric, groups=groups)
+    np.testing.assert_allclose((-gain, -high, -low), turned, atol=1e-9)
+
+
+def test_intervals_of_few_groups_hold():
+    truth, rng, held = metric_interval(*(each for each in _whole()), "f1")[0], np.random.default_rng(2), 0
+    for _ in range(60):
+        y, score, groups = grouped(rng)
+        low, high = metric_interval(y, score >= 1.4, groups=groups)
+        held += low <= truth <= high
+    assert held / 60 >= 0.8
+
+
+def _whole():
+    y, score, _ = grouped(np.random.default_rng(3), 4000)
+    return y, score >= 1.4

@@ -8,7 +8,18 @@ from scipy.integrate import quad
 from scipy.special import betaln, xlog1py, xlogy
 from scipy.stats import beta
 
-from csf.monitoring.bets import ENOUGH, TermHistogram, asymptotic, log_capital, log_limit, of_share, of_terms
+from csf.monitoring.bets import (
+    ENOUGH,
+    TermHistogram,
+    asymptotic,
+    log_capital,
+    log_capital_of,
+    log_limit,
+    log_opened,
+    of_share,
+    of_terms,
+)
+from csf.monitoring.horizon import log_limits
 
 # F1 with an audit of a fifth, and a mean cost with 5 for a false negative.
 F1 = np.array([[2.0, 2.0], [0.0, 5.0], [0.0, 1.0], [0.0, 0.0]])
@@ -156,3 +167,31 @@ def test_the_ends_of_an_asymptotic_interval_are_at_its_boundary():
     for value in asymptotic(sums, alpha, float(n)):
         each = top - value * bottom
         assert abs(each.sum()) == pytest.approx(boundary * np.sqrt(each @ each))
+
+
+# ---------------------------------------------------------------- a horizon
+
+
+F1_GAINS = np.array([2.0 - 0.6 * 2.0, -0.6]) / 0.8
+GROWTH = np.log1p(-np.outer(F1_GAINS, 0.6 * 0.5 ** np.arange(5)))
+
+
+def test_limits_are_those_of_the_batches_so_far_and_fall_below_one_over_alpha():
+    counts = np.random.default_rng(0).integers(10, 200, 20).tolist()
+    limits = log_limits(counts, 0.6 / 1.4, GROWTH, 0.05, 20)
+    np.testing.assert_array_equal(log_limits(counts[:7], 0.6 / 1.4, GROWTH, 0.05, 20), limits[:7])
+    assert limits[-1] < np.log(20.0)
+
+
+def test_alarms_at_the_level_grow_evenly_to_alpha():
+    """By other streams than those that the limits are made of."""
+    counts, share, n_streams = [60] * 20, 0.6 / 1.4, 4000
+    limits = log_limits(counts, share, GROWTH, 0.1, 20)
+    rng, mixed, seen, alarmed = np.random.default_rng(7), np.full((n_streams, 5), -np.inf), 0, np.zeros(n_streams, bool)
+    for batch, count in enumerate(counts):
+        ones = rng.binomial(count, share, n_streams)
+        growth = np.column_stack([ones, count - ones]) @ GROWTH
+        mixed, seen = np.logaddexp(mixed, log_opened(seen, seen + count)) + growth, seen + count
+        alarmed |= log_capital_of(mixed, seen) >= limits[batch]
+        if batch in (9, 19):
+            assert 0.06 * (batch + 1) / 20 <= alarmed.mean() <= 0.115 * (batch + 1) / 20

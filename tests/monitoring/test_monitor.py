@@ -90,6 +90,30 @@ def test_batches_of_any_size_come_to_much_the_same(search):
     assert max(capitals) < 2.0 * min(capitals)
 
 
+def test_with_a_horizon_alarms_come_sooner_and_the_state_is_read_again(search, tmp_path):
+    rng, path = np.random.default_rng(1), tmp_path / "state.json"
+    for_ever, monitor = search.monitor("f1 >= 0.6"), search.monitor("f1 >= 0.6", weeks=20, path=path)
+    assert (for_ever.limit, monitor.limit) == (pytest.approx(20.0), np.inf)
+    first = {}
+    for week in range(20):
+        rows = batch(rng, 500, 0.1, 0.11, 0.1)
+        for each in (for_ever, monitor):
+            if each.update(*rows, name=str(week)):
+                first.setdefault(each, week)
+    assert first[monitor] < first[for_ever]
+    again = search.monitor("f1 >= 0.6", weeks=20, path=path)
+    assert (again.limit, again.alarm, again.capital) == (monitor.limit, monitor.alarm, pytest.approx(monitor.capital))
+    assert f"of {monitor.limit:.3g}" in monitor.report()
+    with pytest.raises(ValueError, match="has weeks=20, not None"):
+        search.monitor("f1 >= 0.6", path=path)
+
+
+@pytest.mark.parametrize("options", [{"audit": 0.5}, {"max_weight": 2.0}])
+def test_a_horizon_is_for_shares_of_samples_that_all_count_alike(search, options):
+    with pytest.raises(ValueError, match="weeks=52 is for shares"):
+        search.monitor("f1 >= 0.6", weeks=52, **options)
+
+
 def test_an_alarm_says_since_when_and_stays(search):
     monitor, rng = search.monitor("f1 >= 0.6"), np.random.default_rng(3)
     for week in range(60):
