@@ -190,7 +190,7 @@ def labels_needed(constraint: str | Constraint, confidence: float = 0.9, *, expe
     confidence : float, default=0.9
         How sure the labels shall make, in (0, 1).
     expected : float, default=None
-        The rate that is expected. ``None``: no label speaks against the level, the fewest that are enough.
+        The rate that is expected. ``None``: no sample is wrong; then the labels are fewest.
 
     Returns
     -------

@@ -99,9 +99,9 @@ def test_means_of_few_dear_rows_are_covered():
 # ---------------------------------------------------------------- few groups
 
 
-def grouped(rng, n_groups=20):
+def grouped(rng, n_groups=20, spread=1.0):
     """Truth, scores and groups of unequal size, whose scores go together."""
-    sizes = np.maximum(np.round(40.0 * np.exp(rng.normal(size=n_groups) - 0.5)), 3).astype(int)
+    sizes = np.maximum(np.round(40.0 * np.exp(spread * rng.normal(size=n_groups) - spread**2 / 2)), 3).astype(int)
     groups = np.repeat(np.arange(n_groups), sizes)
     y = rng.random(groups.size) < 0.15
     return y, rng.normal(size=groups.size) + 1.8 * y + 0.8 * rng.normal(size=n_groups)[groups], groups
@@ -109,7 +109,7 @@ def grouped(rng, n_groups=20):
 
 def test_the_interval_of_f1_of_few_groups_is_student_t_of_the_logit_of_its_share():
     """By hand: TP and TP + FP + FN of groups, with half a sample of the typical weight of each outcome besides."""
-    y, score, groups = grouped(np.random.default_rng(0), 30)
+    y, score, groups = grouped(np.random.default_rng(0), 25, 0.2)
     found = score >= 1.4
     tp, either = (np.bincount(groups, each) for each in (y & found, y | found))
     logit = np.log(tp.sum() / (either.sum() - tp.sum()))

@@ -96,7 +96,7 @@ def test_with_a_horizon_alarms_come_sooner_and_the_state_is_read_again(search, t
     assert (for_ever.limit, monitor.limit) == (pytest.approx(20.0), np.inf)
     first = {}
     for week in range(20):
-        rows = batch(rng, 500, 0.1, 0.11, 0.1)
+        rows = batch(rng, 400, 0.1, 0.08, 0.085)
         for each in (for_ever, monitor):
             if each.update(*rows, name=str(week)):
                 first.setdefault(each, week)
