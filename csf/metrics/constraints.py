@@ -549,15 +549,24 @@ def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None)
     text = " ".join(map(str, constraint)) if isinstance(constraint, tuple) and len(constraint) == 3 else constraint
     if not isinstance(text, str):
         raise TypeError(f"constraint must be a text such as 'precision >= 0.8' or a Constraint, got {constraint!r}")
-    parts, at = [], 0
-    while at < len(text) or not parts:
+    first, *others = [_one_constraint(text, match) for match in read_demands(text)]
+    return replace(first, others=tuple(others))
+
+
+def read_demands(text: str) -> list[re.Match[str]]:
+    """Split a text into its demands, whose groups are ``rate``, ``side``, ``level`` and those of classes and segments.
+
+    Raise a ValueError where it cannot be read.
+    """
+    demands, at = [], 0
+    while at < len(text) or not demands:
         match = _DEMAND.match(text, at)
         # Nothing follows a comma at the end.
         if match is None or (match["end"] and match.end() == len(text)):
             raise _unreadable(text, text[at:])
-        parts.append(_one_constraint(text, match))
+        demands.append(match)
         at = match.end()
-    return replace(parts[0], others=tuple(parts[1:]))
+    return demands
 
 
 def _one_constraint(text: str, match: re.Match[str]) -> Constraint:

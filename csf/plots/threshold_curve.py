@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -83,6 +83,9 @@ class ThresholdCurveDisplay(Display):
     demands : sequence of tuple, default=()
         ``(rate, side, level)`` of each constraint, of which ``rate`` is a key of ``companions``, with the value of the
         rate at the threshold as a fourth entry.
+    bounds : dict of str to ndarray of shape (n_thresholds,), default={}
+        Lower bounds, by the name of the rate in ``companions``, that hold together with the confidence of a search;
+        they are shaded up to the rate.
     name : str, default=None
         Name of the classifier, for the title.
     axis_name : str
@@ -123,6 +126,7 @@ class ThresholdCurveDisplay(Display):
     fold_thresholds: Array | None = None
     metric_name: str = "metric"
     demands: Sequence[tuple[str, str, float, float]] = ()
+    bounds: Mapping[str, Array] = field(default_factory=dict)
     name: str | None = None
     axis_name: str = "threshold: predict positive from this score on"
 
@@ -247,7 +251,8 @@ class ThresholdCurveDisplay(Display):
             with their metric, constraint and threshold. A search for costs of rows is drawn by what its decisions save
             or cost, with the other rates of rows that count the same; one of several labels that have a search each by
             a line for each of the `MOST_LABELS` lowest labels, and their mean, against the distance from the
-            thresholds.
+            thresholds. Of scores that were held back (``confidence=``) or given, the area down to what is certain
+            of precision and recall, at all thresholds together, is shaded (see `csf.certify`).
         X : array-like of shape (n_samples, n_features), default=None
             Data. ``None`` shows the pooled out-of-fold scores that the classifier was tuned on: of a `CostSearch` those
             of the winner with the 90 % interval of its threshold, of a `PlugInClassifier` with its folds.
@@ -411,6 +416,9 @@ class ThresholdCurveDisplay(Display):
             color, style = _STYLES[key] if key in _STYLES else next(others)
             style = {"color": color, "linestyle": style, "linewidth": 1.4, "label": key}
             (self.companion_lines_[key],) = ax.plot(self.thresholds, values, **style)
+            if key in self.bounds:
+                lowest = np.minimum(self.bounds[key], values)
+                ax.fill_between(self.thresholds, lowest, values, color=color, alpha=0.15, linewidth=0, zorder=1)
         style = {"color": BLUE, "linewidth": 2.2, "label": self.short_name, "zorder": 3}
         (self.line_,) = ax.plot(self.thresholds, self.values, **(style | (line_kwargs or {})))
         ax.set(xlabel=self.axis_name, ylabel="value")
@@ -563,7 +571,9 @@ def _search_data(
         data |= {} if search.row_costs_.measure == "savings" or metric is not None else {"companions": {}}
         return data | {"axis_name": "threshold of log-odds + log(gain / loss)"}
     interval = None if X is not None or at != search.best_threshold_ else getattr(search, "threshold_interval_", None)
-    return data | {"threshold_interval": interval}
+    band = found.band(search.confidence or 0.9) if X is None else None
+    bounds = {} if band is None else {each: band.worst_at(each, data["thresholds"]) for each in ("precision", "recall")}
+    return data | {"threshold_interval": interval, "bounds": bounds}
 
 
 def _margins(search: Any, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Array | None]:

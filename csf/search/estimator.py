@@ -44,6 +44,7 @@ from csf.thresholding.segments import BY
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
+    from csf.thresholding.band import ConfidenceBand
     from csf.thresholding.curve import ThresholdCurve
 
 # Arguments with what is known of each row besides.
@@ -529,6 +530,22 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         if "_reviewed" not in vars(self):
             self._reviewed = self.result_.reviewed(bands, self.assess())
         return self._reviewed
+
+    @property
+    def band_(self) -> ConfidenceBand:
+        """Bounds at all thresholds that hold together, with ``confidence`` or 0.9, see `csf.certify`.
+
+        On samples that were held back or the scores of a fitted base; for others ``certify(y, score_samples(X))``.
+        """
+        check_is_fitted(self, "trials_")
+        band = self.result_.band(self.confidence or 0.9)
+        if band is None:
+            raise AttributeError(
+                "band_ needs scores of two classes that were held back (confidence=) or are of a fitted base "
+                "(cv='prefit'), without weights, groups and segments; for other rows that the model has not seen use "
+                "csf.certify(y, search.score_samples(X))"
+            )
+        return band
 
     @overload
     def at_capacity(self, at_most: float) -> Capacity: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -150,7 +150,7 @@ def tune_threshold(
     *,
     constraint: str | Constraint | None = SearchConfig.constraint,
     confidence: float | None = SearchConfig.confidence,
-    calibration: float = SearchConfig.calibration,
+    calibration: float | Literal["cross-fit"] | None = SearchConfig.calibration,
     by: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,

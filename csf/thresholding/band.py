@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,23 +12,24 @@ from scipy.stats import binomtest
 
 from csf._common.validation import check_fraction
 from csf.metrics import get_constraint, get_metric
-from csf.metrics.constraints import Precision, read_level
+from csf.metrics.constraints import Precision, read_demands, read_level
 from csf.metrics.registry import get_quantity
 
 if TYPE_CHECKING:
+    import re
+
     from csf._common.typing import Array, BoolArray, IntArray
     from csf.metrics.base import Metric
     from csf.metrics.registry import MetricLike
 
 # Parts of the error: the rates of positives and of negatives, the precision, and the share of positives.
-_PARTS = {"recall": 0.31, "specificity": 0.31, "precision": 0.31, "share": 0.07}
+_PARTS = {"recall": 0.17, "specificity": 0.17, "precision": 0.6, "share": 0.06}
 # Order statistics that are bounded, at most, and draws that set the level of each.
 _MOST_PLACES, _N_DRAWS, _HALVINGS = 1000, 10_000, 12
-# Largest scores after which the precision is bounded, and how few of these are looked at.
-_PRECISION_PLACES, _FEWEST = 25, 20
+# Largest scores after which the precision is bounded up to half of all, how few of these are looked at, and beyond.
+_PRECISION_PLACES, _FEWEST, _BEYOND = 48, 20, (0.7, 1.0)
 # Shares of positives at which a metric is computed.
 _SHARES = 9
-_LEVEL = re.compile(r"\s*([^\s<>=≤≥]+)\s*(>=|<=|≥|≤)\s*([^\s<>=≤≥]+)\s*")
 
 
 class CertifiedThreshold(NamedTuple):
@@ -100,7 +100,8 @@ class ConfidenceBand:
         n, n_pos, order = self.is_pos.size, int(self.is_pos.sum()), np.argsort(-self.score, kind="stable")
         descending = self.score[order]
         # A precision is that of the scores above one of them, which is no threshold between scores elsewhere.
-        places = np.unique(np.geomspace(min(_FEWEST, n), n, _PRECISION_PLACES).astype(int))
+        half = np.geomspace(min(_FEWEST, n), max(0.5 * n, min(_FEWEST, n)), _PRECISION_PLACES)
+        places = np.unique(np.append(half, n * np.array(_BEYOND)).astype(int))
         above = np.nextafter(descending[places - 1], np.inf)
         thresholds = np.unique(np.concatenate([descending, above, [np.inf]]))[::-1]
         n_found = np.searchsorted(-descending, -thresholds, side="right")
@@ -157,6 +158,10 @@ class ConfidenceBand:
         ]
         worst = np.min(values, axis=0)
         return sign * (np.maximum(worst, self.precision[places]) if quantity == Precision() else worst)
+
+    def worst_at(self, metric: MetricLike, thresholds: Array) -> Array:
+        """Compute the bound of a metric or rate at some thresholds, see `worst`."""
+        return self.worst(metric)[np.searchsorted(-self.thresholds, -thresholds, side="right") - 1]
 
     def at(self, threshold: float) -> dict[str, float]:
         """Compute the bounds of the common rates and metrics at a threshold.
@@ -230,8 +235,8 @@ class ConfidenceBand:
     def _missing(self, demands: str) -> Array:
         """Compute by how much bounds miss demands at all thresholds; 0 where all are certain."""
         missing = np.zeros(self.thresholds.size)
-        for demand in demands.split(","):
-            quantity, sign, level = _read_demand(demand)
+        for match in read_demands(demands):
+            quantity, sign, level = _bounded(match)
             missing = np.maximum(missing, sign * (level - self.worst(quantity)))
         return missing
 
@@ -240,15 +245,17 @@ class ConfidenceBand:
         return int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1
 
 
-def _read_demand(demand: str) -> tuple[Metric, float, float]:
-    """Read a rate or metric, the sign of its side, and its level."""
-    match = _LEVEL.fullmatch(demand)
-    if match is None or match[2] in ("<=", "≤"):
-        constraint = get_constraint(demand)
-        assert constraint is not None, "a text is one"
-        return constraint.rate, 1.0 if constraint.side == ">=" else -1.0, constraint.level
-    # Metrics that no search can be constrained by, such as the G-mean, have levels here.
-    return get_metric(match[1]), 1.0, read_level(demand, match[3])
+def _bounded(demand: re.Match[str]) -> tuple[Metric, float, float]:
+    """Return the rate or metric of a demand, the sign of its side, and its level."""
+    # Metrics that no search can be constrained by, such as the G-mean, have lower levels here.
+    if demand["side"] in (">=", "≥") and not (demand["of"] or demand["link"] or demand["word"]):
+        return get_metric(demand["rate"]), 1.0, read_level(demand.string, demand["level"])
+    constraint = get_constraint(demand[0].strip(" ,"))
+    assert constraint is not None, "a text is one"
+    constraint.require_all_rows()
+    if constraint.of is not None:
+        raise ValueError(f"{constraint} names a class; a band is about the positive one: leave the brackets out")
+    return constraint.rate, 1.0 if constraint.side == ">=" else -1.0, constraint.level
 
 
 def _direction(quantity: Metric) -> float:

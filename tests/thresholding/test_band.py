@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
 
 import csf
 from csf.metrics import Jaccard, MeanCost
@@ -134,3 +136,40 @@ def test_what_cannot_be_certified_is_refused():
     with pytest.raises(ValueError, match=r"y must have two classes, got \['a', 'b', 'c'\]; .* certify\(y == label"):
         csf.certify(np.array(["a", "b", "c"])[np.arange(300) % 3], score)
     assert isinstance(band, ConfidenceBand)
+
+
+def test_a_search_has_the_band_of_scores_that_its_model_has_not_seen():
+    X, y = make_classification(900, 5, weights=[0.7], flip_y=0.05, random_state=0)
+    quick = {"param_grid": None, "n_trials": 1, "cv": 3, "threshold": "tune"}
+    held_back = csf.CostSearch(LogisticRegression(), constraint="recall >= 0.6", confidence=0.8, **quick).fit(X, y)
+    known = held_back.result_.calibrated
+    assert held_back.band_.confidence == 0.8
+    np.testing.assert_array_equal(held_back.band_.recall, ConfidenceBand(known.truth, known.rows, 0.8).recall)
+    given = csf.tune_threshold(y, X[:, 0])
+    np.testing.assert_array_equal(given.search.band_.precision, csf.certify(y, X[:, 0]).precision)
+    weight = np.arange(1.0, 901.0)
+    for other in (
+        csf.CostSearch(LogisticRegression(), **quick).fit(X, y),
+        csf.tune_threshold(y, X[:, 0], sample_weight=weight).search,
+        csf.tune_threshold(y, X[:, 0], groups=np.arange(900) // 3).search,
+    ):
+        with pytest.raises(AttributeError, match=r"csf.certify\(y, search.score_samples\(X\)\)"):
+            assert other.band_
+        assert not csf.plots.ThresholdCurveDisplay.from_estimator(other).bounds
+    shaded = csf.plots.ThresholdCurveDisplay.from_estimator(held_back)
+    assert set(shaded.bounds) == {"precision", "recall"}
+    at = shaded.thresholds.tolist().index(min(shaded.thresholds, key=abs))
+    assert shaded.bounds["recall"][at] == held_back.band_.at(shaded.thresholds[at])["recall"]
+
+
+def test_demands_are_read_as_constraints_are():
+    band = csf.certify(np.arange(90) % 3 == 0, np.arange(90.0))
+    assert band.holds("recall >= 0%, fpr ≤ 1", 0.0)
+    for text, error in (
+        ("recall[a] >= 0.5", "leave the brackets out"),
+        ("recall > 0.5", "the side must be >= or <="),
+        ("recall gap <= 0.1 by sex", "by segments"),
+        ("recall >= 0.5,", "cannot read constraint"),
+    ):
+        with pytest.raises(ValueError, match=error):
+            band.holds(text, 0.0)

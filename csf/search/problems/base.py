@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from csf.search.study import History
     from csf.search.training import Evaluator
     from csf.thresholding.alerts import ComparedRows, WrongAlerts
+    from csf.thresholding.band import ConfidenceBand
     from csf.thresholding.base import DecisionRule
     from csf.thresholding.capacity import ReviewBands
     from csf.thresholding.certificates import Guarantee
@@ -459,6 +460,10 @@ class SearchResult:
     @property
     def probable(self) -> tuple[Array, IntArray, Array] | None:
         """Shares of several classes, and true class and probabilities of held-out samples; ``None`` for others."""
+        return None
+
+    def band(self, confidence: float) -> ConfidenceBand | None:
+        """Bound the rates at all thresholds of scores of unseen samples; ``None`` where there are no such scores."""
         return None
 
     @property

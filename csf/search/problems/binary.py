@@ -57,6 +57,7 @@ from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, poole
 from csf.strategies import ImbalanceRatio
 from csf.strategies.base import level_of_costs
 from csf.thresholding.alerts import ComparedRows, no_scores_to_compare
+from csf.thresholding.band import ConfidenceBand
 from csf.thresholding.capacity import ReviewBands, ScoreAnswers, ScoreCandidates, bands_of_score
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
 from csf.thresholding.evaluation import Evaluation, TableTerms
@@ -506,6 +507,16 @@ class BinaryResult(ScoreResult):
             store.repeats / self.n_together,
         )
         return ScoreTest(self, self.metric, entries, scored)
+
+    def band(self, confidence: float) -> ConfidenceBand | None:
+        """Bound the rates at all thresholds on scores held back or given, of rows that count once each."""
+        unseen = self.calibrated is not None or not self.n_splits
+        if not unseen or self.by_segment is not None or not self.has_scores or truth_of(self.metric) is not None:
+            return None
+        known = self.calibrated or self.held_out_rows()
+        units, plain = known.units, self.row.lost is None or not self.row.lost.any()
+        once = units.copies.size == units.samples.size and not np.ptp(units.weights_in(units.copies))
+        return ConfidenceBand(known.truth > 0, known.rows, confidence) if plain and once else None
 
     def scored_samples(self, rule: Any, held_back: Task) -> ScoredSamples:
         """Score samples that were held back."""
