@@ -353,9 +353,14 @@ def check_training_parts(folds: Sequence[Fold]) -> None:
 
 def pool_held_out(folds: Sequence[Fold]) -> tuple[IntArray, Array | None, IntArray]:
     """Concatenate the targets, weights and sample indices of the held-out parts of all folds."""
-    y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in folds)))
     weights = [fold.weight_test for fold in folds if fold.weight_test is not None]
-    return y, np.concatenate(weights) if weights else None, samples
+    y, samples = (pooled([getattr(fold, name) for fold in folds]) for name in ("y_test", "test"))
+    return y, pooled(weights) if weights else None, samples
+
+
+def pooled(parts: Sequence[Any]) -> Any:
+    """Concatenate the values of the folds; those of a single fold are returned as they are."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def bound_share(folds: list[Fold], *, on_train: bool) -> float:

@@ -115,33 +115,51 @@ def positive_score(
             f"{type(estimator).__name__} has learnt the classes {classes}, but both classes are needed, with "
             f"pos_label={pos_label!r}; check that every training part has both, or stratify cv"
         )
-    return np.ascontiguousarray(class_scores(estimator, X, methods)[:, classes.index(pos_label)])
+    scores = _scores(estimator, X, methods)
+    if scores.ndim == 1:  # no table of millions of samples is made that nobody reads
+        return scores if np.asarray(estimator.classes_).tolist()[1] == pos_label else -scores
+    return np.ascontiguousarray(_in_order(scores, estimator)[:, classes.index(pos_label)])
 
 
 def class_scores(estimator: Estimator, X: Samples, methods: Sequence[str] = DECISION_FIRST) -> Array:
     """Compute the scores of all classes that a classifier has learnt, in the order of `learnt_classes`."""
+    scores = _scores(estimator, X, methods)
+    return _in_order(np.column_stack([-scores, scores]) if scores.ndim == 1 else scores, estimator)
+
+
+def _in_order(scores: Array, estimator: Estimator) -> Array:
+    """Sort the columns of scores as the classes that a classifier has learnt."""
+    listed = np.asarray(estimator.classes_)
+    return scores if (learnt_classes(estimator) == listed).all() else scores[:, np.argsort(listed)]
+
+
+def _scores(estimator: Estimator, X: Samples, methods: Sequence[str]) -> Array:
+    """Compute the scores of all classes as they are listed; one for each sample where two classes have one decision."""
     method, name = response_method(estimator, methods), estimator.__class__.__name__
     if method is None:
         raise TypeError(
             f"{name} has no {' and no '.join(methods)}, so there is no score to put a threshold on; "
             "use a base that has it, or, for probabilities, a calibration"
         )
-    known, listed = learnt_classes(estimator), np.asarray(estimator.classes_)
+    listed = np.asarray(estimator.classes_)
     scores, n_samples = np.asarray(getattr(estimator, method)(X), dtype=np.float64), num_samples(X)
-    if known.size == 2 and scores.shape == (n_samples,):  # a training part may lack the others
-        scores = np.column_stack([1.0 - scores if method == "predict_proba" else -scores, scores])
-    if scores.shape != (n_samples, known.size):
+    # A training part may lack the other classes.
+    is_one = listed.size == 2 and scores.shape == (n_samples,)
+    if is_one and method == "predict_proba":
+        scores = np.column_stack([1.0 - scores, scores])
+    if not is_one and scores.shape != (n_samples, listed.size):
         raise ValueError(
-            f"{name}.{method} must return one score for each of its {known.size} classes, got shape {scores.shape} for "
-            f"{n_samples} samples and classes_ {listed.tolist()}; for sklearn.svm.SVC use decision_function_shape='ovr'"
+            f"{name}.{method} must return one score for each of its {listed.size} classes, got shape {scores.shape} "
+            f"for {n_samples} samples and classes_ {listed.tolist()}; for sklearn.svm.SVC use "
+            "decision_function_shape='ovr'"
         )
     missing = np.isnan(scores)
     if missing.any():
-        n_missing = int(missing.any(axis=1).sum())
+        n_missing = int(missing.reshape(n_samples, -1).any(axis=1).sum())
         raise ValueError(f"{name} gave NaN scores for {n_missing} of {n_samples} samples")
     if method == "predict_proba":
         _check_probabilities(scores, name)
-    return scores if (known == listed).all() else scores[:, np.argsort(listed)]
+    return scores
 
 
 def _check_probabilities(proba: Array, name: str) -> None:

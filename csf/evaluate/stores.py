@@ -83,10 +83,13 @@ class ScoreRow(TrialRow):
         Entries of several classes that are taken for the wrong one at every threshold; ``None`` for no entry.
     threshold : float, default=None
         The threshold that the trial chose.
+    on_folds : bool, default=True
+        Whether the scores are of models that were trained on folds; those of others are estimates, which do not win.
     """
 
     lost: BoolArray | None = None
     threshold: float | None = None
+    on_folds: bool = True
 
     @property
     def arrays(self) -> tuple[Array | None, ...]:

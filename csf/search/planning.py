@@ -27,6 +27,7 @@ from csf.search.config import CROSS_FIT, Model, effort_of, is_prefit, numbered, 
 from csf.search.fold_mean import average_folds
 from csf.search.loop import Checkpoint, Forecast, SearchLoop
 from csf.search.plan import OUT_OF_BAG, OutOfBagSetup, Plan, TrainingSetup
+from csf.search.shortlist import shortlist
 from csf.search.workers import LocalTrainer, threads_for
 from csf.strategies import get_strategy
 from csf.trainers import Prepared, seeded
@@ -244,6 +245,8 @@ def run_search(
     fit_params, split_params = search._route(task.fit_params)
     plan = make_plan(config, problem, replace(task, fit_params=fit_params), split_params, prepared)
     plan = problem.extended(config, plan)
+    listed = shortlist(config, problem, plan)
+    plan = plan if listed is None else replace(plan, studies=list(listed.studies))
     context = open_callback_context(search, max_subtasks=None)
     # Who asked for a bar or a limit knows how long it takes, and a search without costs has no options to shorten it.
     quiet = config.verbose or deadline is not None or not problem.searches_costs
@@ -255,6 +258,8 @@ def run_search(
         n_jobs=config.n_jobs,
         max_bytes=max_bytes,
     )
+    for row in () if listed is None else listed.rows:
+        trainer.store.put(row)
     data = plan.task.X, plan.task.codes, plan.task.weight, plan.splits, plan.task.fit_params
     loop = SearchLoop(
         plan.studies,
@@ -269,7 +274,7 @@ def run_search(
         forecast=None if quiet or len(plan.models) > 1 else Forecast(),
         # Multiples of its own C decide nothing about whether a base can be trained.
         n_settings=len(plan.models) if isinstance(config.param_grid, str) else None,
-        race=problem.race(config, plan, trainer.store),
+        race=problem.race(config, plan, trainer.store) if listed is None else listed,
     )
     stopped = loop.run()
     with threads_for([each for row in trainer.startables for each in row], config.n_jobs) or nullcontext():

@@ -101,13 +101,19 @@ def stable_choice(
     """
     if metric.constraint is not None or not len(store):
         return None
-    keep = [] if among is None else [among]
+    trained = [row for row in store if row.on_folds]
+    keep = [among] if among is not None else [row.key for row in trained if len(trained) < len(store)]
     sampled = Resampling(store, metric, n_draws=N_DRAWS, random_state=random_state, keep=keep)
     valid = ~np.isnan(sampled.retuned.value).all(axis=0)
     if not valid.any():
         return None
     values = sampled.retuned.value[:, valid]
-    at = chooser.rivals(sampled.rows).best_on_average(values) if among is None else sampled.keys.index(among)
+    if among is None:
+        places = np.flatnonzero([row.on_folds for row in sampled.rows])
+        rivals = chooser.rivals(sampled.rows).take(places)
+        at = int(places[rivals.best_on_average(values[places])])
+    else:
+        at = sampled.keys.index(among)
     key = sampled.keys[at]
     return _cut(store, store[key], metric, sampled.thresholds(key), float(np.nanstd(values[at])))
 
@@ -244,6 +250,8 @@ class Race:
     ) -> None:
         self.studies, self.steps, self.store, self.metric = studies, steps, store, metric
         self.names, self.n_first = names, n_first
+        # Largest number of settings that are trained at other costs.
+        self.most_left: int | None = None
         self._known: tuple[list[ScoreRow], _Standing | None] = [], None
         for study, step in zip(studies, steps):
             study.dropped = step.beyond
@@ -306,7 +314,10 @@ class Race:
     def left(self) -> Sequence[int]:
         """List the settings that are still in doubt after equal costs."""
         standing = self._standing()
-        return range(len(self.studies)) if standing is None else self._in_doubt(standing)
+        if standing is None:
+            return range(len(self.studies))
+        in_doubt, values = self._in_doubt(standing), dict(zip(standing.settings, standing.values))
+        return sorted(sorted(in_doubt, key=lambda at: -values[at])[: self.most_left])
 
     def _standing(self) -> _Standing | None:
         rows = [row for row in self.store if row.equal_costs]

@@ -31,7 +31,7 @@ CONFIDENCE = 0.9
 # Rows of probabilities sum to 1 up to the rounding of single precision and of printed digits.
 _SUM = 1e-3
 # Standard errors by which the area under a ROC curve is below 0.5 where scores are taken for reversed.
-_CLEARLY, _MANY = 4.0, 1_000_000
+_CLEARLY, _MANY = 4.0, 100_000
 
 
 class _Given(ClassifierMixin, BaseEstimator):
@@ -202,9 +202,7 @@ def tune_threshold(
     labels, known = check_labels(y)
     X = _scores(score, len(labels), known)
     if X.shape[1] == 1:
-        read, code = read_labels(y, pos_label=pos_label)
-        _warn_of_reversed(code > 0, X[:, 0])
-        base = GivenScores(known, read.positive)
+        base = GivenScores(known, _positive_of(y, pos_label, X[:, 0]))
     else:  # other scores than probabilities are calibrated
         are_probabilities = (X >= 0.0).all() and np.abs(X.sum(axis=1) - 1.0).max() <= _SUM
         base = (GivenProbabilities if are_probabilities else GivenScores)(known)
@@ -265,10 +263,18 @@ def certify(
     return ConfidenceBand(code > 0, values, confidence)
 
 
+def _positive_of(y: ArrayLike, pos_label: Label, score: Array) -> Label:
+    """Read the positive class; warn where its scores are the smaller ones."""
+    labels, code = read_labels(y, pos_label=pos_label)
+    _warn_of_reversed(code > 0, score)
+    return labels.positive
+
+
 def _warn_of_reversed(is_pos: BoolArray, score: Array) -> None:
     """Warn where positives have smaller scores than negatives, by more than chance explains."""
-    # A million of each class show what chance cannot.
-    positives, negatives = (each[:: max(each.size // _MANY, 1)] for each in (score[is_pos], score[~is_pos]))
+    # A hundred thousand of each class show what chance cannot.
+    places = (np.flatnonzero(of_class) for of_class in (is_pos, ~is_pos))
+    positives, negatives = (score[at[:: max(at.size // _MANY, 1)]] for at in places)
     n_pos, n_neg = positives.size, negatives.size
     area = (rankdata(np.concatenate([positives, negatives]))[:n_pos].mean() - 0.5 * (n_pos + 1)) / n_neg
     if area < 0.5 - _CLEARLY * np.sqrt((1.0 / n_pos + 1.0 / n_neg) / 12.0):

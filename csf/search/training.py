@@ -324,11 +324,6 @@ def times_of(results: list[FoldResult]) -> Params:
     }
 
 
-def pooled(parts: list[Any]) -> Any:
-    """Concatenate the values of the folds; a single fold is returned as it is."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
 # ---------------------------------------------------------------- two classes
 
 

@@ -125,11 +125,11 @@ class Logistic(Solver[Solution]):
         whole: Callable[[], Logistic] | None = None,
     ) -> None:
         self.rows, self.sign, self._whole = rows, sign, whole
-        self._ridge = np.ones(rows.n_coefficients)
+        self.ridge = np.ones(rows.n_coefficients)
         self._free = rows.constant != 0.0 and not penalise_constant
         if self._free:
-            self._ridge[-1] = 0.0
-        self._curvatures = Curvatures(rows, sign, self._ridge, shares)
+            self.ridge[-1] = 0.0
+        self._curvatures = Curvatures(rows, sign, self.ridge, shares)
         self._parts = [(part, rows.take(rows.at[part])) for part in rows.blocks(_CHUNK)]
 
     @cached_property
@@ -223,7 +223,7 @@ class Logistic(Solver[Solution]):
 
     def _look(self, w: Array, weight: Array) -> _Point:
         """Compute the objective, slope and gap of coefficients."""
-        ridge, margins = self._ridge, np.empty(self.rows.n_rows)
+        ridge, margins = self.ridge, np.empty(self.rows.n_rows)
 
         # A part at a time: its rows are still in the cache when they are summed.
         def look(place: tuple[slice, Rows]) -> tuple[Scalar, Array]:
@@ -268,7 +268,7 @@ class Logistic(Solver[Solution]):
 
     def _shorter(self, point: _Point, step: Array, along: Array, weight: Array) -> float:
         """Estimate the best length of a step that is too long; margins are linear along it, so that no row is read."""
-        ridge_step = self._ridge * step
+        ridge_step = self.ridge * step
         first, second, low, high, length = point.w @ ridge_step, step @ ridge_step, 0.0, 1.0, 0.5
         for _ in range(_LENGTHS):
             odds = 1.0 / (1.0 + np.exp(point.margins + length * along))
@@ -290,7 +290,7 @@ class Logistic(Solver[Solution]):
     def _conjugate(self, curvature: Array, n_steps: int) -> Callable[[Array], Array]:
         """Return a function that approximates the inverse of the second derivatives by conjugate gradients."""
         # What the steps leave anyway hides what an eighth of the rows does not say. A search that takes long gets more.
-        rows, ridge = self.rows, self._ridge
+        rows, ridge = self.rows, self.ridge
         count = max(_FEWEST, rows.n_rows / _THINNED) * 2.0 ** (n_steps // _PATIENCE)
         taken, factor = thinned(curvature * rows.squared_norms(), count)
         rows, curvature = rows.take(rows.at[taken]), factor * curvature[taken]

@@ -280,9 +280,9 @@ def _slack(values: Array, level: float) -> float:
     """Compute the distance from ``level`` that rounding can explain, for values of any unit."""
     if not np.isfinite(level):
         return 0.0
-    sizes = np.abs(values)
-    if not np.isfinite(largest := sizes.max()):
-        largest = sizes[np.isfinite(sizes)].max()
+    # Without a copy, of which millions of thresholds would have a second one.
+    if not np.isfinite(largest := max(values.max(), -values.min())):
+        largest = np.abs(values[np.isfinite(values)]).max()
     return TIE * max(abs(level), min(1.0, largest))
 
 
@@ -329,7 +329,7 @@ def sweep(is_pos: BoolArray, score: Array, sample_weight: Array | None = None) -
     >>> sweep(np.array([False, True, True]), np.array([0.2, 0.2, 0.7])).fp
     array([0.   , 0.   , 0.333])
     """
-    score = np.asarray(score, dtype=np.float64)
+    score = np.asarray(score)
     if np.isnan(score).any():
         raise ValueError("scores contain NaN; accepted: finite numbers and +-inf. Impute them or drop those samples")
     positives, negatives = (_ascending(score, members, sample_weight) for members in (is_pos, ~is_pos))
@@ -347,10 +347,13 @@ def sweep(is_pos: BoolArray, score: Array, sample_weight: Array | None = None) -
 def _ascending(score: Array, members: BoolArray, weight: Array | None) -> tuple[Array, Array | None]:
     """Sort the scores of a class with their weights, without samples of weight zero."""
     if weight is None:
-        return np.sort(score[members]), None
+        scores = score[members]
+        # In the precision of the scores, and in place: both take less.
+        scores.sort()
+        return scores.astype(np.float64, copy=False), None
     counted = np.flatnonzero(members & (weight > 0.0))
     order = counted[np.argsort(score[counted])]
-    return score[order], np.asarray(weight[order], dtype=np.float64)
+    return score[order].astype(np.float64, copy=False), np.asarray(weight[order], dtype=np.float64)
 
 
 def threshold_curve(

@@ -206,6 +206,16 @@ class Trainer(ABC):
             What `fit` will be given.
         """
 
+    def leave_out(self) -> bool:
+        """Make the scores of each sample those of a model without it, for a training on all samples.
+
+        Returns
+        -------
+        bool
+            Whether they are; approximately so, and for comparisons alone.
+        """
+        return False
+
     @abstractmethod
     def fit(self, costs: Costs, starts: Sequence[object] = ()) -> Training:
         """Train with the given class costs.

@@ -33,7 +33,8 @@ from csf.data.costs import CostChannel, cost_sample_weight, own_class_weights
 from csf.data.folds import Fold, Task
 from csf.data.responses import Features, Response
 from csf.solvers import Hinge, HingeDescent, HingeSolution, Logistic, Rows, SquaredHinge
-from csf.solvers.base import DIRECT, Solution
+from csf.solvers.base import DIRECT, LOGISTIC, SQUARED_HINGE, Loss, Solution
+from csf.solvers.left_out import margins_left_out
 from csf.trainers.base import Prepared, Trainer, Training
 
 # ---------------------------------------------------------------- solutions as states
@@ -164,6 +165,9 @@ class LinearTrainer(Trainer):
     """Base class of the fast trainers of linear models."""
 
     releases_gil = True
+    # Loss with second derivatives; None where there are none.
+    smooth: Loss | None = None
+    _leaves_out = False
 
     def __init__(
         self,
@@ -207,6 +211,11 @@ class LinearTrainer(Trainer):
         return float(base.intercept_scaling) if base.fit_intercept else 0.0
 
     @property
+    def _ridge(self) -> Array:
+        """Factors of the penalties of the coefficients."""
+        return np.ones(self._train.n_coefficients)
+
+    @property
     def _is_narrow(self) -> bool:
         """True where there are few enough features for matrices of second derivatives."""
         return self._train.n_coefficients <= DIRECT
@@ -215,6 +224,12 @@ class LinearTrainer(Trainer):
         """Multiply costs by the class weights of the base."""
         (c_fn, c_fp), (own_fn, own_fp) = costs, self.own
         return c_fn * own_fn, c_fp * own_fp
+
+    def leave_out(self) -> bool:
+        """Score each sample of a training on all of them without itself; see `Trainer.leave_out`."""
+        self._leaves_out = self._same and self.smooth is not None and self._is_narrow
+        self.is_final = False
+        return self._leaves_out
 
     def prepare(self, starts: Sequence[object]) -> None:
         """Solve for all samples before threads start, which would wait for it; see `Trainer.prepare`."""
@@ -239,7 +254,11 @@ class LinearTrainer(Trainer):
         else:
             start = part_of(self._whole.state()[1], self._train, self._sign)
             solution = self._solve(weight, [start], 1.0 if self._same else _CLOSER)
-        return Training(solution, (place, light(solution)), max(0.0, solution.relative_gap))
+        state, gap = (place, light(solution)), max(0.0, solution.relative_gap)
+        if self._leaves_out and self.smooth is not None:
+            margins = margins_left_out(self._train, self.smooth, self._ridge, solution.margins, weight)
+            return Training(replace(solution, margins=margins), state, gap)
+        return Training(solution, state, gap)
 
     def position(self, costs: Costs) -> tuple[float, ...]:
         """Return the logarithms of the weights of both classes; see `Trainer.position`."""
@@ -290,6 +309,11 @@ class LinearSVCTrainer(LinearTrainer):
             and any(base.dual is dual or base.dual == dual for dual in losses.get(base.loss, ()))
         )
 
+    @property
+    def smooth(self) -> Loss | None:
+        """Loss, where it has second derivatives."""
+        return SQUARED_HINGE if self.base.loss == "squared_hinge" else None
+
     def _family(self) -> str:
         """Return the family, which settings with the same loss and constant feature share."""
         return f"{self.base.loss} {self._train.constant}"
@@ -312,6 +336,8 @@ class LinearSVCTrainer(LinearTrainer):
 
 class LogisticTrainer(LinearTrainer):
     """Trainer of `sklearn.linear_model.LogisticRegression` with its L2 penalty, whatever its solver."""
+
+    smooth = LOGISTIC
 
     @staticmethod
     def constant(base: Estimator) -> float:
@@ -341,6 +367,10 @@ class LogisticTrainer(LinearTrainer):
         penalised = self.base.solver == "liblinear"
         whole = None if self._whole is None else self._solver_of_all
         return Logistic(self._train, self._sign, penalise_constant=penalised, shares=self._weight, whole=whole)
+
+    @property
+    def _ridge(self) -> Array:
+        return self._solver.ridge
 
     def _solver_of_all(self) -> Logistic:
         """Return the solver of the training that folds start from."""

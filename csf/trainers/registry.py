@@ -162,6 +162,10 @@ class PipelineTrainer(Trainer):
         """Family of the last step on the output of these fitted steps."""
         return None if self.last.family is None else f"{self.last.family} on {id(self.steps)}"
 
+    def leave_out(self) -> bool:
+        """Score each sample without it in the last step; see `Trainer.leave_out`."""
+        return self.last.leave_out()
+
     def position(self, costs: Costs) -> tuple[float, ...]:
         """Return the position of the last step; see `Trainer.position`."""
         return self.last.position(costs)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
 from csf._common.typing import Array, Estimator, IntArray, Label, Params
-from csf._common.validation import check_fraction, floats, place_of
+from csf._common.validation import check_fraction, floats, place_of, small_indices
 from csf.data.folds import Fold
 from csf.data.labels import learnt_classes
 from csf.data.responses import respond
@@ -227,8 +227,9 @@ def judge_fitted(
     stopped: str,
 ) -> SearchResult:
     """Evaluate fitted bases: the pending trial of each study is judged on all samples, without training."""
-    everything = np.arange(task.n_samples)
+    everything = small_indices(np.arange(task.n_samples), task.n_samples)
     fold = Fold(task, everything, everything)
+    vars(fold).update(y_test=task.codes)
     store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)
     store.draw_together(task.groups)
     for at, (study, result) in enumerate(zip(studies, results, strict=True)):

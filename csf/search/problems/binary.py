@@ -15,7 +15,7 @@ import numpy as np
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Params
 from csf._common.validation import check_class_weights, check_fraction
-from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out
+from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out, pooled
 from csf.data.labels import read_labels
 from csf.data.responses import DECISION_FIRST, respond
 from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, TrialKey, kept
@@ -53,7 +53,7 @@ from csf.search.problems.base import (
 from csf.search.problems.segments import ScoreResult, SegmentDemand, SegmentResampling
 from csf.search.selection import LargestLast, Race, choose, races, stable_choice
 from csf.search.study import Study
-from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
+from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
 from csf.strategies import ImbalanceRatio
 from csf.strategies.base import level_of_costs
 from csf.thresholding.alerts import ComparedRows, no_scores_to_compare

@@ -12,7 +12,7 @@ import numpy as np
 from csf._common.sklearn import named_models
 from csf._common.typing import Array, Estimator, IntArray, Label, Params
 from csf._common.validation import check_fraction, check_labels, check_weights, floats
-from csf.data.folds import Fold
+from csf.data.folds import Fold, pooled
 from csf.data.labels import learnt_classes, read_classes, refuse_weightless
 from csf.data.responses import PROBABILITIES_FIRST, method_once_fitted
 from csf.evaluate import Candidate, kept
@@ -41,7 +41,7 @@ from csf.search.problems.base import (
     warn_of_violation,
 )
 from csf.search.study import MulticlassStudy, judged_fields
-from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
+from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
 from csf.thresholding.alerts import (
     AlertLimit,
     ComparedRows,

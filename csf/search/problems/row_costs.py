@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Params
 from csf._common.validation import check_fraction
-from csf.data.folds import Fold, pool_held_out
+from csf.data.folds import Fold, pool_held_out, pooled
 from csf.data.labels import read_labels
 from csf.data.responses import PROBABILITIES_FIRST, gives_log_odds, log_odds, response_method
 from csf.metrics import get_constraint
@@ -33,7 +33,7 @@ from csf.search.problems.base import (
 from csf.search.problems.binary import TwoClasses
 from csf.search.selection import LargestLast
 from csf.search.study import History, powers_of
-from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, pooled
+from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
 from csf.thresholding.alerts import ComparedRows, WrongAlerts
 from csf.thresholding.capacity import CostAnswers, CostCandidates, RankedAnswers, ReviewBands, bands_of_costs
 from csf.thresholding.certificates import STRICTER, Decisions
