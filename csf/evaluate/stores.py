@@ -143,12 +143,12 @@ class EntryStore(Generic[R]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def only(self, key: TrialKey) -> Self:
-        """Copy the store with the row of a single trial."""
+    def only(self, *keys: TrialKey) -> Self:
+        """Copy the store with the rows of some trials."""
         lean = copy.copy(self)
-        lean._rows = {key: self._rows[key]}
+        lean._rows = {key: self._rows[key] for key in keys}
         if (unmoved := getattr(self, "unmoved", None)) is not None:
-            vars(lean)["unmoved"] = unmoved.only(key)
+            vars(lean)["unmoved"] = unmoved.only(*keys)
         return lean
 
     @property

@@ -73,8 +73,12 @@ class Plan:
     weights: list[Array | None] | None = None
 
     def trainers(self) -> list[list[Trainer]]:
-        """Create the trainers of all settings, one for each fold."""
-        return [self.setup.trainers(base, self._folds(setting)) for setting, base in enumerate(self.bases)]
+        """Create the trainers of all settings, one for each fold; settings that are over take those of the first."""
+        rows: list[list[Trainer]] = []
+        for setting, (base, study) in enumerate(zip(self.bases, self.studies)):
+            is_over = setting > 0 and study.trials and all(trial.state != "pending" for trial in study.trials)
+            rows.append(rows[0] if is_over else self.setup.trainers(base, self._folds(setting)))
+        return rows
 
     def _folds(self, setting: int) -> list[Fold]:
         """Create the folds with the training weights of a setting."""

@@ -258,8 +258,7 @@ def run_search(
         n_jobs=config.n_jobs,
         max_bytes=max_bytes,
     )
-    for row in () if listed is None else listed.rows:
-        trainer.store.put(row)
+    race = problem.race(config, plan, trainer.store) if listed is None else listed.begun(trainer.store)
     data = plan.task.X, plan.task.codes, plan.task.weight, plan.splits, plan.task.fit_params
     loop = SearchLoop(
         plan.studies,
@@ -274,7 +273,7 @@ def run_search(
         forecast=None if quiet or len(plan.models) > 1 else Forecast(),
         # Multiples of its own C decide nothing about whether a base can be trained.
         n_settings=len(plan.models) if isinstance(config.param_grid, str) else None,
-        race=problem.race(config, plan, trainer.store) if listed is None else listed,
+        race=race,
     )
     stopped = loop.run()
     with threads_for([each for row in trainer.startables for each in row], config.n_jobs) or nullcontext():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -101,19 +101,13 @@ def stable_choice(
     """
     if metric.constraint is not None or not len(store):
         return None
-    trained = [row for row in store if row.on_folds]
-    keep = [among] if among is not None else [row.key for row in trained if len(trained) < len(store)]
+    store, keep = store.only(*(row.key for row in store if row.on_folds)), [] if among is None else [among]
     sampled = Resampling(store, metric, n_draws=N_DRAWS, random_state=random_state, keep=keep)
     valid = ~np.isnan(sampled.retuned.value).all(axis=0)
     if not valid.any():
         return None
     values = sampled.retuned.value[:, valid]
-    if among is None:
-        places = np.flatnonzero([row.on_folds for row in sampled.rows])
-        rivals = chooser.rivals(sampled.rows).take(places)
-        at = int(places[rivals.best_on_average(values[places])])
-    else:
-        at = sampled.keys.index(among)
+    at = chooser.rivals(sampled.rows).best_on_average(values) if among is None else sampled.keys.index(among)
     key = sampled.keys[at]
     return _cut(store, store[key], metric, sampled.thresholds(key), float(np.nanstd(values[at])))
 
@@ -394,3 +388,34 @@ class LargestLast:
                 study.dropped, study.stop_reason = True, NOT_TRIED
         left = [(at, self.studies[at]) for at in self.waiting if not self.studies[at].dropped]
         return [(at, trial) for at, study in left for trial in study.ask_batch()]
+
+
+@dataclass
+class Shortlist:
+    """Race that was run on scores without folds; the trials that stay are pending.
+
+    Parameters
+    ----------
+    studies : sequence of History
+        All trials of a search; those that stay are pending.
+    rows : sequence of ScoreRow
+        Scores of the others, for the held-out entries of the folds.
+    """
+
+    studies: Sequence[History]
+    rows: Sequence[ScoreRow] = ()
+
+    def begun(self, store: ScoreStore | None) -> Self:
+        """Begin with the scores of trials that do not stay."""
+        if store is not None:
+            for row in self.rows:
+                store.put(row)
+        return self
+
+    def n_folds(self, at: int, trial: Trial) -> int:
+        """Return 0: trials that stay are trained on all folds."""
+        return 0
+
+    def ask(self) -> list[tuple[int, Trial]]:
+        """Return no further trials."""
+        return []

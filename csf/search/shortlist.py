@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,47 +12,21 @@ import numpy as np
 from csf.data.folds import make_folds, pool_held_out
 from csf.evaluate import Resampling
 from csf.search.loop import SearchLoop
-from csf.search.selection import N_DRAWS, Race
+from csf.search.selection import N_DRAWS, Race, Shortlist
 from csf.search.workers import LocalTrainer
 
 if TYPE_CHECKING:
     from csf._common.typing import IntArray
     from csf.evaluate import ScoreRow, ScoreStore
     from csf.metrics.base import Metric
-    from csf.metrics.trials import Trial
     from csf.search.config import SearchConfig
     from csf.search.plan import Plan
     from csf.search.problems.base import Problem
-    from csf.search.study import History
 
 # Trials that are trained on folds beside the base's own with equal costs, and settings that are tried at other costs.
 _SIZE, _SETTINGS = 3, 2
 # With fewer samples trainings take no time, and chance decides which trials are the best.
 _FEWEST = 2000
-
-
-@dataclass
-class Shortlist:
-    """Race that was run on scores without folds; the trials that stay are pending.
-
-    Parameters
-    ----------
-    studies : sequence of History
-        All trials of a search; those that stay are pending.
-    rows : sequence of ScoreRow
-        Scores of the others, for the held-out entries of the folds.
-    """
-
-    studies: Sequence[History]
-    rows: Sequence[ScoreRow] = field(default=(), repr=False)
-
-    def n_folds(self, at: int, trial: Trial) -> int:
-        """Return 0: trials that stay are trained on all folds."""
-        return 0
-
-    def ask(self) -> list[tuple[int, Trial]]:
-        """Return no further trials."""
-        return []
 
 
 def shortlist(config: SearchConfig, problem: Problem, plan: Plan) -> Shortlist | None:
@@ -71,7 +45,7 @@ def shortlist(config: SearchConfig, problem: Problem, plan: Plan) -> Shortlist |
         return None
     trainer = LocalTrainer(problem.judge(config), trainers, folds)
     race = problem.race(config, quick, trainer.store)
-    if not isinstance(race, Race):
+    if not isinstance(race, Race) or trainer.store is None:
         return None
     race.most_left = _SETTINGS
     loop = SearchLoop(quick.studies, trainer, raise_errors=True, race=race)

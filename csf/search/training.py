@@ -234,7 +234,8 @@ def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: b
     found = np.asarray(answer.found if fold.n_alike is None else answer.decided)
     if found.shape not in ((), (n_samples,)):
         raise ValueError(f"the base gave labels of shape {found.shape} for {n_samples} samples")
-    learnt = np.isin(found, fold.codes_train)
+    # One class for all samples is looked up in less time than many.
+    learnt = np.isin(found, fold.codes_train) if found.ndim else np.asarray(found in fold.codes_train)
     if not learnt.all():
         known, unknown = fold.codes_train.tolist(), np.unique(found[~learnt]).tolist()
         raise ValueError(f"the base predicted the classes {unknown}, but it was trained on the codes {known} alone")

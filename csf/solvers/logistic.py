@@ -331,6 +331,8 @@ def _interpolation(along: Array, beside: Array, line: Array, away: Array) -> Arr
 
 # About as many rows of a class as its matrix is made of, at least, for each coefficient, and one of so many.
 _ENOUGH, _ENOUGH_PER_FEATURE, _ENOUGH_OF_MANY = 3_000, 25, 16
+# Choosing some of less than so many times as many takes as long as matrices of all.
+_WORTH = 4
 # Times that the limit of `thinned` is set anew, unless it yields so much of the number before.
 _ROUNDS, _ALL_BUT = 10, 1.0 - 1e-9
 
@@ -358,7 +360,7 @@ class Curvatures:
         return [self._stand_for(places, max(enough, places.size / _ENOUGH_OF_MANY)) for places in classes]
 
     def _stand_for(self, places: IntArray, count: float) -> tuple[IntArray, Array]:
-        if places.size <= count:
+        if places.size <= _WORTH * count:
             return places, np.ones(places.size)
         shares = np.ones(places.size) if self._shares is None else self._shares[places]
         taken, factor = thinned(self._rows.take(self._rows.at[places]).leverages(shares), count)

@@ -207,7 +207,7 @@ class Trainer(ABC):
         """
 
     def leave_out(self) -> bool:
-        """Make the scores of each sample those of a model without it, for a training on all samples.
+        """Make the scores of each sample those of a model without it, where all are trained on and held out.
 
         Returns
         -------

@@ -227,8 +227,9 @@ class LinearTrainer(Trainer):
 
     def leave_out(self) -> bool:
         """Score each sample of a training on all of them without itself; see `Trainer.leave_out`."""
-        self._leaves_out = self._same and self.smooth is not None and self._is_narrow
-        self.is_final = False
+        self._leaves_out = self.smooth is not None and self._is_narrow
+        # Steps of a pipeline give the same rows twice.
+        self._same, self.is_final = True, False
         return self._leaves_out
 
     def prepare(self, starts: Sequence[object]) -> None:
