@@ -43,7 +43,7 @@ def average_folds(plan: Plan, problem: Problem, found: SearchResult) -> tuple[Se
 
 
 def _trained(problem: Problem, trainer: Trainer, fold: Fold, costs: Costs) -> tuple[Any, Array]:
-    model = trainer.estimator(trainer.fit(costs))
+    model = trainer.fitted(costs)
     return model, problem.held_out_scores(model, fold)
 
 

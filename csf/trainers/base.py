@@ -290,6 +290,21 @@ class Trainer(ABC):
             )
         return self.train_base(training.costs)
 
+    def fitted(self, costs: Costs) -> Estimator:
+        """Train for a fitted object of the base's class alone, see `estimator`.
+
+        Parameters
+        ----------
+        costs : tuple of float
+            As for `fit`.
+
+        Returns
+        -------
+        estimator
+            The object.
+        """
+        return self.estimator(self.fit(costs))
+
     def train_base(self, costs: Costs, **fit_params: object) -> Estimator:
         """Train a clone of the base on the training part.
 

@@ -48,6 +48,13 @@ OTHER_NAMES = frozenset(
 )
 
 
+class _Trained(Exception):
+    """Signal of a callback that a training is over, with its booster."""
+
+    def __init__(self, booster: Any) -> None:
+        self.booster = booster
+
+
 class _FeatureBins:
     """Dataset of a fold, for one training at a time; a pickled copy is empty, and is filled again where it is used."""
 
@@ -65,6 +72,12 @@ class _FeatureBins:
             self.dataset = env.model.train_set
             self.params = {name: value for name, value in env.params.items() if name != "num_iterations"}
 
+    def end(self, env: Any) -> None:
+        """End the base's own training after its last round: a callback, called after `__call__`."""
+        # Otherwise the booster would be written as text and read again, which changes nothing but the time.
+        if env.iteration + 1 == env.end_iteration:
+            raise _Trained(env.model)
+
 
 class LightGBMTrainer(Trainer):
     """Trainer of `lightgbm.LGBMClassifier` on one Dataset for each fold.
@@ -78,14 +91,23 @@ class LightGBMTrainer(Trainer):
 
     def __init__(self, base: Estimator, fold: Fold, channel: CostChannel, normalize: str, bins: _FeatureBins) -> None:
         super().__init__(base, fold, channel, normalize)
-        self._bins = bins
+        self._bins, self._is_final = bins, fold.train.size == fold.task.n_samples
+        known = base.get_params()
+        self._own = {name: known[name] for name in _OF_TRAINING if name != "n_estimators"}
 
     def fit(self, costs: Costs, starts: Sequence[object] = ()) -> Training:
         """Train the base, or the same trees on the Dataset of an earlier training; see `Trainer.fit`."""
         with self._bins.lock:
-            is_first = self._bins.dataset is None
-            model = self.train_base(costs, callbacks=[self._bins]) if is_first else self._next(costs)
+            model = self._first(costs) if self._bins.dataset is None else self._next(costs)
         return Training(model, costs=costs)
+
+    def _first(self, costs: Costs) -> Estimator:
+        # The last training of a search gives the fitted base itself.
+        callbacks = [self._bins] if self._is_final else [self._bins, self._bins.end]
+        try:
+            return self.train_base(costs, callbacks=callbacks)
+        except _Trained as trained:
+            return trained.booster
 
     def _next(self, costs: Costs) -> Estimator:
         import lightgbm
@@ -96,13 +118,16 @@ class LightGBMTrainer(Trainer):
         # set_weight would keep the weights of the training before where all are 1: None takes them away.
         dataset, plain = self._bins.dataset, bool(np.all(weight == 1.0))
         dataset.set_field("weight", None if plain else weight.astype(np.float32))
-        # Kept as it was trained: the way through text that ends a training otherwise changes nothing but the time.
+        # Kept as it was trained, as in `_FeatureBins.end`.
         rounds = {"num_boost_round": self.base.n_estimators, "keep_training_booster": True}
         return lightgbm.train(self._params(), dataset, **rounds)
 
     def _params(self) -> Params:
-        own = self.base.get_params()
-        return self._bins.params | {name: own[name] for name in _OF_TRAINING if name != "n_estimators"}
+        return self._bins.params | self._own
+
+    def fitted(self, costs: Costs) -> Estimator:
+        """Train the base itself; see `Trainer.fitted`."""
+        return self.train_base(costs)
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Predict as the base's class does; see `Trainer.predict`."""
@@ -345,6 +370,10 @@ class RoundsTrainer(Trainer):
         # Bounds on training parts ask for these: they are read for few users, and trained for these.
         assert training.costs is not None, "what is read says so"
         return self.inner.predict(self.inner.fit(training.costs), part, tune=tune)
+
+    def fitted(self, costs: Costs) -> Estimator:
+        """Train the base itself; see `Trainer.fitted`."""
+        return self.inner.fitted(costs)
 
     def estimator(self, training: Training) -> Estimator:
         """Return the base, trained with its own number of rounds; see `Trainer.estimator`."""

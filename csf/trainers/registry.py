@@ -180,8 +180,15 @@ class PipelineTrainer(Trainer):
 
     def estimator(self, training: Training) -> Estimator:
         """Return the whole pipeline; see `Trainer.estimator`."""
+        return self._with_last(self.last.estimator(training))
+
+    def fitted(self, costs: Costs) -> Estimator:
+        """Return the whole pipeline; see `Trainer.fitted`."""
+        return self._with_last(self.last.fitted(costs))
+
+    def _with_last(self, last: Estimator) -> Estimator:
         model = clone(self.base)
-        model.steps = [*self.steps, (self.base.steps[-1][0], self.last.estimator(training))]
+        model.steps = [*self.steps, (self.base.steps[-1][0], last)]
         return model
 
 

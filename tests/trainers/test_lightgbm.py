@@ -196,3 +196,16 @@ def test_it_is_the_last_step_of_pipelines_too():
 @pytest.mark.parametrize("params", [{}, {"colsample_bytree": 0.5}], ids=str)
 def test_the_contract_of_trainers_holds(params):
     assert check_trainer(make_trainers, base(min_child_samples=5, **params)) is None
+
+
+def test_trainings_on_folds_end_without_text_and_the_fitted_base_is_one(monkeypatch):
+    written = []
+    to_text = lightgbm.Booster.model_to_string
+    monkeypatch.setattr(
+        lightgbm.Booster, "model_to_string", lambda *args, **more: written.append(1) or to_text(*args, **more)
+    )
+    trainer = trainers(base())[0]
+    assert isinstance(trainer.fit((1.0, 1.0)).model, lightgbm.Booster)
+    assert not written
+    assert type(trainer.fitted((1.0, 1.0))) is lightgbm.LGBMClassifier
+    assert len(written) == 1
