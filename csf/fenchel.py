@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.messages import warn
-from csf._common.sklearn import clone, with_parameters
-from csf._common.typing import Array, BoolArray, Costs, Estimator, Label, Samples, Values
+from csf._common.sklearn import check_options, clone, one_of, option, with_parameters
+from csf._common.typing import Array, BoolArray, Costs, Estimator, Keywords, Label, Samples, Values
 from csf._common.validation import (
     check_binary_target,
-    check_choice,
     check_class_totals,
     check_count,
     check_positive,
@@ -120,21 +119,16 @@ class LinearAlternation(LinearClassifier):
     ``pos_label`` and ``verbose``.
     """
 
-    C: float = 1.0
+    C: float = option(check=check_positive, default=1.0)
     fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    tol: float = 1e-4
-    max_iter: int = 100
+    intercept_scaling: float = option(check=check_positive, default=1.0)
+    tol: float = option(check=check_positive, default=1e-4)
+    max_iter: int = option(check=check_count, default=100)
     pos_label: Label = None
     verbose: int = 0
 
     n_iter_: int = field(init=False)
     history_: dict[str, Array] = field(init=False)
-
-    def _check_numbers(self) -> None:
-        for name in ("C", "tol", "intercept_scaling"):
-            check_positive(getattr(self, name), name)
-        check_count(self.max_iter, "max_iter")
 
     def _check_data(
         self, X: Samples, y: Any, sample_weight: ArrayLike | None, numbers: Mapping[str, Any]
@@ -408,9 +402,9 @@ class AMP(LinearAlternation):
     """
 
     metric: str | LinearFractional = field(default="f1", kw_only=False)
-    tol: float = 1e-6
-    max_iter: int = 50
-    level: Literal["actual", "surrogate"] = "actual"
+    tol: float = option(check=check_positive, default=1e-6)
+    max_iter: int = option(check=check_count, default=50)
+    level: Literal["actual", "surrogate"] = option(check=one_of(*LEVELS), default="actual")
 
     level_: float = field(init=False)
 
@@ -432,7 +426,7 @@ class AMP(LinearAlternation):
             Itself.
         """
         metric = self._check_metric()
-        self._check_numbers()
+        check_options(self)
         X, is_pos, weight = self._check_data(X, y, sample_weight, self._sample_checks)
         problem = self._problem(X, is_pos, weight)
         metric.require_falling("AMP", pos=problem.pos)
@@ -482,9 +476,7 @@ class AMP(LinearAlternation):
 
     def _check_metric(self) -> LinearFractional:
         way = "Use csf.fenchel.FenchelSVM for concave metrics such as G-mean, or CostSearch"
-        metric = require_levels(get_metric(self.metric), "AMP", way)
-        check_choice(self.level, "level", LEVELS)
-        return metric
+        return require_levels(get_metric(self.metric), "AMP", way)
 
 
 def _actual(problem: RewardProblem, metric: LinearFractional, svm: HingeSolution) -> float:
@@ -621,13 +613,13 @@ class FenchelSVM(LinearAlternation):
             Itself.
         """
         metric = self._check_metric()
-        self._check_numbers()
+        check_options(self)
         if self.base is not None and (isinstance(self.base, type) or not hasattr(self.base, "fit")):
             raise TypeError(f"base must be a classifier such as LogisticRegression() or None, got {self.base!r}")
         # a base gets the samples as they come, tables with text included
         numbers: Mapping[str, Any] = self._sample_checks if self.base is None else {"skip_check_array": True}
         X, is_pos, weight = self._check_data(X, y, sample_weight, numbers)
-        run: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "report": self._report}
+        run: Keywords = {"tol": self.tol, "max_iter": self.max_iter, "report": self._report}
         if self.base is None:
             w, steps = alternate(self._problem(X, is_pos, weight), metric, **run)
             self._set_linear(w)
@@ -669,7 +661,7 @@ class FenchelSVM(LinearAlternation):
         def fit(alpha: float, beta: float) -> tuple[Estimator, float, float]:
             # A class of no weight at all would leave many bases with one class.
             costs = max(alpha, 1e-6) / pos, max(beta, 1e-6) / (1.0 - pos)
-            how: Any = {"sample_weight": weight, "normalize": "mean", "labels": labels}
+            how: Keywords = {"sample_weight": weight, "normalize": "mean", "labels": labels}
             estimator = channel.fit(clone(self.base), X, target, costs, **how)
             decided = labels.learnt_by(estimator).encode(estimator.predict(X)) == 1
             profile = ErrorProfile.from_masks(is_pos, decided, sample_weight=weight)
@@ -719,7 +711,7 @@ class FenchelSVM(LinearAlternation):
     def _labels(self) -> Labels:
         return Labels(self.classes_, self.classes_[self.classes_ != self.pos_label_][0])
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         if self.base is not None:
             tags.input_tags.sparse = get_tags(self.base).input_tags.sparse

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
 from csf._common.sklearn import is_pairwise, pass_on_features, routing_enabled, with_parameters
-from csf._common.typing import Array, Estimator, IntArray, Label, RandomState_, Samples
+from csf._common.typing import Array, Estimator, Folding, IntArray, Keywords, Label, RandomState_, Samples
 from csf._common.validation import check_choice, check_grid, check_labels, check_n_jobs, check_samples
 from csf.data.costs import CostChannel, cost_channel, takes_weights
 from csf.data.folds import Fold, Task, bound_share, drop_weightless, pool_held_out, read_groups
@@ -191,16 +191,16 @@ class RuleProblem(MulticlassProblem):
 _base_gives_probabilities = base_has("predict_proba")
 
 
-def _has_classes_alike(self: Any) -> bool:
+def _has_classes_alike(self: Estimator) -> bool:
     """Check whether three or more classes were learnt, about which a rule decides."""
     return isinstance(getattr(self, "_rule", None), MulticlassRule)
 
 
-def _has_a_threshold(self: Any) -> bool:
+def _has_a_threshold(self: Estimator) -> bool:
     return not _has_classes_alike(self)
 
 
-def _gives_probabilities(self: Any) -> bool:
+def _gives_probabilities(self: Estimator) -> bool:
     return _has_classes_alike(self) or self.calibration is not None or _base_gives_probabilities(self)
 
 
@@ -213,7 +213,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
 
     calibration: Literal["sigmoid", "isotonic"] | None
     constraint: str | Constraint | None = None
-    param_grid: dict[str, Any] | list[dict[str, Any]] | None = None
+    param_grid: Keywords | list[Keywords] | None = None
     pos_label: Label
     n_jobs: int | None
     random_state: RandomState_
@@ -308,7 +308,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
         labels, codes = read_labels(y, pos_label=positive_class(self.metric, y, self.pos_label))
         return ThresholdProblem(labels, self), codes
 
-    def _config(self, labels: Labels, n_samples: int, cv: Any) -> SearchConfig:
+    def _config(self, labels: Labels, n_samples: int, cv: Folding) -> SearchConfig:
         """Return the options of the search; one of a fitted base holds out all samples and trains nothing."""
         base, cv = self.base, 5 if cv is None else cv
         if self._is_prefit():
@@ -558,8 +558,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     base: Estimator = field(kw_only=False)
     metric: str | Metric = field(default="f1", kw_only=False)
     constraint: str | Constraint | None = None
-    param_grid: dict[str, Any] | list[dict[str, Any]] | None = None
-    cv: Any = 5
+    param_grid: Keywords | list[Keywords] | None = None
+    cv: Folding = 5
     calibration: Literal["sigmoid", "isotonic"] | None = None
     response_method: Literal["auto", "predict_proba", "decision_function"] = "auto"
     pos_label: Label = None
@@ -579,7 +579,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
                 )
         return RuleProblem(labels, get_confusion_metric(for_classes(self.metric, labels.classes)), self), codes
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = class_metric(self.metric) is not None
         return tags
@@ -686,7 +686,7 @@ class BisectionPlugIn(ProbabilityThresholdClassifier):
     base: Estimator = field(kw_only=False)
     metric: str | LinearFractional = field(default="f1", kw_only=False)
     tol: float = 1e-9
-    cv: Any = 5
+    cv: Folding = 5
     calibration: Literal["sigmoid", "isotonic"] | None = None
     pos_label: Label = None
     n_jobs: int | None = None
@@ -762,7 +762,7 @@ class FrankWolfePlugIn(ProbabilityThresholdClassifier):
     metric: str | Concave = field(default="gmean", kw_only=False)
     max_iter: int = 100
     tol: float = 1e-6
-    cv: Any = 5
+    cv: Folding = 5
     calibration: Literal["sigmoid", "isotonic"] | None = None
     pos_label: Label = None
     n_jobs: int | None = None
@@ -874,7 +874,7 @@ class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
         draws = check_random_state(self.random_state).uniform(size=probability.shape[0])
         return self._rule.labels(draws < probability)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         return tags

@@ -29,7 +29,7 @@ from tqdm import tqdm
 from csf._common.files import UNPACKING, reading, replaced
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import num_samples, safe_indexing
-from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, PathLike, Samples
+from csf._common.typing import Array, Estimator, FloatArray, IntArray, Keywords, Label, PathLike, Samples
 from csf._common.validation import check_count, check_path, label_array
 from csf.metrics import Metric, get_metric
 from csf.metrics.profile import ErrorProfile
@@ -134,7 +134,7 @@ class ChunkIterator(Iterator[Chunk]):
 
     def _remaining(self) -> Iterator[Chunk]:
         size = self._size()
-        look: dict[str, Any] = {"unit": self._unit, "unit_scale": self._unit == "B", "disable": not self.progress}
+        look: Keywords = {"unit": self._unit, "unit_scale": self._unit == "B", "disable": not self.progress}
         with tqdm(total=self.passes * size, initial=self.n_passes * size + self._done, **look) as bar:
             while self.n_passes < self.passes:
                 for X, y, place, done in self._read(self._place):
@@ -146,7 +146,7 @@ class ChunkIterator(Iterator[Chunk]):
                 bar.update(size - self._done)
                 self.n_passes, self._place, self._done = self.n_passes + 1, self._beginning, 0
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Keywords:
         # An open file cannot be pickled; the place is enough to open it again.
         return self.__dict__ | {"_chunks": None}
 

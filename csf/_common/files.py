@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from csf._common.typing import Array, Params, PathLike, Samples
+from csf._common.typing import Array, Keywords, Params, PathLike, Samples
 
 try:
     import fcntl
@@ -67,7 +67,7 @@ def replaced(path: PathLike, mode: str = "w", **options: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def _written(temporary: str, mode: str, known: os.stat_result | None, options: dict[str, Any]) -> Iterator[Any]:
+def _written(temporary: str, mode: str, known: os.stat_result | None, options: Keywords) -> Iterator[Any]:
     """Open a new file with the permissions of the known one, and flush it to the disk when the block ends."""
 
     def private(name: str, flags: int) -> int:
@@ -125,7 +125,7 @@ def write_record(path: PathLike, kind: str, version: int, content: Params) -> No
     write_json(path, content | {"sha256": _checksum(content)})
 
 
-def read_record(path: PathLike, kind: str, version: int) -> dict[str, Any]:
+def read_record(path: PathLike, kind: str, version: int) -> Keywords:
     """Read a file written by `write_record`; raise a ValueError that says what the file is instead."""
     path = os.fsdecode(path)
     with open(path, "rb") as file:

@@ -6,7 +6,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
 import sklearn
@@ -18,6 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples as num_samples
 
 from csf._common.typing import Estimator, IntArray, Params
+from csf._common.validation import check_choice
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Kind = TypeVar("Kind")
@@ -221,7 +222,51 @@ def fit_request(estimator: Estimator, argument: str) -> bool | str | None:
     return estimator._get_metadata_request().fit.requests.get(argument)
 
 
-@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
+class Option(NamedTuple):
+    """What is known of a parameter beside its type and its default."""
+
+    # For the command line and for Spark.
+    words: str = ""
+    # Raises an error, of a value and the name of the parameter; None where another part checks it.
+    check: Callable[[Any, str], object] | None = None
+    # Why searches on clusters do not have it; empty where they do.
+    in_memory: str = ""
+
+
+def option(
+    words: str = "",
+    check: Callable[[Any, str], object] | None = None,
+    *,
+    in_memory: str = "",
+    default: Any,
+    kw_only: bool = True,
+) -> Any:
+    """Declare a parameter of a class `with_parameters`, with what `Option` describes."""
+    return field(default=default, kw_only=kw_only, metadata={"option": Option(words, check, in_memory)})
+
+
+def options_of(kind: Any) -> dict[str, Option]:
+    """Return what is known of each parameter of a class `with_parameters`."""
+    return {each.name: each.metadata["option"] for each in fields(kind) if "option" in each.metadata}
+
+
+def one_of(*accepted: object) -> Callable[[object, str], object]:
+    """Make the check of a parameter with some values."""
+    return lambda value, name: check_choice(value, name, accepted)
+
+
+def check_options(estimator: Any, names: Mapping[str, str] | None = None) -> None:
+    """Check the parameters of an estimator `with_parameters`; ``names`` are those that messages use for some.
+
+    None is accepted where it is the default.
+    """
+    for each in fields(estimator) if is_dataclass(estimator) else ():
+        check, value = each.metadata.get("option", Option()).check, getattr(estimator, each.name, None)
+        if check is not None and not (value is None and each.default is None):
+            check(value, (names or {}).get(each.name, each.name))
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field, option))
 def with_parameters(kind: type[Kind]) -> type[Kind]:
     """Decorate an estimator whose annotated attributes are its parameters: ``__init__`` only stores them."""
     return dataclass(eq=False, repr=False, kw_only=True)(kind)

@@ -17,6 +17,8 @@ IntArray: TypeAlias = NDArray[np.integer[Any]]
 Costs: TypeAlias = tuple[float, ...]
 # Parameters, attributes or columns by name: the setting of a base, the keywords of a function.
 Params: TypeAlias = dict[str, object]
+# Keywords that are handed on to a function, which checks them.
+Keywords: TypeAlias = dict[str, Any]
 # Plain values that JSON files hold.
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -28,5 +30,7 @@ Estimator: TypeAlias = Any
 Samples: TypeAlias = Any
 Axes: TypeAlias = Any
 Label: TypeAlias = Any
+# A number of folds, a share to hold out, a splitter of scikit-learn, splits, or a word.
+Folding: TypeAlias = Any
 # A number, or an array of numbers where one was given.
 Values: TypeAlias = Any

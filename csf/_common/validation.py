@@ -17,7 +17,18 @@ from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
 from csf._common.messages import did_you_mean, listed, warn
-from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, Params, RandomState_, Samples
+from csf._common.typing import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Keywords,
+    Label,
+    Params,
+    RandomState_,
+    Samples,
+    Values,
+)
 
 # Searches for data that stay where they are, by the package of these.
 _SEARCHES = {"dask": "csf.dask.DaskCostSearch", "pyspark": "csf.spark.SparkCostSearch"}
@@ -194,7 +205,7 @@ def check_in_memory(searches: Mapping[str, str] | None = None, /, **arguments: o
 
 def warn_of_order(**arguments: object) -> None:
     """Warn of each argument whose pandas index is that of an earlier one in another order."""
-    before: dict[str, Any] = {}
+    before: Keywords = {}
     for name, value in arguments.items():
         index: Any = getattr(value, "index", None)
         if hasattr(index, "symmetric_difference"):
@@ -351,12 +362,12 @@ def check_path(path: object, name: str) -> None:
         raise ValueError(f"{name} must be the path of a file or None, got {path!r}")
 
 
-def check_seed(random_state: RandomState_) -> None:
-    """Check that ``random_state`` is valid, in the manner of scikit-learn."""
+def check_seed(random_state: RandomState_, name: str = "random_state") -> None:
+    """Check that a seed is valid, in the manner of scikit-learn."""
     try:
         check_random_state(random_state)
     except ValueError as error:
-        raise ValueError(f"random_state={random_state!r} cannot be used: {error}") from None
+        raise ValueError(f"{name}={random_state!r} cannot be used: {error}") from None
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -387,7 +398,7 @@ def floats(values: object, name: str, **rows: object) -> FloatArray:
     raise wrong(f"{name} must be an array of {_NO_NUMBERS[array.dtype.kind]}")
 
 
-def float_columns(table: Any, wanted: Sequence[Label], name: str, **rows: object) -> FloatArray:
+def float_columns(table: Samples, wanted: Sequence[Label], name: str, **rows: object) -> FloatArray:
     """Convert a table to a float64 array, with the columns of a frame in the order of the wanted names."""
     warn_of_order(**rows, **{name: table})
     return floats(in_named_order(table, wanted, name), name)
@@ -426,7 +437,7 @@ def places_of_names(names: Sequence[Label], wanted: Sequence[Label]) -> list[int
     return None
 
 
-def in_named_order(table: Any, wanted: Sequence[Label], name: str) -> Any:
+def in_named_order(table: Samples, wanted: Sequence[Label], name: str) -> Any:
     """Return the columns of a frame in the order of the wanted names; tables without names stay as they are.
 
     Raise a ValueError where a frame has other names.
@@ -488,18 +499,18 @@ def check_scores(y_score: ArrayLike, n_samples: int, **rows: object) -> FloatArr
     return score
 
 
-def check_n_jobs(n_jobs: int | None) -> None:
+def check_n_jobs(n_jobs: int | None, name: str = "n_jobs") -> None:
     """Check a number of workers: a nonzero integer, or ``None``."""
     if n_jobs is None:
         return
-    accepted = f"n_jobs must be a number of workers, -1 for one on each core, or None, got {n_jobs!r}"
+    accepted = f"{name} must be a number of workers, -1 for one on each core, or None, got {n_jobs!r}"
     if isinstance(n_jobs, (bool, np.bool_)) or not isinstance(n_jobs, numbers.Integral):
         raise TypeError(accepted)
     if n_jobs == 0:
         raise ValueError(accepted)
 
 
-def check_positive(value: Any, name: str) -> float:
+def check_positive(value: Values, name: str) -> float:
     """Check that ``value`` is a finite number > 0 and return it as float."""
     return float(check_number(value, name, positive=True))
 

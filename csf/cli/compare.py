@@ -81,18 +81,18 @@ def _methods(problem):
             if problem.several:
                 problem.study(name)
             elif problem.by_row:
-                powers_of(name, problem.options.trials)
+                powers_of(name, problem.options.n_trials)
             else:
                 get_strategy(name).check_metric(aim_of(problem))
         except (TypeError, ValueError) as error:
             notes.append(f"csf, {name}: left out, {error}")
         else:
-            methods[f"csf, {name}"] = partial(_fit_search, problem.options, name)
+            methods[f"csf, {name}"] = partial(_fit_search, name)
     return methods | problem.rivals, notes
 
 
-def _fit_search(options, strategy, setup, X, y, weight, limit):
-    search = make_search(setup, options, strategy, time_limit=limit, constraint=setup.on_codes)
+def _fit_search(strategy, setup, X, y, weight, limit):
+    search = make_search(setup, strategy=strategy, time_limit=limit, constraint=setup.on_codes)
     return search.fit(X, y, sample_weight=weight, **setup.together)
 
 

@@ -11,9 +11,13 @@ import traceback
 import warnings
 from argparse import ArgumentParser
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 
 from csf._common.messages import did_you_mean
+from csf._common.sklearn import options_of
+from csf._common.validation import check_count, check_fraction, check_number
 from csf.bounds import BOUNDS
 from csf.cli import VERSION, compare, predict, search
 from csf.cli.data import built_in
@@ -176,20 +180,16 @@ def _add_search(commands):
     command = add_command(commands, "search", text, search.run, epilog=_DATA)
     _add_problem_options(command)
     group = command.add_argument_group("search")
-    group.add_argument(
-        "--strategy", **_one_of(STRATEGIES), default=SearchConfig.strategy, help="where to train next (%(default)s)"
-    )
-    group.add_argument(
-        "--confidence", type=_probability, metavar="P", help="probability with which the constraint holds on new data"
-    )
+    _add_option(group, "strategy", **_one_of(STRATEGIES))
+    _add_option(group, "confidence", metavar="P")
     text = (
         "a further answer, to look at a row: its cost, in units of other costs, of false positives, or of mean errors"
     )
-    group.add_argument("--review-cost", type=_tolerance, default=0.0, metavar="COST", help=text)
+    group.add_argument("--review-cost", type=_cost, default=0.0, metavar="COST", help=text)
     group.add_argument("--review-at-most", type=_probability, metavar="SHARE", help="share of the rows for it at most")
     text = "share of wrong answers without a review at most: a number, or by class, such as urgent=0.01,soon=0.1"
     group.add_argument("--review-wrong", type=_by_name(_probability), metavar="SHARE", help=text)
-    group.add_argument("--checkpoint", metavar="FILE", help="keep finished trials; the same search resumes from it")
+    _add_option(group, "checkpoint", metavar="FILE")
     group = command.add_argument_group("output")
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
     group.add_argument("--rule", metavar="FILE", help="write the rule of the winner (.json), for use without csf")
@@ -302,11 +302,11 @@ def _add_monitor(commands):
     command.add_argument("--retune", metavar="FILE", help="save the model with the threshold that is best on DATA")
     command.add_argument("--weight", "--sample-weight", metavar="COL", help="column of sample weights")
     text = "the largest weight that a row may ever have (twice the largest one in training)"
-    command.add_argument("--max-weight", type=_tolerance, metavar="W", help=text)
+    command.add_argument("--max-weight", type=_cost, metavar="W", help=text)
     text = (
         "of a model with costs of rows: the largest cost that a row may ever have (twice the largest one in training)"
     )
-    command.add_argument("--max-cost", type=_tolerance, metavar="C", help=text)
+    command.add_argument("--max-cost", type=_cost, metavar="C", help=text)
     text = (
         'what is watched, such as "f1 >= 0.6", or of several classes "recall[urgent] >= 0.8" (what the search '
         "promised, else the lower end of its interval)"
@@ -387,16 +387,9 @@ def _add_problem_options(command):
     group.add_argument("--seed", type=_count(0), default=0, metavar="N", help="seed of splits and bases (0)")
     _add_format(command)
     group = command.add_argument_group("what is searched")
-    group.add_argument(
-        "--metric", default=SearchConfig.metric, metavar="NAME", help="what is maximised (%(default)s), see below"
-    )
+    _add_option(group, "metric", metavar="NAME", more=", see below")
     _add_labelled(group)
-    text = (
-        'demand such as "precision >= 0.8" or "fpr <= 0.01"; of several classes "recall[urgent] >= 0.9"; by the values '
-        'of a column "recall gap <= 0.05 by sex", "selection_rate ratio >= 0.8 by sex" or "precision >= 0.8 in each '
-        'country"'
-    )
-    group.add_argument("--constraint", metavar="TEXT", help=text)
+    _add_option(group, "constraint", metavar="TEXT")
     group.add_argument(
         "--base",
         "--model",
@@ -413,38 +406,27 @@ def _add_problem_options(command):
         help="values of a parameter of the base to search too, e.g. C=0.1,1,10 (repeatable); without it the C of "
         "linear bases is searched, C=1 keeps it",
     )
-    group.add_argument(
-        "--trials",
-        type=_count(1),
-        default=SearchConfig.n_trials,
-        metavar="N",
-        help="largest number of trials of each setting (%(default)s; a ladder has 6 at most)",
-    )
-    group.add_argument(
-        "--threshold",
-        **_one_of(("stable", "tune", "none")),
-        default=SearchConfig.threshold,
-        help="threshold: mean of the best ones of bootstrap draws, the best one, or the base's own (stable)",
-    )
-    group.add_argument(
-        "--cv",
-        type=_folds,
-        metavar="CV",
-        help="folds, a share to hold out, or oob for out-of-bag scores of forests (oob for forests of 50 trees; for "
-        "others 5 folds, 3 times over where positives are few and the base is quick)",
-    )
-    group.add_argument(
-        "--normalize",
-        **_one_of(NORMALIZATIONS),
-        default=SearchConfig.normalize,
-        help="scale of the weights (%(default)s)",
-    )
-    group.add_argument(
-        "--bound", **_one_of(BOUNDS), default=SearchConfig.bound, help="kind of upper bound (%(default)s)"
-    )
-    group.add_argument("--tol", type=_tolerance, metavar="GAP", help="stop when the upper bound is this close")
-    group.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="for the whole command")
-    group.add_argument("--jobs", type=_jobs, metavar="N", help="parallel workers (1; -1 for all processors)")
+    _add_option(group, "n_trials", "--trials", metavar="N", more="; a ladder has 6 at most")
+    _add_option(group, "threshold", **_one_of(("stable", "tune", "none")))
+    _add_option(group, "cv", type=_folds, metavar="CV")
+    _add_option(group, "normalize", **_one_of(NORMALIZATIONS))
+    _add_option(group, "bound", **_one_of(BOUNDS))
+    _add_option(group, "tol", metavar="GAP")
+    _add_option(group, "time_limit", metavar="SECONDS", more=", for the whole command")
+    _add_option(group, "n_jobs", "--jobs", metavar="N")
+
+
+def _add_option(group, name, flag=None, *, more="", **arguments):
+    """Add an option of a search; its default, words and check are those of `csf.search.config.SearchOptions`."""
+    known, default = options_of(SearchConfig)[name], getattr(SearchConfig, name)
+    words = f"{known.words}{more}" if default is None else f"{known.words} ({default}){more}"
+    given = {
+        "dest": name,
+        "default": default,
+        "help": words.replace("%", "%%"),
+        "type": _checked(known.check),
+    } | arguments
+    group.add_argument(flag or f"--{name.replace('_', '-')}", **given)
 
 
 def _add_group(group):
@@ -488,17 +470,36 @@ def _bases(text):
     return text
 
 
+def _checked(check: Callable[[Any, str], object] | None) -> Callable[[str], Any]:
+    """Make the type of an option: the text, or the number that it is, which passes a check of csf."""
+
+    def parse(text):
+        values, refusal = [text], None
+        with suppress(ValueError):
+            values.append(float(text))
+        with suppress(ValueError):
+            values[1:] = [int(text)]
+        for value in values:
+            try:
+                if check is not None:
+                    check(value, "it")
+                return value
+            except (TypeError, ValueError) as error:
+                refusal = str(error).removeprefix("it ")
+        raise argparse.ArgumentTypeError(refusal)
+
+    return parse
+
+
 def _number(kind: Callable[[str], Any], accept: Callable[[Any], bool], accepted: str) -> Callable[[str], Any]:
     """Make the type of an option that accepts some numbers."""
 
     def parse(text):
-        try:
+        with suppress(ValueError):
             value = kind(text)
-        except ValueError:
-            value = None
-        if value is None or not accept(value):
-            raise argparse.ArgumentTypeError(f"must be {accepted}, got {text!r}")
-        return value
+            if accept(value):
+                return value
+        raise argparse.ArgumentTypeError(f"must be {accepted}, got {text!r}")
 
     return parse
 
@@ -540,7 +541,7 @@ _mark = _number(
 
 
 def _count(minimum):
-    return _number(int, lambda n: n >= minimum, f"a whole number >= {minimum}")
+    return _checked(partial(check_count, minimum=minimum))
 
 
 _capacity = _number(
@@ -554,12 +555,10 @@ _prevalence = _number(
     lambda share: share == predict.ESTIMATE or 0 < share < 1,
     f"a share in (0, 1), or {predict.ESTIMATE!r}",
 )
-_probability = _number(float, lambda x: 0 < x < 1, "a probability in (0, 1)")
+_probability = _checked(check_fraction)
 _labelled = _number(float, lambda x: 0 < x <= 1, "a share in (0, 1], or two such as 0.15,0.3")
 _audit = _number(float, lambda x: 0 <= x <= 1, "a share in [0, 1]")
-_tolerance = _number(float, lambda x: x >= 0, "a number >= 0")
-_seconds = _number(float, lambda x: 0 < x < float("inf"), "seconds > 0")
-_jobs = _number(int, lambda n: n != 0, "a whole number other than 0")
+_cost = _checked(check_number)
 _splits = _number(float, lambda x: 0 < x < 1 or (x >= 2 and x == int(x)), "folds >= 2, a share in (0, 1) or 'oob'")
 
 

@@ -25,7 +25,7 @@ from csf._common import __version__
 from csf._common.files import cell, replaced, write_figure
 from csf._common.messages import warn
 from csf._common.sklearn import safe_indexing, tree_type
-from csf._common.typing import Array, PathLike
+from csf._common.typing import Array, Estimator, Keywords, PathLike
 from csf.cli.columns import written
 from csf.cli.data import FeatureColumns, id_key, read_ids, read_labels, read_samples, read_weights
 from csf.cli.problem import check_figure, check_output
@@ -80,7 +80,7 @@ class PlainTree:
     n_features: int
     n_classes: Array
     n_outputs: int
-    state: dict[str, Any]
+    state: Keywords
 
     def compiled(self, n_features: int) -> Any:
         """Build the compiled tree, after a check that no path through it leaves its arrays."""
@@ -310,7 +310,7 @@ def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, F
     return content["search"], FeatureColumns(**content["features"])
 
 
-def _parts_of(value: Any) -> Iterator[Any]:
+def _parts_of(value: object) -> Iterator[Any]:
     """Yield a value and everything that it holds, each once."""
     waiting, seen = [value], set()
     while waiting:
@@ -328,7 +328,7 @@ def _parts_of(value: Any) -> Iterator[Any]:
         waiting += getattr(part, "__dict__", {}).values()
 
 
-def _check_trees(model: Any) -> None:
+def _check_trees(model: Estimator) -> None:
     """Raise an error for trees with links out of their arrays, which compiled code would follow unchecked."""
     if not hasattr(model, "_predictors"):
         return

@@ -38,8 +38,8 @@ from sklearn.utils import check_random_state
 
 from csf._common.files import write_figure
 from csf._common.messages import did_you_mean
-from csf._common.sklearn import clone, safe_indexing
-from csf._common.typing import Array, Estimator, IntArray, Label, Params, Samples
+from csf._common.sklearn import clone, options_of, safe_indexing
+from csf._common.typing import Array, Estimator, IntArray, Keywords, Label, Params, Samples
 from csf.cli.data import Dataset, FeatureColumns, ReadOptions, densified, read_dataset
 from csf.cli.tables import CliError, require
 from csf.data.folds import Task, enough_splits, group_folds, resolve_splits
@@ -189,8 +189,7 @@ class NotApplicable(Exception):
 class Setup:
     """Settings that all methods of one comparison share."""
 
-    # Several by their names.
-    base: Pipeline | dict[str, Pipeline]
+    config: SearchConfig
     # Where it is empty, searches choose the C of linear bases, and so does the exact threshold, which has to be the
     # same but for the costs.
     grid: dict[str, list[Any]]
@@ -198,14 +197,9 @@ class Setup:
     metric: Any
     constraint: Constraint | None
     splits: list[tuple[IntArray, IntArray]]
-    n_jobs: int | None
-    seed: int
-    # Probability with which the constraint has to hold on new data, and what splits the part that is searched then.
-    confidence: float | None = None
-    cv: Any = None
     classes: Sequence[Label] = (0, 1)
     # Argument of `fit` that says which rows belong together.
-    together: dict[str, Any] = field(default_factory=dict)
+    together: Keywords = field(default_factory=dict)
 
     @property
     def on_codes(self) -> Constraint | None:
@@ -217,9 +211,10 @@ class Setup:
 
     def bases(self) -> list[Pipeline]:
         """Return the base with each setting of its parameters, or several bases as they are."""
-        if isinstance(self.base, dict):
-            return [clone(base) for base in self.base.values()]
-        return [clone(self.base).set_params(**setting) for setting in ParameterGrid(self.grid)]
+        bases = self.config.base
+        if isinstance(bases, dict):
+            return [clone(base) for base in bases.values()]
+        return [clone(bases).set_params(**setting) for setting in ParameterGrid(self.grid)]
 
     def weight_params(self, weight: Array | None) -> Params:
         """Return the arguments of the base's ``fit`` that carry the sample weights; none without weights."""
@@ -254,20 +249,20 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
     Parameters are chosen by the metric at that threshold. If the search certifies its constraint, so does this
     method, on the same calibration samples.
     """
-    by_row = isinstance(setup.metric, RowCosts)
+    by_row, config = isinstance(setup.metric, RowCosts), setup.config
     # One threshold for all rows is not tested.
-    confidence = None if by_row or setup.constraint is None else setup.confidence
+    confidence = None if by_row or setup.constraint is None else config.confidence
     search = CostSearch(
-        setup.base,
+        config.base,
         setup.metric,
         strategy=Ladder(1),
         param_grid=setup.grid or AUTO,
         constraint=setup.on_codes,
         threshold="stable" if by_row else "tune",
         confidence=confidence,
-        cv=setup.splits if confidence is None else setup.cv,
-        n_jobs=setup.n_jobs,
-        random_state=setup.seed,
+        cv=setup.splits if confidence is None else config.cv,
+        n_jobs=config.n_jobs,
+        random_state=config.random_state,
     )
     with warnings.catch_warnings():  # the search and the table say as much
         warnings.simplefilter("ignore", UserWarning)
@@ -280,7 +275,7 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
     return search
 
 
-def _one_threshold(search: Any) -> FixedThresholdClassifier:
+def _one_threshold(search: Estimator) -> FixedThresholdClassifier:
     """Make a classifier with a single threshold for all rows: that of least cost on the held-out scores."""
     method = response_method(search.best_estimator_) or "auto"
     cut = search.result_.alone if method == "decision_function" else search.threshold_without_costs_
@@ -292,7 +287,8 @@ def fit_tuned(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Es
     if weight is not None:
         raise NotApplicable("its scorer gets no sample weights without metadata routing")
     scorer = make_scorer(setup.metric.score, pos_label=1)
-    options = {"scoring": scorer, "cv": setup.splits, "n_jobs": setup.n_jobs, "random_state": setup.seed}
+    config = setup.config
+    options = {"scoring": scorer, "cv": setup.splits, "n_jobs": config.n_jobs, "random_state": config.random_state}
     fitted = [TunedThresholdClassifierCV(base, **options).fit(X, y) for base in setup.bases()]
     return max(fitted, key=lambda model: model.best_score_)
 
@@ -344,7 +340,7 @@ class DataPart:
     codes: IntArray
     weight: Array | None
     # Argument of `fit` that says which rows belong together; empty where each stands alone.
-    together: dict[str, Any]
+    together: Keywords
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,7 +388,7 @@ class CommandProblem:
         data = self.data
         y = data.y[rows]
         weight = None if data.sample_weight is None else data.sample_weight[rows]
-        together: dict[str, Any] = {} if data.groups is None else {"groups": data.groups[rows]}
+        together: Keywords = {} if data.groups is None else {"groups": data.groups[rows]}
         return DataPart(safe_indexing(data.X, rows), y, data.labels.encode(y), weight, together)
 
     def hold_out(self, seed: int) -> tuple[IntArray, IntArray]:
@@ -440,26 +436,14 @@ class CommandProblem:
         if self.config.may_hold_out_less:
             kind, task = self.kind.of_part(Task(train.X, train.codes, train.weight))
             splits = enough_splits(splits, train.codes, kind.stakes(task), **train.together)
-        confidence = vars(self.options).get("confidence")
-        return Setup(
-            self.base,
-            self.grid,
-            self.metric,
-            self.constraint,
-            splits,
-            self.options.jobs,
-            seed,
-            confidence,
-            self.options.cv,
-            self.data.labels.classes.tolist(),
-            train.together,
-        )
+        classes = self.data.labels.classes.tolist()
+        return Setup(self.config, self.grid, self.metric, self.constraint, splits, classes, train.together)
 
     def plan(self) -> str:
         """Describe the search, for the lines above the tables."""
         options = self.options
         demand = "" if self.constraint is None else f" with {self.constraint}"
-        models, trials = self._models(self.data.y), options.trials
+        models, trials = self._models(self.data.y), options.n_trials
         if "strategy" in options:  # of several strategies each has its own number
             trials = max(self._most_trials(options.strategy, each.effort) for each in models)
         found = [setting for each in models for setting in each.settings]
@@ -474,7 +458,7 @@ class CommandProblem:
     def _most_trials(self, strategy, effort):
         if self.several:
             return self.study(strategy).most_trials
-        return strategy_of(strategy, effort).most_trials(self.options.trials)
+        return strategy_of(strategy, effort).most_trials(self.options.n_trials)
 
     def _models(self, y):
         return planned_models(self.config, self.kind, self.config.models, y.shape[0])
@@ -482,7 +466,7 @@ class CommandProblem:
     def study(self, strategy: str) -> MulticlassStudy:
         """Make the study of several classes; raise a ValueError for a strategy that has none."""
         assert isinstance(self.metric, ConfusionMetric), "of several classes"
-        return MulticlassStudy(self.metric, strategy, shares=self._shares(), n_trials=self.options.trials)
+        return MulticlassStudy(self.metric, strategy, shares=self._shares(), n_trials=self.options.n_trials)
 
     def _shares(self):
         totals = np.bincount(self.data.labels.encode(self.data.y), self.data.sample_weight)
@@ -503,24 +487,10 @@ class CommandProblem:
         return f"{data.name}: {data.counted}, {features.n_features} features{kinds}, {share}{weighted}"
 
 
-def make_search(setup: Setup, options: Namespace, strategy: str, **extra: Any) -> CostSearch:
-    """Make the cost search of a command, not fitted; ``extra`` overrides setup and options."""
-    arguments = {
-        "metric": setup.metric,
-        "strategy": strategy,
-        "n_trials": options.trials,
-        "param_grid": setup.grid or AUTO,
-        "constraint": setup.constraint,
-        "threshold": None if options.threshold == "none" else options.threshold,
-        "cv": setup.splits,
-        "n_jobs": setup.n_jobs,
-        "normalize": options.normalize,
-        "bound": options.bound,
-        "tol": options.tol,
-        "time_limit": options.time_limit,
-        "random_state": setup.seed,
-    }
-    return CostSearch(setup.base, **arguments | extra)
+def make_search(setup: Setup, **extra: Any) -> CostSearch:
+    """Make the cost search of a command, not fitted; ``extra`` overrides its options."""
+    given = {"metric": setup.metric, "constraint": setup.constraint, "cv": setup.splits}
+    return CostSearch(**vars(setup.config) | given | extra)
 
 
 def load_problem(options: Namespace) -> CommandProblem:
@@ -537,11 +507,13 @@ def load_problem(options: Namespace) -> CommandProblem:
         raise CliError("--param is for one base; of several the C of linear ones and rounds of boosters are searched")
     base = bases if len(bases) > 1 else bases[names[0]]
     grid = parse_grid(options.param, bases[names[0]])
-    asked: dict[str, Any] = {name: vars(options).get(name) for name in ("constraint", "confidence", "tol", "cv")}
-    asked["metric"] = aim if costs is None else costs
-    review: dict[str, Any] = {name: vars(options).get(f"review_{name}") for name in ("cost", "at_most", "wrong")}
+    asked: Keywords = {name: given for name, given in vars(options).items() if name in options_of(SearchConfig)}
+    asked |= {"base": base, "metric": aim if costs is None else costs, "param_grid": grid or AUTO}
+    asked |= {"random_state": options.seed, "verbose": 0}
+    review: Keywords = {name: vars(options).get(f"review_{name}") for name in ("cost", "at_most", "wrong")}
     asked["review"] = Review(**review) if any(review.values()) else None
-    config = SearchConfig(base=base, param_grid=grid or AUTO, **asked)
+    asked["threshold"] = None if options.threshold == "none" else options.threshold
+    config = SearchConfig(**asked)
     # What the kind of problem cannot have is said before anything else.
     kind, _ = read_problem(replace(config, pos_label=data.pos_label), data.X, data.y, {})
     constraint = constraint_of_truth(metric, kind.read_constraint(options.constraint))

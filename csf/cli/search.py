@@ -194,19 +194,8 @@ def _plan(problem, train, test, origin, setup):
 
 def _search(problem, setup, train, limit):
     """Fit the search within a time limit in seconds; return it and the seconds that it took."""
-    options = problem.options
-    search = make_search(
-        setup,
-        options,
-        options.strategy,
-        cv=options.cv,
-        pos_label=problem.data.pos_label,
-        verbose=int(shows_progress(options)),
-        time_limit=limit,
-        checkpoint=options.checkpoint,
-        confidence=options.confidence,
-        review=problem.config.review,
-    )
+    asked = {"cv": problem.options.cv, "pos_label": problem.data.pos_label, "time_limit": limit}
+    search = make_search(setup, verbose=int(shows_progress(problem.options)), **asked)
     start = time.perf_counter()
     search.fit(train.X, train.y, sample_weight=train.weight, **train.together)
     return search, time.perf_counter() - start

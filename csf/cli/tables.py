@@ -221,7 +221,7 @@ class TableFormat:
             return None
         return text.translate(dict.fromkeys(map(ord, self._marks))).replace(self.decimal, ".")
 
-    def numbers(self, pandas: ModuleType, column: Any) -> Any:
+    def numbers(self, pandas: ModuleType, column: Samples) -> Any:
         """Convert a column of texts to numbers, all with a percent sign or none; raise a ValueError for other texts."""
         known = column.dropna()
         signed = known.str.endswith("%")
@@ -346,7 +346,7 @@ def _fields(number: int) -> str:
     return "1 field" if number == 1 else f"{number} fields"
 
 
-def _warn_of_values(column: Any) -> None:
+def _warn_of_values(column: Samples) -> None:
     """Warn of classes and the like that may be missing entries, where enough others remain for a search."""
     counts = column.value_counts()
     odd = [name for name in counts.index if name in _ABSENT]
@@ -454,7 +454,7 @@ def plain(frame: Frame, names: Sequence[object]) -> Frame:
     return pandas.DataFrame({name: _plain_column(pandas, frame[name]) for name in names}, index=frame.index)
 
 
-def _plain_column(pandas: ModuleType, column: Any) -> Any:
+def _plain_column(pandas: ModuleType, column: Samples) -> Any:
     types = pandas.api.types
     cells = column.array.categories if isinstance(column.dtype, pandas.CategoricalDtype) else column
     kinds = set(map(type, cells.dropna())) if types.is_object_dtype(cells) else set()
@@ -473,13 +473,13 @@ def _plain_column(pandas: ModuleType, column: Any) -> Any:
     return column.astype(np.float64) if kinds == {Decimal} else column
 
 
-def is_number(column: Any) -> bool:
+def is_number(column: Samples) -> bool:
     """Check whether a column holds numbers; booleans are not numbers."""
     types = require("pandas", "reading tables").api.types
     return types.is_numeric_dtype(column) and not types.is_bool_dtype(column)
 
 
-def way_out(column: Any) -> str:
+def way_out(column: Samples) -> str:
     """Return the options that make a column numeric, for the end of a message; empty for none."""
     options = number_options(column.dropna().astype(str).unique().tolist())
     return options and f"; give {options}"

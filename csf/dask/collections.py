@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
 import numpy as np
 from scipy import sparse
 
-from csf._common.typing import Array, IntArray, Label, Samples
+from csf._common.typing import Array, IntArray, Keywords, Label, Samples, Values
 from csf._common.validation import warn_of_moved_rows
 from csf.data.labels import refuse_weightless
 from csf.distributed.engine import FoldTotals, hash_folds
@@ -274,7 +274,7 @@ def _with_texts(X: Samples) -> Any:
     return pandas.DataFrame(X) if X.dtype.kind in "OUS" else None
 
 
-def _hashes(values: Any, **options: bool) -> IntArray:
+def _hashes(values: Values, **options: bool) -> IntArray:
     """Compute a hash of each row of a frame, or of each value of an index."""
     from pandas import util
 
@@ -382,7 +382,7 @@ class DaskData:
         is_first = not self.marks and self.thinned is None
         moves = [delayed(_moved)(*each) for each in self.pieces] if is_first and is_frame(self.X) else []
         result, *moved = watched_pass(lambda: compute(results[0], *moves), first=not self.marks, patience=self.patience)
-        sums: Any = np.sum(moved, axis=0) if moved else ()
+        sums: Values = np.sum(moved, axis=0) if moved else ()
         for name, (apart, differs) in zip(("y", "sample_weight", "folds", *self.given), sums):
             if differs and apart % 2**64 == 0:
                 way = f"join {name} to X by it before the two are separated"
@@ -530,7 +530,7 @@ class Survey:
     ``moments`` are those of each fold, if the base needs them.
     """
 
-    table: Any
+    table: Samples
     marks: dict[int, Mark]
     checksum: int
     moments: dict[int, Moments]
@@ -613,7 +613,7 @@ def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]],
     rows = pandas.DataFrame({"fold": part.fold, "label": part.y, "weight": 1.0 if weight is None else weight})
     if part.weightless is not None:
         rows = pandas.concat([rows, pandas.DataFrame({"fold": -1, "label": part.weightless, "weight": 0.0})])
-    counts: Any = {"weight": "sum", "rows": np.count_nonzero, "largest": "max"}
+    counts: Keywords = {"weight": "sum", "rows": np.count_nonzero, "largest": "max"}
     cells = rows.groupby(["fold", "label"])["weight"].agg(**counts).reset_index()
     n_labels = len(set(cells["label"]))
     if n_labels > _MOST_LABELS:
@@ -625,7 +625,7 @@ def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]],
 def _checksum(part: RawPart) -> int:
     """Compute a checksum of the content of a part; sums of checksums do not depend on the order."""
     crc, pieces, frame = part.mark.labels, [part.weight], _with_texts(part.X)
-    X: Any = matrix(part.X) if frame is None else _hashes(frame, index=False)
+    X: Samples = matrix(part.X) if frame is None else _hashes(frame, index=False)
     pieces += [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
     pieces += [] if part.costs is None else [part.costs.fn, part.costs.fp, part.costs.tp, part.costs.tn]
     for piece in pieces:

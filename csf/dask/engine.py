@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf._common.sklearn import clone, last_step
-from csf._common.typing import Array, Costs, Estimator, Label, Samples
+from csf._common.typing import Array, Costs, Estimator, Keywords, Label, Samples
 from csf._common.validation import check_labels, check_pos_label
 from csf.dask.collections import (
     FAN_IN,
@@ -68,7 +68,7 @@ class DaskModel(NamedTuple):
     """Model as it is trained, and how: what a search hands on."""
 
     kind: DaskBase
-    model: Any
+    model: Estimator
 
 
 class DaskBase(ABC):
@@ -619,7 +619,7 @@ class _Sample:
 def _joined(parts: Sequence[PartScores]) -> PartScores:
     """Join the entries of several parts, in their order."""
     columns = zip(PartScores._fields, zip(*parts))
-    joined: dict[str, Any] = {name: None if of[0] is None else np.concatenate(of) for name, of in columns}
+    joined: Keywords = {name: None if of[0] is None else np.concatenate(of) for name, of in columns}
     return PartScores(**joined)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
 from types import NoneType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import with_parameters
-from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
+from csf._common.typing import Array, Estimator, Keywords, Samples, Values
 from csf._common.validation import warn_of_order
 from csf.dask.collections import (
     DaskData,
@@ -46,6 +46,7 @@ from csf.search.config import (
     NO_MEAN_OF_FOLDS,
     SLOW,
     SearchConfig,
+    SharedOptions,
     has_fast_solver,
     numbered,
     settings_of,
@@ -64,11 +65,7 @@ if TYPE_CHECKING:
 
     from csf.dask.collections import Column
     from csf.distributed.engine import EngineSearch
-    from csf.metrics.constraints import Constraint
-    from csf.metrics.registry import MetricLike
-    from csf.search.config import Grid, Model
-    from csf.search.study import Bound
-    from csf.strategies.base import StrategyLike
+    from csf.search.config import Model
     from csf.thresholding.row_costs import RowCostRule
     from csf.trainers.base import Training
 
@@ -163,7 +160,7 @@ def _decided(part: RawPart, rule: ThresholdRule | MulticlassRule) -> tuple[Array
 
 def paid_by(rule: RowCostRule, data: DaskData) -> float:
     """Compute the value of the decisions of a rule on collections with costs, in one pass."""
-    sums: Any = data.reduced(partial(_paid, rule=rule), partial(np.sum, axis=0))
+    sums: Values = data.reduced(partial(_paid, rule=rule), partial(np.sum, axis=0))
     return rule.row_costs.value(*sums)
 
 
@@ -205,7 +202,7 @@ def _has_a_threshold(search: DaskCostSearch) -> bool:
 
 @without_options_of_memory
 @with_parameters
-class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEstimator, SharedOptions):
     """Search for class costs and a threshold on Dask collections, which are not moved.
 
     It does what `csf.CostSearch` does, with the same defaults except ``cv``, where the data are: each trial trains the
@@ -345,25 +342,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     dask.array<...shape=(4000,)...>
     """
 
-    base: Estimator = field(kw_only=False)
-    metric: MetricLike = field(default=SearchConfig.metric, kw_only=False)
-    strategy: StrategyLike = field(default=SearchConfig.strategy, kw_only=False)
-    n_trials: int = SearchConfig.n_trials
-    param_grid: Grid = SearchConfig.param_grid
-    constraint: str | Constraint | None = SearchConfig.constraint
-    threshold: Literal["stable", "tune"] | None = SearchConfig.threshold
     cv: int | float = 5
-    refit: bool | Literal["folds"] = SearchConfig.refit  # as everywhere; "folds" is refused
-    pos_label: Label = SearchConfig.pos_label
-    normalize: Literal["none", "mean"] = SearchConfig.normalize
-    bound: Bound = SearchConfig.bound
-    tol: float | None = SearchConfig.tol
-    time_limit: float | None = SearchConfig.time_limit
-    random_state: RandomState_ = SearchConfig.random_state
-    verbose: int = SearchConfig.verbose
-    error_score: str | float = SearchConfig.error_score
-    checkpoint: PathLike | None = SearchConfig.checkpoint
-    callbacks: list[Callable[..., object]] | None = SearchConfig.callbacks
 
     # Plots of any search ask for it.
     bound_on: ClassVar[str] = "validation"
@@ -423,7 +402,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         checksum = config.checkpoint is not None
         engine = DaskEngine(data, *base_kinds(bases), pos_label=config.pos_label, checksum=checksum)
         settings = [setting for each in models for setting in each.named_settings]
-        options: Any = {"models": models if len(models) > 1 else None, "fast": models[0].effort is FAST}
+        options: Keywords = {"models": models if len(models) > 1 else None, "fast": models[0].effort is FAST}
         # The labels, which say what kind of search it is, are those of the first pass.
         options["deadline"] = Deadline.of(config.time_limit)
         options |= {"labels": engine.labels, "costs": data.costs}
@@ -476,7 +455,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         missing = known.needs(costs)
         if missing:
             raise ValueError(f"fit was given costs that are not given here; give {', '.join(missing)} of these samples")
-        given: dict[str, Any] = {name: each for name, each in costs.items() if not isinstance(each, Real)}
+        given: Keywords = {name: each for name, each in costs.items() if not isinstance(each, Real)}
         return mapped(replace(rule, row_costs=known), method, X, given, **shape)
 
     def predict(self, X: Samples, **costs: Column | float) -> DaskArray:

@@ -540,7 +540,7 @@ class OneVsRestChannel(CostChannel):
             estimator.steps = [*before.steps, (name, fitted)]
             return estimator
         problems = problems_of(y, labels)
-        fitted: Any = Parallel(n_jobs=estimator.n_jobs)(
+        fitted: Estimator = Parallel(n_jobs=estimator.n_jobs)(
             delayed(self.inner.fit)(
                 clone(estimator.estimator),
                 X,

@@ -20,7 +20,7 @@ from sklearn.model_selection import (
 from sklearn.utils import check_random_state
 
 from csf._common.sklearn import num_samples, safe_indexing, slice_params
-from csf._common.typing import Array, BoolArray, IntArray, Params, RandomState_, Samples
+from csf._common.typing import Array, BoolArray, Folding, IntArray, Params, RandomState_, Samples
 from csf._common.validation import are_missing, as_array, check_labels, check_seed, check_weights, small_indices
 from csf.data.labels import Labels, label_strata, refuse_weightless
 
@@ -303,7 +303,7 @@ def read_groups(groups: ArrayLike | None, n_samples: int) -> IntArray | None:
     return codes
 
 
-def group_folds(cv: Any, y: Array, groups: IntArray, *, random_state: RandomState_) -> Any:
+def group_folds(cv: Folding, y: Array, groups: IntArray, *, random_state: RandomState_) -> Any:
     """Return splits that keep groups together, in place of a number of folds, a share, or csf's default splits."""
     if isinstance(cv, (float, np.floating)):
         return GroupShuffleSplit(1, test_size=cv, random_state=random_state)
@@ -449,7 +449,7 @@ def _pairs(cv: Iterable[Any]) -> list[Any]:
 
 
 def drop_weightless(
-    X: Samples, y: Any, sample_weight: ArrayLike | None, params: Params, cv: Any
+    X: Samples, y: Any, sample_weight: ArrayLike | None, params: Params, cv: Folding
 ) -> tuple[Samples, Any, ArrayLike | None, Params, Any]:
     """Drop samples of weight 0, which would take part in folds, and in bins and leaves of a base.
 
@@ -497,7 +497,7 @@ def drop_weightless(
 
 
 def resolve_splits(
-    cv: Any,
+    cv: Folding,
     X: Samples,
     y: ArrayLike,
     *,
@@ -584,7 +584,7 @@ def _rarest(classes: Array, counts: IntArray, needed: int) -> str:
     return f"and there are {shown}" + (f", and {len(few) - _MOST_NAMED} more such" if len(few) > _MOST_NAMED else "")
 
 
-def _splitter(cv: Any, y: Array) -> Any:
+def _splitter(cv: Folding, y: Array) -> Any:
     """Call `check_cv` on integer labels where possible, as it takes long to search other labels for real numbers."""
     if isinstance(cv, (int, np.integer)) and y.ndim == 1 and y.dtype.kind in "biu":
         return StratifiedKFold(int(cv))

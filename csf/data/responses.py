@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.sklearn import DocLinkMixin, clone, last_step, num_samples, trained
@@ -389,7 +390,7 @@ class TwoClassRule(DocLinkMixin, ClassifierMixin, BaseEstimator, ABC):
         """Return 1 where scores of the positive class are those of ``classes_[1]``, else -1."""
         return 1.0 if self.pos_label_ == self.classes_[1] else -1.0
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True

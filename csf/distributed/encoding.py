@@ -71,7 +71,7 @@ def rows_of_categories(parts: Sequence[Samples], encoder: ColumnTransformer) -> 
         return parts[0]
     if sparse.issparse(full[0]):
         raise TypeError("an encoder on partitions takes frames and dense arrays, got sparse ones")
-    X: Any = pandas.concat(full, ignore_index=True) if hasattr(full[0], "iloc") else np.concatenate(full)
+    X: Samples = pandas.concat(full, ignore_index=True) if hasattr(full[0], "iloc") else np.concatenate(full)
     codes: Any = _coder(encoder).fit_transform(X)
     if codes.shape[1] > MOST_COLUMNS:
         raise ValueError(

@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from csf._common.messages import warn
-from csf._common.sklearn import clone, trained
-from csf._common.typing import Array, Costs, Estimator, IntArray, Params, Samples
+from csf._common.sklearn import clone, options_of, trained
+from csf._common.typing import Array, Costs, Estimator, IntArray, Keywords, Params, Samples
 from csf._common.validation import check_count, check_fraction
 from csf.data.costs import cost_sample_weight, costs_by_code
 from csf.data.responses import above, natural_threshold, positive_score
@@ -815,15 +815,6 @@ class EngineSearch:
 # ---------------------------------------------------------------- options of searches in memory
 
 
-# Options of `csf.CostSearch` that searches on clusters do not have, and why.
-_IN_MEMORY = {
-    "review": "reviews are asked for in memory",
-    "confidence": "no rows are set apart that would decide which thresholds pass",
-    "null_class": "parts of the rows are trained on two classes, or on several that are all alike",
-    "weighting": "parts of the rows are trained on two classes, or on several that are all alike",
-    "bound_on": "all rows would be scored once more for each fold",
-    "n_jobs": "the cluster trains, with parallelism= folds at a time on Spark",
-}
 Kind = TypeVar("Kind", bound=type)
 
 
@@ -833,11 +824,12 @@ def without_options_of_memory(kind: Kind) -> Kind:
 
     @wraps(init)
     def checked(self: object, *args: object, **given: object) -> None:
-        for name in _IN_MEMORY.keys() & given.keys():
-            raise TypeError(
-                f"{name}={given[name]!r} is not for data on a cluster: {_IN_MEMORY[name]}. Leave it out, or use "
-                "csf.CostSearch on rows in memory"
-            )
+        for name, known in options_of(SearchConfig).items():
+            if name in given and known.in_memory:
+                raise TypeError(
+                    f"{name}={given[name]!r} is not for data on a cluster: {known.in_memory}. Leave it out, or use "
+                    "csf.CostSearch on rows in memory"
+                )
         init(self, *args, **given)
 
     kind.__init__ = checked
@@ -860,7 +852,7 @@ class RemoteClassifier(ClassifierMixin, BaseEstimator):
         self.name = name
 
 
-def local_search(base: Estimator, found: Any, rule: Any, options: dict[str, Any], **known: Any) -> CostSearch:
+def local_search(base: Estimator, found: Any, rule: Any, options: Keywords, **known: Any) -> CostSearch:
     """Make a fitted search in memory from an engine's outcome; ``known`` are attributes that no outcome has."""
     search = CostSearch(base, **options)
     vars(search).update(known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from csf._common.typing import Keywords
 from csf.distributed.engine import Engine, EngineSearch
 from csf.distributed.multiclass import MulticlassEngineSearch
 from csf.distributed.row_costs import RowCostEngineSearch
@@ -32,7 +33,7 @@ def engine_search(
     if labels.n_alike is not None:
         return MulticlassEngineSearch(engine, bases, settings, config, labels=labels, **options)
     if costs is not None:
-        more: Any = {"costs": costs, "labels": labels, "likely": likely}
+        more: Keywords = {"costs": costs, "labels": labels, "likely": likely}
         return RowCostEngineSearch(engine, bases, settings, config, **options, **more)
     return EngineSearch(engine, bases, settings, config, **options)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------- sums of weights as shares
 
 
-def shares(fn: Values, fp: Values, pos: Any, neg: Any) -> tuple[Values, Values, Any]:
+def shares(fn: Values, fp: Values, pos: Values, neg: Any) -> tuple[Values, Values, Any]:
     """Divide errors and positives by the total weight; rounding leaves no class with more errors than weight."""
     share = pos / (pos + neg)
     return np.minimum(fn / (pos + neg), share), np.minimum(fp / (pos + neg), 1.0 - share), share
@@ -552,7 +552,7 @@ class _Tuner:
         values, missing = (np.stack(parts, axis=1) for parts in zip(*columns))
         return values, missing
 
-    def _at(self, fn: Array, fp: Array, pos: Any) -> tuple[Array, Array]:
+    def _at(self, fn: Array, fp: Array, pos: Values) -> tuple[Array, Array]:
         value, constraint = self.metric.value(fn, fp, pos=pos), self.metric.constraint
         return value, np.zeros(fn.shape) if constraint is None else constraint.violation(fn, fp, pos=pos)
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, diags
 from scipy.special import expit, logit
 from scipy.stats import t as student_t
 
-from csf._common.typing import Array, IntArray
+from csf._common.typing import Array, IntArray, Values
 from csf.evaluate.draws import bootstrap_counts, draws_at_once
 
 # Relative step of the derivatives.
@@ -64,7 +64,7 @@ class DrawnSums:
     """
 
     value: Callable[[Array], Array]
-    sums: Any
+    sums: Values
     copies: IntArray
     outcomes: Any = field(default_factory=lambda: np.zeros((0, 0)))
     besides: Array = field(default_factory=lambda: np.zeros(0))
@@ -73,7 +73,13 @@ class DrawnSums:
 
     @classmethod
     def of_tables(
-        cls, value: Callable[[Array], Array], sums: Any, copies: IntArray, cells: Array, outcomes: Any, besides: Array
+        cls,
+        value: Callable[[Array], Array],
+        sums: Values,
+        copies: IntArray,
+        cells: Array,
+        outcomes: Any,
+        besides: Array,
     ) -> Self:
         """Create sums of confusion matrices.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 import numpy as np
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, IntArray
+from csf._common.typing import Array, BoolArray, IntArray, Keywords
 from csf.metrics.base import rank
 
 if TYPE_CHECKING:
@@ -133,11 +133,11 @@ class EntryStore(Generic[R]):
         self.n_dropped = 0
         self._rows: dict[TrialKey, R] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Keywords:
         # Formats such as that of skops know no keys but texts and numbers.
         return vars(self) | {"_rows": list(self._rows.values())}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Keywords) -> None:
         vars(self).update(state | {"_rows": {row.key: row for row in state["_rows"]}})
 
     def __len__(self) -> int:

@@ -114,10 +114,10 @@ class BinaryRule(SavedRule):
     positive: Label
 
     @abstractmethod
-    def score(self, X: Any) -> FloatArray:
+    def score(self, X: Samples) -> FloatArray:
         """Compute the scores of samples."""
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Samples) -> Array:
         """Predict labels.
 
         Parameters

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
-from csf._common.typing import Array, Estimator, FloatArray, Label, Params
+from csf._common.typing import Array, Estimator, FloatArray, Keywords, Label, Params
 from csf._common.validation import float_columns
 from csf.data.labels import places_of
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, log_odds, response_method
@@ -58,7 +58,7 @@ def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:
     """
     winner = winner_of(search)
     named = _with_names(winner)
-    options: dict[str, Any] = {"threshold": winner.threshold, "pos_label": winner.positive}
+    options: Keywords = {"threshold": winner.threshold, "pos_label": winner.positive}
     options["response_method"] = winner.method
     return FixedThresholdClassifier(FrozenEstimator(named), **options)
 

@@ -1,47 +1,36 @@
 """Error profiles, their metrics, and the class costs that aim at a level of these."""
 
-from csf.metrics import registry
-from csf.metrics.base import Coefficients, LinearFractional, Metric
-from csf.metrics.binary import CustomMetric
-from csf.metrics.concave import Concave
-from csf.metrics.confusion import ConfusionFunction, ConfusionMetric, CostMatrix, OfTwoClasses
-from csf.metrics.constraints import (
-    Constrained,
-    Constraint,
-    FalseNegativeRate,
-    FalsePositiveRate,
-    MeanCost,
-    PredictedPositiveRate,
-    Rate,
-    Review,
-    get_constraint,
-)
+from csf.metrics import binary, concave, confusion
+from csf.metrics.base import Coefficients, LinearFractional, Measure, Metric
+from csf.metrics.binary import *  # noqa: F403 - a new metric is listed in its own file, and in csf.metrics.named
+from csf.metrics.concave import *  # noqa: F403
+from csf.metrics.confusion import *  # noqa: F403
+from csf.metrics.constraints import Constrained, Constraint, Review, get_constraint
+from csf.metrics.named import CONFUSION_METRICS, METRICS
 from csf.metrics.profile import ErrorProfile, Hull
-from csf.metrics.registry import *  # noqa: F403 - a new metric is listed in one file
+from csf.metrics.registry import Incomplete, LabelMetric, get_confusion_metric, get_metric
 from csf.metrics.row_costs import Column, RowCosts
 
 __all__ = [
+    "CONFUSION_METRICS",
     "Coefficients",
     "Column",
-    "Concave",
-    "ConfusionFunction",
-    "ConfusionMetric",
     "Constrained",
     "Constraint",
-    "CostMatrix",
-    "CustomMetric",
     "ErrorProfile",
-    "FalseNegativeRate",
-    "FalsePositiveRate",
     "Hull",
+    "Incomplete",
+    "LabelMetric",
     "LinearFractional",
-    "MeanCost",
+    "METRICS",
+    "Measure",
     "Metric",
-    "OfTwoClasses",
-    "PredictedPositiveRate",
-    "Rate",
     "Review",
     "RowCosts",
+    "get_confusion_metric",
     "get_constraint",
+    "get_metric",
 ]
-__all__ += registry.__all__
+__all__ += binary.__all__
+__all__ += concave.__all__
+__all__ += confusion.__all__

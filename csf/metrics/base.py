@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +32,69 @@ class Coefficients(NamedTuple):
     d_fp: float
 
 
-class Metric(ABC):
+class Measure(ABC):
+    """Metric of two classes, `Metric`, or of any number of classes, `csf.metrics.ConfusionMetric`."""
+
+    # Size of a difference that matters, as 1 for rates.
+    unit: float = 1.0
+    # Of `csf.metrics.Incomplete`: the `TrueMetric` that this one is or constrains, or None.
+    truth: Any = None
+
+    @property
+    def name(self) -> str:
+        """Short name for tables and plots."""
+        return type(self).__name__
+
+    @property
+    def unconstrained(self) -> Self:
+        """The metric without its constraints."""
+        return self
+
+    @property
+    @abstractmethod
+    def of_two(self) -> Metric:
+        """The metric as one of two classes."""
+
+    @property
+    def of_classes(self) -> Measure | None:
+        """The metric as one of any number of classes; ``None`` where it is of two alone."""
+        return None
+
+    def for_classes(self, classes: Array) -> Self:
+        """Return the metric with its costs in the order of the classes.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_classes,)
+            The classes, in their order: of two the negative and the positive class.
+
+        Returns
+        -------
+        Measure
+            The metric; itself where it has no costs by class.
+        """
+        return self
+
+    def terms(self) -> Terms | None:
+        """List the terms that a sample of each cell adds to the numerator and the denominator of a ratio of sums.
+
+        Returns
+        -------
+        dict of str to tuple of float or None
+            By cell of the confusion matrix of two classes, ``"tp"``, ``"fn"``, ``"fp"`` and ``"tn"``: the metric is at
+            least t exactly where the mean of ``top - t bottom`` over the samples is not negative. ``None`` for metrics
+            that are no ratio of sums, such as the G-mean and Cohen's kappa.
+
+        Examples
+        --------
+        >>> from csf.metrics import get_metric
+        >>> get_metric("f2").terms()
+        {'tp': (5.0, 5.0), 'fn': (0.0, 4.0), 'fp': (0.0, 1.0), 'tn': (0.0, 0.0)}
+        """
+        return None
+
+
+class Metric(Measure):
     """Metric of error profiles that does not increase with either error.
 
     Subclass it and write `value` to search costs for a metric of your own; a linear-fractional one is better
@@ -51,15 +113,15 @@ class Metric(ABC):
 
     # What a profile must satisfy besides: a `Constraint`, which only `csf.metrics.Constrained` has, or None.
     constraint: Any = None
-    # Size of a difference that matters, as 1 for rates.
-    unit: float = 1.0
     # Whether values are levels: costs that aim at one are known, and the best profile at them is the best one.
     has_levels: bool = False
     # Between which shares of positives it has a meaning.
     share_range: tuple[float, float] = (0.0, 1.0)
 
-    # Of `csf.metrics.Incomplete`: the `TrueMetric` that this one is or constrains, or None.
-    truth: Any = None
+    @property
+    def of_two(self) -> Metric:
+        """The metric itself."""
+        return self
 
     @property
     def extremes(self) -> tuple[Metric, ...]:
@@ -67,28 +129,8 @@ class Metric(ABC):
         return (self,)
 
     @property
-    def unconstrained(self) -> Metric:
-        """The metric without its constraint."""
-        return self
-
-    @property
     def maximised(self) -> Metric:
         """What a search maximises for the metric: of a mean cost the least is sought."""
-        return self
-
-    def for_classes(self, classes: Array) -> Metric:
-        """Return the metric with its costs in the order of the classes.
-
-        Parameters
-        ----------
-        classes : ndarray of shape (2,)
-            The negative and the positive class.
-
-        Returns
-        -------
-        Metric
-            The metric; itself where it has no costs by class.
-        """
         return self
 
     @abstractmethod
@@ -107,11 +149,6 @@ class Metric(ABC):
         float or ndarray
             One value for each profile; larger is better.
         """
-
-    @property
-    def name(self) -> str:
-        """Short name for tables and plots."""
-        return type(self).__name__
 
     def range(self, pos: float) -> tuple[float, float]:
         """Return the smallest and the largest level worth aiming at.
@@ -170,24 +207,6 @@ class Metric(ABC):
         lo, hi = self.range(pos)
         share = (t - lo) / (hi - lo)
         return float((1.0 - share) / pos), float(share / (1.0 - pos))
-
-    def terms(self) -> Terms | None:
-        """List the terms that a sample of each cell adds to the numerator and the denominator of a ratio of sums.
-
-        Returns
-        -------
-        dict of str to tuple of float or None
-            By cell, ``"tp"``, ``"fn"``, ``"fp"`` and ``"tn"``: the metric is at least t exactly where the mean of
-            ``top - t bottom`` over the samples is not negative. ``None`` for metrics that are no ratio of sums, such as
-            the G-mean and Cohen's kappa.
-
-        Examples
-        --------
-        >>> from csf.metrics import get_metric
-        >>> get_metric("f2").terms()
-        {'tp': (5.0, 5.0), 'fn': (0.0, 4.0), 'fp': (0.0, 1.0), 'tn': (0.0, 0.0)}
-        """
-        return None
 
     def trivial_answer(self, *, pos: float) -> str | None:
         """Find the constant prediction that is worth as much as no errors at all.

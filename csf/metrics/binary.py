@@ -1,8 +1,7 @@
-"""Metrics of two classes: ratios of affine functions of (fn, fp), and two that are none."""
+"""Metrics of two classes: ratios of affine functions of (fn, fp), rates among them, and two that are none."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -12,10 +11,31 @@ import numpy as np
 
 from csf._common.typing import Values
 from csf._common.validation import check_number, floats
-from csf.metrics.base import Coefficients, LinearFractional, Metric, float_or_array
+from csf.metrics.base import CELLS, Coefficients, LinearFractional, Metric, Terms, float_or_array
 
-# Names of F-beta scores.
-F_BETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)")
+__all__ = [
+    "BalancedAccuracy",
+    "CohenKappa",
+    "CustomMetric",
+    "FBeta",
+    "FalseNegativeRate",
+    "FalsePositiveRate",
+    "FowlkesMallows",
+    "GowerLegendre",
+    "Informedness",
+    "Jaccard",
+    "MCC",
+    "MeanCost",
+    "NegativePredictiveValue",
+    "Precision",
+    "PredictedPositiveRate",
+    "Rate",
+    "Recall",
+    "Specificity",
+    "Tversky",
+    "WeightedAccuracy",
+]
+
 # Its square is a number.
 _LARGEST = 1e150
 # Predicted shares up to this are what rounding leaves of none; its root would show, 1e-8 instead of 0.
@@ -75,12 +95,6 @@ class FBeta(LinearFractional):
         """Return the six numbers of F-beta, see `LinearFractional.coefficients`."""
         b = 1.0 + self.beta**2
         return Coefficients(b * pos, -b, 0.0, b * pos, -1.0, 1.0)
-
-
-def f_beta_of(name: str) -> FBeta | None:
-    """Parse the name of an F-beta score, such as ``"f0.5"``; return ``None`` for other names."""
-    match = F_BETA.fullmatch(name)
-    return FBeta(float(match[1])) if match and float(match[1]) > 0 else None
 
 
 @dataclass(frozen=True)
@@ -394,6 +408,228 @@ class CustomMetric(LinearFractional):
                 "must not be negative. Turn the signs of all six numbers if it always is"
             )
         return numbers
+
+
+class Rate(LinearFractional):
+    """Share of ones among the samples that it counts; both are cells of the confusion matrix.
+
+    Subclass it and name the cells to constrain a rate of your own, with a confidence too: a share of ones has an exact
+    binomial test, which other metrics lack.
+
+    Attributes
+    ----------
+    ones, zeros : tuple of {"tp", "fn", "fp", "tn"}
+        Cells that the rate counts as ones, and those that it counts as zeros.
+
+    Examples
+    --------
+    >>> class FalseDiscoveryRate(Rate):
+    ...     ones, zeros = ("fp",), ("tp",)
+    >>> FalseDiscoveryRate().value(fn=0.05, fp=0.15, pos=0.25)
+    0.429
+    """
+
+    ones: ClassVar[tuple[str, ...]]
+    zeros: ClassVar[tuple[str, ...]]
+
+    def coefficients(self, pos: float) -> Coefficients:
+        """Return the six numbers of the rate, see `LinearFractional.coefficients`."""
+        # Each cell as a share of all samples: a constant, and the weights of fn and fp.
+        cells = {
+            "tp": (pos, -1.0, 0.0),
+            "fn": (0.0, 1.0, 0.0),
+            "fp": (0.0, 0.0, 1.0),
+            "tn": (1.0 - pos, 0.0, -1.0),
+        }
+        n0, n_fn, n_fp = map(sum, zip(*(cells[name] for name in self.ones)))
+        d0, d_fn, d_fp = map(sum, zip(*(cells[name] for name in self.ones + self.zeros)))
+        if d_fn == d_fp == 0.0:  # a rate within a class: costs are in units of the rate
+            return Coefficients(n0 / d0, n_fn / d0, n_fp / d0, 1.0, 0.0, 0.0)
+        return Coefficients(n0, n_fn, n_fp, d0, d_fn, d_fp)
+
+    def terms(self) -> Terms:
+        """List the terms of each cell, see `csf.metrics.Metric.terms`."""
+        return {cell: (float(cell in self.ones), float(cell in self.ones + self.zeros)) for cell in CELLS}
+
+
+@dataclass(frozen=True)
+class Precision(Rate):
+    """Share of true positives among the predicted positives, in [0, 1]; 0 where nothing is predicted positive.
+
+    Examples
+    --------
+    >>> Precision().value(fn=0.05, fp=0.15, pos=0.25)
+    0.571
+    """
+
+    name: ClassVar[str] = "precision"
+    ones, zeros = ("tp",), ("fp",)
+
+
+@dataclass(frozen=True)
+class Recall(Rate):
+    """Share of the positives that are predicted positive (true positive rate), in [0, 1].
+
+    Examples
+    --------
+    >>> Recall().value(fn=0.05, fp=0.15, pos=0.25)
+    0.8
+    """
+
+    name: ClassVar[str] = "recall"
+    ones, zeros = ("tp",), ("fn",)
+
+
+@dataclass(frozen=True)
+class Specificity(Rate):
+    """Share of the negatives that are predicted negative (true negative rate), in [0, 1].
+
+    Examples
+    --------
+    >>> Specificity().value(fn=0.05, fp=0.15, pos=0.25)
+    0.8
+    """
+
+    name: ClassVar[str] = "specificity"
+    ones, zeros = ("tn",), ("fp",)
+
+
+@dataclass(frozen=True)
+class NegativePredictiveValue(Rate):
+    """Share of true negatives among the predicted negatives, in [0, 1]; 0 where nothing is predicted negative.
+
+    Examples
+    --------
+    >>> NegativePredictiveValue().value(fn=0.05, fp=0.15, pos=0.25)
+    0.923
+    """
+
+    name: ClassVar[str] = "npv"
+    ones, zeros = ("tn",), ("fn",)
+
+
+@dataclass(frozen=True)
+class FalsePositiveRate(Rate):
+    """Share of the negatives predicted positive, in [0, 1]; for constraints, smaller is better.
+
+    Examples
+    --------
+    >>> FalsePositiveRate().value(fn=0.05, fp=0.15, pos=0.25)
+    0.2
+    """
+
+    name: ClassVar[str] = "fpr"
+    ones, zeros = ("fp",), ("tn",)
+
+
+@dataclass(frozen=True)
+class FalseNegativeRate(Rate):
+    """Share of the positives predicted negative, in [0, 1]; for constraints, smaller is better.
+
+    Examples
+    --------
+    >>> FalseNegativeRate().value(fn=0.05, fp=0.15, pos=0.25)
+    0.2
+    """
+
+    name: ClassVar[str] = "fnr"
+    ones, zeros = ("fn",), ("tp",)
+
+
+@dataclass(frozen=True)
+class PredictedPositiveRate(Rate):
+    """Share of all samples predicted positive, in [0, 1]; for constraints such as a limit on the number of checks.
+
+    Examples
+    --------
+    >>> PredictedPositiveRate().value(fn=0.05, fp=0.15, pos=0.25)
+    0.35
+    """
+
+    name: ClassVar[str] = "predicted_positive_rate"
+    ones, zeros = ("tp", "fp"), ("fn", "tn")
+
+
+@dataclass(frozen=True)
+class MeanCost(LinearFractional):
+    """Mean cost of a sample; smaller is better. As ``metric`` of a search minus the mean cost is maximised.
+
+    Parameters
+    ----------
+    fn, fp : float, default=1.0
+        Costs of a false negative and of a false positive, >= 0.
+
+    Raises
+    ------
+    ValueError
+        If a cost is negative or not finite.
+
+    Examples
+    --------
+    >>> MeanCost(fn=5.0).value(fn=0.05, fp=0.15, pos=0.25)
+    0.4
+    """
+
+    fn: float = 1.0
+    fp: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("fn", "fp"):
+            check_number(getattr(self, name), name)
+
+    @property
+    def name(self) -> str:
+        """Name of the metric with its costs: ``"cost(5, 1)"``, …"""
+        return f"cost({self.fn:g}, {self.fp:g})"
+
+    def coefficients(self, pos: float) -> Coefficients:
+        """Return the six numbers of the mean cost, see `LinearFractional.coefficients`."""
+        return Coefficients(0.0, self.fn, self.fp, 1.0, 0.0, 0.0)
+
+    @property
+    def largest_level(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride] (of these costs)
+        """Largest cost of an error."""
+        return max(self.fn, self.fp)
+
+    @property
+    def maximised(self) -> LinearFractional:
+        """Minus the mean cost, as the cost is to be least; the cost itself where nothing costs anything."""
+        if max(self.fn, self.fp) <= 0.0:
+            return self
+        return CustomMetric((0.0, -self.fn, -self.fp, 1.0, 0.0, 0.0), f"-{self.name}", (-max(self.fn, self.fp), 0.0))
+
+
+@dataclass(frozen=True)
+class OfNegatives(LinearFractional):
+    """Metric with the negative class in place of the positive one.
+
+    Parameters
+    ----------
+    quantity : LinearFractional
+        The metric.
+
+    Examples
+    --------
+    >>> OfNegatives(Recall()).value(fn=0.05, fp=0.15, pos=0.25), Specificity().value(fn=0.05, fp=0.15, pos=0.25)
+    (0.8, 0.8)
+    """
+
+    quantity: LinearFractional
+
+    @property
+    def name(self) -> str:
+        """Name of the metric: ``"recall of negatives"``, …"""
+        return f"{self.quantity.name} of negatives"
+
+    def coefficients(self, pos: float) -> Coefficients:
+        """Return the six numbers of the metric, with both errors exchanged."""
+        n0, n_fn, n_fp, d0, d_fn, d_fp = self.quantity.coefficients(1.0 - pos)
+        return Coefficients(n0, n_fp, n_fn, d0, d_fp, d_fn)
+
+    def terms(self) -> Terms | None:
+        """List the terms of each cell, see `csf.metrics.Metric.terms`."""
+        terms = self.quantity.terms()
+        return None if terms is None else dict(zip(CELLS, (terms[cell] for cell in CELLS[::-1])))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,14 @@ from csf._common.typing import Array, Values
 from csf.metrics.base import Metric
 from csf.metrics.profile import NOISE
 
+__all__ = [
+    "Concave",
+    "GMean",
+    "HMean",
+    "MinRate",
+    "QMean",
+]
+
 # Rounding of rates and of dual points on the border of their region.
 _SLACK = 1e-9
 

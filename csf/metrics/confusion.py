@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -13,9 +13,18 @@ from numpy.typing import ArrayLike
 from csf._common.messages import warn
 from csf._common.typing import Array, Label, Values
 from csf._common.validation import check_choice, check_count, floats, names_on, only_count, places_of_names
-from csf.metrics.base import CELLS, Metric, Terms, float_or_array, wrong_direction
+from csf.metrics.base import CELLS, Measure, Metric, Terms, float_or_array, wrong_direction
 from csf.metrics.binary import FBeta
 from csf.metrics.profile import NOISE
+
+__all__ = [
+    "ConfusionFunction",
+    "ConfusionMetric",
+    "CostMatrix",
+    "FBetaOfClasses",
+    "OfTwoClasses",
+    "WeightedKappa",
+]
 
 # Recalls below this count as this in slopes of the G-mean: at 0 it has none.
 _LOWEST_RECALL = 1e-3
@@ -23,7 +32,7 @@ _LOWEST_RECALL = 1e-3
 _STEP = 1e-5
 
 
-class ConfusionMetric(ABC):
+class ConfusionMetric(Measure):
     """Metric of the confusion matrix of any number of classes; larger is better.
 
     Subclass it and write `value` to search for a metric of your own; `ConfusionFunction` makes one of a plain function.
@@ -62,32 +71,15 @@ class ConfusionMetric(ABC):
     demands: tuple[Any, ...] = ()
     # Whether it is a mean of recalls, which leaves out classes that no sample has.
     of_recalls: ClassVar[bool] = False
-    # Size of a difference that matters, as 1 for rates.
-    unit: float = 1.0
 
     @property
-    def name(self) -> str:
-        """Short name for tables and plots."""
-        return type(self).__name__
+    def of_two(self) -> OfTwoClasses:
+        """The metric of two classes."""
+        return OfTwoClasses(self)
 
     @property
-    def unconstrained(self) -> ConfusionMetric:
-        """The metric without its constraints."""
-        return self
-
-    def for_classes(self, classes: Array) -> ConfusionMetric:
-        """Return the metric with its costs in the order of the classes.
-
-        Parameters
-        ----------
-        classes : ndarray of shape (n_classes,)
-            The classes, in their order.
-
-        Returns
-        -------
-        ConfusionMetric
-            The metric; itself where it has no costs by class.
-        """
+    def of_classes(self) -> ConfusionMetric:
+        """The metric itself."""
         return self
 
     def missing(self, confusion: Array) -> Values:
@@ -117,16 +109,6 @@ class ConfusionMetric(ABC):
         -------
         float or None
             The rate.
-        """
-        return None
-
-    def terms(self) -> Terms | None:
-        """List the terms of each cell of the confusion matrix of two classes, see `csf.metrics.Metric.terms`.
-
-        Returns
-        -------
-        dict of str to tuple of float or None
-            By cell; ``None`` for metrics that are no ratio of sums over samples of two classes.
         """
         return None
 
@@ -214,18 +196,25 @@ class MetricOfSums(ConfusionMetric):
 
 
 @dataclass(frozen=True)
-class MacroF(MetricOfSums):
-    """Mean of the F-beta scores of the classes, as scikit-learn's ``f1_score(average="macro", zero_division=0)``.
+class FBetaOfClasses(MetricOfSums):
+    """F-beta score of several classes, as scikit-learn's ``fbeta_score(average=..., zero_division=0)``.
 
     Parameters
     ----------
     beta : float, default=1.0
         Importance of recall relative to precision; positive.
+    average : {"macro", "weighted", "micro"}, default="macro"
+        ``"macro"`` is the mean of the scores of the classes, ``"weighted"`` that mean by their numbers of samples,
+        ``"micro"`` the score of the counts of all classes together.
+    null : int, default=None
+        Code of the class that means nothing to find, whose hits do not count in the ``"micro"`` average, as with
+        ``labels=others``. Without it that score is the accuracy, whatever beta.
 
     Raises
     ------
     ValueError
-        If ``beta`` is not positive and finite.
+        If ``beta`` is not positive and finite, the average is unknown, or ``null`` is negative or not of the micro
+        average; on use, if there is no such class.
 
     Notes
     -----
@@ -233,128 +222,65 @@ class MacroF(MetricOfSums):
 
     Examples
     --------
-    >>> MacroF().value(np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.05, 0.05, 0.1]]))
-    0.574
-    """
-
-    beta: float = 1.0
-
-    def __post_init__(self) -> None:
-        FBeta(self.beta)  # the same betas, the same errors
-
-    @property
-    def name(self) -> str:
-        """Name of the metric: ``"f1_macro"``, ``"f2_macro"``, …"""
-        return f"{FBeta(self.beta).name}_macro"
-
-    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """Compute the mean of the classes' F-beta scores."""
-        square = self.beta**2
-        scores = _ratio((1.0 + square) * weighted, square * true + predicted)
-        return (scores * self.class_weights(true)).sum(axis=-1)
-
-    def class_weights(self, true: Array) -> Array:
-        """Return the weight of each class's score; here all are equal."""
-        return np.full_like(true, 1.0 / true.shape[-1])
-
-    def affine(self, confusion: Array) -> tuple[Array, Array]:
-        """Compute slopes and offsets, see `ConfusionMetric.affine`."""
-        true, predicted, right = _sums(confusion)
-        square = self.beta**2
-        inverse = _ratio(self.class_weights(true), square * true + predicted)
-        score = _ratio((1.0 + square) * right, square * true + predicted)
-        return (1.0 + square) * inverse, score * inverse
-
-
-@dataclass(frozen=True)
-class WeightedF(MacroF):
-    """Mean of the F-beta scores of the classes, weighted by their numbers of samples, ``f1_score(average="weighted")``.
-
-    Parameters
-    ----------
-    beta : float, default=1.0
-        Importance of recall relative to precision; positive.
-
-    Raises
-    ------
-    ValueError
-        If ``beta`` is not positive and finite.
-
-    Examples
-    --------
-    >>> WeightedF().value(np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.05, 0.05, 0.1]]))
-    0.618
-    """
-
-    @property
-    def name(self) -> str:
-        """Name of the metric: ``"f1_weighted"``, ``"f2_weighted"``, …"""
-        return f"{FBeta(self.beta).name}_weighted"
-
-    def class_weights(self, true: Array) -> Array:
-        """Return the shares of the true classes."""
-        return true / true.sum(axis=-1, keepdims=True)
-
-
-@dataclass(frozen=True)
-class MicroF(MetricOfSums):
-    """F-beta score of the counts of all classes together, or of all but one.
-
-    Parameters
-    ----------
-    beta : float, default=1.0
-        Importance of recall relative to precision; positive.
-    null : int, default=None
-        Code of the class that means nothing to find, whose hits do not count, as scikit-learn's
-        ``f1_score(average="micro", labels=others)``. Without it the score is the accuracy, whatever beta.
-
-    Raises
-    ------
-    ValueError
-        If ``beta`` is not positive and finite, or ``null`` negative; on use, if there is no such class.
-
-    Examples
-    --------
     >>> confusion = np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.05, 0.05, 0.1]])
-    >>> MicroF().value(confusion), MicroF(null=0).value(confusion)
-    (0.6, 0.522)
+    >>> [FBetaOfClasses(average=average).value(confusion) for average in ("macro", "weighted", "micro")]
+    [0.574, 0.618, 0.6]
+    >>> FBetaOfClasses(average="micro", null=0).value(confusion)
+    0.522
     """
 
     beta: float = 1.0
+    average: str = "macro"
     null: int | None = None
 
     def __post_init__(self) -> None:
         FBeta(self.beta)  # the same betas, the same errors
+        check_choice(self.average, "average", ("macro", "weighted", "micro"))
+        if self.null is not None and self.average != "micro":
+            raise ValueError(f"null={self.null!r} is of the micro average, got average={self.average!r}; leave it out")
         if self.null is not None:
             check_count(self.null, "null", minimum=0)
 
     @property
     def name(self) -> str:
-        """Name of the metric: ``"f1_micro"``, with the null class where there is one."""
-        return f"{FBeta(self.beta).name}_micro" + ("" if self.null is None else f"(null={self.null})")
+        """Name of the metric: ``"f1_macro"``, ``"f2_weighted"``, …, with the null class where there is one."""
+        return f"{FBeta(self.beta).name}_{self.average}" + ("" if self.null is None else f"(null={self.null})")
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """Compute the F-beta score of the counts."""
-        if self.null is None:
-            return ConfusionAccuracy().of_sums(true, predicted, weighted)
-        top, bottom = self._parts(true, predicted, weighted)
-        return _ratio(top, bottom)
+        """Compute the average of the classes' scores, or the score of all counts."""
+        if self.average == "micro":
+            return weighted.sum(axis=-1) if self.null is None else _ratio(*self._counts(true, predicted, weighted))
+        square = self.beta**2
+        scores = _ratio((1.0 + square) * weighted, square * true + predicted)
+        return (scores * self._class_weights(true)).sum(axis=-1)
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Compute slopes and offsets, see `ConfusionMetric.affine`."""
+        true, predicted, right = _sums(confusion)
+        square = self.beta**2
+        if self.average != "micro":
+            inverse = _ratio(self._class_weights(true), square * true + predicted)
+            score = _ratio((1.0 + square) * right, square * true + predicted)
+            return (1.0 + square) * inverse, score * inverse
         if self.null is None:
             return ConfusionAccuracy().affine(confusion)
-        top, bottom = self._parts(*_sums(confusion))
+        top, bottom = self._counts(true, predicted, right)
         inverse = 1.0 / bottom if bottom > 0.0 else 0.0
-        slopes, offsets = np.full(len(confusion), (1.0 + self.beta**2) * inverse), np.zeros(len(confusion))
+        slopes, offsets = np.full(len(confusion), (1.0 + square) * inverse), np.zeros(len(confusion))
         slopes[self.null], offsets[self.null] = 0.0, -(top * inverse) * inverse
         return slopes, offsets
 
     def terms(self) -> Terms | None:
         """List the terms of each cell, see `ConfusionMetric.terms`."""
-        return ConfusionAccuracy().terms() if self.null is None else None
+        return ConfusionAccuracy().terms() if self.average == "micro" and self.null is None else None
 
-    def _parts(self, true, predicted, right):
+    def _class_weights(self, true: Array) -> Array:
+        """Return the weight of the score of each class."""
+        if self.average == "macro":
+            return np.full_like(true, 1.0 / true.shape[-1])
+        return true / true.sum(axis=-1, keepdims=True)
+
+    def _counts(self, true: Array, predicted: Array, right: Array) -> tuple[Array, Array]:
         """Compute numerator and denominator of the score of all classes but one."""
         if self.null not in range(true.shape[-1]):
             raise ValueError(f"null={self.null} is no code of the {true.shape[-1]} classes; give one from 0 on")
@@ -695,7 +621,7 @@ class OfTwoClasses(Metric):
 
     Examples
     --------
-    >>> OfTwoClasses(MacroF()).value(fn=0.05, fp=0.15, pos=0.25)
+    >>> OfTwoClasses(FBetaOfClasses()).value(fn=0.05, fp=0.15, pos=0.25)
     0.762
     """
 
@@ -709,6 +635,11 @@ class OfTwoClasses(Metric):
     def name(self) -> str:
         """Name of the metric of the confusion matrix."""
         return self.confusion.name
+
+    @property
+    def of_classes(self) -> ConfusionMetric:
+        """The metric of any number of classes."""
+        return self.confusion
 
     def for_classes(self, classes: Array) -> OfTwoClasses:
         """Return the metric with its costs in the order of the classes, see `Metric.for_classes`."""

@@ -1,12 +1,12 @@
-"""Rates and other shares of samples with exact intervals, constraints on them, and limits on wrong answers."""
+"""Constraints on rates, metrics that are shares of samples with exact intervals, and limits on wrong answers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import beta
@@ -14,255 +14,14 @@ from scipy.stats import beta
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, Label, Values
 from csf._common.validation import check_choice, check_fraction, check_number, place_of
-from csf.metrics.base import CELLS, SAME_AMOUNT, Coefficients, LinearFractional, Metric, Terms, float_or_array
-from csf.metrics.binary import BalancedAccuracy, CustomMetric, FBeta, Informedness, Jaccard, WeightedAccuracy, f_beta_of
+from csf.metrics.base import CELLS, SAME_AMOUNT, LinearFractional, Measure, Metric, Terms, float_or_array
 from csf.metrics.comparisons import COMPARISONS, PairLimit, SegmentComparison
-from csf.metrics.confusion import ConfusionMetric, CostMatrix
-from csf.metrics.synonyms import MEANT, known_name
+from csf.metrics.confusion import CostMatrix
+from csf.metrics.named import MEANT, MEASURES, RATES, measure_named
 
 if TYPE_CHECKING:
     from csf.metrics.incomplete import TrueMetric
 
-
-class Rate(LinearFractional):
-    """Share of ones among the samples that it counts; both are cells of the confusion matrix.
-
-    Subclass it and name the cells to constrain a rate of your own, with a confidence too: a share of ones has an exact
-    binomial test, which other metrics lack.
-
-    Attributes
-    ----------
-    ones, zeros : tuple of {"tp", "fn", "fp", "tn"}
-        Cells that the rate counts as ones, and those that it counts as zeros.
-
-    Examples
-    --------
-    >>> class FalseDiscoveryRate(Rate):
-    ...     ones, zeros = ("fp",), ("tp",)
-    >>> FalseDiscoveryRate().value(fn=0.05, fp=0.15, pos=0.25)
-    0.429
-    """
-
-    ones: ClassVar[tuple[str, ...]]
-    zeros: ClassVar[tuple[str, ...]]
-
-    def coefficients(self, pos: float) -> Coefficients:
-        """Return the six numbers of the rate, see `LinearFractional.coefficients`."""
-        # Each cell as a share of all samples: a constant, and the weights of fn and fp.
-        cells = {
-            "tp": (pos, -1.0, 0.0),
-            "fn": (0.0, 1.0, 0.0),
-            "fp": (0.0, 0.0, 1.0),
-            "tn": (1.0 - pos, 0.0, -1.0),
-        }
-        n0, n_fn, n_fp = map(sum, zip(*(cells[name] for name in self.ones)))
-        d0, d_fn, d_fp = map(sum, zip(*(cells[name] for name in self.ones + self.zeros)))
-        if d_fn == d_fp == 0.0:  # a rate within a class: costs are in units of the rate
-            return Coefficients(n0 / d0, n_fn / d0, n_fp / d0, 1.0, 0.0, 0.0)
-        return Coefficients(n0, n_fn, n_fp, d0, d_fn, d_fp)
-
-    def terms(self) -> Terms:
-        """List the terms of each cell, see `csf.metrics.Metric.terms`."""
-        return {cell: (float(cell in self.ones), float(cell in self.ones + self.zeros)) for cell in CELLS}
-
-
-@dataclass(frozen=True)
-class Precision(Rate):
-    """Share of true positives among the predicted positives, in [0, 1]; 0 where nothing is predicted positive.
-
-    Examples
-    --------
-    >>> Precision().value(fn=0.05, fp=0.15, pos=0.25)
-    0.571
-    """
-
-    name: ClassVar[str] = "precision"
-    ones, zeros = ("tp",), ("fp",)
-
-
-@dataclass(frozen=True)
-class Recall(Rate):
-    """Share of the positives that are predicted positive (true positive rate), in [0, 1].
-
-    Examples
-    --------
-    >>> Recall().value(fn=0.05, fp=0.15, pos=0.25)
-    0.8
-    """
-
-    name: ClassVar[str] = "recall"
-    ones, zeros = ("tp",), ("fn",)
-
-
-@dataclass(frozen=True)
-class Specificity(Rate):
-    """Share of the negatives that are predicted negative (true negative rate), in [0, 1].
-
-    Examples
-    --------
-    >>> Specificity().value(fn=0.05, fp=0.15, pos=0.25)
-    0.8
-    """
-
-    name: ClassVar[str] = "specificity"
-    ones, zeros = ("tn",), ("fp",)
-
-
-@dataclass(frozen=True)
-class NegativePredictiveValue(Rate):
-    """Share of true negatives among the predicted negatives, in [0, 1]; 0 where nothing is predicted negative.
-
-    Examples
-    --------
-    >>> NegativePredictiveValue().value(fn=0.05, fp=0.15, pos=0.25)
-    0.923
-    """
-
-    name: ClassVar[str] = "npv"
-    ones, zeros = ("tn",), ("fn",)
-
-
-@dataclass(frozen=True)
-class FalsePositiveRate(Rate):
-    """Share of the negatives predicted positive, in [0, 1]; for constraints, smaller is better.
-
-    Examples
-    --------
-    >>> FalsePositiveRate().value(fn=0.05, fp=0.15, pos=0.25)
-    0.2
-    """
-
-    name: ClassVar[str] = "fpr"
-    ones, zeros = ("fp",), ("tn",)
-
-
-@dataclass(frozen=True)
-class FalseNegativeRate(Rate):
-    """Share of the positives predicted negative, in [0, 1]; for constraints, smaller is better.
-
-    Examples
-    --------
-    >>> FalseNegativeRate().value(fn=0.05, fp=0.15, pos=0.25)
-    0.2
-    """
-
-    name: ClassVar[str] = "fnr"
-    ones, zeros = ("fn",), ("tp",)
-
-
-@dataclass(frozen=True)
-class PredictedPositiveRate(Rate):
-    """Share of all samples predicted positive, in [0, 1]; for constraints such as a limit on the number of checks.
-
-    Examples
-    --------
-    >>> PredictedPositiveRate().value(fn=0.05, fp=0.15, pos=0.25)
-    0.35
-    """
-
-    name: ClassVar[str] = "predicted_positive_rate"
-    ones, zeros = ("tp", "fp"), ("fn", "tn")
-
-
-@dataclass(frozen=True)
-class MeanCost(LinearFractional):
-    """Mean cost of a sample; smaller is better. As ``metric`` of a search minus the mean cost is maximised.
-
-    Parameters
-    ----------
-    fn, fp : float, default=1.0
-        Costs of a false negative and of a false positive, >= 0.
-
-    Raises
-    ------
-    ValueError
-        If a cost is negative or not finite.
-
-    Examples
-    --------
-    >>> MeanCost(fn=5.0).value(fn=0.05, fp=0.15, pos=0.25)
-    0.4
-    >>> str(Constraint(MeanCost(fn=5.0), "<=", 1.5))
-    'cost(5, 1) <= 1.5'
-    """
-
-    fn: float = 1.0
-    fp: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("fn", "fp"):
-            check_number(getattr(self, name), name)
-
-    @property
-    def name(self) -> str:
-        """Name of the metric with its costs: ``"cost(5, 1)"``, …"""
-        return f"cost({self.fn:g}, {self.fp:g})"
-
-    def coefficients(self, pos: float) -> Coefficients:
-        """Return the six numbers of the mean cost, see `LinearFractional.coefficients`."""
-        return Coefficients(0.0, self.fn, self.fp, 1.0, 0.0, 0.0)
-
-    @property
-    def largest_level(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride] (of these costs)
-        """Largest cost of an error."""
-        return max(self.fn, self.fp)
-
-    @property
-    def maximised(self) -> LinearFractional:
-        """Minus the mean cost, as the cost is to be least; the cost itself where nothing costs anything."""
-        if max(self.fn, self.fp) <= 0.0:
-            return self
-        return CustomMetric((0.0, -self.fn, -self.fp, 1.0, 0.0, 0.0), f"-{self.name}", (-max(self.fn, self.fp), 0.0))
-
-
-@dataclass(frozen=True)
-class OfNegatives(LinearFractional):
-    """Metric with the negative class in place of the positive one.
-
-    Parameters
-    ----------
-    quantity : LinearFractional
-        The metric.
-
-    Examples
-    --------
-    >>> OfNegatives(Recall()).value(fn=0.05, fp=0.15, pos=0.25), Specificity().value(fn=0.05, fp=0.15, pos=0.25)
-    (0.8, 0.8)
-    """
-
-    quantity: LinearFractional
-
-    @property
-    def name(self) -> str:
-        """Name of the metric: ``"recall of negatives"``, …"""
-        return f"{self.quantity.name} of negatives"
-
-    def coefficients(self, pos: float) -> Coefficients:
-        """Return the six numbers of the metric, with both errors exchanged."""
-        n0, n_fn, n_fp, d0, d_fn, d_fp = self.quantity.coefficients(1.0 - pos)
-        return Coefficients(n0, n_fp, n_fn, d0, d_fp, d_fn)
-
-    def terms(self) -> Terms | None:
-        """List the terms of each cell, see `csf.metrics.Metric.terms`."""
-        terms = self.quantity.terms()
-        return None if terms is None else dict(zip(CELLS, (terms[cell] for cell in CELLS[::-1])))
-
-
-# name -> quantity and the only side on which a constraint makes sense (None: both)
-QUANTITIES: dict[str, tuple[Callable[[], LinearFractional], str | None]] = {
-    "precision": (Precision, ">="),
-    "recall": (Recall, ">="),
-    "specificity": (Specificity, ">="),
-    "npv": (NegativePredictiveValue, ">="),
-    "fpr": (FalsePositiveRate, "<="),
-    "fnr": (FalseNegativeRate, "<="),
-    "predicted_positive_rate": (PredictedPositiveRate, None),
-    "f1": (FBeta, ">="),
-    "jaccard": (Jaccard, ">="),
-    "accuracy": (WeightedAccuracy, ">="),
-    "balanced_accuracy": (BalancedAccuracy, ">="),
-    "informedness": (Informedness, ">="),
-}
 
 # A text in quotes, where both the quote and the backslash are written with a backslash before them.
 _QUOTED = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
@@ -310,6 +69,7 @@ class Constraint:
     0.229
     >>> str(get_constraint("precision >= 0.8, fpr <= 0.1"))
     'precision >= 0.8, fpr <= 0.1'
+    >>> from csf.metrics import Precision, Recall
     >>> str(Constraint(Recall(), ">=", 0.9, of="urgent"))
     'recall[urgent] >= 0.9'
     >>> str(Constraint(Recall(), "<=", 0.05, by="sex", compare="gap"))
@@ -571,31 +331,30 @@ def read_demands(text: str) -> list[re.Match[str]]:
 
 def _one_constraint(text: str, match: re.Match[str]) -> Constraint:
     """Build the constraint of one demand in a text."""
-    name, link = match["rate"], " ".join((match["link"] or "").lower().split())
-    score, word = f_beta_of(name), (match["word"] or match["last"] or "").lower()
-    if known_name(name) not in QUANTITIES and score is None:
+    name, compare = match["rate"], (match["word"] or match["last"] or "each").lower()
+    measure, comparison = measure_named(name), COMPARISONS[compare]
+    if (quantity := measure.limited()) is None:
         raise _unreadable(text, name)
-    quantity, only = QUANTITIES[known_name(name)] if score is None else (lambda: score, ">=")
-    only = COMPARISONS[word or "each"].side or only
-    side = _read_side(text, match["side"], only)
+    sides = measure.sides if comparison.side is None else (comparison.side,)
+    side, by_pairs = _read_side(text, match["side"], sides), bool(comparison.word)
     # Levels by segments are levels in each; a largest one "by" could be meant for the gap too.
-    if bool(word) != (link == "by") and not (link == "by" and side == ">="):
+    is_by = (match["link"] or "").lower() == "by"
+    if by_pairs != is_by and not (is_by and side == ">="):
         raise ValueError(
             f"constraint {text!r}: a gap or a ratio is by segments. Write '{name} gap <= <level> by <column>', "
             f"'{name} ratio >= <level> by <column>', or '{name} <side> <level> in each <column>' for a level that each "
             "segment keeps"
         )
-    if only is not None and side != only:
-        raise ValueError(
-            f"constraint {text!r}: {' '.join([name, word]).strip()} can only be asked to be {only} a level"
-        )
+    if side not in sides:
+        what = f"{name} {comparison.word}".strip()
+        raise ValueError(f"constraint {text!r}: {what} can only be asked to be {' or '.join(sides)} a level")
     of, by = _unquoted(match["of"]), _unquoted(match["by"])
-    return Constraint(quantity(), side, read_level(text, match["level"]), of=of, by=by, compare=word or "each")
+    return Constraint(quantity, side, read_level(text, match["level"]), of=of, by=by, compare=compare)
 
 
 def _unreadable(text: str, part: str) -> ValueError:
-    known = ", ".join(f"{name} {side or '<= or >='}" for name, (_, side) in QUANTITIES.items())
-    hint = did_you_mean(re.split(r"[\s\[<>=≤≥]", part.strip())[0], QUANTITIES, MEANT)
+    known = ", ".join(f"{name} {' or '.join(MEASURES[name].sides)}" for name in RATES)
+    hint = did_you_mean(re.split(r"[\s\[<>=≤≥]", part.strip())[0], RATES, MEANT)
     return ValueError(
         f"cannot read constraint {text!r}; accepted: '<rate> <side> <level>' with {known}, f<beta> >=, by segments "
         "'<rate> gap <= <level> by <column>', '<rate> ratio >= <level> by <column>' and '<rate> <side> <level> in each "
@@ -616,9 +375,9 @@ def _unquoted(name: str | None) -> str | None:
     return re.sub(r"""\\(["'\\])""", r"\1", name[1:-1])
 
 
-def _read_side(text: str, side: str, only: str | None) -> str:
+def _read_side(text: str, side: str, sides: tuple[str, ...]) -> str:
     if side not in _SIDES:
-        offer = only or {">": ">=", "<": "<="}.get(side, ">= or <=")
+        offer = f"{side}=" if f"{side}=" in sides else " or ".join(sides)
         raise ValueError(
             f"constraint {text!r}: the side must be >= or <=, got {side!r}; write {offer}, which "
             "takes the level itself in"
@@ -655,6 +414,7 @@ class Constrained(Metric):
 
     Examples
     --------
+    >>> from csf.metrics import Recall
     >>> recall = Constrained(Recall(), get_constraint("precision >= 0.8"))
     >>> recall.value(fn=0.05, fp=0.15, pos=0.25), recall.name
     (0.8, 'recall, precision >= 0.8')
@@ -798,7 +558,7 @@ class Share:
         return float(self.value(low)), float(self.value(high))
 
 
-def share_of(metric: Metric | ConfusionMetric) -> Share | None:
+def share_of(metric: Measure) -> Share | None:
     """Return the share that a metric is, or ``None`` for other metrics.
 
     Shares are F1, Jaccard, precision, recall, specificity and the other rates, accuracy, and all ratios that count
@@ -838,10 +598,6 @@ def gains_of(terms: Terms, side: str, level: float) -> Array:
     """
     sign = 1.0 if side == ">=" else -1.0
     return sign * np.array([terms[cell][0] - level * terms[cell][1] for cell in CELLS])
-
-
-# Quantities by name that are ratios of sums over samples.
-RATIOS = tuple(name for name, (quantity, _) in QUANTITIES.items() if quantity().terms() is not None)
 
 
 # ---------------------------------------------------------------- reviews, and limits on wrong answers

@@ -11,7 +11,8 @@ import numpy as np
 from csf._common.typing import Array, BoolArray, IntArray, Label, Values
 from csf.metrics.base import CELLS, float_or_array
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
-from csf.metrics.constraints import RATIOS, Constraint
+from csf.metrics.constraints import Constraint
+from csf.metrics.named import RATIOS
 
 # Of a class against the rest: true positives, false negatives, false positives and true negatives, as in `CELLS`.
 _TP, _FN, _FP, _TN = range(4)

@@ -1,13 +1,12 @@
-"""Metrics by name: all that come with the package, with averages over labels. `csf.metrics` exports them."""
+"""Look-up of metrics by name, object or function, and averages over labels."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from functools import lru_cache, partial, wraps
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,127 +16,22 @@ from csf._common.messages import did_you_mean
 from csf._common.sklearn import scorer_parts
 from csf._common.typing import Estimator, Label, Values
 from csf._common.validation import check_choice, check_labels
-from csf.metrics.base import CELLS, LinearFractional, Metric, Terms, wrong_direction
-from csf.metrics.binary import (
-    F_BETA,
-    MCC,
-    BalancedAccuracy,
-    CohenKappa,
-    FBeta,
-    FowlkesMallows,
-    GowerLegendre,
-    Informedness,
-    Jaccard,
-    Tversky,
-    WeightedAccuracy,
-    f_beta_of,
-)
-from csf.metrics.concave import GMean, HMean, MinRate, QMean
-from csf.metrics.confusion import (
-    BalancedAccuracyOfClasses,
-    ConfusionAccuracy,
-    ConfusionMetric,
-    CostMatrix,
-    GMeanOfClasses,
-    KappaOfClasses,
-    MacroF,
-    MCCOfClasses,
-    MicroF,
-    OfTwoClasses,
-    WeightedF,
-    WeightedKappa,
-)
-from csf.metrics.constraints import (
-    QUANTITIES,
-    Constrained,
-    NegativePredictiveValue,
-    Precision,
-    Recall,
-    Specificity,
-    get_constraint,
-)
+from csf.metrics.base import CELLS, LinearFractional, Measure, Metric, Terms, wrong_direction
+from csf.metrics.binary import FBeta
+from csf.metrics.confusion import ConfusionMetric, CostMatrix
+from csf.metrics.constraints import Constrained, get_constraint
 from csf.metrics.functions import Function, LabelFunction, confusion_of_function, metric_of_function
 from csf.metrics.incomplete import TrueMetric, metric_of_truth
+from csf.metrics.named import CONFUSION_METRICS, MEANT, METRICS, known_name, measure_named
 from csf.metrics.profile import NOISE, ErrorProfile
 from csf.metrics.row_costs import RowCosts, row_costs
-from csf.metrics.synonyms import MEANT, known_name
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, BoolArray
     from csf.metrics.constraints import Constraint
 
-__all__ = [
-    "BalancedAccuracy",
-    "CONFUSION_METRICS",
-    "CohenKappa",
-    "FBeta",
-    "FowlkesMallows",
-    "GMean",
-    "GowerLegendre",
-    "HMean",
-    "Incomplete",
-    "Informedness",
-    "Jaccard",
-    "LabelMetric",
-    "MCC",
-    "METRICS",
-    "MacroF",
-    "MicroF",
-    "MinRate",
-    "NegativePredictiveValue",
-    "Precision",
-    "QMean",
-    "Recall",
-    "Specificity",
-    "Tversky",
-    "WeightedAccuracy",
-    "WeightedF",
-    "WeightedKappa",
-    "get_confusion_metric",
-    "get_metric",
-]
-
 # What the ``metric`` of a search may be. Costs of rows are refused where there are no rows of X.
 MetricLike: TypeAlias = str | Metric | ConfusionMetric | RowCosts | Callable[..., float]
-
-METRICS: dict[str, Callable[[], Metric]] = {
-    "f1": partial(FBeta, 1.0),
-    "f2": partial(FBeta, 2.0),
-    "f0.5": partial(FBeta, 0.5),
-    "jaccard": Jaccard,
-    "tversky": Tversky,
-    "gower_legendre": GowerLegendre,
-    "accuracy": WeightedAccuracy,
-    "balanced_accuracy": BalancedAccuracy,
-    "precision": Precision,
-    "recall": Recall,
-    "specificity": Specificity,
-    "npv": NegativePredictiveValue,
-    "gmean": GMean,
-    "hmean": HMean,
-    "qmean": QMean,
-    "min_rate": MinRate,
-    "cohen_kappa": CohenKappa,
-    "mcc": MCC,
-    "fowlkes_mallows": FowlkesMallows,
-    "informedness": Informedness,
-}
-
-# Metrics of any number of classes. A name that is in `METRICS` too stands for either, by the number of classes.
-CONFUSION_METRICS: dict[str, Callable[[], ConfusionMetric]] = {
-    "f1_macro": MacroF,
-    "f2_macro": partial(MacroF, 2.0),
-    "f0.5_macro": partial(MacroF, 0.5),
-    "f1_micro": MicroF,
-    "f1_weighted": WeightedF,
-    "accuracy": ConfusionAccuracy,
-    "balanced_accuracy": BalancedAccuracyOfClasses,
-    "gmean": GMeanOfClasses,
-    "cohen_kappa": KappaOfClasses,
-    "mcc": MCCOfClasses,
-    "quadratic_kappa": WeightedKappa,
-    "linear_kappa": partial(WeightedKappa, "linear"),
-}
 
 # Metrics that no threshold changes: what helps with them, what they judge, and words in their names.
 _UNCHANGED = {
@@ -157,7 +51,23 @@ _AVERAGES = {
 }
 # So many values say whether a metric takes many shares of positives at once.
 _SPOTS = 8
-_F_OF_CLASSES = re.compile(F_BETA.pattern + "_(macro|micro|weighted)")
+
+Read = TypeVar("Read")
+
+
+def _remembered(read: Callable[[Any], Read]) -> Callable[[Any], Read]:
+    """Decorate what reads a metric: once if that is hashable, however often a search needs it."""
+    remember = lru_cache(maxsize=256)(read)
+
+    @wraps(read)
+    def look_up(metric: object) -> Read:
+        try:
+            hash(metric)
+        except TypeError:
+            return read(metric)
+        return remember(metric)
+
+    return look_up
 
 
 def get_metric(metric: MetricLike) -> Metric:
@@ -190,17 +100,17 @@ def get_metric(metric: MetricLike) -> Metric:
     >>> get_metric("f2"), get_metric("f0.25")
     (FBeta(beta=2.0), FBeta(beta=0.25))
     >>> get_metric("f1_macro")
-    OfTwoClasses(confusion=MacroF(beta=1.0))
+    OfTwoClasses(confusion=FBetaOfClasses(beta=1.0, average='macro', null=None))
     >>> from sklearn.metrics import fbeta_score, make_scorer
     >>> get_metric(make_scorer(fbeta_score, beta=3))
     FBeta(beta=3.0)
     """
     found = get_quantity(metric).maximised
-    _once(_check_direction, found)
+    _check_direction(found)
     return found
 
 
-@lru_cache(maxsize=256)
+@_remembered
 def _check_direction(metric: Metric | ConfusionMetric) -> None:
     """Raise a ValueError where a metric is not larger without errors than where all is wrong."""
     if isinstance(metric, Metric):
@@ -222,28 +132,25 @@ def _check_direction(metric: Metric | ConfusionMetric) -> None:
 
 def get_quantity(metric: MetricLike) -> Metric:
     """Look up a quantity as `get_metric` does; also rates and costs that are minimised, or neither."""
-    if isinstance(metric, Metric):
-        return metric
-    if isinstance(metric, ConfusionMetric):
-        return OfTwoClasses(metric)
+    if isinstance(metric, Measure):
+        return metric.of_two
     if row_costs(metric) is not None:
         raise ValueError(
             f"metric={metric!r} has costs for each row: csf.CostSearch decides each row by its own costs, in memory. "
             "Use a metric with one cost for each kind of error here, such as csf.metrics.WeightedAccuracy"
         )
     if _is_function(metric):
-        return _once(_two_classes_of, metric)
+        return _two_classes_of(metric)
     if not isinstance(metric, str):
         raise TypeError(
             f"metric must be a name or a csf.metrics.Metric object, got {metric!r}; for a metric of your own, give a "
             "function f(y_true, y_pred, sample_weight=None), subclass csf.metrics.Metric or use a CustomMetric"
         )
-    found = _of_two_classes(metric) or _of_classes(metric)
-    if found is None:
+    if (found := measure_named(metric).of_two() or measure_named(metric).of_classes()) is None:
         names = ", ".join(dict.fromkeys([*METRICS, *CONFUSION_METRICS]))
         known = f"unknown metric {metric!r}; known: {names}, f<beta>_macro, f<beta>, or a Metric object"
         raise ValueError(known + _hint(metric))
-    return found if isinstance(found, Metric) else OfTwoClasses(found)
+    return found.of_two
 
 
 def positive_class(metric: Any, y: ArrayLike, pos_label: Label, *, matters: bool = False) -> Label:
@@ -295,7 +202,7 @@ def for_classes(metric: Any, classes: Array) -> Any:
         return make_scorer(
             parts.function, greater_is_better=parts.sign > 0.0, response_method=parts.response, **options
         )
-    return metric.for_classes(classes) if isinstance(metric, Metric | ConfusionMetric) else metric
+    return metric.for_classes(classes) if isinstance(metric, Measure) else metric
 
 
 def metric_of(search: Estimator) -> Any:
@@ -328,25 +235,26 @@ def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
 
     Examples
     --------
-    >>> get_confusion_metric("f2_macro"), get_confusion_metric("linear_kappa")
-    (MacroF(beta=2.0), WeightedKappa(weights='linear'))
+    >>> get_confusion_metric("f2_weighted"), get_confusion_metric("linear_kappa")
+    (FBetaOfClasses(beta=2.0, average='weighted', null=None), WeightedKappa(weights='linear'))
     >>> get_confusion_metric("f1")
     Traceback (most recent call last):
         ...
     ValueError: 'f1' is a metric of two classes; for more, write 'f1_macro', ...
     """
-    if isinstance(metric, ConfusionMetric | OfTwoClasses):
-        found = metric if isinstance(metric, ConfusionMetric) else metric.confusion
-        _once(_check_direction, found)
-        return found
-    if _is_function(metric):
-        return _once(_classes_of, metric)
-    if isinstance(metric, Metric):
+    if isinstance(metric, Measure):
+        if isinstance(given := metric.of_classes, ConfusionMetric):
+            _check_direction(given)
+            return given
         # Parameters of two classes alone, such as prices of errors, have no place in a metric of more.
-        found = _of_classes(metric.name) if type(metric) is type(_of_two_classes(metric.name)) else None
+        named = measure_named(metric.name)
         name, is_known = metric.name, True
+        found = named.of_classes() if type(metric) is type(named.of_two()) else None
+    elif _is_function(metric):
+        return _classes_of(metric)
     elif isinstance(metric, str):
-        found, name, is_known = _of_classes(metric), metric, _of_two_classes(metric) is not None
+        named = measure_named(metric)
+        found, name, is_known = named.of_classes(), metric, named.of_two() is not None
     else:
         raise TypeError(
             f"metric must be a name or a csf.metrics.ConfusionMetric object, got {metric!r}; for a metric of your own, "
@@ -356,7 +264,7 @@ def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
     if found is not None:
         return found
     if is_known:
-        macro = f"{name}_macro" if F_BETA.fullmatch(name) else "f1_macro"
+        macro = f"{name}_macro" if measure_named(f"{name}_macro").of_classes() else "f1_macro"
         raise ValueError(
             f"{name!r} is a metric of two classes; for more, write {macro!r}, a mean over classes, or another of "
             f"{', '.join(CONFUSION_METRICS)}, or a csf.metrics.ConfusionMetric object. Where one class means nothing "
@@ -370,32 +278,23 @@ def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
 
 def _is_function(metric: object) -> bool:
     """Check whether a metric is a function of labels or a scorer; classes and metric objects are neither."""
-    return callable(metric) and not isinstance(metric, type | Metric | ConfusionMetric)
+    return callable(metric) and not isinstance(metric, type | Measure)
 
 
-def _once(read: Any, function: object) -> Any:
-    """Read a function of labels, once if it is hashable, however often a search needs its metric."""
-    try:
-        hash(function)
-    except TypeError:
-        return read.__wrapped__(function)
-    return read(function)
-
-
-@lru_cache(maxsize=64)
+@_remembered
 def _two_classes_of(function: Function) -> Metric:
     """Build the binary metric of a function of labels."""
     name = _name_of_function(function)
-    of_classes = [OfTwoClasses(make()) for make in CONFUSION_METRICS.values()]
-    known = [_of_two_classes(name), *(make() for make in METRICS.values()), *of_classes]
+    known = [measure_named(name).of_two(), *(make() for make in METRICS.values())]
+    known += [make().of_two for make in CONFUSION_METRICS.values()]
     return metric_of_function(function, name, [metric for metric in known if metric is not None])
 
 
-@lru_cache(maxsize=64)
+@_remembered
 def _classes_of(function: Function) -> ConfusionMetric:
     """Build the metric of any number of classes of a function of labels."""
     name = _name_of_function(function)
-    known = [_of_classes(name), *(make() for make in CONFUSION_METRICS.values())]
+    known = [measure_named(name).of_classes(), *(make() for make in CONFUSION_METRICS.values())]
     return confusion_of_function(function, name, [metric for metric in known if metric is not None])
 
 
@@ -405,23 +304,6 @@ def _name_of_function(function: Function) -> str:
     if what := _unchanged(name):
         raise ValueError(f"metric must be one of labels{what}")
     return name or type(function).__name__
-
-
-def _of_two_classes(name: str) -> Metric | None:
-    """Look up the binary metric of a name, or return ``None``."""
-    name = known_name(name)
-    return METRICS[name]() if name in METRICS else f_beta_of(name)
-
-
-def _of_classes(name: str) -> ConfusionMetric | None:
-    """Look up the metric of any number of classes of a name, or return ``None``."""
-    name = known_name(name)
-    if name in CONFUSION_METRICS:
-        return CONFUSION_METRICS[name]()
-    match = _F_OF_CLASSES.fullmatch(name)
-    if not match or not float(match[1]) > 0:
-        return None
-    return {"macro": MacroF, "micro": MicroF, "weighted": WeightedF}[match[2]](float(match[1]))
 
 
 def _name_of(function: Function) -> str:
@@ -446,15 +328,13 @@ def _hint(name: str) -> str:
         return ""
     if what := _unchanged(name):
         return what
-    if _of_two_classes(name) or _of_classes(name):
+    if (named := measure_named(name)).of_two() or named.of_classes():
         return f". Did you mean {name!r}?"
     average = name.rpartition("_")[2]
     if average in _AVERAGES:
         return f". {_AVERAGES[average]}"
-    if F_BETA.fullmatch(name):
-        return ""
-    if (quantity := known_name(name)) in QUANTITIES:
-        return f". It is a rate to limit, constraint='{quantity} <= 0.1', beside a metric such as 'f1'"
+    if named.limited() is not None:
+        return f". It is a rate to limit, constraint='{known_name(name)} <= 0.1', beside a metric such as 'f1'"
     return did_you_mean(name, [*METRICS, *CONFUSION_METRICS], MEANT)
 
 
@@ -766,7 +646,7 @@ def get_label_metric(metric: object) -> LabelMetric:
         return metric
     name, base, average = _parts(metric)
     if _is_function(metric):
-        found = _once(_label_metric_of, metric)
+        found = _label_metric_of(metric)
         if found is None:
             raise ValueError(
                 f"metric={metric!r} has the values of no mean over labels or samples that csf knows, and y has several "
@@ -774,7 +654,7 @@ def get_label_metric(metric: object) -> LabelMetric:
             )
         return found
     if average not in AVERAGES:
-        if isinstance(name, str) and _of_two_classes(name) is None:
+        if isinstance(name, str) and measure_named(name).of_two() is None:
             raise ValueError(f"metric={metric!r} is unknown for several labels; write 'f1_macro' {_OF_LABELS}")
         raise ValueError(
             f"metric={metric!r} is one of a single label, with y a 1d array, and y has several columns; write "
@@ -789,7 +669,7 @@ _OF_LABELS = (
 )
 
 
-@lru_cache(maxsize=64)
+@_remembered
 def _label_metric_of(function: Function) -> LabelMetric | None:
     """Find the metric of several labels of a function or scorer of scikit-learn, by its name and some of its values."""
     parts, rng = scorer_parts(function), np.random.default_rng(0)
@@ -804,7 +684,11 @@ def _label_metric_of(function: Function) -> LabelMetric | None:
     truth[:2], pred[0], truth[:, 0], truth[:, 1], pred[:, 1] = 0, 0, 0, 0, 0
     weight = rng.uniform(0.5, 2.0, 16)
     for other in _EMPTY if average in _EMPTY else [average]:
-        if other in AVERAGES and _of_two_classes(base) is not None and (parts is None or parts.response == "predict"):
+        if (
+            other in AVERAGES
+            and measure_named(base).of_two() is not None
+            and (parts is None or parts.response == "predict")
+        ):
             metric = LabelMetric(base, other)
             if np.isclose(call.of(truth, pred, weight), metric.of(truth, pred, weight)):
                 return metric

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, final
+from typing import TYPE_CHECKING, Protocol, Self, TypedDict, final
 
 import numpy as np
 
-from csf._common.typing import Array, Costs, Params
+from csf._common.typing import Array, Costs, Keywords, Params
 from csf.metrics.base import rank
 from csf.metrics.profile import ErrorProfile, Hull
 
@@ -155,7 +155,7 @@ class Trial:
         return record
 
     @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> Self:
+    def from_dict(cls, record: Keywords) -> Self:
         """Create a trial from a dict made by `to_dict`.
 
         Parameters

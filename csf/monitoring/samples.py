@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from csf._common.messages import did_you_mean, warn
 from csf._common.typing import Array, BoolArray, IntArray
 from csf._common.validation import are_missing, as_array, check_number, check_share, floats, in_named_order, label_array
-from csf.metrics.constraints import MeanCost
+from csf.metrics.binary import MeanCost
 from csf.metrics.registry import LabelMetric
 from csf.metrics.row_costs import COSTS, OUTCOMES, CostTable, RowCosts
 from csf.monitoring.bets import TermHistogram

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit, parts, row_at
-from csf._common.sklearn import with_parameters
+from csf._common.sklearn import check_options, option, with_parameters
 from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, Params, RandomState_, Samples
 from csf._common.validation import (
     check_binary_target,
@@ -332,6 +332,7 @@ class OnlineClassifier(TwoClassRule):
         check_count(self.passes, "passes")
         check_bool(self.shuffle, "shuffle")
         check_seed(self.random_state)
+        check_options(self)
         self._check_parameters()
 
     def _begin(
@@ -566,7 +567,7 @@ class SteppingLearner(LinearOnlineClassifier):
     """
 
     step: Literal["adaptive", "paper"] = "adaptive"
-    prior: float = 1.0
+    prior: float = option(check=check_positive, default=1.0)
     window: int | None = None
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
@@ -591,7 +592,6 @@ class SteppingLearner(LinearOnlineClassifier):
 
     def _check_parameters(self) -> None:
         check_step(self, of_paper=self._of_paper)
-        check_positive(self.prior, "prior")
         self._rules[self.step].check(self)
 
     def _start(self, n_features: int) -> None:

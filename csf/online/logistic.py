@@ -13,9 +13,9 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import column_of, njit, parts, row_at
-from csf._common.sklearn import with_parameters
+from csf._common.sklearn import one_of, option, with_parameters
 from csf._common.typing import Array, Estimator, FloatArray, Label, RandomState_, Samples
-from csf._common.validation import check_choice, check_number, check_positive
+from csf._common.validation import check_number, check_positive
 from csf.data.responses import margin
 from csf.online._ascent import A, P, Q, add_to_both, initial_scalars, move, square, tidy
 from csf.online._gaussian import Belief, BeliefSteps, sigmoid
@@ -90,16 +90,6 @@ class GradientSteps(StepRule):
     def __init__(self, learner: OnlineLogistic, n_features: int) -> None:
         self.v, self.u = np.zeros((2, n_features + 1))
         self.scalars = initial_scalars()
-
-    @staticmethod
-    def check(learner: OnlineLogistic) -> None:
-        """Raise for a bad parameter of these steps."""
-        check_positive(learner.eta0, "eta0")
-        if learner.radius is not None:
-            check_positive(learner.radius, "radius")
-        for name in ("alpha", "gain"):
-            check_number(getattr(learner, name), name)
-        check_choice(learner.averaging, "averaging", AVERAGING)
 
     def learn(self, learner: OnlineLogistic, X: Samples, y: FloatArray) -> FloatArray:
         """Predict the posterior of each row, then learn it."""
@@ -197,11 +187,11 @@ class OnlineLogistic(EmittedPredictions, SteppingLearner):
     0.886
     """
 
-    eta0: float = field(default=16.0, kw_only=False)
-    alpha: float = 0.0
-    radius: float | None = None
-    averaging: Literal["poly", "uniform", "suffix", "none"] = "poly"
-    gain: float = 3.0
+    eta0: float = option(check=check_positive, default=16.0, kw_only=False)
+    alpha: float = option(check=check_number, default=0.0)
+    radius: float | None = option(check=check_positive, default=None)
+    averaging: Literal["poly", "uniform", "suffix", "none"] = option(check=one_of(*AVERAGING), default="poly")
+    gain: float = option(check=check_number, default=3.0)
 
     threshold_: float = field(init=False)
 

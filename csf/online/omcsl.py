@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import column_of, njit, parts, row_at
-from csf._common.sklearn import with_parameters
+from csf._common.sklearn import one_of, option, with_parameters
 from csf._common.typing import Array, FloatArray, Label, Params, RandomState_, Samples
-from csf._common.validation import check_bool, check_choice, check_count, check_positive
+from csf._common.validation import check_bool, check_count, check_positive
 from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online._ascent import FADED, SHRUNK
 from csf.online._gaussian import sigmoid
@@ -251,6 +252,12 @@ LOSSES = ("logistic", "hinge")
 RANKINGS = {"auroc": AREA_ROC, "auprc": AREA_PR}
 
 
+def _check_gamma(gamma: object, name: str) -> None:
+    """Check the growth of the weights of experts."""
+    if gamma != "sqrt":
+        check_positive(gamma, name)
+
+
 @with_parameters
 class OMCSL(EmittedPredictions, LinearOnlineClassifier):
     r"""Online multiple cost-sensitive learning: experts with different class costs, chosen by what they achieve.
@@ -330,13 +337,13 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
     """
 
     metric: str | Metric = field(default="f1", kw_only=False)
-    n_experts: int = 10
-    eta0: float = 16.0
-    gamma: float | str = 20.0
-    n_bins: int = 100
-    loss: Literal["logistic", "hinge"] = "logistic"
-    radius: float = 100.0
-    average: bool = False
+    n_experts: int = option(check=check_count, default=10)
+    eta0: float = option(check=check_positive, default=16.0)
+    gamma: float | str = option(check=_check_gamma, default=20.0)
+    n_bins: int = option(check=partial(check_count, minimum=2), default=100)
+    loss: Literal["logistic", "hinge"] = option(check=one_of(*LOSSES), default="logistic")
+    radius: float = option(check=check_positive, default=100.0)
+    average: bool = option(check=check_bool, default=False)
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
     passes: int = 1
@@ -378,14 +385,6 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
                 "OMCSL serves F-beta and Jaccard ('f1', 'f2', 'jaccard', ...), 'auroc' and 'auprc', got "
                 f"metric={self.metric!r}. Use SPADE for means of the two rates"
             )
-        check_count(self.n_experts, "n_experts")
-        check_count(self.n_bins, "n_bins", minimum=2)
-        check_positive(self.eta0, "eta0")
-        check_positive(self.radius, "radius")
-        if self.gamma != "sqrt":
-            check_positive(self.gamma, "gamma")
-        check_choice(self.loss, "loss", LOSSES)
-        check_bool(self.average, "average")
 
     def _ranks(self) -> bool:
         return isinstance(self.metric, str) and self.metric in RANKINGS

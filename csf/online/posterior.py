@@ -12,7 +12,7 @@ from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit
-from csf._common.sklearn import clone, with_parameters
+from csf._common.sklearn import clone, option, with_parameters
 from csf._common.typing import Array, BoolArray, Estimator, FloatArray, Label, Params, RandomState_, Samples
 from csf._common.validation import check_count, check_positive, check_share
 from csf.data.responses import margin, positive_score
@@ -112,7 +112,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     posterior: Estimator = None
     step: Literal["adaptive", "paper"] = "adaptive"
     window: int | None = None
-    batch_size: int = 1
+    batch_size: int = option(check=check_count, default=1)
     passes: int = 1
     shuffle: bool = True
     pos_label: Label = None
@@ -236,7 +236,6 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
                     f"posterior must have partial_fit and predict_proba, {self.posterior!r} has no {method}; such as "
                     f"OnlineLogistic(), SGDClassifier(loss='log_loss') or {self._wrapped()}"
                 )
-        check_count(self.batch_size, "batch_size")
         check_step(self, of_paper=self._of_paper)
 
     def _wrapped(self) -> str:
@@ -391,7 +390,7 @@ class OFO(PosteriorThreshold):
     """
 
     prior: tuple[float, float] = (0.0, 0.0)
-    forgetting: float = 1.0
+    forgetting: float = option(check=check_share, default=1.0)
 
     _of_paper = ("prior", "forgetting")
 
@@ -400,7 +399,6 @@ class OFO(PosteriorThreshold):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_share(self.forgetting, "forgetting")
         try:
             a, b = map(float, self.prior)
         except (TypeError, ValueError):
@@ -552,8 +550,8 @@ class FOFO(PosteriorThreshold):
     (0.329, 0.620)
     """
 
-    horizon: int | None = None
-    step_scale: float | None = None
+    horizon: int | None = option(check=check_count, default=None)
+    step_scale: float | None = option(check=check_positive, default=None)
 
     def _level(self) -> float:
         return float(self._state[_MEAN])
@@ -563,13 +561,6 @@ class FOFO(PosteriorThreshold):
         """Share of positives seen so far."""
         check_is_fitted(self)
         return float(self._state[_POS])
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.step_scale is not None:
-            check_positive(self.step_scale, "step_scale")
-        if self.horizon is not None:
-            check_count(self.horizon, "horizon")
 
     def _start_threshold(self) -> None:
         highest = 1.0 / (1.0 + self._squared_beta())

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import parts
-from csf._common.sklearn import with_parameters
+from csf._common.sklearn import one_of, option, with_parameters
 from csf._common.typing import Array, BoolArray, Costs, FloatArray, Params, Samples
-from csf._common.validation import check_choice, check_count, check_fraction, check_number, check_positive, check_share
+from csf._common.validation import check_count, check_fraction, check_number, check_positive, check_share
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
 from csf.metrics.registry import truth_of
 from csf.online._ascent import (
@@ -41,30 +41,12 @@ if TYPE_CHECKING:
 
 
 MEASURES = {MinRate: MIN, HMean: HMEAN, QMean: QMEAN, GMean: GMEAN}
-_CHOICES_OF_SPADE = {
-    "reward": REWARDS,
-    "sampling": ("all", "balanced"),
-    "dual": ("gradient", "closed"),
-    "eps": ("schedule", "fixed"),
-}
 # Share of each class that is held out to tell when to stop, and the least rise of the metric that counts.
 _HELD_OUT, _LEAST_RISE = 0.1, 1e-4
 
 
 class PrimalDualSteps(AscentSteps):
     """Published steps: each example moves the weights up and the class costs down."""
-
-    @staticmethod
-    def check(learner: SPADE) -> None:
-        """Raise for a bad parameter of these steps."""
-        for name in ("eta0", "dual_eta0", "radius"):
-            check_positive(getattr(learner, name), name)
-        for name, accepted in _CHOICES_OF_SPADE.items():
-            check_choice(getattr(learner, name), name, accepted)
-        check_share(learner.memory, "memory")
-        check_number(learner.gain, "gain")
-        if learner.pos is not None:
-            check_fraction(learner.pos, "pos")
 
     def learn(self, learner: SPADE, X: Samples, y: FloatArray) -> None:
         """Learn rows in order."""
@@ -226,17 +208,17 @@ class SPADE(AimedLearner):
     """
 
     metric: str | Concave = field(default="qmean", kw_only=False)
-    eta0: float = 400.0
-    dual_eta0: float = 0.2
-    radius: float = 100.0
-    reward: Literal["hinge", "logistic"] = "hinge"
-    sampling: Literal["all", "balanced"] = "all"
-    dual: Literal["gradient", "closed"] = "gradient"
-    memory: float = 0.99
-    eps: Literal["schedule", "fixed"] = "schedule"
-    gain: float = 3.0
-    pos: float | None = None
-    patience: int | None = None
+    eta0: float = option(check=check_positive, default=400.0)
+    dual_eta0: float = option(check=check_positive, default=0.2)
+    radius: float = option(check=check_positive, default=100.0)
+    reward: Literal["hinge", "logistic"] = option(check=one_of(*REWARDS), default="hinge")
+    sampling: Literal["all", "balanced"] = option(check=one_of("all", "balanced"), default="all")
+    dual: Literal["gradient", "closed"] = option(check=one_of("gradient", "closed"), default="gradient")
+    memory: float = option(check=check_share, default=0.99)
+    eps: Literal["schedule", "fixed"] = option(check=one_of("schedule", "fixed"), default="schedule")
+    gain: float = option(check=check_number, default=3.0)
+    pos: float | None = option(check=check_fraction, default=None)
+    patience: int | None = option(check=check_count, default=None)
 
     validation_scores_: Array = field(init=False)
 
@@ -249,11 +231,6 @@ class SPADE(AimedLearner):
         check_is_fitted(self)
         alpha, beta = self._rule.prices
         return float(alpha), float(beta)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.patience is not None:
-            check_count(self.patience, "patience")
 
     def _check_metric(self) -> Concave:
         metric = get_metric(self.metric)
@@ -325,7 +302,6 @@ class SPADE(AimedLearner):
 # ---------------------------------------------------------------- STAMP
 
 
-_CHOICES_OF_STAMP = {"reward": REWARDS, "level": ("actual", "surrogate")}
 # A level at the top of the range would take all weight from one class.
 _BELOW_TOP = 1e-3
 # Least share of a model stage whose weights are used before it is complete.
@@ -346,14 +322,8 @@ class StagedSteps(AscentSteps):
     @staticmethod
     def check(learner: STAMP) -> None:
         """Raise for a bad parameter of these steps."""
-        for name in ("eta0", "radius", "growth"):
-            check_positive(getattr(learner, name), name)
         if learner.growth < 1.0:
             raise ValueError(f"growth must be at least 1, got {learner.growth!r}")
-        for name in ("model_stage", "challenge_stage"):
-            check_count(getattr(learner, name), name)
-        for name, accepted in _CHOICES_OF_STAMP.items():
-            check_choice(getattr(learner, name), name, accepted)
         level = learner.start_level
         lo, hi = learner._check_metric().range(0.5)
         if isinstance(level, bool) or not isinstance(level, numbers.Real):
@@ -567,14 +537,14 @@ class STAMP(AimedLearner):
     """
 
     metric: str | LinearFractional = field(default="f1", kw_only=False)
-    eta0: float = 50.0
-    radius: float = 100.0
-    reward: Literal["hinge", "logistic"] = "hinge"
-    level: Literal["actual", "surrogate"] = "actual"
+    eta0: float = option(check=check_positive, default=50.0)
+    radius: float = option(check=check_positive, default=100.0)
+    reward: Literal["hinge", "logistic"] = option(check=one_of(*REWARDS), default="hinge")
+    level: Literal["actual", "surrogate"] = option(check=one_of("actual", "surrogate"), default="actual")
     start_level: float = 0.0
-    model_stage: int = 100
-    challenge_stage: int = 100
-    growth: float = 2.0
+    model_stage: int = option(check=check_count, default=100)
+    challenge_stage: int = option(check=check_count, default=100)
+    growth: float = option(check=check_positive, default=2.0)
 
     level_: float = field(init=False)
 

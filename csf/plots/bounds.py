@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from csf._common.typing import Array, Params
+from csf._common.typing import Array, Keywords, Params
 from csf.bounds import SupportLineBound, get_bound, known_profiles
 from csf.metrics.trials import best_trial
 from csf.plots.cone import ConeDisplay, cone_data
@@ -80,7 +80,7 @@ class BoundComparisonDisplay:
     """
 
     names: list[str]
-    panels: list[dict[str, Any]]
+    panels: list[Keywords]
     area: Array
     violations: Array
 
@@ -189,7 +189,7 @@ class BoundComparisonDisplay:
         self.figure_ = self.axes_[0].figure
         self.displays_ = [ConeDisplay(**panel) for panel in self.panels]
         # One scale for all: the one that shows the trials best.
-        scale: dict[str, Any] = {"top": min(display.top for display in self.displays_)} | cone_kwargs
+        scale: Keywords = {"top": min(display.top for display in self.displays_)} | cone_kwargs
         for ax, display, name, area, n in zip(self.axes_, self.displays_, self.names, self.area, self.violations):
             inside = f", {n} trial{'s' if n > 1 else ''} inside" if n else ""
             ax.set_title(f"{name}: {area:.0%} ruled out{inside}", fontsize=10)
@@ -446,7 +446,7 @@ class ErrorProfileDisplay(Display):
         """Write each name next to what it names."""
         (_, right), (_, top) = ax.get_xlim(), ax.get_ylim()
         page = Palette.of(ax)
-        style: dict[str, Any] = {"va": "bottom", "color": page.grey}
+        style: Keywords = {"va": "bottom", "color": page.grey}
         labels = [label(ax, "not expected", (0.02 * right, 0.02 * top), **style)]
         known = _inside(self.known / unit, right, top)
         parts = [] if self.best_contour_ is None else self.best_contour_.allsegs[0]
@@ -474,7 +474,7 @@ class ErrorProfileDisplay(Display):
         outside = len(points) - len(_inside(points, right, top))
         if outside:
             text = f"{outside} trial{'s' if outside > 1 else ''} outside"
-            corner: dict[str, Any] = {"ha": "right", "fontsize": 8, "color": page.grey}
+            corner: Keywords = {"ha": "right", "fontsize": 8, "color": page.grey}
             corner |= {"va": "top", "offset": (-4, -4)} if self.feasible else {"va": "bottom", "offset": (-4, 3)}
             labels.append(label(ax, text, (right, top if self.feasible else 0.0), **corner))
         return [*labels, *ax.clabel(self.contours_, fontsize=7, colors=page.blue)]
@@ -492,7 +492,7 @@ _SHARE, _LEAST = 0.45, 0.01
 
 def profile_data(
     study: StudyLike, *, eps: Excess, winner: Trial | None = None, upper_bound: float | None = None
-) -> dict[str, Any]:
+) -> Keywords:
     """Compute the arrays of an `ErrorProfileDisplay`, see `ErrorProfileDisplay.from_study`."""
     complete = sorted((t for t in study.trials if t.state == "complete"), key=lambda trial: trial.number)
     if not complete:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from csf._common.typing import Array, Params
+from csf._common.typing import Array, Keywords, Params
 from csf.bounds import get_bound
 from csf.bounds.cone import ConeBound, UnreachableCone
 from csf.metrics.profile import ErrorProfile
@@ -377,7 +377,7 @@ class ConeDisplay(Display):
         ax.add_collection(PolyCollection(self.cones, **style))
         if self._is_curve:
             ax.add_collection(self._lifts(page.grey))
-        dashed: dict[str, Any] = {"color": page.vermillion, "linewidth": 1.4, "linestyle": (0, (5, 2.5)), "zorder": 3}
+        dashed: Keywords = {"color": page.vermillion, "linewidth": 1.4, "linestyle": (0, (5, 2.5)), "zorder": 3}
         if self.demand is not None:
             (self.bound_line_,) = ax.plot(self._sides(), [self.demand] * 2, **dashed)
         if self.diagonal and bottom <= self.span[0]:
@@ -427,7 +427,7 @@ class ConeDisplay(Display):
         style = {"color": page.blue, "marker": "_", "markersize": 6, "zorder": 3.5}
         style |= {"linestyle": "-" if self._is_curve else "none", "linewidth": 1.6}
         (self.tops_,) = ax.plot(t[order], attained[order], **style)
-        own: dict[str, Any] = {"color": page.blue, "marker": "o", "markersize": 5, "linestyle": "none", "zorder": 4}
+        own: Keywords = {"color": page.blue, "marker": "o", "markersize": 5, "linestyle": "none", "zorder": 4}
         style = styled(Line2D, point_kwargs, **own, **({} if self.feasible else {"markerfacecolor": page.paper}))
         (self.points_,) = ax.plot(t, value, **style)
         self.winner_ = self.failed_ = None
@@ -634,7 +634,7 @@ def cone_data(
     upper_bound: float | None = None,
     margin: float = 0.0,
     winner: Trial | None = None,
-) -> dict[str, Any]:
+) -> Keywords:
     """Compute the arrays of a `ConeDisplay`, see `ConeDisplay.from_trials`."""
     trials, others = (_with_levels(each, metric, pos) for each in (trials, others))
     complete = sorted((trial for trial in trials if trial.state == "complete"), key=lambda trial: trial.number)
@@ -679,7 +679,7 @@ def cone_data(
     )
 
 
-def _missed(complete: Sequence[Trial], others: Sequence[Trial], metric: Metric, ratio: bool) -> dict[str, Any]:
+def _missed(complete: Sequence[Trial], others: Sequence[Trial], metric: Metric, ratio: bool) -> Keywords:
     """Compute the arrays of an infeasible search: the constrained rate at each trial's closest threshold, no area."""
     rates = np.array([trial.rate for trial in complete], dtype=float)
     empty = np.empty(0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Array, Label
+from csf._common.typing import Array, Keywords, Label
 from csf._common.validation import check_binary_target, check_scores, floats, warn_of_order
 from csf.evaluate.draws import bootstrap_counts
 from csf.metrics.constraints import ANSWERS
@@ -156,7 +156,7 @@ class NetBenefitDisplay(Display):
         every = np.ones(p.size, dtype=np.int64)
         drawn = [benefit(counts) for block in bootstrap_counts(every, _N_DRAWS, 0) for counts in block.T]
         treat_all = is_pos.mean() - rates * (~is_pos).mean()
-        curves: dict[str, Any] = {"values": benefit(every), "drawn": np.stack(drawn, axis=1), "treat_all": treat_all}
+        curves: Keywords = {"values": benefit(every), "drawn": np.stack(drawn, axis=1), "treat_all": treat_all}
         return cls(thresholds=at, **curves, **options).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Array, Params
+from csf._common.typing import Array, Keywords, Params
 from csf.search.kinds import is_search
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Display:
         return ax
 
 
-def styled(artist: type[Artist], given: Params | None, **defaults: object) -> dict[str, Any]:
+def styled(artist: type[Artist], given: Params | None, **defaults: object) -> Keywords:
     """Merge the default arguments of an artist with the given ones, under any alias (``lw``, ``linewidth``)."""
     from matplotlib.cbook import normalize_kwargs
 
@@ -225,7 +225,7 @@ def right_labels(
     notes = []
     for end, text, color, height in zip(ends, texts, colors, spread.tolist()):
         line = {"arrowstyle": "-", "color": color, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 2, "relpos": (0, 0.5)}
-        style: dict[str, Any] = {"fontsize": size, "va": "center", "annotation_clip": False, "arrowprops": line}
+        style: Keywords = {"fontsize": size, "va": "center", "annotation_clip": False, "arrowprops": line}
         at = 1.0 + 10.0 / (box.width * points), height
         notes.append(ax.annotate(text, end, xytext=at, textcoords="axes fraction", color=color, **style))
     return notes
@@ -257,7 +257,7 @@ def draw_bounds(
 def draw_winner(ax: Axes, x: float, y: float, feasible: bool) -> Line2D:
     """Draw the winner as a dot, unfilled where it misses the constraint."""
     page = Palette.of(ax)
-    style: dict[str, Any] = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": page.ink}
+    style: Keywords = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": page.ink}
     style |= {"linestyle": "none", "zorder": 5} | ({} if feasible else {"markerfacecolor": page.paper})
     (dot,) = ax.plot([x], [y], **style)
     return dot

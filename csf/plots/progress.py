@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from csf._common.sklearn import named_models
-from csf._common.typing import Array, Params
+from csf._common.typing import Array, Keywords, Params
 from csf._common.validation import check_choice
 from csf.bounds import get_bound
 from csf.metrics import get_metric
@@ -276,7 +276,7 @@ class ProgressDisplay(Display):
 
 def _course(
     trials: Sequence[Trial], study: StudyLike, names: list[str], heights: Callable[[Sequence[Trial]], list[float]]
-) -> dict[str, Any]:
+) -> Keywords:
     """Compute the arguments of a `ProgressDisplay` for trials in the order in which they were made."""
     if all(trial.attained is None for trial in trials):
         raise ValueError("there is no complete trial to draw; tell the study its first results")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import last_step, num_samples, safe_indexing
-from csf._common.typing import Array, Estimator, IntArray, Label, Params, Samples
+from csf._common.typing import Array, Estimator, IntArray, Keywords, Label, Params, Samples
 from csf._common.validation import check_binary_target, check_class_weights, check_weights
 from csf.data.labels import read_codes
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, margin, positive_score
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.thresholding.curve import ThresholdCurve
 
-_COMPANIONS: dict[str, Any] = {
+_COMPANIONS: Keywords = {
     "precision": Precision(),
     "recall": Recall(),
     "predicted positive": PredictedPositiveRate(),
 }
-_TITLE: dict[str, Any] = {"loc": "left", "fontsize": 9}
+_TITLE: Keywords = {"loc": "left", "fontsize": 9}
 # Lines named side by side above the axes, and the height of a row of names in points.
 _N_ABREAST, _ROW = 5, 14
-_LEGEND: dict[str, Any] = {"fontsize": 8.5, "columnspacing": 1.0, "handlelength": 1.5, "handletextpad": 0.4}
+_LEGEND: Keywords = {"fontsize": 8.5, "columnspacing": 1.0, "handlelength": 1.5, "handletextpad": 0.4}
 # Colours and dash patterns of rates, and in turn of the lines that have other names.
 _OTHERS = [(color, style) for style in ("--", "-.", ":") for color in (PURPLE, GREEN, ORANGE, SKY)]
 _STYLES = {"precision": (GREEN, "--"), "recall": (ORANGE, "-."), "predicted positive": (GREY, ":")}
@@ -387,8 +387,8 @@ class ThresholdCurveDisplay(Display):
         self,
         ax: Axes | None = None,
         *,
-        line_kwargs: dict[str, Any] | None = None,
-        fill_between_kwargs: dict[str, Any] | None = None,
+        line_kwargs: Keywords | None = None,
+        fill_between_kwargs: Keywords | None = None,
     ) -> Self:
         """Draw the curves and the chosen threshold.
 
@@ -437,7 +437,7 @@ class ThresholdCurveDisplay(Display):
         return self
 
     @property
-    def _title(self) -> dict[str, Any]:
+    def _title(self) -> Keywords:
         """Arguments of the title, which is above the names of the lines."""
         n_lines = 1 + len(self.companions) + (self.fold_values is not None)
         return _TITLE | {"pad": 10 + _ROW * -(-n_lines // _N_ABREAST)}
@@ -455,7 +455,7 @@ class ThresholdCurveDisplay(Display):
             for rate, _, level, _ in self.demands
         ]
 
-    def _draw_folds(self, ax: Axes, fill_between_kwargs: dict[str, Any]) -> None:
+    def _draw_folds(self, ax: Axes, fill_between_kwargs: Keywords) -> None:
         """Draw the range from the lowest to the highest fold, and the folds' thresholds at the foot of the axes."""
         folds, thresholds, marks = self.fold_values, self.thresholds, self.fold_thresholds
         assert folds is not None, "asked for where there are folds"
@@ -495,7 +495,7 @@ def _curve_data(
     threshold: float | None,
     fold_curves: Sequence[ThresholdCurve] = (),
     fold_thresholds: ArrayLike | None = None,
-) -> dict[str, Any]:
+) -> Keywords:
     """Compute the arrays of a `ThresholdCurveDisplay`, see `ThresholdCurveDisplay.from_curves`."""
     if isinstance(curve, ValuedCurve) and metric is None:
         threshold = float(curve.thresholds[np.nanargmax(curve.values)]) if threshold is None else threshold
@@ -517,7 +517,7 @@ def _curve_data(
     }
 
 
-def _rates_at(curve: ThresholdCurve, metric: Metric | None, threshold: float) -> dict[str, Any]:
+def _rates_at(curve: ThresholdCurve, metric: Metric | None, threshold: float) -> Keywords:
     """Compute the arrays of a metric, if there is one, and of the rates beside it."""
     if not np.isfinite(curve.thresholds).any():
         raise ValueError("all scores are equal: there is no threshold between them to draw")
@@ -548,8 +548,14 @@ def _rates_at(curve: ThresholdCurve, metric: Metric | None, threshold: float) ->
 
 
 def _search_data(
-    search: Any, X: Any, y: Any, weight: Any, metric: str | Metric | None, threshold: float | None, costs: Params
-) -> dict[str, Any]:
+    search: Estimator,
+    X: Samples,
+    y: Any,
+    weight: Any,
+    metric: str | Metric | None,
+    threshold: float | None,
+    costs: Params,
+) -> Keywords:
     """Compute the arrays of a fitted search, on new data or on its held-out scores."""
     found = search.result_
     if found.kind == "multiclass":
@@ -576,7 +582,7 @@ def _search_data(
     return data | {"threshold_interval": interval, "bounds": bounds}
 
 
-def _margins(search: Any, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Array | None]:
+def _margins(search: Estimator, X: Samples, y: Any, weight: Any) -> tuple[Array, Array, Array | None]:
     """Return truth and scores of labels, which count from the threshold of each, and the weights of samples."""
     if X is not None:
         truth = read_codes(y, search.label_names_)
@@ -588,8 +594,8 @@ def _margins(search: Any, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Ar
 
 
 def _label_data(
-    search: Any, truth: Array, scores: Array, weight: Array | None, metric: str | Metric | None, threshold: float
-) -> dict[str, Any]:
+    search: Estimator, truth: Array, scores: Array, weight: Array | None, metric: str | Metric | None, threshold: float
+) -> Keywords:
     """Compute the arrays of labels that have a threshold each: their mean, and the lowest of them."""
     metric = get_metric(search.searches_[0].metric if metric is None else metric)
     curves = [sweep(is_pos, score, weight) for is_pos, score in zip(truth.T, scores.T)]

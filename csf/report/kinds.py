@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.sklearn import last_step, safe_indexing
-from csf._common.typing import Array, Samples
+from csf._common.typing import Array, Estimator, Samples
 from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights, label_array
 from csf.data.folds import read_groups
 from csf.data.labels import read_codes
 from csf.metrics import get_constraint
+from csf.metrics.binary import Rate
 from csf.metrics.confusion import CostMatrix
-from csf.metrics.constraints import ANSWERS, Rate
+from csf.metrics.constraints import ANSWERS
 from csf.metrics.demands import demands_on
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import aim_of, metric_of
@@ -427,7 +428,7 @@ def held_out_rates(search: CostSearch, held: HeldOut, predicted: Array) -> list[
 
 
 def held_out(
-    search: Any,
+    search: Estimator,
     X: Samples | None,
     y: ArrayLike | None,
     sample_weight: ArrayLike | None,
@@ -508,7 +509,7 @@ def model_in_words(search: CostSearch) -> str:
     return type(last_step(winning_base(search))[1]).__name__ + (f" with {listed}" if listed else "")
 
 
-def threshold_in_words(search: Any) -> str:
+def threshold_in_words(search: Estimator) -> str:
     """Format the threshold, with its probability where the score is not one, or that of each segment."""
     if search.result_.kind == "segments":
         return ", ".join(f"{_least(cut)} for {short(name, 40)}" for name, cut in search.thresholds_.items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, fields
+from functools import partial
 from numbers import Real
 from operator import itemgetter
 from types import NoneType
@@ -17,10 +18,20 @@ from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 
 from csf._common.messages import did_you_mean, warn
-from csf._common.sklearn import clone, last_step, named_models, routing_enabled, with_parameters
-from csf._common.typing import Array, Estimator, Label, Params, PathLike, RandomState_
+from csf._common.sklearn import (
+    check_options,
+    clone,
+    last_step,
+    named_models,
+    one_of,
+    option,
+    routing_enabled,
+    with_parameters,
+)
+from csf._common.typing import Array, Estimator, Folding, Label, Params, PathLike, RandomState_
 from csf._common.validation import (
     check_choice,
+    check_count,
     check_fraction,
     check_grid,
     check_n_jobs,
@@ -321,7 +332,7 @@ def shared_effort(efforts: Sequence[SearchEffort]) -> SearchEffort:
     return efforts[0]._replace(repeats=repeats, folds=folds, cheap=all(effort.cheap for effort in efforts))
 
 
-def cv_of(cv: Any, y: Array, effort: SearchEffort, *, random_state: np.random.RandomState | None) -> Any:
+def cv_of(cv: Folding, y: Array, effort: SearchEffort, *, random_state: np.random.RandomState | None) -> Any:
     """Return the ``cv`` of a search, or the choice of `open_cv` where none was given."""
     return open_cv(y, effort, random_state=random_state) if cv is None else cv
 
@@ -438,54 +449,111 @@ def numbered(models: Sequence[Model]) -> list[Model]:
     return [each._replace(first=first) for each, first in zip(models, firsts)]
 
 
-_CHOICES = {
-    "threshold": ("stable", "tune", None),
-    "refit": (True, False, "folds"),
-    "normalize": NORMALIZATIONS,
-    "bound_on": ("validation", "train"),
-    "engine": ENGINES,
-    "weighting": WEIGHTINGS,
-}
+def _check_threshold(value: object, name: str) -> None:
+    accepted = ("stable", "tune", None)
+    if isinstance(value, Real):
+        way = "for a number take sklearn.model_selection.FixedThresholdClassifier"
+        raise ValueError(f"{name} must be one of {accepted}, got {value!r}; {way}")
+    check_choice(value, name, accepted)
+
+
+def _check_calibration(value: object, name: str) -> None:
+    if value != CROSS_FIT:
+        check_fraction(value, name)
+
+
+def _check_error_score(value: object, name: str) -> None:
+    if value != "raise" and not (isinstance(value, float) and np.isnan(value)):
+        raise ValueError(f"{name} must be 'raise' or nan, got {value!r}")
+
+
+def _check_callbacks(value: object, name: str) -> None:
+    if not isinstance(value, (list, tuple, NoneType)) or not all(map(callable, value or ())):
+        raise TypeError(f"{name} must be a list of functions f(study, trial) or None, got {value!r}")
+
+
+_TWO_CLASSES = "parts of the rows are trained on two classes, or on several that are all alike"
 
 
 @with_parameters
-class SearchOptions:
-    """Arguments of a search, as `csf.CostSearch` describes them, with the defaults of every search.
+class SharedOptions:
+    """Arguments that searches have wherever the data are, as `csf.CostSearch` describes them, with their defaults.
 
     A class with another default explains why in its docstring.
     """
 
     base: Estimator = field(kw_only=False)
-    metric: MetricLike = field(default="f1", kw_only=False)
+    metric: MetricLike = option("what is maximised", default="f1", kw_only=False)
     # What most searches need.
     pos_label: Label = None
-    null_class: Label = None
     param_grid: Grid = AUTO
-    cv: Any = None
-    random_state: RandomState_ = None
-    n_jobs: int | None = None
-    verbose: int = 0
-    time_limit: float | None = None
+    random_state: RandomState_ = option(check=check_seed, default=None)
+    verbose: int = option("1 shows a progress bar", default=0)
+    time_limit: float | None = option(
+        "seconds after which no trial begins that would not end", partial(check_number, positive=True), default=None
+    )
     # What decides.
-    constraint: str | Constraint | None = None
-    confidence: float | None = None
-    calibration: float | Literal["cross-fit"] | None = None
-    threshold: Literal["stable", "tune"] | None = "stable"
-    review: Review | None = None
-    refit: bool | Literal["folds"] = True
+    constraint: str | Constraint | None = option(
+        'demand such as "precision >= 0.8" or "fpr <= 0.01"; of several classes "recall[urgent] >= 0.9"; by the values '
+        'of a column "recall gap <= 0.05 by sex", "selection_rate ratio >= 0.8 by sex" or "precision >= 0.8 in each '
+        'country"',
+        default=None,
+    )
+    threshold: Literal["stable", "tune"] | None = option(
+        "mean of the best thresholds of bootstrap draws, the best one, or the base's own",
+        _check_threshold,
+        default="stable",
+    )
+    refit: bool | Literal["folds"] = option(check=one_of(True, False, "folds"), default=True)
     # For experts: how it is searched and trained.
-    strategy: StrategyLike = "ladder"
-    n_trials: int = 10
-    tol: float | None = None
-    bound: Bound = "support"
-    bound_on: Literal["validation", "train"] = "validation"
-    engine: Literal["auto", "generic", "liblinear"] = "auto"
-    weighting: Literal["class", "one-vs-rest"] = "class"
-    normalize: Literal["none", "mean"] = "mean"
+    strategy: StrategyLike = option("where to train next", default="ladder")
+    n_trials: int = option("largest number of trials of each setting", check_count, default=10)
+    tol: float | None = option("stop when the upper bound is this close", check_number, default=None)
+    bound: Bound = option("kind of upper bound", default="support")
+    normalize: Literal["none", "mean"] = option("scale of the weights", one_of(*NORMALIZATIONS), default="mean")
+    error_score: str | float = option(check=_check_error_score, default=np.nan)
+    checkpoint: PathLike | None = option(
+        "file that keeps finished trials; the same search resumes from it", check_path, default=None
+    )
+    callbacks: list[Callable[..., object]] | None = option(
+        "functions callback(study, trial); a true result ends the search", _check_callbacks, default=None
+    )
+
+
+@with_parameters
+class SearchOptions(SharedOptions):
+    """Arguments of a search in memory."""
+
+    null_class: Label = option(in_memory=_TWO_CLASSES, default=None)
+    cv: Folding = option(
+        "folds, a share to hold out, or oob for out-of-bag scores of forests (oob for forests of 50 trees; for others "
+        "5 folds, 3 times over where positives are few and the base is quick)",
+        default=None,
+    )
+    n_jobs: int | None = option(
+        "parallel workers (1; -1 for all processors)",
+        check_n_jobs,
+        in_memory="the cluster trains, with parallelism= folds at a time on Spark",
+        default=None,
+    )
+    confidence: float | None = option(
+        "probability with which the constraint holds on new data",
+        check_fraction,
+        in_memory="no rows are set apart that would decide which thresholds pass",
+        default=None,
+    )
+    calibration: float | Literal["cross-fit"] | None = option(check=_check_calibration, default=None)
+    review: Review | None = option(in_memory="reviews are asked for in memory", default=None)
+    bound_on: Literal["validation", "train"] = option(
+        check=one_of("validation", "train"),
+        in_memory="all rows would be scored once more for each fold",
+        default="validation",
+    )
+    engine: Literal["auto", "generic", "liblinear"] = option(check=one_of(*ENGINES), default=AUTO)
+    weighting: Literal["class", "one-vs-rest"] = option(
+        check=one_of(*WEIGHTINGS), in_memory=_TWO_CLASSES, default="class"
+    )
     sample_weight_name: str | None = None
-    error_score: str | float = np.nan
-    checkpoint: PathLike | None = None
-    callbacks: list[Callable[..., object]] | None = None
 
 
 class SearchConfig(SearchOptions):
@@ -546,19 +614,12 @@ class SearchConfig(SearchOptions):
 
     def check(self) -> None:
         """Raise an error for invalid arguments that no other part checks, before any training."""
-        error_score = self.error_score
         self._check_names()
         for model in self.models:
             check_base(model.base)
-        self.check_options()
-        check_n_jobs(self.n_jobs)
-        if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
-            raise ValueError(f"error_score must be 'raise' or nan, got {error_score!r}")
+        check_options(self)
         self._check_confidence()
         self._check_grid()
-        check_seed(self.random_state)
-        if not isinstance(self.callbacks, (list, tuple, NoneType)) or not all(map(callable, self.callbacks or ())):
-            raise TypeError(f"callbacks must be a list of functions f(study, trial) or None, got {self.callbacks!r}")
         for model in self.models:
             self._check_response(model.base)
 
@@ -618,18 +679,6 @@ class SearchConfig(SearchOptions):
                 more = way if accepted is None else f", or give {accepted!r}{way}"
                 raise ValueError(f"{name}={given!r} is not for {whom}: {why}. Leave it out{more}")
 
-    def check_options(self, names: Mapping[str, str] | None = None) -> None:
-        """Check the options independently of where the data are; ``names`` are those that a search uses for options."""
-        called = {each.name: each.name for each in fields(self)} | dict(names or {})
-        if isinstance(self.threshold, Real):
-            way = "for a number take sklearn.model_selection.FixedThresholdClassifier"
-            raise ValueError(f"threshold must be one of {_CHOICES['threshold']}, got {self.threshold!r}; {way}")
-        for name, accepted in _CHOICES.items():
-            check_choice(getattr(self, name), called[name], accepted)
-        check_path(self.checkpoint, called["checkpoint"])
-        if self.time_limit is not None:
-            check_number(self.time_limit, called["time_limit"], positive=True)
-
     def _check_grid(self) -> None:
         for model in self.models:
             grid = model.param_grid
@@ -659,9 +708,6 @@ class SearchConfig(SearchOptions):
             )
         if self.confidence is None:
             return
-        check_fraction(self.confidence, "confidence")
-        if self.calibration not in (None, CROSS_FIT):
-            check_fraction(self.calibration, "calibration")
         missing = {
             "a constraint, such as 'precision >= 0.8', or review=Review(wrong=0.05)": self.constraint is None
             and not self.limits_answers,

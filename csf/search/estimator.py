@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +21,7 @@ from csf._common.sklearn import (
     with_callbacks,
     with_parameters,
 )
-from csf._common.typing import Array, Estimator, Label, Samples
+from csf._common.typing import Array, Estimator, Keywords, Label, Samples
 from csf._common.validation import check_samples, check_weights, warn_of_order
 from csf.data.folds import Task, drop_weightless, read_groups
 from csf.data.labels import has_several_columns
@@ -208,7 +209,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     __metadata_request__fit = __metadata_request__predict = __metadata_request__score = dict.fromkeys(_OF_ROWS)
     __metadata_request__predict_proba = dict.fromkeys(COSTS)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> Keywords:
         """Return the search's arguments; with ``deep`` also the base's, or those of several models by their names.
 
         Parameters
@@ -290,7 +291,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         X: Samples,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
-        fit_params: dict[str, Any],
+        fit_params: Keywords,
         prepared: Prepared,
         max_bytes: int = MAX_BYTES,
     ) -> CostSearch:
@@ -716,7 +717,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """
         return self._with_costs(costs, X=X).predict_proba(X)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.null_class is not None or class_metric(self.metric) is not None
         tags.classifier_tags.multi_label = is_label_metric(self.metric)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.messages import warn
 from csf._common.sklearn import SummaryMixin, pass_on_features
-from csf._common.typing import Array, Costs, Label, Params, PathLike, RandomState_, Samples
+from csf._common.typing import Array, Costs, Estimator, Keywords, Label, Params, PathLike, RandomState_, Samples
 from csf._common.validation import by_name
 from csf.evaluate import AssessedMixin, audit
 from csf.metrics import get_constraint
@@ -670,7 +670,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         # What plots and pages import lies below them, so that searches import neither before they are asked for one.
         from csf.report import summarise
 
-        fitted: Any = self
+        fitted: Estimator = self
         return summarise(fitted)
 
     def report(
@@ -724,7 +724,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         self._require_scores("report")
         from csf.report import write_report
 
-        options: dict[str, Any] = {"sample_weight": sample_weight, "rivals": rivals, "title": title, "facts": facts}
+        options: Keywords = {"sample_weight": sample_weight, "rivals": rivals, "title": title, "facts": facts}
         options |= {"groups": groups, **costs}
-        fitted: Any = self
+        fitted: Estimator = self
         write_report(fitted, path, X, y, mute=mute, **options)

@@ -33,7 +33,7 @@ def average_folds(plan: Plan, problem: Problem, found: SearchResult) -> tuple[Se
     # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
     trainers = replace(plan.setup, prepared=Prepared()).trainers(plan.bases[winner.setting], plan.folds)
     threads = all(trainer.releases_gil for trainer in trainers)
-    trained: Any = Parallel(n_jobs=found.config.n_jobs, prefer="threads" if threads else None)(
+    trained: Estimator = Parallel(n_jobs=found.config.n_jobs, prefer="threads" if threads else None)(
         delayed(_trained)(problem, trainer, fold, winner.costs) for trainer, fold in zip(trainers, plan.folds)
     )
     models, scores = zip(*trained)

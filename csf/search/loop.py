@@ -20,7 +20,7 @@ from csf._common.files import read_record, write_record
 from csf._common.identity import fingerprint
 from csf._common.messages import warn
 from csf._common.sklearn import NoCallbackContext
-from csf._common.typing import Costs, Json, Params, PathLike
+from csf._common.typing import Costs, Json, Keywords, Params, PathLike
 from csf.metrics.trials import Trial, first_line, nothing_worked
 from csf.search.training import BatchTrainer, TrainedTrial, Work
 from csf.solvers import HingeSolution, Solution
@@ -645,7 +645,7 @@ class EarlierSolutions:
         states = [[texts[id(entry)][1] for entry in starts.known] for starts in self._starts]
         return {"order": self.order, "states": states if size <= _LARGEST_STATES else None}
 
-    def restore(self, record: dict[str, Any], *, scores_known: bool) -> list[list[int]]:
+    def restore(self, record: Keywords, *, scores_known: bool) -> list[list[int]]:
         """Restore the states of a file.
 
         Return setting and number of the trials that have to be trained again, in this order, because their states or
@@ -728,7 +728,7 @@ class Checkpoint:
         self.path = os.fsdecode(path)
         self.fingerprint = fingerprint(content)
         # What the file keeps besides trials.
-        self.kept: dict[str, Any] | None = None
+        self.kept: Keywords | None = None
         # Whether the file is the one of this search, as far as this search knows.
         self._is_own = False
         self._texts: dict[TrialKey, list[Json]] = {}
@@ -757,7 +757,7 @@ class Checkpoint:
         for study, trials in pairs:
             study.trials = trials
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> Keywords:
         content = read_record(self.path, FORMAT, VERSION)
         if content.get("fingerprint") != self.fingerprint:
             raise ValueError(

@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, Label, PathLike, RandomState_, Samples
+from csf._common.typing import Array, BoolArray, Keywords, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_labels, float_columns, warn_of_order
 from csf.data.labels import read_labels
 from csf.search.config import SearchConfig
@@ -206,7 +206,7 @@ def tune_threshold(
     else:  # other scores than probabilities are calibrated
         are_probabilities = (X >= 0.0).all() and np.abs(X.sum(axis=1) - 1.0).max() <= _SUM
         base = (GivenProbabilities if are_probabilities else GivenScores)(known)
-    options: dict[str, Any] = {"metric": metric, "constraint": constraint, "confidence": confidence}
+    options: Keywords = {"metric": metric, "constraint": constraint, "confidence": confidence}
     options |= {"calibration": calibration, "pos_label": pos_label, "random_state": random_state}
     search = CostSearch(base, cv="prefit", **options)
     return Decision(search.fit(X, y, sample_weight, **rows))

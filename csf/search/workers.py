@@ -21,6 +21,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.messages import warn
 from csf._common.threads import Threads
+from csf._common.typing import Keywords
 from csf.data.folds import pool_held_out
 from csf.evaluate import MAX_BYTES
 from csf.metrics.trials import first_line
@@ -213,7 +214,7 @@ class _Home:
         The filters of warnings, the first one first.
     """
 
-    config: dict[str, Any]
+    config: Keywords
     filters: list[tuple]
 
 
@@ -396,7 +397,7 @@ def _closing(results: Any) -> Iterator[Any]:
             results.close()
 
 
-def _configured(config: dict[str, Any], task: FoldTask, part: FoldPart) -> FoldResult:
+def _configured(config: Keywords, task: FoldTask, part: FoldPart) -> FoldResult:
     """Run a task with the caller's settings of scikit-learn, which are local to each thread."""
     with config_context(**config):
         return task.run(part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -391,7 +391,7 @@ class Rows:
     def __init__(self, X: Samples, at: IntArray | None = None, *, constant: float = 1.0) -> None:
         self.constant = float(constant)
         # Stored zeros would count in what a look at the rows costs, and so change when solvers stop.
-        self.X: Any = canonical_csr(X)
+        self.X: Samples = canonical_csr(X)
         if not sparse.issparse(X):
             self.X = np.ascontiguousarray(X)
         self.parts = parts(self.X)

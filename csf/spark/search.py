@@ -15,13 +15,13 @@ from pyspark.ml.param.shared import HasParallelism, HasSeed
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, DefaultParamsWriter
 from pyspark.sql import DataFrame
 
-from csf._common.sklearn import named_models
+from csf._common.sklearn import check_options, named_models, options_of
 from csf._common.validation import check_count, check_fraction
 from csf.distributed.engine import RemoteClassifier, local_search, without_options_of_memory
 from csf.distributed.kinds import engine_search, rule_in_memory
 from csf.metrics.row_costs import row_costs
 from csf.metrics.trials import Trial
-from csf.search.config import SLOW, SearchConfig, numbered
+from csf.search.config import SLOW, SearchConfig, SharedOptions, numbered
 from csf.search.config import Model as SearchedModel
 from csf.search.fitted import class_attributes
 from csf.search.problems.base import trial_table
@@ -133,22 +133,23 @@ class ModelReader(DefaultParamsReader[Any]):
 # ---------------------------------------------------------------- parameters
 
 
-# Parameters that are those of every search: their names there, what they are, and how Spark converts what is given.
-_OF_ALL_SEARCHES = {
-    "metric": ("metric", "what is maximised: a name or a csf.metrics.Metric", None),
-    "strategy": ("strategy", "where to train next: a name or a csf.strategies.Strategy", None),
-    "constraint": ("constraint", "what the classifier must satisfy, e.g. 'precision >= 0.8'", None),
-    "nTrials": ("n_trials", "largest number of levels for each parameter map", TypeConverters.toInt),
-    "threshold": ("threshold", "'stable' or 'tune' finds a threshold; None keeps the classifier's own decision", None),
-    "normalize": ("normalize", "'mean' keeps the mean weight of a training, 'none' does not", None),
-    "bound": ("bound", "how the upper bound is computed", None),
-    "tol": ("tol", "stop when the bound is within this of the best value", TypeConverters.toFloat),
-    "timeLimit": ("time_limit", "seconds after which no trial begins that would not end", TypeConverters.toFloat),
-    "checkpoint": ("checkpoint", "file of the driver that keeps finished trials", TypeConverters.toString),
-    "callbacks": ("callbacks", "functions callback(study, trial) on the driver; a true result ends the search", None),
-    "verbose": ("verbose", "1 shows a progress bar", TypeConverters.toInt),
+# Parameters that are those of every search, by their names there.
+_OF_ALL_SEARCHES = (
+    *("metric", "strategy", "constraint", "n_trials", "threshold", "normalize", "bound", "tol", "time_limit"),
+    *("checkpoint", "callbacks", "verbose"),
+)
+# How Spark converts what is given, by the types of parameters there.
+_CONVERTERS = {
+    "int": TypeConverters.toInt,
+    "float | None": TypeConverters.toFloat,
+    "PathLike | None": TypeConverters.toString,
 }
-SHARED = {name: theirs for name, (theirs, _, _) in _OF_ALL_SEARCHES.items()} | {"seed": "random_state"}
+SHARED = {re.sub("_(.)", lambda letter: letter[1].upper(), name): name for name in _OF_ALL_SEARCHES}
+_PARAMETERS = {
+    own: (options_of(SearchConfig)[name].words, _CONVERTERS.get(str(get_annotations(SharedOptions)[name])))
+    for own, name in SHARED.items()
+}
+SHARED["seed"] = "random_state"
 _OF_SPARK = {
     "estimator": ("classifier with weightCol, or a Pipeline that ends in one; or a list of several", None),
     "estimatorParamMaps": ("parameters of the estimator to search together with the costs", None),
@@ -175,7 +176,7 @@ Kind = TypeVar("Kind", bound=type)
 
 def _with_parameters(kind: Kind) -> Kind:
     """Decorate a class with the parameters, and each with a ``get...`` method unless it has one."""
-    for name, (*_, doc, converter) in (_OF_SPARK | _OF_ALL_SEARCHES).items():
+    for name, (doc, converter) in (_OF_SPARK | _PARAMETERS).items():
         param: Any = Param(Params._dummy(), name, doc, converter)
         setattr(kind, name, param)
         getter = f"get{name[0].upper()}{name[1:]}"
@@ -587,7 +588,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             param_grid=None,
             **{theirs: self.getOrDefault(own) for own, theirs in SHARED.items()},
         )
-        config.check_options({theirs: own for own, theirs in SHARED.items()})
+        check_options(config, {theirs: own for own, theirs in SHARED.items()})
         planned: list[Any] = self._planned()
         models = [model._replace(settings=[_setting(each) for each in model.settings]) for model in planned]
         settings = [setting for model in models for setting in model.named_settings]

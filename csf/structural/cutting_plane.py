@@ -15,8 +15,8 @@ from sklearn.utils.validation import validate_data
 
 from csf._common.compiled import njit
 from csf._common.messages import warn
-from csf._common.sklearn import with_parameters
-from csf._common.typing import Array, BoolArray, Label, Samples
+from csf._common.sklearn import check_options, option, with_parameters
+from csf._common.typing import Array, BoolArray, Label, Samples, Values
 from csf._common.validation import check_binary_target, check_count, check_intercept, check_positive, warn_of_order
 from csf.data.responses import LinearClassifier
 from csf.online.base import NUMBERS, lengths, power_of_two_above
@@ -221,7 +221,7 @@ class CuttingPlaneSolver:
         while True:
             bound = max(bound, lower)
             plane = self._problem.plane(w)
-            value: Any = 0.5 * (w @ w) + C * max(plane.value, 0.0)
+            value: Values = 0.5 * (w @ w) + C * max(plane.value, 0.0)
             # the minimum of the model is preferred to an earlier point where both are good enough
             if value < objective or value - bound <= tol:
                 best, objective = w, value
@@ -288,8 +288,8 @@ class BatchLearner(LinearClassifier):
     """Base of learners of a whole training set.
 
     Subclasses have the parameters ``loss``, ``fit_intercept``, ``intercept_scaling``,
-    ``tune_threshold`` and ``pos_label``. They write
-    ``_check_parameters()`` and ``_solve(problem)``: best and last weights of a `StructuralProblem`.
+    ``tune_threshold`` and ``pos_label``. They write ``_solve(problem)``: best and last weights of a
+    `StructuralProblem`.
     """
 
     loss: str | StructuralLoss
@@ -341,10 +341,6 @@ class BatchLearner(LinearClassifier):
         return self
 
     @abstractmethod
-    def _check_parameters(self) -> None:
-        """Raise for a bad parameter."""
-
-    @abstractmethod
     def _solve(self, problem: StructuralProblem) -> tuple[Array, Array]:
         """Compute the best and the last weights."""
 
@@ -359,7 +355,7 @@ class BatchLearner(LinearClassifier):
         check_tuning(get_loss(self.loss), self.tune_threshold)
         check_intercept(self.fit_intercept, self.intercept_scaling)
         check_moderate(self.intercept_scaling, "intercept_scaling")
-        self._check_parameters()
+        check_options(self)
 
     def _watch(self, objective: float, best: Array, last: Array) -> None:
         """Do nothing after an iteration; measurements override this."""
@@ -457,10 +453,10 @@ class CuttingPlane(BatchLearner):
     """
 
     loss: str | StructuralLoss = field(default="prbep", kw_only=False)
-    C: float = 100000.0
-    eps: float = 0.001
-    max_iter: int = 1000
-    drop_after: int = 50
+    C: float = option(check=check_positive, default=100000.0)
+    eps: float = option(check=check_positive, default=0.001)
+    max_iter: int = option(check=check_count, default=1000)
+    drop_after: int = option(check=check_count, default=50)
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
     tune_threshold: bool = False
@@ -473,12 +469,6 @@ class CuttingPlane(BatchLearner):
     n_iter_: int = field(init=False)
     n_updates_: int = field(init=False)
     history_: dict[str, Array] = field(init=False)
-
-    def _check_parameters(self) -> None:
-        check_positive(self.C, "C")
-        check_positive(self.eps, "eps")
-        check_count(self.max_iter, "max_iter")
-        check_count(self.drop_after, "drop_after")
 
     def _solve(self, problem: StructuralProblem) -> tuple[Array, Array]:
         solver = CuttingPlaneSolver(problem, drop_after=self.drop_after)
@@ -578,11 +568,11 @@ class ProjectedSubgradient(BatchLearner):
     """
 
     loss: str | StructuralLoss = field(default="pauc", kw_only=False)
-    radius: float = 100.0
-    eta: float | None = None
-    max_iter: int = 1000
-    patience: int = 50
-    tol: float = 1e-05
+    radius: float = option(check=check_moderate, default=100.0)
+    eta: float | None = option(check=check_moderate, default=None)
+    max_iter: int = option(check=check_count, default=1000)
+    patience: int = option(check=check_count, default=50)
+    tol: float = option(check=check_positive, default=1e-05)
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
     tune_threshold: bool = False
@@ -592,14 +582,6 @@ class ProjectedSubgradient(BatchLearner):
     n_iter_: int = field(init=False)
     n_updates_: int = field(init=False)
     history_: dict[str, Array] = field(init=False)
-
-    def _check_parameters(self) -> None:
-        check_positive(self.tol, "tol")
-        check_moderate(self.radius, "radius")
-        if self.eta is not None:
-            check_moderate(self.eta, "eta")
-        check_count(self.max_iter, "max_iter")
-        check_count(self.patience, "patience")
 
     def _solve(self, problem: StructuralProblem) -> tuple[Array, Array]:
         zero = np.zeros(problem.n_weights)

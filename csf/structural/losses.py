@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.compiled import njit
 from csf._common.messages import did_you_mean, warn
-from csf._common.typing import Array, BoolArray, FloatArray, Label
+from csf._common.typing import Array, BoolArray, FloatArray, Label, Values
 from csf._common.validation import (
     check_binary_target,
     check_choice,
@@ -26,7 +26,7 @@ from csf._common.validation import (
     floats,
 )
 from csf.metrics import METRICS, FBeta, Metric, get_metric
-from csf.metrics.synonyms import MEANT, known_name
+from csf.metrics.named import MEANT, known_name
 
 # ---------------------------------------------------------------- compiled loops
 # The worst labelling from sorted scores, and its slopes.
@@ -230,7 +230,7 @@ def table_tangent(table, pos, neg, ordered_pos, ordered_neg, kappa_pos, kappa_ne
 _SMALLEST, _LARGEST = 1e-70, 1e70
 
 
-def check_moderate(value: Any, name: str) -> float:
+def check_moderate(value: Values, name: str) -> float:
     """Check that ``value`` is a number > 0 whose square neither overflows nor vanishes, and return it as float."""
     value = check_positive(value, name)
     if not _SMALLEST <= value <= _LARGEST:

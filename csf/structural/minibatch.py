@@ -7,15 +7,16 @@ import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.sklearn import with_parameters
-from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, Params, RandomState_, Samples
-from csf._common.validation import check_bool, check_choice, check_count, check_positive
+from csf._common.sklearn import one_of, option, with_parameters
+from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, Params, RandomState_, Samples, Values
+from csf._common.validation import check_bool, check_count, check_positive
 from csf.online.base import LinearOnlineClassifier
 from csf.structural.base import (
     AveragedWeights,
@@ -76,7 +77,6 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
 
     def _check_parameters(self) -> None:
         check_tuning(get_loss(self.loss), self.tune_threshold)
-        check_moderate(self.radius, "radius")
         check_moderate(self.intercept_scaling, "intercept_scaling")
 
     def _start(self, n_features: int) -> None:
@@ -108,10 +108,10 @@ class MiniBatchLearner(StructuralOnlineClassifier):
     """
 
     loss: str | StructuralLoss = field(default="prbep", kw_only=False)
-    buffer_size: int = 500
-    eta: float | None = None
-    averaging: Literal["poly", "uniform"] = "poly"
-    radius: float = 1000.0
+    buffer_size: int = option(check=partial(check_count, minimum=2), default=500)
+    eta: float | None = option(check=check_moderate, default=None)
+    averaging: Literal["poly", "uniform"] = option(check=one_of(*POWERS), default="poly")
+    radius: float = option(check=check_moderate, default=1000.0)
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
     passes: int = 25
@@ -202,13 +202,6 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         while due <= n_seen:
             self._records.append({"n_seen": due, **self._numbers()})
             due *= 2
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_count(self.buffer_size, "buffer_size", minimum=2)
-        if self.eta is not None:
-            check_moderate(self.eta, "eta")
-        check_choice(self.averaging, "averaging", POWERS)
 
     def _start(self, n_features: int) -> None:
         super()._start(n_features)
@@ -508,8 +501,8 @@ class TwoPassMiniBatch(MiniBatchLearner):
     """
 
     loss: str | StructuralLoss = field(default="pauc", kw_only=False)
-    reservoir_size: int = 500
-    reweight: bool = True
+    reservoir_size: int = option(check=check_count, default=500)
+    reweight: bool = option(check=check_bool, default=True)
 
     def collect(self, X: Samples, y: ArrayLike, classes: ArrayLike | None = None) -> TwoPassMiniBatch:
         """Sample both classes in a first pass over a stream, and count them; nothing is learnt yet.
@@ -540,11 +533,6 @@ class TwoPassMiniBatch(MiniBatchLearner):
             return self.partial_fit(X, y, classes)
         finally:
             vars(self).pop("_collecting", None)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_count(self.reservoir_size, "reservoir_size")
-        check_bool(self.reweight, "reweight")
 
     def _start(self, n_features: int) -> None:
         super()._start(n_features)
@@ -645,6 +633,17 @@ _LIPSCHITZ = 8.0
 _INNER, _MOST_HALVINGS = 0.25, 100
 
 
+def _check_refit(refit: object, name: str) -> None:
+    """Check when `FTRL` trains again."""
+    accepted = f"{name} must be one of {SCHEDULES} or a number of examples, got {refit!r}"
+    if isinstance(refit, bool) or not isinstance(refit, str | numbers.Integral):
+        raise TypeError(accepted)
+    if isinstance(refit, str) and refit not in SCHEDULES:
+        raise ValueError(accepted)
+    if not isinstance(refit, str):
+        check_count(refit, name)
+
+
 @with_parameters
 class FTRL(StructuralOnlineClassifier):
     r"""Linear classifier that follows the regularised leader for a structural loss.
@@ -736,11 +735,11 @@ class FTRL(StructuralOnlineClassifier):
     """
 
     loss: str | StructuralLoss = field(default="prbep", kw_only=False)
-    eta: float | None = None
-    radius: float = 100.0
-    refit: Literal["geometric", "every"] | int = "geometric"
-    eps: float = 0.001
-    max_planes: int = 1000
+    eta: float | None = option(check=check_moderate, default=None)
+    radius: float = option(check=check_moderate, default=100.0)
+    refit: Literal["geometric", "every"] | int = option(check=_check_refit, default="geometric")
+    eps: float = option(check=check_positive, default=0.001)
+    max_planes: int = option(check=check_count, default=1000)
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
     shuffle: bool = True
@@ -776,20 +775,6 @@ class FTRL(StructuralOnlineClassifier):
         advice = ("raise max_planes or eta", "Lower eta or raise radius")
         warn_of_weak_results(steps, at_zero, C, eps=self.eps, advice=advice)
         return self
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.eta is not None:
-            check_moderate(self.eta, "eta")
-        check_positive(self.eps, "eps")
-        check_count(self.max_planes, "max_planes")
-        if isinstance(self.refit, str):
-            if self.refit not in SCHEDULES:
-                raise ValueError(f"refit must be one of {SCHEDULES} or a number of examples, got {self.refit!r}")
-        elif isinstance(self.refit, bool) or not isinstance(self.refit, numbers.Integral):
-            raise TypeError(f"refit must be one of {SCHEDULES} or a number of examples, got {self.refit!r}")
-        else:
-            check_count(self.refit, "refit")
 
     def _start(self, n_features: int) -> None:
         super()._start(n_features)
@@ -883,7 +868,7 @@ class FTRL(StructuralOnlineClassifier):
             else:
                 short, low = w, middle
             for point in _on_sphere(short, long, radius):
-                value: Any = 0.5 * point @ point + C * max(problem.value(point), 0.0)
+                value: Values = 0.5 * point @ point + C * max(problem.value(point), 0.0)
                 if value < objective:
                     best, objective = point, value
             if objective - bound <= tol or not low < 0.5 * (low + high) < high:

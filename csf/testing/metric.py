@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from csf._common.typing import Values
 from csf._common.validation import generator
 from csf.metrics import LinearFractional, Metric, get_metric
 from csf.metrics.profile import ErrorProfile
@@ -123,7 +124,7 @@ def _range_is_an_interval(metric: Metric, pos: float, rng: np.random.Generator) 
 
 def _serves_arrays(metric: Metric, pos: float, rng: np.random.Generator) -> None:
     fn, fp = _profiles(pos, rng)
-    values: Any = metric.value(fn, fp, pos=pos)
+    values: Values = metric.value(fn, fp, pos=pos)
     require(isinstance(values, np.ndarray) and values.shape == fn.shape, f"arrays must give an array, got {values!r}")
     require(np.isfinite(values).all(), f"values must be finite, got {values[~np.isfinite(values)][:1]}")
     require(np.array_equal(values, metric.value(fn, fp, pos=pos)), "the same profiles give other values")

@@ -12,7 +12,8 @@ from scipy.stats import binomtest
 
 from csf._common.validation import check_fraction
 from csf.metrics import get_constraint, get_metric
-from csf.metrics.constraints import Precision, read_demands, read_level
+from csf.metrics.binary import Precision
+from csf.metrics.constraints import read_demands, read_level
 from csf.metrics.registry import get_quantity
 
 if TYPE_CHECKING:

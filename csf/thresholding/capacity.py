@@ -14,7 +14,8 @@ from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Costs, IntArray, Label, Samples
 from csf.data.responses import TIE, midpoint
 from csf.evaluate import Assessment, Resampling
-from csf.metrics.constraints import ANSWERS, Constraint, Precision, Review
+from csf.metrics.binary import Precision
+from csf.metrics.constraints import ANSWERS, Constraint, Review
 from csf.metrics.registry import aim
 from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits, of_positive
 from csf.thresholding.batch import (

@@ -14,7 +14,8 @@ from scipy.stats import binom
 
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.metrics.base import CELLS
-from csf.metrics.constraints import RATIOS, gains_of
+from csf.metrics.constraints import gains_of
+from csf.metrics.named import RATIOS
 from csf.thresholding.curve import ThresholdCurve, sweep_several
 
 if TYPE_CHECKING:

@@ -41,7 +41,8 @@ def excess_probability(
     Examples
     --------
     >>> from csf.metrics.comparisons import NO_LIMIT, PairLimit
-    >>> from csf.metrics.constraints import Recall, share_of
+    >>> from csf.metrics.binary import Recall
+    >>> from csf.metrics.constraints import share_of
     >>> excess_probability((400, 500), (410, 500), share_of(Recall()), PairLimit(scale=1.0, slack=0.05))
     0.0055
     """

@@ -15,8 +15,9 @@ from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
 from csf._common.validation import are_missing, as_array, names_on, place_or_none
 from csf.metrics.base import LinearFractional
+from csf.metrics.binary import Precision, Recall
 from csf.metrics.comparisons import NO_LIMIT, PairLimit
-from csf.metrics.constraints import Constraint, Precision, Recall
+from csf.metrics.constraints import Constraint
 from csf.thresholding._kernels import add_window_maxima
 from csf.thresholding.curve import ThresholdCurve, sweep
 from csf.thresholding.rule import ThresholdRule

@@ -114,9 +114,9 @@ def test_the_time_limit_is_that_of_the_whole_command(ok):
 def test_searches_share_the_time_that_is_left(ok, monkeypatch):
     seen = []
 
-    def note(setup, options, strategy, **extra):
+    def note(setup, **extra):
         seen.append(extra["time_limit"])
-        return make_search(setup, options, strategy, **extra)
+        return make_search(setup, **extra)
 
     monkeypatch.setattr("csf.cli.compare.make_search", note)
     ok("compare", "iris:1", "--trials", 1, "--cv", 2, "--splits", 2, "--time-limit", 1000)

@@ -423,7 +423,7 @@ def test_alerts_need_no_labels(ok, model, table, tmp_path):
             "bets on weights of at most 1: start another one with a larger",
         ),
         (("--retune", "m.skops"), "--retune finds a threshold by labels; name their column with --target"),
-        (("--target", "outcome", "--alpha", "3"), "must be a probability in (0, 1)"),
+        (("--target", "outcome", "--alpha", "3"), "must be a number in (0, 1), got 3"),
         (("--target", "outcome", "--constraint", "gmean >= 0.5"), "cannot read constraint"),
         (("--target", "outcome", "--audit", "0", "--constraint", "f1 >= 0.5"), "audit=0 only alerts have labels"),
     ],

@@ -17,6 +17,7 @@ from csf.cli.data import FeatureColumns
 from csf.cli.problem import BASES, POOLED, RIVALS, NotApplicable, Setup, make_base, parse_grid, takes_sparse
 from csf.cli.tables import CliError
 from csf.metrics import FBeta, Recall, get_constraint
+from csf.search.config import SearchConfig
 from csf.thresholding import threshold_curve
 
 FAST = {
@@ -113,7 +114,7 @@ WEIGHT = np.random.default_rng(0).integers(1, 4, 300).astype(float)
 
 def setup(base=None, grid=None, metric=None, constraint=None):
     base = Pipeline([("classifier", base or LogisticRegression())])
-    return Setup(base, grid or {}, metric or FBeta(1.0), constraint, SPLITS, None, 0)
+    return Setup(SearchConfig(base, random_state=0), grid or {}, metric or FBeta(1.0), constraint, SPLITS)
 
 
 def coefficients(model):

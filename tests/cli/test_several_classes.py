@@ -166,7 +166,7 @@ def test_mistakes_of_predict_are_said_in_one_line(error_of, triage, model, optio
         (("--constraint", "recall[urgnt] >= 0.9"), "there is no 'urgnt'"),
         (("--constraint", "recall >= 0.9"), "constraint recall >= 0.9 is on a class: write recall[later] >= 0.9"),
         (("--review-wrong", "urgnt=0.1"), "wrong of a review: there is no 'urgnt'"),
-        (("--review-wrong", "urgent=2"), "must be a probability in (0, 1), got '2'"),
+        (("--review-wrong", "urgent=2"), "must be a number in (0, 1), got 2"),
     ],
 )
 def test_mistakes_of_a_search_are_said_before_it(error_of, triage, options, message):

@@ -54,7 +54,7 @@ REASONS = {
     "takes a report of skore, and hands its scores to csf.tune_threshold": "csf.report.ThresholdCheck",
     "its own tests give it bad values, costs and columns": """
         csf.metrics.ConfusionFunction csf.metrics.Incomplete csf.metrics.Review csf.metrics.RowCosts
-        csf.metrics.WeightedF
+        csf.metrics.FBetaOfClasses
     """,
     "checked as those of Grid and of WeightedAccuracy": "csf.strategies.Ladder csf.metrics.MeanCost",
     "abstract": """

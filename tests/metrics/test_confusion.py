@@ -24,9 +24,8 @@ from csf.metrics import (
     CostMatrix,
     CustomMetric,
     FBeta,
+    FBetaOfClasses,
     GMean,
-    MacroF,
-    MicroF,
     OfTwoClasses,
     WeightedAccuracy,
     get_confusion_metric,
@@ -63,7 +62,12 @@ def root_of_recalls(confusion):
     return float(np.sqrt(np.diag(confusion) / confusion.sum(axis=1)).sum())
 
 
-OTHERS = [MacroF(3.0), MicroF(2.0, null=1), CostMatrix(COSTS), ConfusionFunction(root_of_recalls)]
+OTHERS = [
+    FBetaOfClasses(3.0),
+    FBetaOfClasses(2.0, null=1, average="micro"),
+    CostMatrix(COSTS),
+    ConfusionFunction(root_of_recalls),
+]
 ALL = [*map(get_confusion_metric, CONFUSION_METRICS), *OTHERS]
 
 
@@ -98,7 +102,7 @@ def test_values_are_those_of_scikit_learn(name, seed, n_classes, is_weighted):
 def test_micro_averages_leave_out_the_class_of_nothing_to_find(beta):
     y, z, weight = predictions(0)
     expected = sk.fbeta_score(y, z, beta=beta, labels=[0, 1, 3], average="micro", sample_weight=weight)
-    metric = MicroF(beta, null=2)
+    metric = FBetaOfClasses(beta, null=2, average="micro")
     assert metric.value(shares_of(y, z, 4, weight)) == pytest.approx(expected, abs=1e-12)
     slopes, offsets = metric.affine(shares_of(y, z, 4))
     assert (slopes[2], *offsets[[0, 1, 3]]) == (0.0, 0.0, 0.0, 0.0)
@@ -218,7 +222,7 @@ def test_two_classes_are_the_binary_metric(name, fnr, fpr, pos):
 @given(fnr=rates, fpr=rates, pos=shares)
 def test_one_class_of_nothing_to_find_is_the_binary_f1(fnr, fpr, pos):
     fn, fp = fnr * pos, fpr * (1 - pos)
-    two = get_metric(MicroF(2.0, null=0))
+    two = get_metric(FBetaOfClasses(2.0, null=0, average="micro"))
     assert two.value(fn, fp, pos=pos) == pytest.approx(FBeta(2.0).value(fn, fp, pos=pos), rel=1e-9)
 
 
@@ -258,10 +262,10 @@ def test_names_give_metrics_of_any_number_of_classes(name):
 
 
 def test_any_beta_has_a_name():
-    assert get_confusion_metric("f.25_macro") == MacroF(0.25)
-    assert get_confusion_metric("f3_micro") == MicroF(3.0)
-    assert get_metric("f3_macro") == OfTwoClasses(MacroF(3.0))
-    assert MicroF(null=2).name == "f1_micro(null=2)"
+    assert get_confusion_metric("f.25_macro") == FBetaOfClasses(0.25)
+    assert get_confusion_metric("f3_micro") == FBetaOfClasses(3.0, average="micro")
+    assert get_metric("f3_macro") == OfTwoClasses(FBetaOfClasses(3.0))
+    assert FBetaOfClasses(null=2, average="micro").name == "f1_micro(null=2)"
 
 
 def test_objects_stay_themselves_or_become_those_of_their_name():
@@ -321,11 +325,19 @@ def test_functions_return_one_finite_number(value):
         (lambda: ConfusionFunction("f1"), "function must be a function of a confusion matrix, got 'f1'"),
         (lambda: ConfusionFunction(np.sum, label=3), "label must be a text, got 3"),
         (lambda: OfTwoClasses(BalancedAccuracy()), "confusion must be a csf.metrics.ConfusionMetric"),
-        (lambda: MacroF(0.0), "beta must be positive"),
-        (lambda: MicroF(-1.0), "beta must be positive"),
-        (lambda: MicroF(null=-1), "null must be an int >= 0"),
-        (lambda: MicroF(null=3).value(random_confusion(0)), "null=3 is no code of the 3 classes"),
-        (lambda: MicroF(null=3).gradient(random_confusion(0)), "null=3 is no code of the 3 classes"),
+        (lambda: FBetaOfClasses(0.0), "beta must be positive"),
+        (lambda: FBetaOfClasses(-1.0, average="micro"), "beta must be positive"),
+        (lambda: FBetaOfClasses(null=-1, average="micro"), "null must be an int >= 0"),
+        (lambda: FBetaOfClasses(null=1), "null=1 is of the micro average, got average='macro'"),
+        (lambda: FBetaOfClasses(average="samples"), "average must be one of"),
+        (
+            lambda: FBetaOfClasses(null=3, average="micro").value(random_confusion(0)),
+            "null=3 is no code of the 3 classes",
+        ),
+        (
+            lambda: FBetaOfClasses(null=3, average="micro").gradient(random_confusion(0)),
+            "null=3 is no code of the 3 classes",
+        ),
     ],
 )
 def test_wrong_parameters_are_named(make, message):

@@ -19,8 +19,8 @@ from csf.metrics import (
     FalseNegativeRate,
     FalsePositiveRate,
     FBeta,
+    FBetaOfClasses,
     GMean,
-    MicroF,
     OfTwoClasses,
     Precision,
     PredictedPositiveRate,
@@ -34,7 +34,8 @@ from csf.metrics import (
     get_metric,
 )
 from csf.metrics.base import CELLS
-from csf.metrics.constraints import QUANTITIES, share_of
+from csf.metrics.constraints import share_of
+from csf.metrics.named import MEASURES, RATES
 from csf.thresholding.segments import worst_rates
 
 
@@ -57,14 +58,14 @@ def test_they_are_those_of_scikit_learn(case):
 
 FPR = get_constraint("fpr <= 0.1")
 level = st.floats(0.0, 1.0).map(lambda x: round(x, 6))
-sides = [(name, side) for name, (_, only) in QUANTITIES.items() for side in ([only] if only else [">=", "<="])]
+sides = [(name, side) for name in RATES for side in MEASURES[name].sides]
 
 
 @pytest.mark.parametrize(("name", "side"), sides)
 @given(level=level, space=st.sampled_from(["", " ", "  "]))
 def test_texts_are_read(name, side, level, space):
     constraint = get_constraint(f"{space}{name}{space}{side}{space}{level!r}{space}")
-    assert isinstance(constraint.quantity, QUANTITIES[name][0])
+    assert constraint.quantity == RATES[name]
     assert (constraint.side, constraint.level) == (side, level)
     assert get_constraint(str(constraint)).level == pytest.approx(level, rel=1e-5)
     assert get_constraint(constraint) is constraint
@@ -119,7 +120,7 @@ UNREADABLE = "precision", "gmean >= 0.5", "Precision >= 0.8", "", "0.8 <= recall
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        *((text, r"cannot read constraint .*; accepted: '<rate> <side> <level>' with prec") for text in UNREADABLE),
+        *((text, r"cannot read constraint .*; accepted: '<rate> <side> <level>' with f1 >=") for text in UNREADABLE),
         ("precision > 0.8", "the side must be >= or <=, got '>'; write >=, which takes"),
         ("fpr < 1%", "the side must be >= or <=, got '<'; write <=, which takes"),
         ("recall => 0.5", "the side must be >= or <=, got '=>'; write >=, which takes"),
@@ -180,7 +181,6 @@ def test_a_constrained_metric_is_the_metric_with_generic_costs(pos, fnr, fpr):
 
 
 BY_NAME = {name: get_metric(name) for name in METRICS}
-RATES = {name: quantity() for name, (quantity, _) in QUANTITIES.items()}
 OTHERS = {
     "tversky(1, 1)": Tversky(1.0, 1.0),
     "mean cost": OfTwoClasses(CostMatrix([[0, 3], [3, -1]])),
@@ -248,11 +248,11 @@ def test_values_out_of_reach_have_the_share_at_the_end():
 
 
 def test_of_several_classes_accuracy_is_one():
-    for metric in (get_confusion_metric("accuracy"), MicroF()):
+    for metric in (get_confusion_metric("accuracy"), FBetaOfClasses(average="micro")):
         assert share_of(metric).counts(tp=7, fn=3, fp=0, tn=0) == (7, 10)
     for name in ("f1_macro", "gmean", "cohen_kappa", "quadratic_kappa"):
         assert share_of(get_confusion_metric(name)) is None
-    assert share_of(MicroF(null=0)) is None
+    assert share_of(FBetaOfClasses(null=0, average="micro")) is None
     assert share_of(CostMatrix(np.eye(3))) is None
 
     class Other(ConfusionMetric):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score, jaccard_score, precision_score, recall_score
 
 from csf.metrics import Constraint, CostMatrix, get_confusion_metric, get_constraint
-from csf.metrics.constraints import Recall
+from csf.metrics.binary import Recall
 from csf.metrics.demands import ConstrainedClasses, demands_on
 from csf.thresholding.linear_rule import ClassProbabilityRule, confusion_of
 

@@ -20,9 +20,10 @@ from csf.metrics import (
     Tversky,
     get_constraint,
     get_metric,
+    named,
 )
 from csf.metrics.base import CELLS
-from csf.metrics.constraints import QUANTITIES, share_of
+from csf.metrics.constraints import share_of
 from csf.metrics.incomplete import TrueMetric, TrueRatio
 from csf.metrics.registry import LabelMetric, aim, constraint_of_truth, get_label_metric, truth_of
 from csf.testing import check_metric
@@ -45,7 +46,7 @@ def labelled_table(tp, fn, fp, tn, missed, false):
 def test_the_expected_table_of_the_labels_has_the_value_of_the_truth(table, missed, false):
     truth = dict(zip(("tp", "fn", "fp", "tn"), table))
     labels = ErrorProfile.from_counts(**labelled_table(*table, missed, false))
-    known = [get_metric(name) for name in METRICS] + [make() for make, _ in QUANTITIES.values()] + [MeanCost(5.0, 1.0)]
+    known = [get_metric(name) for name in METRICS] + [*named.RATES.values()] + [MeanCost(5.0, 1.0)]
     for metric in known:
         found = Incomplete(metric, missed=missed, false=false).of(labels)
         assert found == pytest.approx(metric.of(ErrorProfile.from_counts(**truth)), abs=1e-7)
@@ -77,7 +78,7 @@ def test_where_a_ratio_stays_one_it_is_kept():
 @pytest.mark.parametrize("name", ["f1", "f2", "precision", "recall", "fpr", "accuracy", "jaccard"])
 @pytest.mark.parametrize("rates", RATES, ids=str)
 def test_terms_of_samples_sum_to_the_value(name, rates):
-    quantity = QUANTITIES[name][0]() if name in QUANTITIES else get_metric(name)
+    quantity = named.RATES[name] if name in named.RATES else get_metric(name)
     metric, table = Incomplete(quantity, **rates), {"tp": 7.0, "fn": 5.0, "fp": 20.0, "tn": 68.0}
     terms = metric.terms()
     top, bottom = np.array([terms[cell] for cell in CELLS]).T @ [table[cell] for cell in CELLS]
@@ -95,7 +96,7 @@ def test_directions_are_looked_at_where_there_can_be_such_labels(rates):
         found = Incomplete(metric, **rates)
         assert get_metric(found) is found
     with pytest.raises(ValueError, match="is worth"):
-        get_metric(Incomplete(QUANTITIES["fpr"][0](), **rates))
+        get_metric(Incomplete(named.RATES["fpr"], **rates))
 
 
 @given(table=counts, other=counts, missed=st.floats(0.0, 0.6), false=st.floats(0.0, 0.3))

@@ -27,9 +27,8 @@ from csf.metrics import (
     get_constraint,
     get_metric,
 )
-from csf.metrics.constraints import QUANTITIES
+from csf.metrics.named import MEASURES, RATES, SYNONYMS
 from csf.metrics.registry import get_quantity, values_of_tables
-from csf.metrics.synonyms import SYNONYMS
 from csf.plugin import PlugInClassifier
 from csf.testing import check_metric
 from csf.thresholding import sweep, tuned_scorer
@@ -117,14 +116,14 @@ def test_metrics_of_several_classes_that_were_meant(metric, name):
 @pytest.mark.parametrize(("name", "known"), SYNONYMS.items())
 def test_other_names_are_those_of_the_same_number(name, known):
     made = [look_up for look_up in (METRICS, CONFUSION_METRICS) if known in look_up]
-    assert made or known in QUANTITIES
-    assert name not in {**METRICS, **CONFUSION_METRICS, **QUANTITIES}
+    assert made or known in RATES
+    assert name not in {**METRICS, **CONFUSION_METRICS, **RATES}
     if known in METRICS:
         assert get_metric(name) == get_metric(known)
     if known in CONFUSION_METRICS:
         assert get_confusion_metric(name) == get_confusion_metric(known)
-    if known in QUANTITIES:
-        side = QUANTITIES[known][1] or "<="
+    if known in RATES:
+        side = MEASURES[known].sides[-1]
         assert get_constraint(f"{name} {side} 0.3") == get_constraint(f"{known} {side} 0.3")
 
 

@@ -16,7 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from csf import CostSearch
 from csf.metrics import Constraint, CostMatrix, Review, RowCosts
-from csf.metrics.constraints import Precision, Recall
+from csf.metrics.binary import Precision, Recall
 
 NAMES = np.array(["calm", "soon", "urgent"])
 QUICK = {"param_grid": None, "cv": 3, "n_trials": 1, "random_state": 0}

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
 from csf.metrics import FBeta, WeightedAccuracy, get_constraint, get_metric
-from csf.metrics.constraints import Recall, share_of
+from csf.metrics.binary import Recall
+from csf.metrics.constraints import share_of
 from csf.thresholding import segments
 from csf.thresholding.pair_tests import excess_probability, expected_violation_of_pairs
 from csf.thresholding.segments import (

@@ -23,7 +23,7 @@ from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import BEST, decisions
 from csf.metrics import get_constraint
 from csf.metrics.base import rank
-from csf.metrics.constraints import OfNegatives, Recall
+from csf.metrics.binary import OfNegatives, Recall
 from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.registry import positive_class, truth_of, values_of_tables
 from csf.metrics.trials import Trial, gap, known_hull, outcome
