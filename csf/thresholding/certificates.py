@@ -54,6 +54,8 @@ _SIMULATED = "false in at most 10 % of simulated searches at 0.9"
 _MOST = 60
 # A first decision that is expected to pass by this factor leaves luck no part in it.
 _SURE = 1e-4
+# Thresholds at which it is estimated how many samples would do.
+_SOME = 1000
 # Largest factor by which the answer to "how many would do" is looked for.
 _FAR = 1 << 20
 
@@ -164,8 +166,10 @@ def certify(
     if searched is not None:
         taken = [[part.found(cut) for cut in ends] for part in parts]
         demands = [demand.within(known, tested, (taken[0], taken[1])) for demand in demands]
+    # A guide reads all thresholds, and how many samples would do is estimated at some.
+    some = slice(None) if searched is not None else np.unique(np.linspace(0, values.size - 1, _SOME).astype(int))
     outlooks = [
-        outlook_of(each, partial(known.sums, curve.lowest_score, each.gains), known.n_units) for each in demands
+        outlook_of(each, partial(known.sums, curve.lowest_score[some], each.gains), known.n_units) for each in demands
     ]
     guide = None if searched is None else Guide.of(curve, values, outlooks, tested.n_different, ends)
     paths = ScorePaths(tested, demands, 1.0 - confidence, guide)
@@ -177,10 +181,8 @@ def certify(
         at = int(np.nanargmin(p_values) if tested_by_all else paths.curve.cuts_at(curve.best(metric).threshold))
     value, threshold = float(at_value[at]), float(paths.curve.thresholds[at])
     lost = max(float(np.nanmax(values[allowed])) - value, 0.0) if holds and allowed.any() else 0.0
-    good, n_positives = (
-        values >= (value + 0.5 * lost if holds else -np.inf),
-        round(tested.is_pos.sum() / tested.repeats),
-    )
+    good = values[some] >= (value + 0.5 * lost if holds else -np.inf)
+    n_positives = round(tested.is_pos.sum() / tested.repeats)
     found = tested.found(threshold)
     return Guarantee(
         constraint=str(constraint),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Neighbours on a path differ by this factor in the number of samples, and bets test at most so many thresholds.
 _FACTOR, _MOST = 1.05, 60
+# Of paths along which p-values rise only so many thresholds are tested, and those near the first failure.
+_MANY = 1000
 # A precision is tested from so many samples on, times level / (1 - level), but from this part of all at the latest.
 _FIRST, _PART, _FEWEST = 20, 20, 10
 # Shares of the samples predicted positive where paths start of demands that hold between two thresholds.
@@ -125,8 +127,10 @@ class ScorePaths:
         for where, family in families.items():
             reached, p_there = np.zeros(self.found.size, dtype=bool), np.full(self.found.size, np.nan)
             paths = self._paths(where, family, metric)
+            error = self.error / len(families) / len(paths)
             for path in paths:
-                p, n_passed = self._follow(path, family, self.error / len(families) / len(paths))
+                path = self._shortened(path, family, error) if self._is_monotone(family) else path
+                p, n_passed = self._follow(path, family, error)
                 p_there[path[: p.size]] = p
                 reached[path[:n_passed]] = True
                 n_tested += p.size
@@ -183,6 +187,15 @@ class ScorePaths:
         picked = np.searchsorted(shares[ascending], np.geomspace(fewest, most, n_steps + 1))
         kept = ascending[np.unique(np.minimum(picked, path.size - 1))]
         return kept if ascending is path else kept[::-1]
+
+    def _shortened(self, path: IntArray, family: Sequence[int], error: float) -> IntArray:
+        """Leave out thresholds of a long path, along which p-values rise, that are far from the first failure."""
+        some = np.arange(0, path.size, max(path.size // _MANY, 1))
+        if some.size == path.size:
+            return path
+        _, n_passed = self._follow(path[some], family, error)
+        ends = np.append(some, path.size - 1)[[max(n_passed - 1, 0), n_passed]]
+        return path[np.union1d(some, np.arange(ends[0], ends[1] + 1))]
 
     def _first(self, family: Sequence[int]) -> float:
         """Compute the share of the samples that can show a rate among them, whoever they are."""

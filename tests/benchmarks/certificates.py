@@ -7,7 +7,7 @@ it finds, and how often the best threshold of the held-out scores of the same se
 The last rows show what the promise is not: where no threshold reaches the level all that is signed is false, and who
 tries seeds until one signs has a false one more often than was promised.
 
-``python -m tests.benchmarks certificates --layouts --draws N``: for simulated scores whether equal rows, rows of
+``python -m tests.benchmarks certificates --layouts --draws N``: for given scores whether equal rows, rows of
 lognormal weights, equal groups, and groups of unequal size are signed alike. Weighted rows are as many as have the same
 effective size, ``sum(w)**2 / sum(w**2)``, and so are the groups of unequal size, with the same number of rows.
 
@@ -27,7 +27,8 @@ from sklearn.svm import LinearSVC
 import csf
 from csf import CostSearch
 from csf.metrics import Constrained, Constraint, MeanCost, Rate, get_constraint, get_metric
-from csf.thresholding.certificates import ScoredSamples, certify
+from csf.thresholding.certificates import certify
+from csf.thresholding.exact_tests import ScoredSamples
 from tests.benchmarks.tables import print_table
 
 __all__ = ["KEPT", "PROBLEMS", "QUICK", "LinearSVC", "Problem", "replace"]
@@ -213,8 +214,7 @@ def layouts(n_draws):
             told = []
             for seed in range(n_draws):
                 rng = np.random.default_rng([seed, 5])
-                parts = [each.draw(rng, int(share * each.n_rows), layout) for share in (0.7, 0.3)]
-                test = certify(parts[0], aim, CONFIDENCE, parts[1])
+                test = certify(each.draw(rng, each.n_rows, layout), aim, CONFIDENCE)
                 found = many.found(test.threshold)
                 fn, fp, pos = (many.is_pos & ~found).mean(), (~many.is_pos & found).mean(), many.is_pos.mean()
                 false = test.holds and demand.violation(fn, fp, pos=pos) > 0.0

@@ -39,7 +39,8 @@ from csf import CostSearch, ErrorProfile, metric_difference, metric_interval
 from csf.evaluate import ScoreStore, assess
 from csf.metrics import METRICS, Constrained, FBeta, get_constraint, get_metric
 from csf.thresholding import sweep
-from csf.thresholding.certificates import ScoredSamples, certify
+from csf.thresholding.certificates import certify
+from csf.thresholding.exact_tests import ScoredSamples
 from notebooks.experiments.choices import family
 from tests.benchmarks.bases import paper_search
 from tests.benchmarks.certificates import layouts
@@ -185,10 +186,7 @@ def constraints(n_draws):
                 rng = np.random.default_rng([seed, n_samples])
                 is_pos = rng.random(n_samples) < pos
                 given = rng.normal(size=n_samples) + distance * is_pos
-                at = int(0.7 * n_samples)
-                found = certify(
-                    ScoredSamples(is_pos[:at], given[:at]), aim, 0.9, ScoredSamples(is_pos[at:], given[at:])
-                )
+                found = certify(ScoredSamples(is_pos, given), aim, 0.9)
                 point = sweep(is_pos, given).best(aim, aim.constraint).threshold
                 broken = [sign * (rate(t, pos, distance) - aim.constraint.level) < 0 for t in (found.threshold, point)]
                 own = [norm.sf(t - distance) if metric == "recall" else norm.cdf(t) for t in (found.threshold, point)]
