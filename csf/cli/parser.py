@@ -28,7 +28,7 @@ from csf.metrics import CONFUSION_METRICS, METRICS
 from csf.metrics.row_costs import OUTCOMES
 from csf.monitoring.monitor import UNLABELLED
 from csf.report.checks import CHECKS
-from csf.search.config import SearchConfig
+from csf.search.config import CROSS_FIT, SearchConfig
 from csf.strategies import STRATEGIES
 
 # What a user can mend, as against a fault of the program.
@@ -182,6 +182,8 @@ def _add_search(commands):
     group = command.add_argument_group("search")
     _add_option(group, "strategy", **_one_of(STRATEGIES))
     _add_option(group, "confidence", metavar="P")
+    text = "with --confidence: test a threshold on the out-of-fold scores of all rows, which is not proven"
+    group.add_argument("--cross-fit", action="store_const", const=CROSS_FIT, dest="calibration", help=text)
     text = (
         "a further answer, to look at a row: its cost, in units of other costs, of false positives, or of mean errors"
     )

@@ -663,7 +663,11 @@ class SearchConfig(SearchOptions):
     @property
     def held_back(self) -> float:
         """Share of the samples that is held back for tests: more where nothing is trained on the others."""
-        assert self.calibration != CROSS_FIT, "nothing is held back"
+        if self.calibration == CROSS_FIT:
+            raise ValueError(
+                f"calibration={CROSS_FIT!r} tests one threshold on the score of two classes, and no rule of several "
+                "classes, segments or costs of rows, and no limits of a review; give a share, such as 0.3"
+            )
         return self.calibration or (0.5 if is_prefit(self) else 0.3)
 
     @property

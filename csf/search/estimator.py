@@ -117,8 +117,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
     confidence : float, default=None
         Probability, in (0, 1), with which the constraint, and limits on wrong answers of a review, also hold on new
         data. The promise breaks if you repeat the search until one passes. See `csf.thresholding.certificates`.
-    calibration : float, default=0.3
-        Share of the samples that tests the constraint when ``confidence`` is given.
+    calibration : float, "cross-fit" or None, default=None
+        Share of the samples that is held back and tests the constraint when ``confidence`` is given. ``None`` means
+        0.3; of a fitted base all samples test a threshold, and half of them other rules. ``"cross-fit"`` tests a
+        threshold on the out-of-fold scores of all samples, which is not proven.
     threshold : {"stable", "tune", None}, default="stable"
         ``"stable"`` takes winner and threshold that are best on average over bootstrap resamples, ``"tune"`` the best
         on the samples as they are (so does a constraint), ``None`` the base's own decision.

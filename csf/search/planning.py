@@ -311,11 +311,6 @@ def split_for_test(config: SearchConfig, task: Task, *, by_score: bool) -> tuple
     all_rows = config.calibration == CROSS_FIT or (config.calibration is None and is_prefit(config))
     if all_rows and by_score and not config.limits_answers:
         return task, None
-    if config.calibration == CROSS_FIT:
-        raise ValueError(
-            f"calibration={CROSS_FIT!r} tests one threshold on the score of two classes, and no rule of several "
-            "classes, segments or costs of rows, and no limits of a review; give a share, such as 0.3"
-        )
     return calibration_split(config, task)
 
 

@@ -167,7 +167,8 @@ def tune_threshold(
         Scores, larger for samples that look positive; of three and more classes a column for each: a frame's by their
         names, others in the order of the sorted labels. What gave them has not been fitted to these samples.
     metric, constraint, confidence, calibration
-        As for `csf.CostSearch`, which this is with ``cv="prefit"``, for a model that nobody has.
+        As for `csf.CostSearch`, which this is with ``cv="prefit"``, for a model that nobody has: a threshold is tested
+        on all samples.
     by : array-like of shape (n_samples,), default=None
         Segments of a constraint such as ``"recall gap <= 0.05 by sex"``.
     groups : array-like of shape (n_samples,), default=None

@@ -49,7 +49,7 @@ HELD_BACK, GIVEN = "held back", "given scores"
 CROSS_FITTED = "cross-fitted, not proven"
 # How they are called.
 _ROWS = {HELD_BACK: "calibration samples", GIVEN: "samples", CROSS_FITTED: "out-of-fold samples"}
-_SIMULATED = "false in at most 10 % of simulated searches at 0.9"
+_SIMULATED = "false in 1 to 9 % of simulated searches at 0.9"
 # Decisions that are tested at most.
 _MOST = 60
 # A first decision that is expected to pass by this factor leaves luck no part in it.
