@@ -1,4 +1,4 @@
-"""Command line interface: ``csf search``, ``compare``, ``predict``, ``threshold`` and ``monitor``."""
+"""Command line interface: ``csf search``, ``compare``, ``predict``, ``audit``, ``threshold`` and ``monitor``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ csf finds the class weights, C and the threshold that are best for F1 and other 
   csf search train.csv --target churn --positive yes      search, and say what to expect
   csf search ... --save model.skops --report report.html  keep the model, and a page about it
   csf predict model.skops new.csv -o scores.csv           labels and scores of new rows
+  csf audit model.skops new.csv -o audit.csv              few rows to label, to know it on all
   csf monitor model.skops june.csv --target churn --state state.json   is it still right?
   csf threshold scored.csv --target y --score p           the best threshold on scores you have
   csf compare train.csv --target churn --positive yes     is it worth it on your data?

@@ -120,6 +120,7 @@ examples:
   csf predict model.skops new.csv -o scores.csv
   csf predict model.skops new.csv --at-most urgent=50,soon=0.1
   csf predict model.skops today.csv --wrong-at-most 0.2 -o alerts.csv
+  csf audit model.skops new.csv --labels 300 -o audit.csv
   csf monitor model.skops june.csv --target churn --state monitor.json
   csf monitor model.skops june.csv --id customer --state monitor.json
   csf monitor model.skops labels.csv --id customer --target churn --state monitor.json
@@ -170,6 +171,7 @@ def make_parser() -> ArgumentParser:
     _add_search(commands)
     _add_compare(commands)
     _add_predict(commands)
+    _add_audit(commands)
     _add_monitor(commands)
     _add_threshold(commands)
     return parser
@@ -280,6 +282,24 @@ def _add_format(command):
     group.add_argument("--keep-na", action="store_true", help=text)
     text = "whether the first line of a CSV file holds the names of the columns; without one they are 0, 1, 2, ..."
     group.add_argument("--header", action=argparse.BooleanOptionalAction, help=text)
+
+
+def _add_audit(commands):
+    text = "Which new rows to have labelled, so that few labels say what a metric is on all of them."
+    epilog = (
+        "  csf audit model.skops new.csv --id customer -o audit.csv         300 rows; fill in the column label\n"
+        "  csf audit model.skops new.csv --labelled audit.csv               the metric on all rows of new.csv\n\n"
+        "Both calls take the same DATA, --labels, --metric and --seed: they draw the same rows."
+    )
+    command = add_command(commands, "audit", text, predict.run_audit, operands="MODEL DATA", epilog=epilog)
+    _add_model(command, "new rows, of which few are to be labelled")
+    command.add_argument("--labels", type=_count(1), default=300, metavar="N", help="rows to have labelled (300)")
+    command.add_argument("--metric", metavar="NAME", help="what is to be known (the metric of the search)")
+    command.add_argument("--id", metavar="COL", help="column of row ids to write (the number of the row, from 1)")
+    command.add_argument("-o", "--output", metavar="FILE", help="CSV file of the rows to write (standard output)")
+    command.add_argument("--labelled", metavar="FILE", help="the file of these rows with its labels: the metric")
+    command.add_argument("--seed", type=_count(0), default=0, metavar="N", help="seed of the draw (0)")
+    command.set_defaults(quiet=False)
 
 
 def _add_monitor(commands):

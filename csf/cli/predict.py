@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common import __version__
 from csf._common.files import cell, replaced, write_figure
 from csf._common.messages import warn
-from csf._common.sklearn import safe_indexing, tree_type
+from csf._common.sklearn import num_samples, safe_indexing, tree_type
 from csf._common.typing import Array, Estimator, Keywords, PathLike
 from csf.cli.columns import written
 from csf.cli.data import FeatureColumns, id_key, read_ids, read_labels, read_samples, read_weights
@@ -33,7 +33,8 @@ from csf.cli.tables import CliError, TableFormat, require
 from csf.metrics import RowCosts
 from csf.monitoring import MonitorGroup
 from csf.monitoring.monitor import retuned
-from csf.report.kinds import threshold_in_words
+from csf.plots.words import metric_name
+from csf.report.kinds import threshold_in_words, worth_in_words
 from csf.search import CostSearch
 from csf.search.kinds import is_search
 
@@ -387,6 +388,8 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         writer.writerows(zip(*(map(cell, values.tolist()) for values in columns.values())))
     if options.output:
         say(f"{options.output}: {len(labels)} rows, {_counted(search, labels)}")
+        if isinstance(options.at_most, (int, float)) and (text := _stands_for(search, X, labels)):
+            say(text)
         if options.wrong_at_most is not None:
             say(_PROMISE.format(_shown(options.wrong_at_most)))
 
@@ -395,6 +398,16 @@ _PROMISE = (
     "on average over such batches at most {} of the alerts are wrong, whatever the share of positives, as long as "
     "negatives look, and cost, as before"
 )
+
+
+def _stands_for(search, X, labels):
+    """Say what a miss is treated as worth where a limit ends the alerts; nothing where no threshold does."""
+    alerts = safe_indexing(X, np.flatnonzero(labels == search.pos_label_))
+    if not len(labels) or search.result_.scores_beside(None) is None or not (labels == search.pos_label_).any():
+        return ""
+    with contextlib.suppress(ValueError):
+        return worth_in_words({None: search.exchange_rate(float(search.score_samples(alerts).min()))})
+    return ""
 
 
 def _shown(share):
@@ -417,6 +430,38 @@ def _opened(path):
     if path:
         return replaced(path, newline="")
     return contextlib.nullcontext(sys.stdout)
+
+
+# ---------------------------------------------------------------- csf audit
+
+
+def run_audit(options: Namespace, say: Callable[..., Any]) -> None:
+    """Run ``csf audit``: write the rows to have labelled, or say what their labels show."""
+    check_output(options.output)
+    search, features = load_model(options.model, options.trust)
+    form = TableFormat.of(options)
+    X, metric = read_samples(options.data, features, form), options.metric
+    plan = search.audit(X, options.labels, metric, random_state=options.seed)
+    what = metric or metric_name(search)
+    if options.labelled is None:
+        ids = np.arange(1, num_samples(X) + 1) if options.id is None else read_ids(options.data, options.id, form)
+        name = "row" if options.id is None else options.id
+        with _opened(options.output) as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow([name, "label"])
+            writer.writerows([cell(each), ""] for each in ids[plan.rows].tolist())
+        if options.output:
+            say(f"{options.output}: {len(plan.rows)} of {num_samples(X)} rows to have labelled, in the column label")
+            say(f"{what} is then known within an interval about {plan.expected_width:.3f} wide (90 %)")
+        return
+    y = read_labels(options.labelled, "label", search, form)
+    if len(y) != len(plan.rows) or any(label is None for label in y):
+        raise CliError(
+            f"{options.labelled} must hold a label for each of the {len(plan.rows)} rows that csf audit wrote, in "
+            "their order; give the same --labels, --metric and --seed as then"
+        )
+    value, low, high = plan.interval(np.array(y.tolist()))
+    say(f"{what} on all {num_samples(X)} rows: {value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]")
 
 
 # ---------------------------------------------------------------- csf monitor

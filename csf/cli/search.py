@@ -45,7 +45,7 @@ from csf.plots.decisions import answers_to_all, reviewed_in_words
 from csf.plots.words import short, spread
 from csf.report.checks import DO_NOT_USE, SIMPLER, SUSPICIONS, summarise
 from csf.report.held_out import Judged
-from csf.report.kinds import constrained, held_out, held_out_rates, promises, rates_of, threshold_in_words
+from csf.report.kinds import constrained, held_out, held_out_rates, promises, rates_of, reported, threshold_in_words
 from csf.report.page import check_page, write_report
 from csf.search.threshold import CONFIDENCE, Decision, certify, tune_threshold
 from csf.thresholding.linear_rule import counts_of
@@ -85,7 +85,7 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
     interrupted = search.stop_reason_ == "interrupted"
     winner = class_winner if problem.several else _row_winner if problem.by_row else _winner_text
     about_winner = winner(search, problem)
-    details(f"{_trials_table(search, problem)}\n\n{about_winner}\n")
+    details(f"{_trials_table(search, problem)}\n\n{about_winner}\n{reported(search).stands_for(search)}\n")
     results, answers, held = [], {}, None
     if test is not None:
         own, labels = _judged_own(problem, search, seconds, test)
@@ -141,7 +141,7 @@ def _in_short(search, problem, summary, held, winner):
                 above = f"{rival.difference:.3f} above that of the {rival.name}"
                 verdict = f"Use it: {name} on the held-out rows is {above}, beyond chance."
         lines.append(text)
-    lines.append(winner.splitlines()[0])
+    lines += [winner.splitlines()[0], *filter(None, [reported(search).stands_for(search)])]
     return [*_verdict_lines(verdict, summary.findings, lines), _next_step(problem.options, verdict)]
 
 
@@ -489,6 +489,7 @@ def _winner_record(search, problem):
         "score_interval": search.score_interval_,
         "stop_reason": search.stop_reason_,
         "feasible": search.feasible_,
+        "stands_for": reported(search).stands_for(search) or None,
         "constraints": [
             {"constraint": str(part), "value": rate, "holds": holds} for part, rate, holds in constrained(search)
         ],
@@ -689,6 +690,7 @@ def _threshold_lines(
         *(f"predict {positive} where {options.score}{of} {side} {each:.6g}" for of, each in named.items()),
         f"  to expect on new data: {name} {decision.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
         f"  on these rows: {name} {search.best_score_:.4f}",
+        *(f"  {text}" for text in filter(None, [reported(search).stands_for(search)])),
     ]
     if decision.certificate is not None:
         return [*lines, f"  {decision.certificate}"]
@@ -710,5 +712,6 @@ def _decision_record(options: Namespace, decision: Decision, cut: float, cuts: d
         "value": decision.value,
         "interval": list(decision.interval),
         "value_on_these_rows": decision.search.best_score_,
+        "stands_for": reported(decision.search).stands_for(decision.search) or None,
         "certificate": None if decision.certificate is None else str(decision.certificate),
     }

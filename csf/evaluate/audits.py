@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Share of the labels that go to rows by chance, whatever the probabilities say, and the smallest probability: both
 # keep rows in the plan about which the model is wrongly sure.
-_BY_CHANCE, _LEAST = 0.1, 1e-3
+_BY_CHANCE, _LEAST = 0.1, 0.01
 # Part of the largest influence that is none, but rounding.
 _NONE = 1e-6
 # Chance with which a level is shown by so many labels, and the most that are looked for.
@@ -171,7 +171,7 @@ def audit(
     value = _value_of(metric, known)
     expected = np.stack([np.bincount(codes, each, len(known.classes)) for each in proba.T])
     influence = gradients(value, expected.reshape(1, -1))[0].reshape(expected.shape)
-    squares = (proba * influence.T[codes] ** 2).sum(axis=1)
+    squares = (np.maximum(proba, _LEAST) * influence.T[codes] ** 2).sum(axis=1)
     chance = _chances(np.sqrt(squares), (influence.T[codes] ** 2).max(axis=1), n_labels)
     order = np.lexsort([proba[np.arange(codes.size), codes], codes])
     rows = np.sort(_at_equal_steps(chance, order, check_random_state(random_state).random()))
@@ -271,8 +271,7 @@ def _probabilities(score: Any, answers: Array, classes: Any, pos_label: Label) -
             )
     if len(proba) != answers.size or not np.isfinite(proba).all():
         raise ValueError(f"score must have a finite number for each of {answers.size} predictions, got {len(proba)}")
-    proba = np.maximum(proba, _LEAST)
-    return known, proba / proba.sum(axis=1, keepdims=True)
+    return known, proba
 
 
 def _value_of(metric: Any, known: Labels) -> Any:

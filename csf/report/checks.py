@@ -697,7 +697,8 @@ def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[
     numbers += [number for number in further if number is not None] + reviewed(search)
     verdict = _verdict(search, held, found, low)
     advice = " ".join([verdict, *(each.text for each in found[:1] if each.code != "CSF010")])
-    return Summary(numbers, [reported(search).winner(search), _how_sure(search, held, first), advice], verdict, found)
+    gets = f"{about.winner(search)} {about.stands_for(search)}".strip()
+    return Summary(numbers, [gets, _how_sure(search, held, first), advice], verdict, found)
 
 
 _WHERE = {

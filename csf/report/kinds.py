@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.sklearn import last_step, safe_indexing
-from csf._common.typing import Array, Estimator, Samples
+from csf._common.typing import Array, Estimator, Label, Samples
 from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights, label_array
 from csf.data.folds import read_groups
 from csf.data.labels import read_codes
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from csf.metrics import Constraint
     from csf.search import CostSearch
     from csf.thresholding.certificates import Guarantee
+    from csf.thresholding.exchange import ExchangeRate
 
 
 # Part of what is at stake that sums in another order may differ by.
@@ -70,6 +72,14 @@ class Reported(ABC):
     @abstractmethod
     def winner(self, search: CostSearch) -> str:
         """Describe the winner in one sentence."""
+
+    def exchange_rates(self, search: CostSearch) -> dict[Label, ExchangeRate]:
+        """Return what a miss is treated as worth, by segment or by ``None``; empty where no threshold decides."""
+        return {}
+
+    def stands_for(self, search: CostSearch) -> str:
+        """Say what the rule stands for in one sentence: its exchange rate, or with costs given a rate; else nothing."""
+        return worth_in_words(self.exchange_rates(search))
 
     def number(self, search: CostSearch, held: HeldOut | None) -> tuple[str, str] | None:
         """Choose a third number: the difference to a rival, the constrained rate, or one of this kind of problem."""
@@ -148,6 +158,26 @@ class BinaryReported(Reported):
         trained = f"trained with {weights}" if search.n_splits_ else "fitted before"
         return f"{model_in_words(search)}, {trained}; {decides}."
 
+    def exchange_rates(self, search: CostSearch) -> dict[Label, ExchangeRate]:
+        """Return the exchange rate of the threshold, see `Reported.exchange_rates`."""
+        with suppress(ValueError):  # no threshold on held-out scores
+            return {None: search.exchange_rate()}
+        return {}
+
+    def stands_for(self, search: CostSearch) -> str:
+        """Say what the rule stands for, with reviews what sends a row to one; see `Reported.stands_for`."""
+        terms = search.result_.metric.unconstrained.terms() if search.constraint is None else None
+        if terms is not None and len({below for _, below in terms.values()}) == 1:
+            return rule_of_rates(search.result_.errors)
+        found = worth_in_words(self.exchange_rates(search))
+        bands = search.review_bands() if found and search.review is not None else None
+        if bands is None or not bands.lower < bands.upper:
+            return found
+        with suppress(ValueError):
+            ends = [search.exchange_rate(each).value for each in (bands.upper, bands.lower)]
+            return f"{found} Rows for which it would be {ends[0]:.2g} to {ends[1]:.2g} are reviewed."
+        return found
+
     def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
         """Return the interval of the threshold of a fitted model, or the possible further gain."""
         if not search.n_splits_ and search.threshold is not None:  # fitted before: nothing was trained
@@ -184,6 +214,14 @@ class SegmentsReported(BinaryReported):
         decides = f"it predicts {target_name(search)} if the score is at least {threshold_in_words(search)}"
         return f"{model_in_words(search)}; {decides}."
 
+    def exchange_rates(self, search: CostSearch) -> dict[Label, ExchangeRate]:
+        """Return the exchange rate of the threshold of each segment."""
+        found = {}
+        for segment in search.thresholds_:
+            with suppress(ValueError):  # a segment in which all get the same answer
+                found[segment] = search.exchange_rate(segment=segment)
+        return found
+
     def number_of_kind(self, search: CostSearch) -> tuple[str, str] | None:
         """Return what the limit costs."""
         return f"{search.limit_cost_:.3f}", f"of the {metric_of(search)} is what the limit costs, out-of-fold"
@@ -197,6 +235,10 @@ class RowCostsReported(BinaryReported):
     """Description of searches by costs of rows."""
 
     two_classes = False
+
+    def stands_for(self, search: CostSearch) -> str:
+        """Say which rates the rule of the costs has."""
+        return rule_of_rates(search.result_.errors)
 
     def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
         """Evaluate predictions by what they cost; what both answers cost is what a row is."""
@@ -499,6 +541,26 @@ def paid_on(search: CostSearch, held: HeldOut) -> dict[str, float]:
     paid = {"positive for all rows": positive, "negative for all rows": negative}
     paid |= {name: np.where(labels == search.pos_label_, positive, negative) for name, labels in [*rivals, winner]}
     return {name: float(np.average(cost, weights=held.weight)) for name, cost in paid.items()}
+
+
+def worth_in_words(rates: Mapping[Label, ExchangeRate]) -> str:
+    """Say what one miss is treated as worth, or one false alarm where that is more; by segment where there are some."""
+    if not rates:
+        return ""
+    turned = all(rate.value < 1.0 for rate in rates.values())
+    what, unit = ("false alarm", " misses") if turned else ("miss", " false alarms")
+    parts = []
+    for segment, rate in rates.items():
+        text = (rate.inverse if turned else rate).in_words("" if parts else unit)
+        parts.append(text if segment is None else f"{text} for {short(segment, 40)}")
+    return f"One {what} is treated as worth {', '.join(parts)}."
+
+
+def rule_of_rates(errors: ErrorProfile) -> str:
+    """Say which demand would give the same rule as the costs that are given."""
+    alerts = errors.pos - errors.fn + errors.fp
+    precision = f", at precision {(errors.pos - errors.fn) / alerts:.2g}" if alerts > 0.0 else ""
+    return f"Out-of-fold, these costs make the rule of recall >= {errors.tpr:.2g}{precision}."
 
 
 def model_in_words(search: CostSearch) -> str:

@@ -22,6 +22,7 @@ from csf.monitoring import Monitor, MonitorGroup
 from csf.search.kinds import LABELS, kind_of
 from csf.search.problems.base import in_order
 from csf.search.problems.binary import on_positive
+from csf.thresholding.exchange import exchange_rate
 from csf.thresholding.linear_rule import Sigmoid, no_threshold
 from csf.thresholding.prevalence import Prevalence, estimate_class_shares, estimate_prevalence
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from csf.metrics.row_costs import RowCosts
     from csf.metrics.trials import Trial
     from csf.thresholding.curve import ThresholdCurve
+    from csf.thresholding.exchange import ExchangeRate
     from csf.thresholding.linear_rule import ClassProbabilityRule
 
 
@@ -286,6 +288,47 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         """
         self._require_scores("held_out_curve")
         return self._of_one_search().curve()
+
+    def exchange_rate(self, threshold: float | None = None, *, segment: Label = None) -> ExchangeRate:
+        """Estimate how many false alarms one miss is treated as worth by a threshold.
+
+        Parameters
+        ----------
+        threshold : float, default=None
+            A score, such as ``at_capacity(0.05).threshold``; ``None``: the threshold that predicts.
+        segment : label, default=None
+            Segment whose threshold it is, where each has its own.
+
+        Returns
+        -------
+        csf.thresholding.ExchangeRate
+            ``value``, and ``low`` and ``high`` of its 90 % interval, from the held-out scores.
+
+        Raises
+        ------
+        ValueError
+            If no threshold on held-out scores decides, or the segment is unknown.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from csf import CostSearch
+        >>> X, y = make_classification(4000, weights=[0.9], flip_y=0.02, random_state=0)
+        >>> search = CostSearch(LogisticRegression(), "f2", n_trials=1, param_grid=None).fit(X, y)
+        >>> print(search.exchange_rate())
+        5.2 (4.5 to 5.9)
+        """
+        self._require_scores("exchange_rate")
+        held = self._of_one_search().scores_beside(segment)
+        if held is None:
+            raise ValueError(
+                "no threshold on held-out scores decides here: exchange rates are those of searches of two classes "
+                "that tune a threshold (threshold='stable')"
+            )
+        by_hand = self.best_threshold_ if segment is None else held.threshold
+        at = by_hand if threshold is None else threshold
+        return exchange_rate(held.is_pos, held.score, at, held.weight)
 
     def monitor(
         self,

@@ -11,6 +11,7 @@ from csf.thresholding.curve import (
     sweep_several,
     threshold_curve,
 )
+from csf.thresholding.exchange import ExchangeRate, exchange_rate
 from csf.thresholding.linear_rule import ClassProbabilityRule
 from csf.thresholding.prevalence import Prevalence, curve_at_prevalence, estimate_prevalence, fold_probabilities
 from csf.thresholding.tuned import (
@@ -29,6 +30,7 @@ __all__ = [
     "Cut",
     "EvalMetric",
     "ClassProbabilityRule",
+    "ExchangeRate",
     "Mixture",
     "Prevalence",
     "ThresholdCurve",
@@ -39,6 +41,7 @@ __all__ = [
     "cost_threshold",
     "curve_at_prevalence",
     "estimate_prevalence",
+    "exchange_rate",
     "fold_probabilities",
     "frank_wolfe",
     "lightgbm_metric",

@@ -8,8 +8,9 @@ from sklearn.preprocessing import FunctionTransformer
 from csf import CostSearch, metric_difference, metric_interval, tune_threshold
 from csf.evaluate.predictions import Predictions
 from csf.metrics import Column, RowCosts, get_metric
+from csf.metrics.registry import get_quantity
 
-__all__ = ["coverage"]
+__all__ = ["coverage", "few_groups"]
 
 # Cost of a false positive; a false negative costs 1 on average.
 _FP = 0.25
@@ -135,6 +136,61 @@ def _groups(n_draws):
         for name in held:
             bias = error if name == "F1 of tune_threshold" else None
             yield _row(name, f"{n_groups} unequal groups", held[name], bias, width[name])
+
+
+_FEW_METRICS = ("f1", "f2", "recall", "precision", "gmean", "mcc")
+# Few groups with positives: their number, mean size and spread of sizes, the share that has positives and the positives
+# in these, and how much the scores of a group go together.
+_FEW = {
+    "20 equal": (20, 30, 0.0, 1.0, 0.12, 1.0),
+    "20 unequal": (20, 40, 1.0, 1.0, 0.14, 0.8),
+    "200 small, 20 with positives": (200, 5, 0.3, 0.1, 0.5, 0.8),
+    "60 unequal, 20 with positives": (60, 20, 1.0, 1.0 / 3.0, 0.5, 1.2),
+    "25 of shared errors": (25, 12, 0.0, 1.0, 0.18, 2.0),
+}
+
+
+def _few(rng, case, times=1):
+    """Truth, scores and groups."""
+    n_groups, mean, spread, having, share, together = _FEW[case]
+    sizes = mean * np.exp(spread * rng.normal(size=times * n_groups) - spread**2 / 2.0)
+    groups = np.repeat(np.arange(sizes.size), np.maximum(np.round(sizes), 1).astype(int))
+    y = (rng.random(groups.size) < share) & (rng.random(sizes.size) < having)[groups]
+    return y, rng.normal(size=groups.size) + 1.8 * y + together * rng.normal(size=sizes.size)[groups], groups
+
+
+def few_groups(n_draws):
+    """Rows of the topic: intervals where 15 to 25 groups have positives; of a search with a fifth of the draws."""
+    for case in _FEW:
+        y_whole, score_whole, _ = _few(np.random.default_rng(8), case, 400)
+        for name in _FEW_METRICS:
+            metric, held, width = get_quantity(name), {}, {}
+            value, other = (metric.score(y_whole, score_whole >= cut) for cut in (1.4, 1.0))
+            for seed in range(n_draws):
+                y, score, groups = _few(np.random.default_rng([seed, 9]), case)
+                if not y.any():
+                    continue
+                gain = metric_difference(y, score >= 1.4, score >= 1.0, name, groups=groups)
+                found = {name: (metric_interval(y, score >= 1.4, name, groups=groups), value)}
+                found[f"{name} difference"] = (gain[1:], value - other)
+                if name == "f1":
+                    decision = tune_threshold(y, score, name, groups=groups)
+                    found["f1 of tune_threshold"] = (
+                        decision.interval,
+                        metric.score(y_whole, score_whole >= decision.threshold),
+                    )
+                if name == "f1" and seed < n_draws // 5:
+                    search = CostSearch(LogisticRegression(), name, n_trials=1, param_grid=None, random_state=0)
+                    search.fit(score[:, None], y, groups=groups)
+                    found["f1 of a search"] = (
+                        search.score_interval_,
+                        metric.score(y_whole, search.predict(score_whole[:, None])),
+                    )
+                for what, ((low, high), truth) in found.items():
+                    held.setdefault(what, []).append(low <= truth <= high)
+                    width.setdefault(what, []).append(high - low)
+            for what in held:
+                yield _row(what, case, held[what], width=width[what])
 
 
 # Rates of positives and negatives that two methods flag, and how much both have in common.

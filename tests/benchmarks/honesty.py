@@ -17,6 +17,7 @@
   positives are found, or nearly all, without weights and with weights of .5, 1 and 1.5;
 - ``coverage``: how often intervals cover where few rows are dear, groups are of unequal size or weights vary, and the
   bias of corrected values there;
+- ``few_groups``: how often intervals cover where 15 to 25 groups have positives;
 - ``late``: alarms of monitors without a change where labels of one class come late, and delays after a change;
 - ``sequences``: how often intervals of monitors miss the value at any of 30 looks;
 - ``kinds``: alarms of monitors of classes, costs of rows and labels, without a change and after one;
@@ -44,7 +45,7 @@ from csf.thresholding.exact_tests import ScoredSamples
 from notebooks.experiments.choices import family
 from tests.benchmarks.bases import paper_search
 from tests.benchmarks.certificates import layouts
-from tests.benchmarks.coverage import coverage
+from tests.benchmarks.coverage import coverage, few_groups
 from tests.benchmarks.data import all_sets, load_binary
 from tests.benchmarks.refits import LARGE, refits
 from tests.benchmarks.tables import print_table
@@ -388,6 +389,7 @@ _ALL = (
     intervals,
     corners,
     coverage,
+    few_groups,
     late,
     sequences,
     kinds,

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from csf.thresholding.capacity import ReviewBands
     from csf.thresholding.certificates import Guarantee
     from csf.thresholding.evaluation import Evaluation, TunedAnswers
+    from csf.thresholding.exchange import ScoredEntries
     from csf.thresholding.rule import AllowedAnswers
     from csf.trainers.base import Trainer, Training
 
@@ -456,6 +457,10 @@ class SearchResult:
     @property
     def scored(self) -> tuple[BoolArray, Array] | None:
         """True class and score of held-out samples of two classes, each once; ``None`` where there are none."""
+        return None
+
+    def scores_beside(self, segment: Label) -> ScoredEntries | None:
+        """Return the held-out entries that one threshold decides, or that of a segment; ``None`` where none does."""
         return None
 
     @property

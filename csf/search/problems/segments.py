@@ -24,6 +24,7 @@ from csf.search.problems.base import SearchResult
 from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.certificates import STRICTER, Decisions
 from csf.thresholding.exact_tests import ScoredSamples
+from csf.thresholding.exchange import ScoredEntries
 from csf.thresholding.rule import ThresholdRule
 from csf.thresholding.segments import (
     BY,
@@ -220,6 +221,22 @@ class ScoreResult(SearchResult):
             raise ValueError("the held-out scores of this search were not kept")
         row = self.store[self.key]
         return row if self.by_segment is None else self.by_segment.beyond(row, self.store)
+
+    def scores_beside(self, segment: Label) -> ScoredEntries | None:
+        """Return the held-out entries that a threshold decides, each sample once, see `SearchResult.scores_beside`."""
+        row, store = self.row, self.store
+        if store is None or row.score is None or self.threshold is None:
+            return None
+        counts = np.isfinite(row.score)
+        if not store.has_groups:  # repeated folds hold the same entry out again
+            counts &= np.isin(np.arange(counts.size), np.unique(store.samples, return_index=True)[1])
+        if self.by_segment is not None:
+            known = list(self.by_segment.segments.known)
+            if segment not in known:
+                raise ValueError(f"each segment has a threshold: name one by segment=, of {known}, got {segment!r}")
+            counts &= store.beside[BY] == known.index(segment)
+        weight = None if store.weight is None else store.weight[counts]
+        return ScoredEntries(store.is_pos[counts], row.score[counts].astype(np.float64), weight, self.threshold)
 
 
 # A result with thresholds is of the same kind as that without.

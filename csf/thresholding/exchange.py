@@ -1,0 +1,134 @@
+"""What a threshold stands for: how many false alarms one miss is treated as worth there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import expit, ndtri
+
+if TYPE_CHECKING:
+    from csf._common.typing import Array, BoolArray
+
+# Level of the interval, a prior that keeps odds finite where scores separate the classes, and the steps of the fit.
+_LEVEL, _RIDGE, _STEPS = 0.9, 0.1, 50
+
+
+class ScoredEntries(NamedTuple):
+    """Truth, scores and weights of held-out entries, and the threshold that decides them."""
+
+    is_pos: BoolArray
+    score: Array
+    weight: Array | None
+    threshold: float
+
+
+class ExchangeRate(NamedTuple):
+    """False alarms that one miss is treated as worth by a threshold, and both ends of the 90 % interval.
+
+    Examples
+    --------
+    >>> print(ExchangeRate(4.53, 3.52, 5.21))
+    4.5 (3.5 to 5.2)
+    >>> ExchangeRate(123.4, 98.7, 150.2).in_words(" false alarms")
+    '120 false alarms (99 to 150)'
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return self.in_words("")
+
+    def in_words(self, unit: str) -> str:
+        """Format the rate, with its unit, and the interval.
+
+        Parameters
+        ----------
+        unit : str
+            Such as ``" false alarms"``.
+
+        Returns
+        -------
+        str
+            Numbers of two digits.
+        """
+        value, low, high = (f"{float(f'{each:.2g}'):g}" for each in self)
+        return f"{value}{unit} ({low} to {high})"
+
+    @property
+    def inverse(self) -> ExchangeRate:
+        """The misses that one false alarm is treated as worth."""
+        return ExchangeRate(1.0 / self.value, 1.0 / self.high, 1.0 / self.low)
+
+
+def exchange_rate(is_pos: BoolArray, score: Array, threshold: float, weight: Array | None = None) -> ExchangeRate:
+    """Estimate the odds against a positive at a threshold, from held-out scores.
+
+    Who predicts positive from there on acts as if one miss was worth so many false alarms: with these costs both
+    answers to a row at the threshold cost the same.
+
+    Parameters
+    ----------
+    is_pos : ndarray of bool, shape (n_samples,)
+        Truth of both classes.
+    score : ndarray of shape (n_samples,)
+        Finite scores, of which the order alone counts.
+    threshold : float
+        The threshold.
+    weight : ndarray of shape (n_samples,), default=None
+        Weights >= 0.
+
+    Returns
+    -------
+    ExchangeRate
+        The odds by a logistic regression on the normal quantile of the rank (the mean of the ranks in both classes) and
+        its square; its interval allows for the chance in the samples, at this threshold.
+
+    Raises
+    ------
+    ValueError
+        If the threshold is infinite, or a class has no scores.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> score = rng.normal(size=5000)
+    >>> print(exchange_rate(rng.random(5000) < 1.0 / (1.0 + np.exp(2.0 - score)), score, 0.5))
+    4.4 (4.1 to 4.8)
+    """
+    if not np.isfinite(threshold) or is_pos.all() or not is_pos.any():
+        raise ValueError(
+            f"threshold {threshold:g} of {score.size} scores, {int(is_pos.sum())} of them of positives, stands for no "
+            "exchange rate: it takes scores of both classes, and a threshold between them"
+        )
+    weight = np.ones(score.size) if weight is None else weight / weight.mean()
+    u = _quantiles(is_pos, score, weight, score)
+    at, columns = _quantiles(is_pos, score, weight, np.array([threshold])), np.column_stack([np.ones(u.size), u, u * u])
+    prior, coef = _RIDGE * np.diag([0.0, 1.0, 1.0]), np.zeros(3)
+    coef[0] = np.log(weight[is_pos].sum() / weight[~is_pos].sum())
+    for _ in range(_STEPS):
+        proba = expit(columns @ coef)
+        hessian = (columns * (weight * proba * (1.0 - proba))[:, None]).T @ columns + prior
+        step = np.linalg.solve(hessian, columns.T @ (weight * (is_pos - proba)) - prior @ coef)
+        coef = coef + step / max(1.0, np.abs(step).max())
+        if np.abs(step).max() < 1e-9:
+            break
+    moves = np.linalg.solve(hessian, (columns * (weight * (is_pos - proba))[:, None]).T)
+    place = np.array([1.0, at[0], at[0] ** 2])
+    middle, half = -place @ coef, ndtri(0.5 + _LEVEL / 2.0) * np.sqrt(((place @ moves) ** 2).sum())
+    value, low, high = np.exp(np.clip([middle, middle - half, middle + half], -700.0, 700.0)).tolist()
+    return ExchangeRate(value, low, high)
+
+
+def _quantiles(is_pos: BoolArray, score: Array, weight: Array, at: Array) -> Array:
+    """Compute normal quantiles of the mean of the weighted ranks within both classes."""
+    share = np.zeros(at.size)
+    for among in (is_pos, ~is_pos):
+        order = np.argsort(score[among], kind="stable")
+        values, below = score[among][order], np.concatenate([[0.0], np.cumsum(weight[among][order])])
+        first, last = (below[np.searchsorted(values, at, side=side)] for side in ("left", "right"))
+        # Half a sample at both ends keeps all quantiles finite.
+        share += 0.5 * (0.5 * (first + last) + 0.5) / (below[-1] + 1.0)
+    return ndtri(share)
