@@ -407,6 +407,22 @@ def test_batches_are_counted_and_an_alarm_is_an_exit_code(ok, model, table, cust
     assert plot.stat().st_size > 1000
 
 
+def test_an_audit_names_rows_and_reads_their_labels(ok, error_of, model, table, customers, tmp_path):
+    path, options = tmp_path / "audit.csv", ("audit", model, table, "--labels", 60, "--metric", "recall")
+    assert "recall is then known within an interval about" in ok(*options, "-o", path)
+    rows = [int(each["row"]) - 1 for each in read(path.read_text(encoding="utf-8"))]
+    plan = csf.load(model).audit(samples_of(csf.load(model), customers), 60, "recall")
+    assert rows == plan.rows.tolist()
+    labels = customers["outcome"].to_numpy()[rows]
+    path.write_text("\n".join(["label", *labels]) + "\n", encoding="utf-8")
+    value, low, high = plan.interval(labels)
+    text = ok(*options, "--labelled", path)
+    assert text.strip() == f"recall on all {len(customers)} rows: {value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]"
+    assert "must hold a label for each of the 50 rows" in error_of(
+        "audit", model, table, "--labels", 50, "--labelled", path
+    )
+
+
 def test_alerts_need_no_labels(ok, model, table, tmp_path):
     state = ("--state", tmp_path / "alerts.json", "--constraint", "predicted_positive_rate <= 0.9")
     assert "no evidence against it" in ok("monitor", model, table, *state)
