@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from csf.metrics.base import CELLS
 from csf.metrics.constraints import share_of
 from csf.thresholding.exact_tests import (
     Demand,
-    Outlook,
     ScoredSamples,
     cells_of,
     demands_of,
@@ -41,7 +40,6 @@ from csf.thresholding.score_paths import Guide, ScorePaths
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.metrics.comparisons import PairLimit
     from csf.metrics.constraints import Constraint, Share
 
 # Rows that a test reads: those that were held back, all of scores that were given, or all by out-of-fold scores.
@@ -278,10 +276,10 @@ def certify_decisions(
     """
     searched, tested = ([each.counted() for each in views] for views in (searched, tested))
     n_views = len(tested) // len(constraint.parts)
-    of_all = _PairViews if constraint.pair_limit is not None else _LevelViews
-    views = of_all.of(constraint, searched, tested, 1.0 - confidence)
-    path = _path(values, np.maximum.reduce([each(views.n_units) for each in views.expected]), 1.0 - confidence)
-    place, p, n_tested, holds = run_in_order([partial(views.violation, at) for at in path.tolist()], 1.0 - confidence)
+    tests_of, error = _tests_of_levels if constraint.pair_limit is None else _tests_of_pairs, 1.0 - confidence
+    tests = tests_of(constraint, searched, tested, error)
+    path = _path(values, np.maximum.reduce([each(tests.n_units) for each in tests.expected]), error)
+    place, p, n_tested, holds = run_in_order([partial(tests.violation, at) for at in path.tolist()], error)
     at = int(path[place])
     lost = float(values.max() - values[at]) if holds else 0.0
     good = values >= (values[at] + 0.5 * lost if holds else -np.inf)
@@ -300,82 +298,56 @@ def certify_decisions(
         n_samples=sum(each.samples.score.size for each in tested[:n_views]),
         n_positives=min(positives),
         n_tested=n_tested,
-        needed=_needed(views.expected, good, views.n_units, min(positives), 1.0 - confidence),
+        needed=_needed(tests.expected, good, tests.n_units, min(positives), error),
         lost=lost,
         smallest=names[int(np.argmin(positives)) % n_views] if names else "",
     )
     return guarantee, at
 
 
-@dataclass(frozen=True, eq=False)
-class _LevelViews:
-    """Tests of levels, each of a part of the constraint in a segment: the largest p-value counts."""
+class _Tests(NamedTuple):
+    """p-values of all rules that each demand expects on some units, how many these are, and the test of one rule."""
 
-    demands: Sequence[Demand]
-    outlooks: Sequence[Outlook]
-    tested: Sequence[Decisions]
-    error: float
-
-    @classmethod
-    def of(
-        cls, constraint: Constraint, searched: Sequence[Decisions], tested: Sequence[Decisions], error: float
-    ) -> Self:
-        """Build the demand of each view, and what the searched samples expect of its test."""
-        demands, outlooks, n_views = [], [], len(tested) // len(constraint.parts)
-        n_units = tested[0].samples.n_units
-        for place, (known, new) in enumerate(zip(searched, tested)):
-            parts = known.samples, new.samples
-            plain = all(each.weight is None and each.groups is None for each in parts)
-            part = replace(constraint.parts[place // n_views], others=(), by=None)
-            demand = Demand.of(part, None if plain else weights_of(*parts))
-            demands.append(demand.within(*parts, (known.predicted, new.predicted)))
-            # Of segments of the samples each is as many times as large as the first one tested.
-            n_searched = parts[0].n_units * n_units / max(parts[1].n_units, 1)
-            outlooks.append(outlook_of(demands[-1], partial(known.sums, demands[-1].gains), n_searched))
-        return cls(demands, outlooks, tested, error)
-
-    @property
-    def n_units(self) -> int:
-        return self.tested[0].samples.n_units
-
-    @property
-    def expected(self) -> list[Callable[[float], Array]]:
-        return [outlook.p for outlook in self.outlooks]
-
-    def violation(self, at: int) -> float:
-        """Test the decisions at a place."""
-        known = zip(self.demands, self.tested, self.outlooks)
-        p = [p_value(one, each.totals(one.gains, at), self.error, outlook.sizes[at]) for one, each, outlook in known]
-        return float(np.max(p))
-
-
-@dataclass(frozen=True, eq=False)
-class _PairViews:
-    """Test of a gap or ratio: every pair of segments has to keep the limit."""
-
-    share: Share
-    limit: PairLimit
-    counts: Sequence[IntArray]
     expected: Sequence[Callable[[float], Array]]
     n_units: int
-    error: float
+    violation: Callable[[int], float]
 
-    @classmethod
-    def of(
-        cls, constraint: Constraint, searched: Sequence[Decisions], tested: Sequence[Decisions], error: float
-    ) -> Self:
-        """Count the ones and the counted samples of each segment under each rule."""
-        share, limit = share_of(constraint.quantity), constraint.pair_limit
-        assert share is not None, "checked before"
-        assert limit is not None, "there is one"
-        known, counts = (np.stack([each.counts(share) for each in views], axis=1) for views in (searched, tested))
-        n_searched, n_units = (sum(each.samples.n_units for each in views) for views in (searched, tested))
-        expected = expected_violation_of_pairs(list(known), share, limit, n_searched)
-        return cls(share, limit, list(counts), [expected], n_units, error)
 
-    def violation(self, at: int) -> float:
-        """Test the decisions at a place."""
-        return violation_of_pairs(self.counts[at], self.share, self.limit, self.error)
+def _tests_of_levels(
+    constraint: Constraint, searched: Sequence[Decisions], tested: Sequence[Decisions], error: float
+) -> _Tests:
+    """Test the level of each part of the constraint in each segment: the largest p-value counts."""
+    demands, outlooks, n_views = [], [], len(tested) // len(constraint.parts)
+    n_units = tested[0].samples.n_units
+    for place, (known, new) in enumerate(zip(searched, tested)):
+        parts = known.samples, new.samples
+        plain = all(each.weight is None and each.groups is None for each in parts)
+        part = replace(constraint.parts[place // n_views], by=None)
+        demand = Demand.of(part, None if plain else weights_of(*parts))
+        demands.append(demand.within(*parts, (known.predicted, new.predicted)))
+        # Of segments of the samples each is as many times as large as the first one tested.
+        n_searched = parts[0].n_units * n_units / max(parts[1].n_units, 1)
+        outlooks.append(outlook_of(demands[-1], partial(known.sums, demands[-1].gains), n_searched))
+
+    def violation(at: int) -> float:
+        known = zip(demands, tested, outlooks)
+        p = [p_value(one, each.totals(one.gains, at), error, outlook.sizes[at]) for one, each, outlook in known]
+        return float(np.max(p))
+
+    return _Tests([outlook.p for outlook in outlooks], n_units, violation)
+
+
+def _tests_of_pairs(
+    constraint: Constraint, searched: Sequence[Decisions], tested: Sequence[Decisions], error: float
+) -> _Tests:
+    """Test a gap or ratio: every pair of segments has to keep the limit."""
+    share, limit = share_of(constraint.quantity), constraint.pair_limit
+    assert share is not None, "checked before"
+    assert limit is not None, "there is one"
+    known, counts = (np.stack([each.counts(share) for each in views], axis=1) for views in (searched, tested))
+    n_searched, n_units = (sum(each.samples.n_units for each in views) for views in (searched, tested))
+    expected = expected_violation_of_pairs(list(known), share, limit, n_searched)
+    return _Tests([expected], n_units, lambda at: violation_of_pairs(counts[at], share, limit, error))
 
 
 def _path(values: Array, expected: Array, error: float) -> IntArray:

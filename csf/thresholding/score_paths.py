@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy.stats import binom
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 # Neighbours on a path differ by this factor in the number of samples, and bets test at most so many thresholds.
 _FACTOR, _MOST = 1.05, 60
-# Of paths along which p-values rise only so many thresholds are tested, and those near the first failure.
-_MANY = 1000
 # A precision is tested from so many samples on, times level / (1 - level), but from this part of all at the latest.
 _FIRST, _PART, _FEWEST = 20, 20, 10
 # Shares of the samples predicted positive where paths start of demands that hold between two thresholds.
@@ -35,26 +33,17 @@ class _Where(Enum):
     FEW, MANY, BETWEEN = "few", "many", "between"
 
 
-class _Shape(NamedTuple):
-    """Where a demand holds, and whether everything safer than a threshold where it holds keeps it too."""
-
-    where: _Where
-    monotone: bool
-
-    @classmethod
-    def of(cls, gains: Array) -> _Shape:
-        """Read the gains of cells."""
-        tp, fn, fp, tn = gains.tolist()
-        # What changes with each positive and each negative that is predicted positive.
-        changes = tp - fn, fp - tn
-        if max(changes) <= 0.0:
-            return cls(_Where.FEW, True)
-        if min(changes) >= 0.0:
-            return cls(_Where.MANY, True)
-        # Shares among the samples of one answer, such as a precision.
-        if fn == tn == 0.0:
-            return cls(_Where.FEW, False)
-        return cls(_Where.MANY if tp == fp == 0.0 else _Where.BETWEEN, False)
+def _where(gains: Array) -> tuple[_Where, bool]:
+    """Read the gains of cells: where a demand holds, and whether it holds at all that is safer than where it does."""
+    tp, fn, fp, tn = gains.tolist()
+    # What changes with each positive and each negative that is predicted positive.
+    changes = tp - fn, fp - tn
+    if max(changes) <= 0.0 or min(changes) >= 0.0:
+        return (_Where.FEW if max(changes) <= 0.0 else _Where.MANY), True
+    # Shares among the samples of one answer, such as a precision.
+    if fn == tn == 0.0 or tp == fp == 0.0:
+        return (_Where.FEW if fn == tn == 0.0 else _Where.MANY), False
+    return _Where.BETWEEN, False
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +109,7 @@ class ScorePaths:
         """
         families: dict[_Where, list[int]] = {}
         for place, demand in enumerate(self.demands):
-            families.setdefault(_Shape.of(demand.gains).where, []).append(place)
+            families.setdefault(_where(demand.gains)[0], []).append(place)
         if self.guide is not None and len(families) > 1:
             families = {_Where.BETWEEN: list(range(len(self.demands)))}
         passed, p_values, n_tested = np.ones(self.found.size, dtype=bool), np.zeros(self.found.size), 0
@@ -129,7 +118,6 @@ class ScorePaths:
             paths = self._paths(where, family, metric)
             error = self.error / len(families) / len(paths)
             for path in paths:
-                path = self._shortened(path, family, error) if self._is_monotone(family) else path
                 p, n_passed = self._follow(path, family, error)
                 p_there[path[: p.size]] = p
                 reached[path[:n_passed]] = True
@@ -149,14 +137,14 @@ class ScorePaths:
         return float(self.found[self.curve.cuts_at(self.guide.start)])
 
     def _is_monotone(self, family: Sequence[int]) -> bool:
-        return all(_Shape.of(self.demands[place].gains).monotone for place in family)
+        return all(_where(self.demands[place].gains)[1] for place in family)
 
     def _paths(self, where: _Where, family: Sequence[int], metric: Metric) -> list[IntArray]:
         """List the paths of some demands, as places of thresholds."""
         found = self.found
         if where is _Where.BETWEEN:
             terms = metric.terms()
-            better = _Where.BETWEEN if terms is None else _Shape.of(gains_of(terms, ">=", 0.5)).where
+            better = _Where.BETWEEN if terms is None else _where(gains_of(terms, ">=", 0.5))[0]
             ways = [way for way in (_Where.FEW, _Where.MANY) if better in (way, _Where.BETWEEN)]
             starts = _STARTS
             if self.guide is not None:
@@ -188,18 +176,9 @@ class ScorePaths:
         kept = ascending[np.unique(np.minimum(picked, path.size - 1))]
         return kept if ascending is path else kept[::-1]
 
-    def _shortened(self, path: IntArray, family: Sequence[int], error: float) -> IntArray:
-        """Leave out thresholds of a long path, along which p-values rise, that are far from the first failure."""
-        some = np.arange(0, path.size, max(path.size // _MANY, 1))
-        if some.size == path.size:
-            return path
-        _, n_passed = self._follow(path[some], family, error)
-        ends = np.append(some, path.size - 1)[[max(n_passed - 1, 0), n_passed]]
-        return path[np.union1d(some, np.arange(ends[0], ends[1] + 1))]
-
     def _first(self, family: Sequence[int]) -> float:
         """Compute the share of the samples that can show a rate among them, whoever they are."""
-        gains = [self.demands[place].gains for place in family if not _Shape.of(self.demands[place].gains).monotone]
+        gains = [self.demands[place].gains for place in family if not _where(self.demands[place].gains)[1]]
         level = max(-each.min() / np.ptp(each) for each in gains)
         enough = _FIRST * max(level / max(1.0 - level, 1e-9), 1.0)
         units = self.samples.totals(np.ones(self.samples.score.size))
