@@ -403,9 +403,7 @@ _PROMISE = (
 def _stands_for(search, X, labels):
     """Say what a miss is treated as worth where a limit ends the alerts; nothing where no threshold does."""
     alerts = safe_indexing(X, np.flatnonzero(labels == search.pos_label_))
-    if not len(labels) or search.result_.scores_beside(None) is None or not (labels == search.pos_label_).any():
-        return ""
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError):  # no alert, or no single threshold on held-out scores
         return worth_in_words({None: search.exchange_rate(float(search.score_samples(alerts).min()))})
     return ""
 

@@ -141,7 +141,7 @@ def audit(
     -----
     A row is drawn with a probability in proportion to the root of the expected square of what its label changes [1]_; a
     tenth of the labels goes to rows by chance. Rows are taken at equal steps of these probabilities, from the least to
-    the most probable ones. On four public sets the error of F1 by 300 labels was .29 to .73 of that of random rows.
+    the most probable ones. On four public sets the error of F1 by 300 labels was .37 to .76 of that of random rows.
 
     References
     ----------
@@ -150,13 +150,13 @@ def audit(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> y = rng.random(20_000) < 0.03
-    >>> score = rng.normal(-4.9, 1.4, 20_000) + 3.6 * y
-    >>> plan = audit(score, score >= 0.0, labels=200, metric="recall")
+    >>> proba = 1.0 / (1.0 + np.exp(4.5 - 2.0 * rng.normal(size=20_000)))
+    >>> y = rng.random(20_000) < proba
+    >>> plan = audit(proba, proba >= 0.3, labels=200, metric="recall")
     >>> plan.expected_width
-    0.175
+    0.377
     >>> plan.interval(y[plan.rows])
-    AuditedValue(value=0.462, low=0.367, high=0.560)
+    AuditedValue(value=0.268, low=0.169, high=0.419)
     """
     check_in_memory(score=score, predicted=predicted)
     answers = label_array(predicted, "predicted")
@@ -207,7 +207,7 @@ def labels_needed(constraint: str | Constraint, confidence: float = 0.9, *, expe
     Examples
     --------
     >>> labels_needed("precision >= 0.9"), labels_needed("precision >= 0.9", expected=0.95)
-    (22, 187)
+    (22, 128)
     """
     demand: Any = get_constraint(constraint)
     error = 1.0 - check_fraction(confidence, "confidence")

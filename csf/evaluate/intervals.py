@@ -133,9 +133,9 @@ class DrawnSums:
         return DrawnErrors(shift + wider * np.sqrt(variance) * missed, float(np.nanmean(bent)))
 
     def beside(self, number: float) -> Self:
-        """Take so many samples of median weight of each outcome to have been met besides."""
-        sizes = self.outcomes.sum(axis=1)
-        factor = np.divide(np.median(self.sums.sum(axis=1)), sizes, out=np.zeros(sizes.size), where=sizes > 0.0)
+        """Take so many samples of each outcome to have been met besides, of the harmonic mean of the weights."""
+        sizes, weight = self.outcomes.sum(axis=1), 1.0 / np.mean(1.0 / self.sums.sum(axis=1))
+        factor = np.divide(weight, sizes, out=np.zeros(sizes.size), where=sizes > 0.0)
         met = np.divide(self.met, factor, out=np.zeros(sizes.size), where=factor > 0.0)
         outcomes = csr_array(diags(factor)) @ self.outcomes
         return replace(self, outcomes=outcomes, besides=np.full(sizes.size, number), met=met)

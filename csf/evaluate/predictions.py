@@ -331,7 +331,7 @@ def audited(y: Any, pred: Any, metric: Any, weight: Array, pos_label: Label, lev
     # Each row is a group of its own: weights are no copies of it.
     read, codes = _read(y, {"pred": pred}, metric, np.arange(len(weight)), weight, pos_label)
     judged, unknown = read(*codes), 1.0 - len(weight) / weight.sum()
-    # Half a row of the usual weight of each outcome could be among those without a label.
+    # Half a row of each outcome could be among those without a label.
     drawn = judged.drawn.beside(0.5 * unknown)
     drawn = replace(drawn, value=lambda sums: judged.drawn.value(sums)[:, 0])
     value, totals = float(judged.value[0]), (drawn.copies @ drawn.sums + drawn.besides @ drawn.outcomes)[None]

@@ -316,7 +316,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         >>> X, y = make_classification(4000, weights=[0.9], flip_y=0.02, random_state=0)
         >>> search = CostSearch(LogisticRegression(), "f2", n_trials=1, param_grid=None).fit(X, y)
         >>> print(search.exchange_rate())
-        5.2 (4.5 to 5.9)
+        5.8 (5 to 6.7)
         """
         self._require_scores("exchange_rate")
         held = self._of_one_search().scores_beside(segment)

@@ -36,7 +36,16 @@ import csf
 from csf import CostSearch
 from csf.cli import main
 from csf.cli.data import FeatureColumns
-from csf.cli.predict import _HOLDING, ALARM, PlainTree, _is_trusted, load_model, required_trust, save_model
+from csf.cli.predict import (
+    _HOLDING,
+    ALARM,
+    PlainTree,
+    _is_trusted,
+    _stands_for,
+    load_model,
+    required_trust,
+    save_model,
+)
 from csf.cli.problem import make_base
 from csf.cli.tables import CliError
 from csf.metrics import CostMatrix, Review
@@ -421,6 +430,14 @@ def test_an_audit_names_rows_and_reads_their_labels(ok, error_of, model, table, 
     assert "must hold a label for each of the 50 rows" in error_of(
         "audit", model, table, "--labels", 50, "--labelled", path
     )
+
+
+def test_a_limit_on_alerts_says_what_a_miss_is_treated_as_worth(ok, model, table, customers, tmp_path):
+    for n in (10, 100):
+        text = ok("predict", model, table, "--at-most", n, "-o", tmp_path / "p.csv")
+        assert re.search(r"\nOne (miss|false alarm) is treated as worth [\d.e+]+ (false alarms|misses) \(", text)
+    lean, X = csf.load(model).without_scores(winner=False), samples_of(csf.load(model), customers)
+    assert _stands_for(lean, X, lean.predict(X)) == ""
 
 
 def test_alerts_need_no_labels(ok, model, table, tmp_path):
