@@ -515,12 +515,6 @@ def check_positive(value: Values, name: str) -> float:
     return float(check_number(value, name, positive=True))
 
 
-def check_intercept(fit_intercept: object, intercept_scaling: object) -> None:
-    """Check both parameters of the constant feature."""
-    check_bool(fit_intercept, "fit_intercept")
-    check_positive(intercept_scaling, "intercept_scaling")
-
-
 def canonical_csr(X: Samples) -> Samples:
     """Return sparse samples as CSR with sorted, unique columns and no stored zeros; return others as they are.
 

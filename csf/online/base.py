@@ -25,7 +25,6 @@ from csf._common.validation import (
     check_bool,
     check_choice,
     check_count,
-    check_intercept,
     check_positive,
     check_seed,
     label_array,
@@ -214,12 +213,14 @@ WARM_UP = 1000
 _LARGEST_CONSTANT = 1e100
 
 
+@with_parameters
 class OnlineClassifier(TwoClassRule):
     """Base of classifiers of two classes that learn from one example after the other.
 
-    A subclass has the parameters ``passes``, ``shuffle``, ``pos_label`` and ``random_state``. It writes
+    Its parameters are ``passes``, ``shuffle``, ``pos_label`` and ``random_state``. A subclass writes
 
-    - ``_check_parameters()``: raise ValueError or TypeError for a bad parameter;
+    - ``_check_parameters()``: raise ValueError or TypeError for a bad parameter, where there is more to check than what
+      `csf._common.sklearn.option` declares;
     - ``_start(n_features)``: make a fresh state; ``self._rng`` is a new generator, ``self.n_seen_`` is 0;
     - ``_step(X, y)``: learn rows in order, ``y`` is +1.0 or -1.0, ``self.n_seen_`` rows came before;
     - ``_numbers()``: dict of numbers to be kept in ``history_`` after 1, 2, 4, 8, ... rows;
@@ -229,16 +230,17 @@ class OnlineClassifier(TwoClassRule):
     in chunks of any size: how they are divided makes no difference.
     """
 
-    passes: int
-    shuffle: bool
-    pos_label: Label
-    random_state: RandomState_
-    n_features_in_: int
-    n_seen_: int
+    passes: int = option(check=check_count, default=1)
+    shuffle: bool = option(check=check_bool, default=True)
+    pos_label: Label = None
+    random_state: RandomState_ = option(check=check_seed, default=None)
 
-    _rng: np.random.Generator
-    _n_expected: int | None
-    _records: list[Params]
+    n_features_in_: int = field(init=False)
+    n_seen_: int = field(init=False)
+
+    _rng: np.random.Generator = field(init=False)
+    _n_expected: int | None = field(init=False)
+    _records: list[Params] = field(init=False)
 
     def fit(self, X: Samples, y: ArrayLike) -> Self:
         """Forget everything and learn ``passes`` times over the samples, in a new random order each time.
@@ -329,9 +331,6 @@ class OnlineClassifier(TwoClassRule):
         return canonical(X), y
 
     def _check_common_parameters(self) -> None:
-        check_count(self.passes, "passes")
-        check_bool(self.shuffle, "shuffle")
-        check_seed(self.random_state)
         check_options(self)
         self._check_parameters()
 
@@ -416,11 +415,21 @@ class OnlineClassifier(TwoClassRule):
             raise
 
 
+def _check_constant(value: float, name: str) -> None:
+    """Check the value of the constant feature."""
+    if check_positive(value, name) > _LARGEST_CONSTANT:
+        raise ValueError(
+            f"{name} must be at most {_LARGEST_CONSTANT:g}, got {value!r}: its square leaves the range of numbers; "
+            "values near the lengths of rows are usual"
+        )
+
+
+@with_parameters
 class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
     """Base of online classifiers with one vector of weights.
 
-    Beside those of `OnlineClassifier`, a subclass has the parameters ``fit_intercept`` and ``intercept_scaling``,
-    and writes ``_weights()``: the weights to predict with and those of the last step, as one pair of arrays of
+    Beside those of `OnlineClassifier`, it has the parameters ``fit_intercept`` and ``intercept_scaling``. A subclass
+    writes ``_weights()``: the weights to predict with and those of the last step, as one pair of arrays of
     shape (n_weights,). There ``n_weights`` is ``n_features``, plus 1 for the constant feature of value
     ``intercept_scaling``, which comes last, with ``fit_intercept``.
 
@@ -430,12 +439,13 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
     ``_scales_rows`` is False, rows come as they are, and ``x_scale_`` is 1.
     """
 
-    fit_intercept: bool
-    intercept_scaling: float
-    x_scale_: float
+    fit_intercept: bool = option(check=check_bool, default=True)
+    intercept_scaling: float = option(check=_check_constant, default=1.0)
+
+    x_scale_: float = field(init=False)
 
     _sample_checks = NUMBERS
-    _scales_rows: bool = True
+    _scales_rows: ClassVar[bool] = True
     # A score of 0 is negative, whichever label comes last.
     _cut = np.nextafter(0.0, np.inf)
 
@@ -472,15 +482,6 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
         check_is_fitted(self)
         w = self._weights()[which][: self.n_features_in_]
         return (self._orientation() * self.x_scale_ * w)[None, :]
-
-    def _check_common_parameters(self) -> None:
-        check_intercept(self.fit_intercept, self.intercept_scaling)
-        if float(self.intercept_scaling) > _LARGEST_CONSTANT:
-            raise ValueError(
-                f"intercept_scaling must be at most {_LARGEST_CONSTANT:g}, got {self.intercept_scaling!r}: its square "
-                "leaves the range of numbers; values near the lengths of rows are usual"
-            )
-        super()._check_common_parameters()
 
     def _begin(self, labels: Any, n_features: int, **options: Any) -> None:
         self.x_scale_ = 1.0
@@ -569,13 +570,6 @@ class SteppingLearner(LinearOnlineClassifier):
     step: Literal["adaptive", "paper"] = "adaptive"
     prior: float = option(check=check_positive, default=1.0)
     window: int | None = None
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    passes: int = 1
-    shuffle: bool = True
-    pos_label: Label = None
-    random_state: RandomState_ = None
-
     _rules: ClassVar[Mapping[str, type[StepRule]]]
     _of_paper: ClassVar[tuple[str, ...]]
     _rule: Any = field(init=False)  # of the class that `_rules` says

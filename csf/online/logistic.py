@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import column_of, njit, parts, row_at
 from csf._common.sklearn import one_of, option, with_parameters
-from csf._common.typing import Array, Estimator, FloatArray, Label, RandomState_, Samples
+from csf._common.typing import Array, Estimator, FloatArray, Samples
 from csf._common.validation import check_number, check_positive
 from csf.data.responses import margin
 from csf.online._ascent import A, P, Q, add_to_both, initial_scalars, move, square, tidy
@@ -291,10 +291,6 @@ class RiverClassifier(OnlineClassifier):
     """
 
     model: Estimator = field(default=None, kw_only=False)
-    passes: int = 1
-    shuffle: bool = True
-    pos_label: Label = None
-    random_state: RandomState_ = None
 
     model_: Estimator = field(init=False)
     threshold_: float = field(init=False)

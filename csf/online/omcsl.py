@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import column_of, njit, parts, row_at
 from csf._common.sklearn import one_of, option, with_parameters
-from csf._common.typing import Array, FloatArray, Label, Params, RandomState_, Samples
+from csf._common.typing import Array, FloatArray, Params, Samples
 from csf._common.validation import check_bool, check_count, check_positive
 from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online._ascent import FADED, SHRUNK
@@ -344,12 +344,6 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
     loss: Literal["logistic", "hinge"] = option(check=one_of(*LOSSES), default="logistic")
     radius: float = option(check=check_positive, default=100.0)
     average: bool = option(check=check_bool, default=False)
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    passes: int = 1
-    shuffle: bool = True
-    pos_label: Label = None
-    random_state: RandomState_ = None
 
     threshold_: float = field(init=False)
     levels_: Array = field(init=False)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit
 from csf._common.sklearn import clone, option, with_parameters
-from csf._common.typing import Array, BoolArray, Estimator, FloatArray, Label, Params, RandomState_, Samples
+from csf._common.typing import Array, BoolArray, Estimator, FloatArray, Params, Samples
 from csf._common.validation import check_count, check_positive, check_share
 from csf.data.responses import margin, positive_score
 from csf.metrics import FBeta, Jaccard, get_metric
@@ -113,10 +113,6 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     step: Literal["adaptive", "paper"] = "adaptive"
     window: int | None = None
     batch_size: int = option(check=check_count, default=1)
-    passes: int = 1
-    shuffle: bool = True
-    pos_label: Label = None
-    random_state: RandomState_ = None
 
     posterior_: Estimator = field(init=False)
 

@@ -17,7 +17,7 @@ from csf._common.compiled import njit
 from csf._common.messages import warn
 from csf._common.sklearn import check_options, option, with_parameters
 from csf._common.typing import Array, BoolArray, Label, Samples, Values
-from csf._common.validation import check_binary_target, check_count, check_intercept, check_positive, warn_of_order
+from csf._common.validation import check_binary_target, check_bool, check_count, check_positive, warn_of_order
 from csf.data.responses import LinearClassifier
 from csf.online.base import NUMBERS, lengths, power_of_two_above
 from csf.structural.base import check_tuning, choose_threshold, rows_of
@@ -284,24 +284,21 @@ def warn_of_weak_results(steps: list[Bounds], at_zero: float, C: float, *, eps: 
 # ---------------------------------------------------------------- what these learners share
 
 
+@with_parameters
 class BatchLearner(LinearClassifier):
-    """Base of learners of a whole training set.
+    """Base of learners of a whole training set; they write ``_solve``: best and last weights of a problem."""
 
-    Subclasses have the parameters ``loss``, ``fit_intercept``, ``intercept_scaling``,
-    ``tune_threshold`` and ``pos_label``. They write ``_solve(problem)``: best and last weights of a
-    `StructuralProblem`.
-    """
+    loss: str | StructuralLoss = field(default="prbep", kw_only=False)
+    fit_intercept: bool = option(check=check_bool, default=True)
+    intercept_scaling: float = option(check=check_moderate, default=1.0)
+    tune_threshold: bool = False
+    pos_label: Label = None
 
-    loss: str | StructuralLoss
-    fit_intercept: bool
-    intercept_scaling: float
-    tune_threshold: bool
-    pos_label: Label
-    n_features_in_: int
-    n_seen_: int
-    x_scale_: float
-    coef_last_: Array
-    threshold_: float
+    n_features_in_: int = field(init=False)
+    n_seen_: int = field(init=False)
+    x_scale_: float = field(init=False)
+    coef_last_: Array = field(init=False)
+    threshold_: float = field(init=False)
 
     _sample_checks = NUMBERS
 
@@ -320,7 +317,8 @@ class BatchLearner(LinearClassifier):
         BatchLearner
             Itself.
         """
-        self._check_common_parameters()
+        check_tuning(get_loss(self.loss), self.tune_threshold)
+        check_options(self)
         X, is_pos = self._check_data(X, y)
         loss = get_loss(self.loss)
         loss.check()
@@ -350,12 +348,6 @@ class BatchLearner(LinearClassifier):
         X, y = validate_data(self, X, y, **NUMBERS)
         self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
         return X, is_pos
-
-    def _check_common_parameters(self) -> None:
-        check_tuning(get_loss(self.loss), self.tune_threshold)
-        check_intercept(self.fit_intercept, self.intercept_scaling)
-        check_moderate(self.intercept_scaling, "intercept_scaling")
-        check_options(self)
 
     def _watch(self, objective: float, best: Array, last: Array) -> None:
         """Do nothing after an iteration; measurements override this."""
@@ -452,15 +444,10 @@ class CuttingPlane(BatchLearner):
     (0.905, True)
     """
 
-    loss: str | StructuralLoss = field(default="prbep", kw_only=False)
     C: float = option(check=check_positive, default=100000.0)
     eps: float = option(check=check_positive, default=0.001)
     max_iter: int = option(check=check_count, default=1000)
     drop_after: int = option(check=check_count, default=50)
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    tune_threshold: bool = False
-    pos_label: Label = None
     verbose: int = 0
 
     objective_: float = field(init=False)
@@ -573,10 +560,6 @@ class ProjectedSubgradient(BatchLearner):
     max_iter: int = option(check=check_count, default=1000)
     patience: int = option(check=check_count, default=50)
     tol: float = option(check=check_positive, default=1e-05)
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    tune_threshold: bool = False
-    pos_label: Label = None
 
     loss_: float = field(init=False)
     n_iter_: int = field(init=False)

@@ -8,14 +8,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import one_of, option, with_parameters
-from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, Params, RandomState_, Samples, Values
+from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Params, Samples, Values
 from csf._common.validation import check_bool, check_count, check_positive
 from csf.online.base import LinearOnlineClassifier
 from csf.structural.base import (
@@ -112,13 +112,8 @@ class MiniBatchLearner(StructuralOnlineClassifier):
     eta: float | None = option(check=check_moderate, default=None)
     averaging: Literal["poly", "uniform"] = option(check=one_of(*POWERS), default="poly")
     radius: float = option(check=check_moderate, default=1000.0)
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    passes: int = 25
-    shuffle: bool = True
+    passes: int = option(check=check_count, default=25)
     tune_threshold: bool = False
-    pos_label: Label = None
-    random_state: RandomState_ = None
 
     n_skipped_: int = field(init=False)
 
@@ -740,15 +735,9 @@ class FTRL(StructuralOnlineClassifier):
     refit: Literal["geometric", "every"] | int = option(check=_check_refit, default="geometric")
     eps: float = option(check=check_positive, default=0.001)
     max_planes: int = option(check=check_count, default=1000)
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    shuffle: bool = True
-    tune_threshold: bool = False
-    pos_label: Label = None
-    random_state: RandomState_ = None
-
     # A leader sees each example once.
-    passes = 1
+    passes: ClassVar[int] = 1  # pyright: ignore[reportIncompatibleVariableOverride]
+    tune_threshold: bool = False
 
     penalty_: float = field(init=False)
     n_updates_: int = field(init=False)

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
-from csf._common.validation import check_intercept, check_positive
+from csf._common.validation import check_positive
 from csf.data.responses import (
     LARGEST_LOG_ODDS,
     LinearClassifier,
@@ -257,11 +257,6 @@ def test_parameters_of_the_constant_feature():
     for value in (0, -1.0, np.inf, np.nan):
         with pytest.raises(ValueError, match="C must be positive and finite, got "):
             check_positive(value, "C")
-    check_intercept(np.True_, 3)
-    with pytest.raises(TypeError, match="fit_intercept must be True or False, got 1"):
-        check_intercept(1, 1.0)
-    with pytest.raises(ValueError, match="intercept_scaling must be positive and finite, got 0"):
-        check_intercept(False, 0)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ class ByTheChunk(LeastSquares):
 class Unseeded(LeastSquares):
     def _step(self, X, y):
         super()._step(X, y)
-        self._w += 1e-12 * RNG.random(self._w.size)
+        self._w += 1e-6 * RNG.random(self._w.size)
 
 
 class Remembering(LeastSquares):
