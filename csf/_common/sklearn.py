@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
 import sklearn
@@ -268,8 +270,19 @@ def check_options(estimator: Any, names: Mapping[str, str] | None = None) -> Non
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field, option))
 def with_parameters(kind: type[Kind]) -> type[Kind]:
-    """Decorate an estimator whose annotated attributes are its parameters: ``__init__`` only stores them."""
-    return dataclass(eq=False, repr=False, kw_only=True)(kind)
+    """Decorate an estimator whose annotated attributes are its parameters: ``__init__`` only stores them.
+
+    Its signature has them in the order of the docstring, whatever class declares them.
+    """
+    made = dataclass(eq=False, repr=False, kw_only=True)(kind)
+    documented = ", ".join(re.findall(r"^ {4}(\w+(?:, \w+)*) : ", kind.__doc__ or "", re.MULTILINE)).split(", ")
+
+    def place(each: Parameter) -> tuple[bool, int]:
+        return each.kind is each.KEYWORD_ONLY, documented.index(each.name) if each.name in documented else -1
+
+    known, init = signature(made.__init__), vars(made)["__init__"]
+    init.__signature__ = known.replace(parameters=sorted(known.parameters.values(), key=place))
+    return made
 
 
 class SummaryMixin(ABC):

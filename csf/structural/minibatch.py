@@ -304,6 +304,7 @@ class Waiting:
 # ---------------------------------------------------------------- 1PMB
 
 
+@with_parameters
 class OnePassMiniBatch(MiniBatchLearner):
     r"""Linear classifier for a structural loss, by projected subgradient steps on buffers of a stream (1PMB).
 

@@ -52,9 +52,10 @@ class ByTheChunk(LeastSquares):
 
 
 class Unseeded(LeastSquares):
-    def _step(self, X, y):
-        super()._step(X, y)
-        self._w += 1e-6 * RNG.random(self._w.size)
+    def fit(self, X, y):
+        super().fit(X, y)
+        self._w += 1e-3 * RNG.random(self._w.size)
+        return self
 
 
 class Remembering(LeastSquares):
