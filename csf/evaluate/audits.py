@@ -252,7 +252,9 @@ def _probabilities(score: Any, answers: Array, classes: Any, pos_label: Label) -
                 f"predicted holds {np.unique(answers).tolist()[:5]}: of two classes name the positive one by "
                 "pos_label=, of more give score a column for each"
             )
-        other = others.tolist()[0] if others.size else f"not {positive}" if isinstance(positive, str) else 0
+        other = (
+            others.tolist()[0] if others.size else f"not {positive}" if isinstance(positive, str) else int(not positive)
+        )
         known = Labels(np.sort(as_array([other, positive], "predicted")), other)
         columns = float_columns(score, [], "score")
         if not ((columns >= 0.0) & (columns <= 1.0)).all():
@@ -260,15 +262,17 @@ def _probabilities(score: Any, answers: Array, classes: Any, pos_label: Label) -
         proba = np.column_stack([1.0 - columns, columns])
     else:
         named = getattr(score, "columns", None) if classes is None else classes
-        known = Labels(np.unique(answers) if named is None else np.unique(as_array(list(named), "classes")), None)
-        if pos_label is not None and known.classes.size == 2:
-            known = Labels(known.classes, known.classes[known.classes != pos_label][0])
-        proba = float_columns(score, known.by_code.tolist(), "score")
-        if proba.shape[1:] != (known.classes.size,) or np.setdiff1d(answers, known.classes).size:
+        names = (np.unique(answers) if named is None else as_array(list(named), "classes")).tolist()
+        columns = float_columns(score, names, "score")
+        if columns.shape[1:] != (len(names),) or np.setdiff1d(answers, names).size:
             raise ValueError(
-                f"score must have a column for each class, got {proba.shape[1:]} for {known.classes.tolist()}, and "
-                "predicted these classes alone; name the classes of the columns by classes="
+                f"score must have a column for each class, got {columns.shape[1:]} for {names}, and predicted these "
+                "classes alone; name the classes of the columns by classes="
             )
+        ordered = np.unique(names)
+        others = ordered[ordered != pos_label] if pos_label is not None else ordered
+        known = Labels(ordered, others[0] if others.size == 1 else None)
+        proba = columns[:, [names.index(each) for each in known.by_code.tolist()]]
     if len(proba) != answers.size or not np.isfinite(proba).all():
         raise ValueError(f"score must have a finite number for each of {answers.size} predictions, got {len(proba)}")
     return known, proba
@@ -278,12 +282,8 @@ def _value_of(metric: Any, known: Labels) -> Any:
     """Return the metric as a function of sums of confusion matrices, (n, n_classes**2), in the order of codes."""
     n = len(known.classes)
     if n == 2:
-        try:
-            read: Any = get_quantity(for_classes(metric, known.by_code))
-            return lambda sums: np.nan_to_num(values_of_tables(read, sums.reshape(-1, 1, 2, 2))[:, 0])
-        except ValueError:
-            if known.null is not None:
-                raise
+        read = get_quantity(for_classes(metric, known.by_code))
+        return lambda sums: np.nan_to_num(values_of_tables(read, sums.reshape(-1, 1, 2, 2))[:, 0])
     of_classes: ConfusionMetric = get_confusion_metric(for_classes(metric, known.classes))
     return lambda sums: np.asarray(of_classes.value(sums.reshape(-1, n, n) / sums.sum(axis=1)[:, None, None]))
 

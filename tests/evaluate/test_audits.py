@@ -1,6 +1,7 @@
 """Audits: which rows are drawn, what their labels say of all rows, and how many labels show a level."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -94,8 +95,15 @@ def test_scores_that_are_no_probabilities_are_log_odds_and_names_of_labels_do_no
     np.testing.assert_allclose(
         plan.interval(y[plan.rows]), same.interval(np.where(y, "yes", "no")[plan.rows]), atol=1e-9
     )
-    of_columns = audit(np.column_stack([1.0 - proba, proba]), found.astype(int), 50, pos_label=1)
-    np.testing.assert_array_equal(plan.rows, of_columns.rows)
+    columns = np.column_stack([1.0 - proba, proba])
+    for score, classes, names, positive in (
+        (columns, None, [0, 1], 1),
+        (columns[:, ::-1], ["bad", "good"], ["good", "bad"], "bad"),
+        (columns, ["good", "bad"], ["good", "bad"], "bad"),
+        (pd.DataFrame(columns, columns=["good", "bad"]), None, ["good", "bad"], "bad"),
+    ):
+        of_columns = audit(score, np.array(names)[found.astype(int)], 50, classes=classes, pos_label=positive)
+        np.testing.assert_array_equal(plan.rows, of_columns.rows)
 
 
 def test_a_search_of_two_or_more_classes_plans_its_own_audit():
@@ -123,6 +131,8 @@ def test_what_cannot_be_audited_is_refused_with_a_way_out():
         audit(proba, np.where(found, "yes", "no"))
     with pytest.raises(ValueError, match="a finite number for each of 10 predictions, got 9"):
         audit(proba[:9], found)
+    with pytest.raises(ValueError, match="a column for each class"):
+        audit(np.ones((10, 3)), found)
     with pytest.raises(ValueError, match="one label for each of 4 samples"):
         audit(proba, found, 5).interval([1, 0, 1, 0])
 

@@ -8,7 +8,7 @@ from scipy.stats import t as student_t
 
 from csf import metric_difference, metric_interval
 from csf.evaluate.draws import bootstrap_counts
-from csf.evaluate.intervals import DrawnSums, gradients, typical_weights
+from csf.evaluate.intervals import DrawnSums, gradients, on_logits, typical_weights
 
 
 def ratio(sums):
@@ -119,6 +119,15 @@ def test_the_interval_of_f1_of_few_groups_is_student_t_of_the_logit_of_its_share
     half = student_t.ppf(0.95, df) * np.sqrt(variance * (1.0 + 1.0 / df))
     expected = [2.0 / (2.0 + np.exp(-(logit + sign * half))) for sign in (-1.0, 1.0)]
     np.testing.assert_allclose(metric_interval(y, found, groups=groups), expected, atol=0.025)
+
+
+def test_errors_are_student_t_of_the_logit_with_the_degrees_of_freedom_of_satterthwaite():
+    numbers, squares, tails = np.array([2.0, 1.0]), np.array([0.01, 0.02]), np.array([0.05, 0.5, 0.95])
+    df = 0.04**2 / 0.0006 - 1.0
+    error = student_t.ppf(0.95, df) * np.sqrt(0.04 * (1.0 + 1.0 / df))
+    half = 2.0 / (1.0 + np.exp(-error / (2.0 * 0.25))) - 1.0  # the value 1 between 0 and 2
+    np.testing.assert_allclose(on_logits(1.0, (0.0, 2.0), numbers, squares, tails), [-half, 0.0, half], atol=1e-12)
+    np.testing.assert_allclose(on_logits(1.0, (1.0, np.nan), numbers, squares, tails), [-error, 0.0, error], atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["f1", "f2", "recall", "mcc"])
