@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Neighbours on a path differ by this factor in the number of samples, and bets test at most so many thresholds.
 _FACTOR, _MOST = 1.05, 60
 # A precision is tested from so many samples on, times level / (1 - level), but from this part of all at the latest.
-_FIRST, _PART, _FEWEST = 20, 20, 10
+_FIRST, _PART, _FEWEST, _LOSSES = 20, 20, 10, 6.0
 # Shares of the samples predicted positive where paths start of demands that hold between two thresholds.
 _STARTS = (0.03, 0.1, 0.3)
 
@@ -178,13 +178,17 @@ class ScorePaths:
 
     def _first(self, family: Sequence[int]) -> float:
         """Compute the share of the samples that can show a rate among them, whoever they are."""
-        gains = [self.demands[place].gains for place in family if not _where(self.demands[place].gains)[1]]
-        level = max(-each.min() / np.ptp(each) for each in gains)
-        enough = _FIRST * max(level / max(1.0 - level, 1e-9), 1.0)
         units = self.samples.totals(np.ones(self.samples.score.size))
         copies = self.samples.n_units / self.samples.n_different
-        n_independent = units.sum() ** 2 / (units @ units) / copies
-        return float(min(enough, max(n_independent / _PART, _FEWEST)) / n_independent)
+        n_independent, firsts = units.sum() ** 2 / (units @ units) / copies, []
+        for demand in (self.demands[place] for place in family if not _where(self.demands[place].gains)[1]):
+            level = -demand.gains.min() / np.ptp(demand.gains)
+            wrong = max(1.0 - level, 1e-9)
+            enough = min(_FIRST * max(level / wrong, 1.0), max(n_independent / _PART, _FEWEST)) / n_independent
+            # A bet has to win what the heaviest unit can take away several times.
+            losses = 0.0 if demand.level is not None else _LOSSES * demand.loss / wrong * copies / units.sum()
+            firsts.append(max(enough, min(losses, 1.0 / _PART)))
+        return max(firsts)
 
     def _follow(self, path: IntArray, family: Sequence[int], error: float) -> tuple[Array, int]:
         """Test thresholds up to the first failure; return their p-values and how many of them passed."""

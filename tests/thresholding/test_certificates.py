@@ -732,3 +732,14 @@ def test_a_score_at_the_threshold_is_predicted_positive():
     assert samples.found(0.5).tolist() == [False, True, True]
     lost = replace(samples, lost=np.array([False, False, True]))
     assert lost.found(0.5).tolist() == [False, True, False]
+
+
+def test_a_path_of_bets_starts_where_they_can_win_what_a_heavy_sample_takes():
+    """The twenty largest scores are not enough where the heaviest of 9000 weighs as much."""
+    rng = np.random.default_rng(0)
+    is_pos = rng.random(9000) < 0.05
+    score, weight = rng.normal(size=9000) + 2.5 * is_pos, np.exp(0.8 * rng.normal(size=9000))
+    aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.5"))
+    test = certify(ScoredSamples(is_pos, score, weight), aim, 0.9)
+    assert test.holds
+    assert norm.sf(test.threshold - 2.5) > 0.7
