@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _HOPELESS = 4.0
 # So many rows are not worth the trouble of finding out.
 _FEW = 12
-# Fewer groups with positives than these are few.
-_FEW_GROUPS = 50
 
 
 class Resampling(Choice[TrialKey]):
@@ -214,10 +212,10 @@ class Resampling(Choice[TrialKey]):
 
     def assess(self, winner: TrialKey, *, trained: bool = True) -> Assessment:
         """Assess a winner with its decisions, see `Choice.assess`."""
+        judged = self._judged(winner)
         # A threshold that few groups chose adds as much as a training does.
-        store = self.store
-        few = store.has_groups and np.unique(store.samples[store.is_pos]).size < _FEW_GROUPS
-        return replace(super().assess(winner, trained=trained or few), judged=self._judged(winner))
+        few = not trained and self.store.has_groups and judged.drawn(self.n_draws, self.random_state).few
+        return replace(super().assess(winner, trained=trained or few), judged=judged)
 
 
 def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey]) -> list[ScoreRow]:
