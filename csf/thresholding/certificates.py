@@ -165,7 +165,10 @@ def certify(
         taken = [[part.found(cut) for cut in ends] for part in parts]
         demands = [demand.within(known, tested, (taken[0], taken[1])) for demand in demands]
     # A guide reads all thresholds, and how many samples would do is estimated at some.
-    some = slice(None) if searched is not None else np.unique(np.linspace(0, values.size - 1, _SOME).astype(int))
+    some = slice(None)
+    if searched is None:
+        best = np.nan_to_num(values, nan=-np.inf).argmax()
+        some = np.union1d(np.linspace(0, values.size - 1, _SOME).astype(int), best)
     outlooks = [
         outlook_of(each, partial(known.sums, curve.lowest_score[some], each.gains), known.n_units) for each in demands
     ]

@@ -743,3 +743,37 @@ def test_a_path_of_bets_starts_where_they_can_win_what_a_heavy_sample_takes():
     test = certify(ScoredSamples(is_pos, score, weight), aim, 0.9)
     assert test.holds
     assert norm.sf(test.threshold - 2.5) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("demand", "metric", "n_paths"),
+    [
+        ("recall >= 0.8", "specificity", 1),
+        ("precision >= 0.4, fpr <= 0.5", "recall", 1),
+        ("recall >= 0.8, fpr <= 0.5", "specificity", 2),
+        ("f1 >= 0.45", "precision", 3),
+        ("f1 >= 0.45", "f1", 6),
+    ],
+)
+def test_paths_of_given_scores_share_the_error(demand, metric, n_paths):
+    """Of many samples some best threshold has a p-value just within the share of its path."""
+    errors = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        is_pos = rng.random(1500) < 0.2
+        samples = ScoredSamples(is_pos, rng.normal(size=1500) + 1.5 * is_pos)
+        test = certify(samples, Constrained(get_metric(metric), get_constraint(demand)), 0.9)
+        errors.append(test.error if test.holds else 0.0)
+    assert max(errors) <= 0.1 / n_paths
+    assert n_paths == 6 or max(errors) > 0.05 / n_paths
+
+
+def test_the_best_of_many_thresholds_is_among_those_that_say_how_many_samples_would_do():
+    """Three of ten thousand thresholds are good, at one end of them."""
+    rng = np.random.default_rng(0)
+    is_pos, score = np.arange(10_000) < 30, rng.random(10_000)
+    score[:30] += 1.0
+    score[30:33] = 1.0 + rng.random(3)
+    test = certify(ScoredSamples(is_pos, score), Constrained(get_metric("f1"), get_constraint("recall >= 0.5")), 0.9)
+    assert test.holds
+    assert test.needed is None or test.needed > 0
