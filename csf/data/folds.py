@@ -397,6 +397,8 @@ def enough_splits(
     codes: IntArray,
     weight: Array | None = None,
     groups: IntArray | None = None,
+    *,
+    share: float = 1.0,
 ) -> list[tuple[IntArray, IntArray]]:
     """Return as many of the first splits as hold out enough of each class (of each label): all where none are enough.
 
@@ -411,6 +413,8 @@ def enough_splits(
         the sum of squares.
     groups : ndarray of int, shape (n_samples,), default=None
         Samples of a group count as one.
+    share : float, default=1.0
+        Share of the usual number that is enough.
 
     Examples
     --------
@@ -418,9 +422,9 @@ def enough_splits(
     >>> [len(enough_splits(splits, np.arange(20_000) < n_pos)) for n_pos in (2000, 4000, 8000)]
     [4, 2, 1]
     """
-    columns = [codes] if codes.ndim == 1 else list(codes.T)
+    enough, columns = share * ENOUGH, [codes] if codes.ndim == 1 else list(codes.T)
     kinds = [(column, code) for column in columns for code in np.unique(column)]
-    if min(np.count_nonzero(column == code) for column, code in kinds) < ENOUGH:
+    if min(np.count_nonzero(column == code) for column, code in kinds) < enough:
         return splits
     sums = np.zeros((2, len(kinds)))
     for count, (_, test) in enumerate(splits, start=1):
@@ -430,7 +434,7 @@ def enough_splits(
             if groups is not None:
                 held_out = np.bincount(groups[of_kind], held_out)
             sums[:, at] += held_out.sum(), held_out @ held_out
-        if (sums[0] ** 2 >= ENOUGH * sums[1]).all() and sums[1].all():
+        if (sums[0] ** 2 >= enough * sums[1]).all() and sums[1].all():
             return splits[:count]
     return splits
 

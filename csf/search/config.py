@@ -94,6 +94,7 @@ class SearchEffort(NamedTuple):
     own: int | None = None  # the setting over which others have to gain as costs have to over equal ones
     folds: int = _FOLDS  # of each repeat, where there are several
     only_equal: str = ""  # why costs cannot differ
+    enough: float = 1.0  # share of the held-out samples that a threshold usually takes
 
 
 # Trainings start from earlier solutions. Costs hardly turn what flexible models learn, SLOW; where rounds of boosters
@@ -102,8 +103,11 @@ class SearchEffort(NamedTuple):
 # data tell, and stay below one and a half times that price.
 FAST = SearchEffort(Ladder().size, Margins.FAST, 3, cheap=True)
 SLOW = SearchEffort(3, Margins.SLOW, 3)
-BY_ROUNDS = SearchEffort(1, Margins.ROUNDS, 2, own=0)
+BY_ROUNDS = SearchEffort(1, Margins.ROUNDS, 2, own=0, folds=4)
 PLAIN = SearchEffort(1, Margins.SLOW, 2, folds=4)
+# What is predicted is the price of bases that keep their samples: in four folds it is compared with fewer of these, and
+# no more are held out than a threshold needs.
+BY_PREDICTION = {"repeats": 1, "folds": 4, "enough": 0.7}
 
 
 def _solved(base: Estimator) -> tuple[str, Estimator] | None:
@@ -382,7 +386,7 @@ def open_cv(y: Array, effort: SearchEffort, *, random_state: np.random.RandomSta
             "scores, the threshold, the intervals and the bound are unreliable; get more samples of that class"
         )
     repeats = effort.repeats if rarest < _FEW and (effort.cheap or y.shape[0] <= MANY) else 1
-    folds = min(_FOLDS if repeats == 1 else effort.folds, rarest)
+    folds = min(_FOLDS if repeats < effort.repeats else effort.folds, rarest)
     seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
     return RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=split_seed(seed))
 

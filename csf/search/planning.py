@@ -23,7 +23,7 @@ from csf.data.responses import keeps_samples
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.row_costs import row_costs
-from csf.search.config import CROSS_FIT, Model, effort_of, is_prefit, numbered, shared_effort, split_seed
+from csf.search.config import BY_PREDICTION, CROSS_FIT, Model, effort_of, is_prefit, numbered, shared_effort, split_seed
 from csf.search.fold_mean import average_folds
 from csf.search.loop import Checkpoint, Forecast, SearchLoop
 from csf.search.plan import OUT_OF_BAG, OutOfBagSetup, Plan, TrainingSetup
@@ -97,7 +97,8 @@ def _splits(
         cv = group_folds(cv, y, task.groups, random_state=split_seed(random_state))
     splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
     if config.may_hold_out_less:
-        splits = enough_splits(splits, task.codes, problem.stakes(task), task.groups)
+        share = shared_effort([each.effort for each in models]).enough
+        splits = enough_splits(splits, task.codes, problem.stakes(task), task.groups, share=share)
     return splits
 
 
@@ -152,7 +153,7 @@ def planned_models(
             effort = effort._replace(ladder_size=1, only_equal=why)
             # Where there is one model, its predictions may be the price.
             if len(models) == 1 and effort.repeats > 1 and keeps_samples(model.base):
-                effort = effort._replace(repeats=1)
+                effort = effort._replace(**BY_PREDICTION)
         found.append(model._replace(settings=settings, effort=effort))
     return numbered(found)
 

@@ -361,8 +361,16 @@ def test_bases_that_keep_their_samples_predict_each_once_and_some_training_rows(
     Counting.predicted.clear()
     X, y = make_classification(n_samples, 4, weights=[0.9], random_state=0)
     search = CostSearch(Counting()).fit(X, y)
-    assert search.n_splits_ == 5
+    assert search.n_splits_ == 4
     assert sum(Counting.predicted) == n_samples + min(n_samples, 1000)
+
+
+def test_bases_that_keep_their_samples_predict_no_more_than_a_threshold_needs():
+    Counting.predicted.clear()
+    X, y = make_classification(12_000, 2, n_informative=2, n_redundant=0, weights=[0.8], random_state=0)
+    search = CostSearch(Counting()).fit(X, y)
+    assert search.n_splits_ == 3
+    assert sum(Counting.predicted) == 9000 + 1000
 
 
 def test_a_sample_of_the_training_rows_has_many_of_each_class():
