@@ -98,12 +98,13 @@ class SearchEffort(NamedTuple):
 
 
 # Trainings start from earlier solutions. Costs hardly turn what flexible models learn, SLOW; where rounds of boosters
-# are searched, costs are left alone, and with one repeat less the price stays below twice that of a tuned threshold.
-# Where nobody asks for more, PLAIN, twice four folds with equal costs are as good as 45 trainings within what sets of
-# data tell, and stay below one and a half times that price.
+# are searched, costs are left alone, and twice four folds find a threshold as good as twice five do. Where nobody asks
+# for more, PLAIN, they are as good as 45 trainings within what sets of data tell, and stay below one and a half times
+# the price of a tuned threshold.
 FAST = SearchEffort(Ladder().size, Margins.FAST, 3, cheap=True)
 SLOW = SearchEffort(3, Margins.SLOW, 3)
 BY_ROUNDS = SearchEffort(1, Margins.ROUNDS, 2, own=0, folds=4)
+BY_VARIANTS = BY_ROUNDS._replace(folds=_FOLDS)
 PLAIN = SearchEffort(1, Margins.SLOW, 2, folds=4)
 # What is predicted is the price of bases that keep their samples: in four folds it is compared with fewer of these, and
 # no more are held out than a threshold needs.
@@ -311,7 +312,9 @@ def effort_of(base: Estimator, engine: str, param_grid: Grid, settings: Sequence
         return FAST
     if not isinstance(param_grid, str) or _solved(base) is not None:
         return SLOW
-    return BY_ROUNDS if len(settings) > 1 else PLAIN
+    if len(settings) == 1:
+        return PLAIN
+    return BY_VARIANTS if max(variant_numbers(settings)) else BY_ROUNDS
 
 
 def strategy_of(strategy: StrategyLike, effort: SearchEffort) -> Strategy:
@@ -363,7 +366,8 @@ def open_cv(y: Array, effort: SearchEffort, *, random_state: np.random.RandomSta
     RepeatedStratifiedKFold
         Five folds, fewer where a class has fewer samples. Three repeats where the rarest class has less than 500
         samples, as with few positives one partition is noisy; only where trainings are cheap if there are more than
-        20 000 samples. Two where numbers of rounds are chosen, and two of four folds where nothing else is.
+        20 000 samples. Two where other settings of boosters are chosen, and two of four folds where at most numbers of
+        rounds are.
 
     Raises
     ------

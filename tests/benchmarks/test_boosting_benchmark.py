@@ -65,7 +65,7 @@ def test_a_file_is_completed(tmp_path, monkeypatch):
 
 
 def test_the_rival_is_the_base_with_the_exact_threshold_of_the_same_folds():
-    X, y = make_classification(150, 4, weights=[0.7], flip_y=0.4, random_state=2)
+    X, y = make_classification(150, 4, weights=[0.7], flip_y=0.4, random_state=3)
     base = GradientBoostingClassifier(n_estimators=24, learning_rate=0.5, random_state=0)
     search = CostSearch(base).fit(X, y)
     assert search.best_index_ > 0

@@ -273,8 +273,8 @@ def test_boosters_are_trained_once_a_fold_for_all_numbers_of_rounds(base, monkey
     (name,) = search.best_params_
     assert [search.cv_results_[f"param_{name}"][at] for at in range(3)] == [20, 10, 5]
     assert {trial.costs for trial in search.trials_} == {(1.0, 1.0)}
-    assert (search.n_trials_, search.n_splits_) == (3, 10)
-    assert fitted == [20] * 10 + [search.best_params_[name]]
+    assert (search.n_trials_, search.n_splits_) == (3, 8)
+    assert fitted == [20] * 8 + [search.best_params_[name]]
     assert "its only ratio is that of equal costs; strategy=Ladder(3) tries others" in search.stop_reason_
     assert not search.cv_results_["dropped"].any()
 
@@ -282,7 +282,7 @@ def test_boosters_are_trained_once_a_fold_for_all_numbers_of_rounds(base, monkey
 @pytest.mark.parametrize(
     ("options", "n_trials", "n_splits"),
     [
-        ({"strategy": Ladder(2), "threshold": "tune"}, 6, 10),
+        ({"strategy": Ladder(2), "threshold": "tune"}, 6, 8),
         ({"param_grid": None}, 3, 15),
         ({"engine": "generic", "param_grid": None, "cv": 2}, 3, 2),
     ],
