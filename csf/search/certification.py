@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,55 +17,37 @@ if TYPE_CHECKING:
     from csf.thresholding.exact_tests import ScoredSamples
 
 
-class ConstraintTest(ABC):
-    """Test of the decisions of a winner."""
-
-    def run(self, confidence: float) -> Any:
-        """Return the winner with the best decision that passes, and warn where none does."""
-        won, test = self._tested(confidence)
-        if not test.holds:
-            warn(str(test))
-        return won.tested_by(test)
-
-    @abstractmethod
-    def _tested(self, confidence: float) -> tuple[Any, Guarantee]:
-        """Return the winner with another decision, and its test."""
+def with_tested_threshold(
+    won: Any, metric: Metric, entries: ScoredSamples, held_back: ScoredSamples | None, confidence: float
+) -> Any:
+    """Return a winner with the best threshold that passes, on samples held back or on its own held-out entries."""
+    if held_back is not None:
+        test = certify(held_back, metric, confidence, entries)
+    else:
+        # Without splits nothing was trained.
+        test = certify(entries, metric, confidence, rows=CROSS_FITTED if won.n_splits else None)
+    return _tested_by(won.at_threshold(test.threshold), test)
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreTest(ConstraintTest):
-    """Test of a threshold of a winner: on samples that were held back, or on all those of its own scores."""
+def with_tested_step(
+    steps: Sequence[Any],
+    constraint: Constraint,
+    searched: Sequence[Decisions],
+    held_back: Sequence[Decisions],
+    confidence: float,
+    names: Sequence[str] = (),
+) -> Any:
+    """Return the best of winners that were tuned to stricter and stricter levels, the strictest one first.
 
-    won: Any
-    metric: Metric
-    entries: ScoredSamples
-    held_back: ScoredSamples | None
-
-    def _tested(self, confidence: float) -> tuple[Any, Guarantee]:
-        if self.held_back is not None:
-            test = certify(self.held_back, self.metric, confidence, self.entries)
-        else:
-            # Without splits nothing was trained.
-            test = certify(self.entries, self.metric, confidence, rows=CROSS_FITTED if self.won.n_splits else None)
-        return self.won.at_threshold(test.threshold), test
-
-
-@dataclass(frozen=True, eq=False)
-class StepTest(ConstraintTest):
-    """Test of decisions that were tuned to stricter and stricter levels, the strictest one first.
-
-    Each part of the constraint, in each segment, reads them about searched samples and about those held back.
+    Each part of the constraint, in each named segment, reads decisions about searched samples and those held back.
     """
+    values = np.array([step.score for step in steps])
+    test, place = certify_decisions(constraint, searched, held_back, values, confidence, names)
+    return _tested_by(steps[place], test)
 
-    steps: Sequence[Any]
-    constraint: Constraint
-    searched: Sequence[Decisions]
-    held_back: Sequence[Decisions]
-    # Of segments.
-    names: Sequence[str] = ()
 
-    def _tested(self, confidence: float) -> tuple[Any, Guarantee]:
-        values = np.array([step.score for step in self.steps])
-        parts = self.searched, self.held_back
-        test, place = certify_decisions(self.constraint, *parts, values, confidence, self.names)
-        return self.steps[place], test
+def _tested_by(won: Any, test: Guarantee) -> Any:
+    """Keep the test of a winner; warn where no decision passes."""
+    if not test.holds:
+        warn(str(test))
+    return won.tested_by(test)

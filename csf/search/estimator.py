@@ -341,7 +341,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         config = self.result_.config
         try:
             if self.result_.constraint is not None:
-                won = self.result_.test_of(self._rule, held_back).run(confidence)
+                won = self.result_.tested(self._rule, held_back, confidence)
                 self._publish(won, won.in_rule(self._rule))
             if held_back is not None:
                 if config.limits_answers:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 # Neighbours on a path differ by this factor in the number of samples, and bets test at most so many thresholds.
 _FACTOR, _MOST = 1.05, 60
-# A precision is tested from so many samples on, times level / (1 - level), but from this part of all at the latest.
+# A precision is tested from so many samples on, times level / (1 - level), but from this part of all at the latest;
+# by bets from as many on as can lose so often what the heaviest one takes away.
 _FIRST, _PART, _FEWEST, _LOSSES = 20, 20, 10, 6.0
 # Shares of the samples predicted positive where paths start of demands that hold between two thresholds.
 _STARTS = (0.03, 0.1, 0.3)

@@ -26,7 +26,7 @@ from csf.metrics.base import rank
 from csf.metrics.constraints import ANSWERS
 from csf.metrics.registry import truth_of
 from csf.metrics.trials import Trial
-from csf.search.certification import StepTest
+from csf.search.certification import with_tested_step
 from csf.search.config import FAST, MODEL, Model, cv_of
 from csf.search.training import FoldResult
 from csf.thresholding.alerts import AlertLimit
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from csf.evaluate.stores import Store
     from csf.metrics import Constraint, Review
     from csf.metrics.profile import ErrorProfile
-    from csf.search.certification import ConstraintTest
     from csf.search.config import SearchConfig, SearchEffort, Unsupported
     from csf.search.plan import Plan
     from csf.search.selection import LargestLast, Race
@@ -429,8 +428,8 @@ class SearchResult:
         """Forget the test of the constraint, for other decisions."""
         return replace(self, guarantee=None)
 
-    def test_of(self, rule: Any, held_back: Task | None) -> ConstraintTest:
-        """Return the test of the constraint on samples that were held back, or on all where there are none."""
+    def tested(self, rule: Any, held_back: Task | None, confidence: float) -> Self:
+        """Return the result with the best decision that passes a test, on samples held back or on all without them."""
         raise NotImplementedError
 
     def tested_by(self, test: Guarantee) -> Self:
@@ -616,8 +615,8 @@ class CandidateResult(SearchResult):
 
     candidate: Candidate
 
-    def test_of(self, rule: Any, held_back: Task | None) -> ConstraintTest:
-        """Return the test of decisions that are tuned to stricter and stricter levels."""
+    def tested(self, rule: Any, held_back: Task | None, confidence: float) -> Self:
+        """Test decisions that are tuned to stricter and stricter levels."""
         assert held_back is not None, "decisions that are tuned are tested on other samples"
         best: Any = self
         store, steps, rows = best.store, best.stricter(), best.rows_of(rule, held_back)
@@ -629,7 +628,7 @@ class CandidateResult(SearchResult):
         new = ScoredSamples(other, other, held_back.weight, None, held_back.groups)
         searched = best.views(store.truth, [step.decided for step in steps], known)
         tested = best.views(held_back.codes, [step.decide(rows) for step in steps], new)
-        return StepTest(steps, best.config.constraint, searched, tested)
+        return with_tested_step(steps, best.config.constraint, searched, tested, confidence)
 
     @property
     def key(self) -> TrialKey:

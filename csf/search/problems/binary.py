@@ -27,7 +27,7 @@ from csf.metrics.binary import OfNegatives, Recall
 from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.registry import positive_class, truth_of, values_of_tables
 from csf.metrics.trials import Trial, gap, known_hull, outcome
-from csf.search.certification import ScoreTest
+from csf.search.certification import with_tested_threshold
 from csf.search.config import (
     BEYOND,
     MULTIPLES,
@@ -77,7 +77,6 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraints import Constraint, Review
     from csf.metrics.trials import OutcomeFields
-    from csf.search.certification import ConstraintTest
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
     from csf.thresholding.base import DecisionRule
@@ -486,10 +485,10 @@ class BinaryResult(ScoreResult):
     # Entries that each sample is in one held-out prediction.
     n_together: ClassVar[int] = 1
 
-    def test_of(self, rule: Any, held_back: Task | None) -> ConstraintTest:
-        """Return the test of thresholds, or of those by segment."""
+    def tested(self, rule: Any, held_back: Task | None, confidence: float) -> Self:
+        """Test thresholds, or those by segment."""
         if self.by_segment is not None:
-            return self.by_segment.test_of(self, rule, held_back)
+            return self.by_segment.tested(self, rule, held_back, confidence)
         store, score = self.store, self.row.score
         assert store is not None, "searches in memory keep predictions"
         assert score is not None, "a threshold is tuned on scores"
@@ -506,7 +505,7 @@ class BinaryResult(ScoreResult):
             store.samples if grouped else None,
             store.repeats / self.n_together,
         )
-        return ScoreTest(self, self.metric, entries, scored)
+        return with_tested_threshold(self, self.metric, entries, scored, confidence)
 
     def band(self, confidence: float) -> ConfidenceBand | None:
         """Bound the rates at all thresholds on scores held back or given, of rows that count once each."""

@@ -439,7 +439,7 @@ class LabelSearch:
         if rule is not None:
             rule = replace(rule, rules=tuple(labels.given(list(rule.rules))))
             if search.confidence is not None:
-                found = found.test_of(rule, self.held_back).run(search.confidence)
+                found = found.tested(rule, self.held_back, search.confidence)
                 rule = found.in_rule(rule)
             if self.held_back is not None:
                 found = found.with_calibration(rule, self.held_back)

@@ -19,7 +19,7 @@ from csf.metrics import get_metric
 from csf.metrics.base import LinearFractional
 from csf.metrics.constraints import Constrained, Constraint, share_of
 from csf.metrics.registry import for_classes
-from csf.search.certification import StepTest
+from csf.search.certification import with_tested_step
 from csf.search.problems.base import SearchResult
 from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.certificates import STRICTER, Decisions
@@ -134,8 +134,8 @@ class SegmentThresholds:
         }
         return ValueError(why[what])
 
-    def test_of(self, found: ScoreResult, rule: Any, held_back: Task | None) -> StepTest:
-        """Return the test of thresholds that are tuned to stricter and stricter levels on the held-out samples."""
+    def tested(self, found: ScoreResult, rule: Any, held_back: Task | None, confidence: float) -> Any:
+        """Test thresholds that are tuned to stricter and stricter levels on the held-out samples."""
         assert held_back is not None, "thresholds that are tuned are tested on other samples"
         store, curves = found.store, self.curves(found)
         assert store is not None, "searches in memory keep their scores"
@@ -153,7 +153,7 @@ class SegmentThresholds:
         searched = Decisions(known, own).by_segment(store.beside[BY], len(names))
         tested, n_parts = Decisions(new, decided).by_segment(codes, len(names)), len(self.demand.parts)
         steps = [replace(step, decided=each) for step, each in zip(steps, own)]
-        return StepTest(steps, self.demand, searched * n_parts, tested * n_parts, names)
+        return with_tested_step(steps, self.demand, searched * n_parts, tested * n_parts, confidence, names)
 
     def in_rule(self, rule: ThresholdRule) -> SegmentRule:
         """Put the thresholds into a rule."""
