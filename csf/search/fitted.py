@@ -582,7 +582,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
         Returns
         -------
-        csf.evaluate.AuditPlan
+        csf.evaluate.audits.AuditPlan
             ``rows``, ``weight``, ``expected_width`` and, with their labels, ``interval(y)``; see `csf.audit`.
 
         Raises

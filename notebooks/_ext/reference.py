@@ -26,7 +26,8 @@ EXTENDING = "Extend csf"
 INTERNAL = ("csf.distributed", "csf.evaluate", "csf.search")
 RETURNED = {
     "csf.evaluate.assessment": ["Assessment"],
-    "csf.evaluate.predictions": ["Difference"],
+    "csf.evaluate.audits": ["AuditPlan"],
+    "csf.evaluate.predictions": ["AuditedValue", "Difference"],
     "csf.search.threshold": ["Decision"],
     "csf.thresholding.capacity": ["Capacity", "NamedCapacities", "ReviewBands", "Reviewed"],
     "csf.thresholding.certificates": ["Guarantee"],
