@@ -23,7 +23,7 @@ from csf.evaluate.draws import (
     retune_all,
     shares,
 )
-from csf.evaluate.intervals import DrawnErrors, DrawnSums, gradients
+from csf.evaluate.intervals import DrawnSums, gradients
 from csf.metrics.registry import values_of_tables
 
 if TYPE_CHECKING:
@@ -160,11 +160,7 @@ class JudgedDecisions:
         return cls(tuple(metrics), tuple(tables), parts[0].copies)
 
     def errors(self, n_draws: int, random_state: int) -> Array:
-        """Compute bootstrap errors of the mean value, of shape (n_draws,), see `drawn`."""
-        return self.drawn(n_draws, random_state).errors
-
-    def drawn(self, n_draws: int, random_state: int) -> DrawnErrors:
-        """Draw errors of the mean value.
+        """Compute bootstrap errors of the mean value, of shape (n_draws,).
 
         Half a sample of each outcome is taken to have been met besides; see `csf.evaluate.intervals.DrawnSums`.
         """
@@ -176,7 +172,7 @@ class JudgedDecisions:
         drawn = DrawnSums.of_tables(
             partial(_values, self.metrics), tables, copies, cells, csr_array(identity(n_sums)), besides
         )
-        return drawn.bootstrap(n_draws, random_state)
+        return drawn.bootstrap(n_draws, random_state).errors
 
 
 # ---------------------------------------------------------------- winners by draws

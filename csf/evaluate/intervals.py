@@ -34,14 +34,10 @@ _BLOCK = 1 << 20
 
 
 class DrawnErrors(NamedTuple):
-    """Errors of a value, of shape (n_draws,), whose percentiles, added to the value, are its interval; and its bias.
-
-    With ``few`` dominant groups or weights they are quantiles, see `DrawnSums.on_logits`.
-    """
+    """Errors of a value, of shape (n_draws,), whose percentiles, added to the value, are its interval; and its bias."""
 
     errors: Array
     bias: float
-    few: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +116,7 @@ class DrawnSums:
         fourths = self.copies @ squares[: self.copies.size] ** 2 - self.met @ squares[self.copies.size :] ** 2
         shift = middle - self.value(observed)
         if self.n_rows and fourths > variance**2 / _FEW_UNITS:
-            return DrawnErrors(shift + self.on_logits((np.arange(n_draws) + 0.5) / n_draws), 0.0, few=True)
+            return DrawnErrors(shift + self.on_logits((np.arange(n_draws) + 0.5) / n_draws), 0.0)
         wider = np.sqrt(1.0 + min(max(float(fourths), 0.0) / variance**2, _LARGEST_SHARE))
         draws, size = partial(bootstrap_counts, self.copies, n_draws, random_state), draws_at_once(self.copies.size)
         unmet = np.random.default_rng([random_state, 2]).standard_gamma(self.besides, (n_draws, self.besides.size))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _HOPELESS = 4.0
 # So many rows are not worth the trouble of finding out.
 _FEW = 12
+# Fewer equal groups with positives than these are few.
+_FEW_GROUPS = 20.0
 
 
 class Resampling(Choice[TrialKey]):
@@ -212,10 +214,17 @@ class Resampling(Choice[TrialKey]):
 
     def assess(self, winner: TrialKey, *, trained: bool = True) -> Assessment:
         """Assess a winner with its decisions, see `Choice.assess`."""
-        judged = self._judged(winner)
         # A threshold that few groups chose adds as much as a training does.
-        few = not trained and self.store.has_groups and judged.drawn(self.n_draws, self.random_state).few
-        return replace(super().assess(winner, trained=trained or few), judged=judged)
+        trained = trained or (self.store.has_groups and self._equal_groups < _FEW_GROUPS)
+        return replace(super().assess(winner, trained=trained), judged=self._judged(winner))
+
+    @property
+    def _equal_groups(self) -> float:
+        """Number of equal groups whose positives vary as much as those of the groups."""
+        store = self.store
+        weight = None if store.weight is None else store.weight[store.is_pos]
+        sizes = np.bincount(store.samples[store.is_pos], weight)
+        return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
 def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey]) -> list[ScoreRow]:
