@@ -1,11 +1,12 @@
 """What `csf.tune_threshold` signs on all rows, what a search signs by cross-fitting, and limits on wrong alerts.
 
-``python -m tests.benchmarks signing --draws N`` prints three tables, or those that ``--tables`` names.
+``python -m tests.benchmarks signing --draws N`` prints four tables, or those that ``--tables`` names.
 
 ``given``: scores of normal classes. A threshold is false where the rate on the population violates the demand.
 ``cross-fit``: searches with ``calibration="cross-fit"``; the rate is that of the final model on 20 000 other rows, or
 on the rest of a real set. Some bases overfit, and some give few different scores.
 ``alerts``: mean share of wrong alerts over batches with ``wrong_at_most=``, and the recall.
+``bands``: how often some bound of `csf.certify` is false, see `tests.benchmarks.certificates`.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import csf
 from csf.metrics import get_constraint, get_metric
+from tests.benchmarks.certificates import bands
 from tests.benchmarks.data import load_binary
 from tests.benchmarks.tables import print_table
 
@@ -208,7 +210,7 @@ def _alert_row(name, n_rows, pos, size, told):
 
 def main():
     """Print the tables."""
-    tables = {"given": given, "cross-fit": cross_fitted, "alerts": alerts}
+    tables = {"given": given, "cross-fit": cross_fitted, "alerts": alerts, "bands": bands}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=400, help="draws of each line (400)")
     parser.add_argument("--tables", nargs="+", choices=tables, default=list(tables), help="tables (all)")
