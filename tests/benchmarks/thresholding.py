@@ -7,6 +7,7 @@ the reference; memory is the peak that is allocated on top of the inputs, in flo
   for the 10 % positives; "tied" ones are rounded to two decimals (about a thousand values), of "crowded" ones
   every second lies within 1e-12 of 1, the worst case for a sort by leading bits. Weights are exponential.
 - ``sweep, thresholds, hull``: the same with all thresholds and the lower-left hull.
+- ``tune_threshold``: `csf.tune_threshold` with its interval.
 - ``tuning``: given 20 000 scores and labels, the best threshold for F1. `csf.thresholding.threshold_curve` (checks
   included) and ``best`` try every cut; the reference is ``fit`` of a prefit ``TunedThresholdClassifierCV`` with 1000
   thresholds around a classifier that only hands the scores on, so neither side trains or predicts anything.
@@ -20,6 +21,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import TunedThresholdClassifierCV
 
+from csf import tune_threshold
 from csf.thresholding import sweep, threshold_curve
 from tests.benchmarks.tables import print_table
 
@@ -86,12 +88,18 @@ def rows(sizes=(10**5, 10**6, 10**7), *, n_runs=7):
             if kind == "plain":
                 ours = partial(_with_hull, *data)
                 table.append(_row("sweep, thresholds, hull", kind, n, ours, argsort, "argsort", n_runs))
+                ours = partial(_with_interval, *data)
+                table.append(_row("tune_threshold", kind, n, ours, argsort, "argsort", min(n_runs, 3)))
     return [*table, *(_tuning_row(kind, n_runs) for kind in ("plain", "weighted"))]
 
 
 def _with_hull(is_pos, score, weight):
     curve = sweep(is_pos, score, weight)
     return curve.thresholds, curve.lower_hull()
+
+
+def _with_interval(is_pos, score, weight):
+    return tune_threshold(is_pos, score, sample_weight=weight).interval
 
 
 def _tuning_row(kind, n_runs, n=20_000):
