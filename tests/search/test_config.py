@@ -3,6 +3,7 @@
 import time
 import warnings
 from functools import wraps
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
+from csf._common.sklearn import check_options, options_of
+from csf.cli.parser import make_parser
 from csf.plugin import PlugInClassifier
 from csf.report.checks import findings
 from csf.search.config import (
@@ -25,6 +28,8 @@ from csf.search.config import (
     FAST,
     PLAIN,
     SLOW,
+    SearchConfig,
+    SharedOptions,
     effort_of,
     has_fast_solver,
     open_cv,
@@ -347,6 +352,23 @@ def test_callbacks_and_checkpoint_are_checked(name, value):
     search = CostSearch(LinearSVC(), **{name: value})
     with pytest.raises((TypeError, ValueError), match=f"{name} must be"):
         search.fit([[0.0], [1.0]] * 10, [0, 1] * 10)
+
+
+@pytest.mark.parametrize("name", options_of(SearchConfig))
+def test_options_are_declared_once(name):
+    """The command line, Dask and Spark have the default, the check and the words that are declared beside each one."""
+    known, default = options_of(SearchConfig)[name], getattr(SearchConfig, name)
+    check_options(SearchConfig(LinearSVC()))
+    assert signature(CostSearch).parameters[name].default is default
+    assert bool(known.in_memory) or name in {"cv", "calibration", "engine"} or hasattr(SharedOptions, name)
+    if known.check is not None:
+        with pytest.raises((TypeError, ValueError), match=r"^it(=| must be)"):
+            known.check(object(), "it")
+    search = make_parser()._subparsers._group_actions[0].choices["search"]
+    for action in search._actions:
+        if action.dest == name and name != "verbose":
+            assert action.help.startswith(known.words)
+            assert action.default == default
 
 
 @pytest.mark.parametrize("grid", [0, [1.0], {"C": 1.0}, [], ()])

@@ -11,7 +11,9 @@ import pytest
 from pyspark.ml import Estimator, Pipeline
 from pyspark.ml.param.shared import HasLabelCol, HasWeightCol
 
+from csf._common.sklearn import options_of
 from csf.search import CostSearch
+from csf.search.config import SearchConfig
 from csf.spark import SparkCostSearch
 from csf.spark.engine import WeightSums, _between
 from csf.spark.search import SHARED
@@ -28,6 +30,8 @@ def test_defaults_are_those_of_the_other_searches():
     search, theirs = SparkCostSearch(), signature(CostSearch).parameters
     own = {name: search.getOrDefault(mine) for mine, name in SHARED.items() if mine != "seed"}
     assert own == {name: theirs[name].default for name in own}
+    words = {theirs: search.getParam(name).doc for name, theirs in SHARED.items() if name != "seed"}
+    assert words == {name: options_of(SearchConfig)[name].words for name in words}
     assert (search.getMetric(), search.getStrategy(), search.getNTrials()) == ("f1", "ladder", 10)
     assert (search.getThreshold(), search.getNormalize(), search.getBound()) == ("stable", "mean", "support")
     assert (search.getTol(), search.getTimeLimit()) == (None, None)
