@@ -56,7 +56,7 @@ def clone(estimator: Estimator, *, safe: bool = True) -> Estimator:
         raise TypeError(f"{error}. {way}") from None
 
 
-def trained(estimator: Estimator, *args: Any, **given: Any) -> Estimator:
+def trained(estimator: Estimator, *args: object, **given: object) -> Estimator:
     """Fit an estimator and return it; the ``fit`` of some wrappers returns nothing."""
     estimator.fit(*args, **given)
     return estimator

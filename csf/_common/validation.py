@@ -522,7 +522,7 @@ def canonical_csr(X: Samples) -> Samples:
     """
     if not issparse(X):
         return X
-    rows: Any = X if X.format == "csr" else csr_array(X)
+    rows: Samples = X if X.format == "csr" else csr_array(X)
     if rows.has_canonical_format and np.count_nonzero(rows.data) == rows.nnz:
         return rows
     rows = rows.copy()

@@ -83,7 +83,7 @@ class PlainTree:
     n_outputs: int
     state: Keywords
 
-    def compiled(self, n_features: int) -> Any:
+    def compiled(self, n_features: int) -> Estimator:
         """Build the compiled tree, after a check that no path through it leaves its arrays."""
         nodes, n_classes, count = self.state["nodes"], self.n_classes, self.state["node_count"]
         left, right, feature = (nodes[name] for name in ("left_child", "right_child", "feature"))

@@ -221,7 +221,7 @@ class TableFormat:
             return None
         return text.translate(dict.fromkeys(map(ord, self._marks))).replace(self.decimal, ".")
 
-    def numbers(self, pandas: ModuleType, column: Samples) -> Any:
+    def numbers(self, pandas: ModuleType, column: Samples) -> Samples:
         """Convert a column of texts to numbers, all with a percent sign or none; raise a ValueError for other texts."""
         known = column.dropna()
         signed = known.str.endswith("%")
@@ -454,7 +454,7 @@ def plain(frame: Frame, names: Sequence[object]) -> Frame:
     return pandas.DataFrame({name: _plain_column(pandas, frame[name]) for name in names}, index=frame.index)
 
 
-def _plain_column(pandas: ModuleType, column: Samples) -> Any:
+def _plain_column(pandas: ModuleType, column: Samples) -> Samples:
     types = pandas.api.types
     cells = column.array.categories if isinstance(column.dtype, pandas.CategoricalDtype) else column
     kinds = set(map(type, cells.dropna())) if types.is_object_dtype(cells) else set()

@@ -265,7 +265,7 @@ class RawPart:
         return Part(matrix(self.X), self.y == pos_label, self.weight, self.fold)
 
 
-def _with_texts(X: Samples) -> Any:
+def _with_texts(X: Samples) -> Samples:
     """Return samples as a frame where columns may be no numbers, else ``None``."""
     import pandas
 
@@ -461,7 +461,7 @@ class _Reader:
     names: tuple[str, ...]
 
     def __call__(
-        self, index: int, mark: Mark | None, X: Samples, y: Any, weight: Any, fold: Any, *given: Any
+        self, index: int, mark: Mark | None, X: Samples, y: Array, weight: Array | None, fold: Array | None, *given: Any
     ) -> RawPart:
         _check_columns(index, X, self.columns)
         n_rows, y = X.shape[0], np.asarray(y)

@@ -453,7 +453,7 @@ def _pairs(cv: Iterable[Any]) -> list[Any]:
 
 
 def drop_weightless(
-    X: Samples, y: Any, sample_weight: ArrayLike | None, params: Params, cv: Folding
+    X: Samples, y: ArrayLike, sample_weight: ArrayLike | None, params: Params, cv: Folding
 ) -> tuple[Samples, Any, ArrayLike | None, Params, Any]:
     """Drop samples of weight 0, which would take part in folds, and in bins and leaves of a base.
 

@@ -47,7 +47,7 @@ def _coder(encoder: ColumnTransformer) -> ColumnTransformer:
     return ColumnTransformer(steps, remainder=_unscaled(encoder.remainder), sparse_threshold=1.0)
 
 
-def _unscaled(step: Any) -> Any:
+def _unscaled(step: Estimator) -> Estimator:
     """Return a step that makes the same columns without scaling; raise a TypeError where parts cannot fit it."""
     if is_scaler(step) or (isinstance(step, str) and step in ("drop", "passthrough")):
         return "passthrough" if is_scaler(step) else step

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.row_costs import CostTable
     from csf.metrics.trials import CompleteFields, Trial
+    from csf.thresholding.base import DecisionRule
 
 # ---------------------------------------------------------------- the contract
 
@@ -852,7 +853,9 @@ class RemoteClassifier(ClassifierMixin, BaseEstimator):
         self.name = name
 
 
-def local_search(base: Estimator, found: Any, rule: Any, options: Keywords, **known: Any) -> CostSearch:
+def local_search(
+    base: Estimator, found: Any, rule: DecisionRule | None, options: Keywords, **known: object
+) -> CostSearch:
     """Make a fitted search in memory from an engine's outcome; ``known`` are attributes that no outcome has."""
     search = CostSearch(base, **options)
     vars(search).update(known)

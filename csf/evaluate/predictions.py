@@ -326,7 +326,7 @@ class Predictions:
         return drawn.bootstrap(n_draws_within(n_draws, self.drawn.sums.shape[1]), 0).errors
 
 
-def audited(y: Any, pred: Any, metric: Any, weight: Array, pos_label: Label, level: float) -> AuditedValue:
+def audited(y: ArrayLike, pred: ArrayLike, metric: Any, weight: Array, pos_label: Label, level: float) -> AuditedValue:
     """Estimate the metric of all rows from those that were drawn by their chances, of which weights are the inverse."""
     # Each row is a group of its own: weights are no copies of it.
     read, codes = _read(y, {"pred": pred}, metric, np.arange(len(weight)), weight, pos_label)
@@ -466,7 +466,7 @@ def _read_classes(
     return labels, metric, labels.encode(truth)
 
 
-def _labels_of_one_class(y: Any, known: list[Label], pos_label: Label) -> Labels:
+def _labels_of_one_class(y: ArrayLike, known: list[Label], pos_label: Label) -> Labels:
     """Complete the labels of one class, and what is predicted, by the positive label and a negative one."""
     positive = 1 if pos_label is None else pos_label
     names = as_array([*dict.fromkeys([*known, positive])], "y")

@@ -153,7 +153,7 @@ def get_quantity(metric: MetricLike) -> Metric:
     return found.of_two
 
 
-def positive_class(metric: Any, y: ArrayLike, pos_label: Label, *, matters: bool = False) -> Label:
+def positive_class(metric: MetricLike, y: ArrayLike, pos_label: Label, *, matters: bool = False) -> Label:
     """Return the positive class of a target for a metric, or ``pos_label`` as it is.
 
     A scorer may name the class. Of two classes that a metric treats alike, such as the MCC, the second one will do,
@@ -171,13 +171,13 @@ def positive_class(metric: Any, y: ArrayLike, pos_label: Label, *, matters: bool
     return named
 
 
-def _label_of_scorer(metric: Any) -> Label:
+def _label_of_scorer(metric: object) -> Label:
     """Return the positive class that a scorer names, or ``None``."""
     parts = scorer_parts(metric)
     return None if parts is None else parts.options.get("pos_label")
 
 
-def _treats_classes_alike(metric: Any) -> bool:
+def _treats_classes_alike(metric: MetricLike) -> bool:
     """Check whether a metric of two classes stays the same where their names are exchanged."""
     try:
         found = get_metric(metric)

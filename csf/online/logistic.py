@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Iterator
 from dataclasses import field
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.sparse import issparse
@@ -368,7 +368,7 @@ def _dicts(X: Samples) -> Iterator[dict[int, float]]:
         yield dict(zip(X.indices[start:stop].tolist(), X.data[start:stop].tolist()))
 
 
-def _default_model() -> Any:
+def _default_model() -> Estimator:
     try:
         from river.linear_model import LogisticRegression
     except ImportError as error:

@@ -246,7 +246,7 @@ class SPADE(AimedLearner):
             )
         return metric
 
-    def _begin(self, labels: Any, n_features: int, **options: Any) -> None:
+    def _begin(self, labels: Array, n_features: int, **options: Any) -> None:
         super()._begin(labels, n_features, **options)
         in_fit = self._n_expected is not None
         if self.patience is not None and in_fit and min(np.unique(labels, return_counts=True)[1]) < 2:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from csf.metrics.registry import MetricLike
     from csf.metrics.row_costs import RowCosts
     from csf.metrics.trials import Trial
+    from csf.thresholding.base import DecisionRule
     from csf.thresholding.curve import ThresholdCurve
     from csf.thresholding.exchange import ExchangeRate
     from csf.thresholding.linear_rule import ClassProbabilityRule
@@ -102,7 +103,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         for name in [name for name in vars(self) if name in own or (name.endswith("_") and not name.startswith("_"))]:
             del vars(self)[name]
 
-    def _publish(self, found: Any, rule: Any) -> None:
+    def _publish(self, found: Any, rule: DecisionRule | None) -> None:
         """Store an outcome; ``rule`` predicts, and is ``None`` where nothing was trained on all samples."""
         self.result_, self._rule = found, rule
         vars(self).update(found.published())
@@ -115,7 +116,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             names = [0, 1] if self.pos_label_ is None else [self.null_class_, self.pos_label_]
             self._bands = found.reviews(review, names)
 
-    def _publish_fit(self, found: Any, rule: Any, seconds: float, about: Mapping[str, object]) -> None:
+    def _publish_fit(self, found: Any, rule: DecisionRule | None, seconds: float, about: Mapping[str, object]) -> None:
         """Store the results of a fit and the attributes ``about`` its classes, all at once at the end."""
         try:
             vars(self).update(about)
@@ -407,8 +408,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         'July'
         """
         check_is_fitted(self, "best_score_")
-        options: Any = {"alpha": alpha, "audit": audit, "path": path, "max_weight": max_weight, "max_cost": max_cost}
-        options |= {"mature_after": mature_after, "unlabelled": unlabelled, "weeks": weeks}
+        options: Keywords = {"alpha": alpha, "audit": audit, "path": path, "max_weight": max_weight}
+        options |= {"max_cost": max_cost, "mature_after": mature_after, "unlabelled": unlabelled, "weeks": weeks}
         watched = self._watched(self._demanded(constraint))
         column, what = watched[0]
         if column is None and len(watched) == 1:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from csf._common.threads import side_by_side
-from csf._common.typing import Array, FloatArray, IntArray
+from csf._common.typing import Array, FloatArray, IntArray, Samples
 from csf.solvers.base import (
     DIRECT,
     LOGISTIC,
@@ -658,27 +658,27 @@ def _chunks(rows: Rows) -> Iterator[tuple[slice, Any]]:
         yield inside, rows.X[rows.at[inside]].astype(np.float64, copy=False)
 
 
-def _scores(part: Any, w: FloatArray, constant: float) -> FloatArray:
+def _scores(part: Samples, w: FloatArray, constant: float) -> FloatArray:
     """Compute the scores of rows, with a line for each class: a few long lines are fast to process."""
     scores = w[:, :-1] @ part.T if isinstance(part, np.ndarray) else np.ascontiguousarray((part @ w[:, :-1].T).T)
     scores += constant * w[:, -1:]
     return scores
 
 
-def _shares(part: Any, w: FloatArray, constant: float) -> FloatArray:
+def _shares(part: Samples, w: FloatArray, constant: float) -> FloatArray:
     """Compute the probabilities of all classes, with a line for each class."""
     shares = _scores(part, w, constant)
     shares /= _exponentiate(shares)[1]
     return shares
 
 
-def _add_rows(part: Any, factor: FloatArray, constant: float, out: FloatArray) -> None:
+def _add_rows(part: Samples, factor: FloatArray, constant: float, out: FloatArray) -> None:
     """Add rows times a factor in each class to ``out``."""
     out[:, :-1] += factor @ part if isinstance(part, np.ndarray) else (part.T @ factor.T).T
     out[:, -1] += constant * factor.sum(axis=1)
 
 
-def _add_squares(part: Any, factor: Array, constant: float, out: FloatArray) -> None:
+def _add_squares(part: Samples, factor: Array, constant: float, out: FloatArray) -> None:
     """Add outer products of rows, or their diagonals, times a factor each, to ``out``."""
     if out.ndim == 1:
         out[:-1] += factor @ (part * part) if isinstance(part, np.ndarray) else part.multiply(part).T @ factor

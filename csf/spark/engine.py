@@ -33,7 +33,7 @@ from pyspark.storagelevel import StorageLevel
 from pyspark.util import inheritable_thread_target
 from sklearn import linear_model, svm
 
-from csf._common.typing import Array, Costs, IntArray
+from csf._common.typing import Array, Costs, IntArray, Keywords
 from csf.data.costs import costs_by_code
 from csf.data.labels import Labels, refuse_weightless
 from csf.distributed import Bins, Engine, FoldTotals, Job, MemoryScores, PartScores, Scored
@@ -497,7 +497,7 @@ def _answering(model: Model, answer: Callable[[str], str]) -> PipelineModel:
     sliced, score = added = [f"{name}_sliced", f"{name}_score"]
     # A regression on one feature with a slope of 1: its prediction is the entry of a vector as a number.
     known = [(Vectors.dense([value]), value) for value in (0.0, 1.0)]
-    options: Any = {"solver": "normal", "fitIntercept": False, "standardization": False}
+    options: Keywords = {"solver": "normal", "fitIntercept": False, "standardization": False}
     line = LinearRegression(featuresCol=sliced, labelCol=score, **options)
     number = line.fit(SparkSession.active().createDataFrame(known, [sliced, score]))
     number.set(number.getParam("predictionCol"), score)
@@ -512,7 +512,7 @@ def with_class_rule(model: Model, worth: Array) -> PipelineModel:
     found, truth = f"{name}_found", f"{name}_truth"
     # A regression whose coefficients have no room: without a step it is the rule.
     bounds = DenseMatrix(size, size, worth.ravel())
-    options: Any = {"family": "multinomial", "fitIntercept": False, "maxIter": 0}
+    options: Keywords = {"family": "multinomial", "fitIntercept": False, "maxIter": 0}
     options |= {"rawPredictionCol": "", "probabilityCol": "", "predictionCol": found}
     options |= {"lowerBoundsOnCoefficients": bounds, "upperBoundsOnCoefficients": bounds}
     known = [(Vectors.dense(row), float(code)) for code, row in enumerate(np.eye(size))]
@@ -648,7 +648,7 @@ class SparkBase:
         return model
 
 
-def _description(stage: Any, names: dict[str, str]) -> Any:
+def _description(stage: Any, names: dict[str, str]) -> object:
     """Return plain values that identify a stage."""
     # What a fitted stage has learnt is known by its uid alone, which it keeps on disk.
     own = "" if isinstance(stage, Estimator) or not isinstance(stage, Model) else stage.uid

@@ -16,6 +16,7 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultP
 from pyspark.sql import DataFrame
 
 from csf._common.sklearn import check_options, named_models, options_of
+from csf._common.typing import Keywords
 from csf._common.validation import check_count, check_fraction
 from csf.distributed.engine import RemoteClassifier, local_search, without_options_of_memory
 from csf.distributed.kinds import engine_search, rule_in_memory
@@ -607,7 +608,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             likely = all(score_parameter(last_stage(each.estimator)) == "probabilityCol" for each in bases)
             # The columns of costs are the frame's: in memory, what they hold is given with the rows.
             costs = None if data.costs is None else data.costs.without_columns()
-            options: Any = {"labels": engine.labels, "costs": costs, "likely": likely}
+            options: Keywords = {"labels": engine.labels, "costs": costs, "likely": likely}
             options["models"] = models if len(models) > 1 else None
             search = engine_search(engine, bases, settings, config, **options)
             try:

@@ -4,7 +4,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -286,7 +286,7 @@ def _predictions_are_the_estimators_own(case: _Case) -> None:
         for part, X in (("train", fold.X_train), ("test", fold.X_test)):
             answer = trainer.predict(training, part, tune=tune)
             if fold.n_alike is not None:
-                own: Any = respond_classes(model, X, fold.n_alike, tune=tune)
+                own = respond_classes(model, X, fold.n_alike, tune=tune)
                 wrong = _disagreements(answer, own, part)
                 bad = wrong.mean() > 0.02
             else:
@@ -300,7 +300,7 @@ def _predictions_are_the_estimators_own(case: _Case) -> None:
                 _decisions_are_plain(trainer, training, part, np.asarray(model.predict(X)))
 
 
-def _disagreements(answer: Response, own: Any, part: str) -> np.ndarray:
+def _disagreements(answer: Response, own: Response, part: str) -> np.ndarray:
     """Compare the scores of a trainer and its estimator. Return the rows that they decide differently."""
     if own.score is not None:
         require(answer.score is not None, "predict must give scores with tune=True")
@@ -572,7 +572,9 @@ def _check_costs(engine: Engine, base: Estimator, trained: list[Training]) -> No
     require(shares[0] < shares[1], f"costs are ignored or swapped: {shares} of the rows are found at (1, 8) and (8, 1)")
 
 
-def _check_weights_count(make: Make, base: Estimator, X: Array, y: Array, fold: Array, weight: Any, tol: float) -> None:
+def _check_weights_count(
+    make: Make, base: Estimator, X: Array, y: Array, fold: Array, weight: Array, tol: float
+) -> None:
     """Check that a row of weight two counts as the same row twice, and one of weight zero as none."""
     times = (2 * weight).astype(int)
     repeated = [np.repeat(values, times, axis=0) for values in (X, y, fold)]
