@@ -276,6 +276,11 @@ def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, F
     """Load a model that `save_model` or skops wrote; ``trust`` names further types that it may hold."""
     types = _types_in(path)
     untrusted = [name for name in types if name not in trust and not _is_trusted(name)]
+    if strange := [name for name in untrusted if name.startswith("csf.")]:
+        raise CliError(
+            f"{path} holds {strange[0]}, which this version of csf does not have: it was saved by another one, or it is "
+            "crafted. Train the model again, or load it with the version that saved it"
+        )
     if untrusted:
         raise CliError(
             f"{path} holds types that a crafted file could misuse: {', '.join(untrusted)}. If you know where the "
