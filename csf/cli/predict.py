@@ -278,8 +278,8 @@ def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, F
     untrusted = [name for name in types if name not in trust and not _is_trusted(name)]
     if strange := [name for name in untrusted if name.startswith("csf.")]:
         raise CliError(
-            f"{path} holds {strange[0]}, which this version of csf does not have: it was saved by another one, or it is "
-            "crafted. Train the model again, or load it with the version that saved it"
+            f"{path} holds {strange[0]}, which this version of csf does not have: it was saved by another one, or it "
+            "is crafted. Train the model again, or load it with the version that saved it"
         )
     if untrusted:
         raise CliError(
