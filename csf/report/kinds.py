@@ -37,7 +37,7 @@ from csf.report.held_out import (
     scores_out_of_fold,
 )
 from csf.search.config import MODEL
-from csf.thresholding.certificates import GIVEN, HELD_BACK
+from csf.thresholding.certificates import CAVEAT, CROSS_FITTED, GIVEN, HELD_BACK
 from csf.thresholding.linear_rule import confusion_of
 from csf.thresholding.segments import BY
 
@@ -391,7 +391,8 @@ def promises(search: CostSearch) -> dict[str, Guarantee]:
 def rates_of(search: CostSearch) -> str:
     """Say which rows constrained rates are of."""
     rows = {test.rows for test in promises(search).values()}
-    return {HELD_BACK: "on calibration data", GIVEN: "on these scores"}.get("".join(rows), "out-of-fold")
+    named = {HELD_BACK: "on calibration data", GIVEN: "on these scores", CROSS_FITTED: f"out-of-fold ({CAVEAT})"}
+    return named.get("".join(rows), "out-of-fold")
 
 
 def constrained(search: CostSearch) -> list[tuple[Constraint, float, bool]]:

@@ -47,7 +47,7 @@ HELD_BACK, GIVEN = "held back", "given scores"
 CROSS_FITTED = "cross-fitted, not proven"
 # How they are called.
 _ROWS = {HELD_BACK: "calibration samples", GIVEN: "samples", CROSS_FITTED: "out-of-fold samples"}
-_SIMULATED = "false in 1 to 9 % of simulated searches at 0.9"
+CAVEAT = f"{CROSS_FITTED}: false in 1 to 9 % of simulated searches at 0.9"
 # Decisions that are tested at most.
 _MOST = 60
 # A first decision that is expected to pass by this factor leaves luck no part in it.
@@ -114,7 +114,7 @@ class Guarantee:
         what = "rule" if np.isnan(self.threshold) else "threshold"
         where = f" in {self.smallest}" if self.smallest else ""
         known = f"{self.n_samples} {_ROWS[self.rows]}, {self.n_positives} of them positive{where}"
-        sure = f"; {CROSS_FITTED}: {_SIMULATED}" if self.rows == CROSS_FITTED else ""
+        sure = f"; {CAVEAT}" if self.rows == CROSS_FITTED else ""
         if self.holds:
             return f"{self.constraint} holds with confidence {self.confidence:g} ({known}, p = {self.error:.2g}{sure})"
         if self.needed is None:

@@ -27,6 +27,7 @@ def test_cross_fitting_tests_the_out_of_fold_scores_of_all_rows(cv):
     assert (test.n_samples, test.n_positives, test.rows) == (900, Y.sum(), "cross-fitted, not proven")
     assert "cross-fitted, not proven: false in" in str(test)
     assert "not proven" in repr(test)
+    assert "out-of-fold (cross-fitted, not proven: false in" in " ".join(str(search.summary()).split())
     score, copies = search.result_.row.score[store.is_pos], store.truth.size // 900
     missed = int(np.ceil(np.sum(score < search.best_threshold_) / copies))
     assert test.error == pytest.approx(binom.cdf(missed, Y.sum(), 0.4))
