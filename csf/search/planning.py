@@ -27,7 +27,7 @@ from csf.search.config import BY_PREDICTION, CROSS_FIT, Model, effort_of, is_pre
 from csf.search.fold_mean import average_folds
 from csf.search.loop import Checkpoint, Forecast, SearchLoop
 from csf.search.plan import OUT_OF_BAG, OutOfBagSetup, Plan, TrainingSetup
-from csf.search.shortlist import shortlist
+from csf.search.shortlist import LISTED, shortlist
 from csf.search.workers import LocalTrainer, threads_for
 from csf.strategies import get_strategy
 from csf.trainers import Prepared, seeded
@@ -247,7 +247,8 @@ def run_search(
     plan = make_plan(config, problem, replace(task, fit_params=fit_params), split_params, prepared)
     plan = problem.extended(config, plan)
     listed = shortlist(config, problem, plan)
-    plan = plan if listed is None else replace(plan, studies=list(listed.studies))
+    if listed is not None:
+        plan = replace(plan, studies=list(listed.studies), notes=[*plan.notes, LISTED])
     context = open_callback_context(search, max_subtasks=None)
     # Who asked for a bar or a limit knows how long it takes, and a search without costs has no options to shorten it.
     quiet = config.verbose or deadline is not None or not problem.searches_costs

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from csf.search.plan import Plan
     from csf.search.problems.base import Problem
 
+# What a search says of it.
+LISTED = "approximate leave-one-out scores compared the trials, and folds judged the best of them"
 # Trials that are trained on folds beside the base's own with equal costs, and settings that are tried at other costs.
 _SIZE, _SETTINGS = 3, 2
 # With fewer samples trainings take no time, and chance decides which trials are the best.

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
+from csf.search.shortlist import LISTED
 
 X, Y = make_classification(2400, 6, n_informative=4, weights=[0.93], flip_y=0.04, class_sep=0.6, random_state=0)
 BOOSTER = HistGradientBoostingClassifier(max_iter=5)
@@ -26,6 +27,7 @@ def test_the_winner_and_equal_costs_are_trained_on_folds_and_few_others(base):
     search = CostSearch(base, random_state=0).fit(X, Y)
     count = numbers_of_folds(search)
     assert search.n_splits_ == 15
+    assert search.stop_reason_.endswith(LISTED)
     assert set(count) == {0, 15}
     assert 1 <= count.count(15) <= 4
     assert count[0] == count[search.best_index_] == 15
