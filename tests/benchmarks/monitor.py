@@ -108,7 +108,7 @@ def by_monitor(watched, counts):
 
 
 def by_weeks(watched, counts):
-    """Alarms of csf with a horizon, whose limits are those of the expected counts."""
+    """Alarms of csf with a horizon; by the limits of the mean counts, where a monitor takes those of its own stream."""
     share, gains = share_of(watched.metric), gains_of(watched.metric.terms(), watched.side, watched.level)
     growth = np.log1p(-np.outer([gains[gains > 0.0].max(), gains.min()], _STAKES) / gains.max())
     each = (counts @ (gains != 0.0)).mean(axis=0).round().astype(int).tolist()
