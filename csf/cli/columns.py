@@ -56,7 +56,7 @@ def _scores(search, X, limits):
         named = {f"{kind} {name}": column for kind, each in answers.items() for name, column in zip(names, each.T)}
         return named | decisions
     positive, rule = list(search.classes_).index(search.pos_label_), search.decision_rule_
-    columns = {"score": rule.raw(X) if search.result_.kind == "segments" else search.score_samples(X)}
+    columns = {"score": rule.raw(X)}
     if search.result_.kind == "row_costs":
         columns["expected_gain"] = rule.ranked(X)[1]
     if hasattr(search, "predict_proba"):
@@ -79,11 +79,7 @@ def _reasons(search, X, labels, results, limits):
 def _of_two(search, X, results):
     """Compare the score of each row with its threshold; with costs of rows, say what the positive answer saves."""
     rule, gains = search.decision_rule_, results.get("expected_gain")
-    if search.result_.kind == "segments":
-        thresholds = rule.cuts[rule.segments.codes(X)]
-    else:
-        thresholds = np.full(results["score"].size, rule.cut)
-    pairs = zip(results["score"].tolist(), thresholds.tolist())
+    pairs = zip(results["score"].tolist(), rule.cuts(X).tolist())
     texts = [f"score {score:.6g} {'>=' if score >= cut else '<'} {cut:.6g}" for score, cut in pairs]
     return texts if gains is None else [f"{t}, expected gain {g:.6g}" for t, g in zip(texts, gains.tolist())]
 

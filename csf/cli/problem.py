@@ -414,10 +414,9 @@ class CommandProblem:
             classes = self.data.labels.classes.tolist()
             matrix = confusion_of(part.codes, decided, len(classes), part.weight)
             rate = float(demands_on(self.constraint, classes)[0].rate(matrix))
-        elif isinstance(self.kind, BinaryProblem) and self.kind.by_segment is not None:
-            segments, demand = self.kind.by_segment.segments, self.kind.by_segment.demand
-            rates = segments.rates_on(demand, segments.codes(part.X, None), part.codes == 1, decided == 1, part.weight)
-            rate = rates[demand.name]
+        elif isinstance(self.kind, BinaryProblem) and (demand := self.kind.decision.constraint(None)) is not None:
+            rates = self.kind.decision.rates_on(part.X, {}, part.codes == 1, decided == 1, part.weight)
+            rate = (rates or {})[demand.name]
         elif self.constraint is not None:
             profile = ErrorProfile.from_masks(part.codes == 1, decided == 1, sample_weight=part.weight)
             rate = self.constraint.rate.of(profile)
@@ -625,7 +624,7 @@ def draw_search(path: str, search: CostSearch) -> None:
         ConfusionMatrixDisplay(shares, display_labels=search.classes_).plot(ax=ax, cmap="Blues", values_format=".2g")
         ax.set_title("Share of each class, out of fold")
     else:
-        (ThresholdCurveDisplay if search.result_.kind == "segments" else ConeDisplay).from_estimator(search, ax=ax)
+        (ThresholdCurveDisplay if hasattr(search, "thresholds_") else ConeDisplay).from_estimator(search, ax=ax)
     write_figure(path, figure)
 
 

@@ -257,7 +257,7 @@ def _worth_showing(search):
 def _winner_text(search, problem):
     c_fn, c_fp = search.best_cost_weights_
     parameters = "".join(f", {_short(key)} = {value}" for key, value in search.best_params_.items())
-    if search.result_.kind == "segments":
+    if hasattr(search, "segments_"):
         first = f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
         cost = f"  the limit costs {search.limit_cost_:.4f} of the {problem.metric.name} without it, out-of-fold"
         table = [f"  {line}" for line in segments_table(search).splitlines()]
@@ -417,7 +417,7 @@ def _write(options, problem, search, results, held, found, say):
 def _rule_of(search, problem):
     """Return the rule of a linear model of two classes, or of any other the decision on its scores."""
     linear = all(name in LINEAR for name in base_names(problem.options.base))
-    if problem.several or problem.by_row or not linear or search.result_.kind == "segments":
+    if problem.several or problem.by_row or not linear or hasattr(search, "thresholds_"):
         return decision_rule(search)
     return table_rule(search) if problem.data.features.kind == "frame" else linear_rule(search)
 

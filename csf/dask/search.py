@@ -44,6 +44,7 @@ from csf.search.config import (
     FAST,
     MULTIPLES,
     NO_MEAN_OF_FOLDS,
+    ONE_THRESHOLD,
     SLOW,
     SearchConfig,
     SharedOptions,
@@ -390,7 +391,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self._forget()
         require_dask()
         config, of_rows = SearchConfig.of(self), given_costs(self.metric, costs)
-        config.refuse(NO_MEAN_OF_FOLDS, "data on a cluster")
+        config.refuse(NO_MEAN_OF_FOLDS | ONE_THRESHOLD, "data on a cluster")
         if of_rows is not None:
             config.refuse(RowCostProblem.unsupported, "costs of rows")
         for model in config.models:

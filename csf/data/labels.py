@@ -49,6 +49,12 @@ def places_of(known: Array, classes: Array) -> IntArray:
     return known.astype(np.int64)
 
 
+def names_of_answers(null: Label, positive: Label) -> list[Label]:
+    """Return the null class, and the positive one of two classes or what stands for all others."""
+    null = null.item() if isinstance(null, np.generic) else null
+    return [null, f"not {null}" if positive is None else positive]
+
+
 @dataclass(frozen=True, eq=False)
 class Labels:
     """Classes of a problem, with or without a null class.
@@ -79,6 +85,12 @@ class Labels:
             return self.classes
         is_null = self.classes == self.null
         return np.concatenate([self.classes[is_null], self.classes[~is_null]])
+
+    @property
+    def answers(self) -> list[Label]:
+        """Names of the answers of two classes, or of a null class and all others together; else the labels."""
+        labels = self.by_code.tolist()
+        return labels if self.null is None else names_of_answers(self.null, self.positive)
 
     @property
     def n_alike(self) -> int | None:

@@ -798,7 +798,7 @@ class EngineSearch:
 
     def _warn_of_counts(self) -> None:
         """Warn of options that have no effect where scores are only counted."""
-        if self.config.threshold == "stable" and self.trainer.store is None:
+        if self.config.is_stable and self.trainer.store is None:
             warn(
                 f"the folds hold {int(self.totals.rows[:-1].sum())} rows, too many for their scores to be collected: "
                 "threshold='stable' chooses as 'tune' does, and there are no corrected scores and no margin of the "

@@ -370,6 +370,12 @@ class CodedRow:
     codes: Array
     thresholds: Array
 
+    @property
+    def scores(self) -> Array:
+        """Score of each entry, as far as thresholds tell scores apart."""
+        lowest = self.thresholds[-1] - 1.0
+        return np.append(self.thresholds, lowest)[self.codes]
+
     @classmethod
     def of(cls, row: ScoreRow, store: ScoreStore) -> CodedRow:
         """Code the entries of a row as places on a list of its thresholds."""

@@ -227,6 +227,27 @@ class Resampling(Choice[TrialKey]):
         return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
+class EntryResampling(Resampling):
+    """Resampling whose units are the samples themselves: equal ones are not merged, so that all scores are known."""
+
+    @cached_property
+    def _units(self) -> tuple[Units, list[CodedRow]]:
+        store = self.store
+        return Units(store.truth, store.importance, store.samples, store.copies), self._codes
+
+    def on_parts(self, counts: Array, first: int) -> Iterator[tuple[Array, float]]:
+        """Choose a trial and its threshold on parts of the samples, see `Resampling.on_parts`."""
+        for row, threshold in self.rows_on_parts(counts, first):
+            assert row.score is not None, "thresholds are tuned"
+            yield row.score, threshold
+
+    def rows_on_parts(self, counts: Array, first: int) -> Iterator[tuple[ScoreRow, float]]:
+        """Choose a trial and its threshold on parts; the threshold is infinite where a part lacks a class."""
+        chosen = self.choose(counts, first)
+        for place, cut in zip(chosen.places.tolist(), chosen.cuts.tolist()):
+            yield self.rows[place], np.inf if place < 0 else float(self.coded[place].thresholds[cut])
+
+
 def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey]) -> list[ScoreRow]:
     """List the rows that can win on some draw: those not far behind the best row, or the best row with equal costs."""
     rows = list(store)

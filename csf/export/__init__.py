@@ -1,6 +1,6 @@
 """Winners for use without csf: plain coefficients, scikit-learn's own classes, ONNX."""
 
-from csf.export.decisions import LabelRules, ScoreRule, SegmentRules, decision_rule
+from csf.export.decisions import LabelRules, RowThresholdRules, ScoreRule, SegmentRules, decision_rule
 from csf.export.rules import LinearRule, NumberColumn, TableRule, TextColumn, linear_rule, table_rule
 from csf.export.tools import ClassRule, CostRule, class_rule, cost_rule, fixed_threshold, review_rule, to_onnx
 
@@ -13,6 +13,7 @@ __all__ = [
     "TableRule",
     "TextColumn",
     "ScoreRule",
+    "RowThresholdRules",
     "SegmentRules",
     "class_rule",
     "cost_rule",

@@ -17,6 +17,7 @@ from csf.export.rules import SavedRule, finite, fitted_winner, plain_label
 from csf.export.tools import class_rule, cost_rule
 from csf.search import CostSearch
 from csf.search.kinds import LABELS
+from csf.thresholding.row_thresholds import RowThresholds
 
 _BY_THRESHOLD = (
     "f = the largest score of a class other than null, the first of equal ones, g = the score of null; s = f of two "
@@ -58,7 +59,7 @@ class ScoreRule(SavedRule):
     null: Label
     threshold: float
 
-    def decide(self, scores: ArrayLike) -> Array:
+    def decide(self, scores: ArrayLike, threshold: ArrayLike | None = None) -> Array:
         """Predict labels.
 
         Parameters
@@ -66,6 +67,8 @@ class ScoreRule(SavedRule):
         scores : array-like of shape (n_samples,) or (n_samples, n_classes)
             Output of the estimator's method ``reads``; of two classes the probabilities of the one that is not ``null``
             suffice.
+        threshold : float or array-like of shape (n_samples,), default=None
+            Threshold of each row in place of the rule's own.
 
         Returns
         -------
@@ -85,7 +88,8 @@ class ScoreRule(SavedRule):
         if np.isnan(given).any():
             raise ValueError(f"scores are NaN in {np.isnan(given).sum()} places; accepted: numbers and +-inf")
         score, found = self._compared(given, self.classes.tolist().index(self.null))
-        return np.where(score >= self.threshold, self.classes[found], self.null).astype(self.classes.dtype)
+        cut = self.threshold if threshold is None else threshold
+        return np.where(score >= cut, self.classes[found], self.null).astype(self.classes.dtype)
 
     def _compared(self, scores: FloatArray, column: int) -> tuple[Array, IntArray | int]:
         """Compare the best class outside the column of ``null`` with this one; return the score and the class."""
@@ -176,6 +180,56 @@ class SegmentRules(SavedRule):
 
 
 @dataclass(frozen=True, eq=False)
+class RowThresholdRules(SavedRule):
+    """Rule of two classes with thresholds that depend on a value beside each row.
+
+    Parameters
+    ----------
+    rule : ScoreRule
+        Rule of the scores; its threshold is added to those of the rows.
+    thresholds : RowThresholds
+        Threshold of each row.
+    """
+
+    rule: ScoreRule
+    thresholds: RowThresholds
+
+    def decide(self, scores: ArrayLike, by: ArrayLike) -> Array:
+        """Predict labels.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples,) or (n_samples, 2)
+            As for `ScoreRule.decide`.
+        by : array-like of shape (n_samples,)
+            Value beside each row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+
+        Raises
+        ------
+        ValueError
+            If the scores have another shape, some are NaN, or no threshold is for a value.
+        """
+        values = as_array(by, "by")
+        cuts = self.thresholds.of_rows(self.thresholds.beside(np.empty((values.shape[0], 0)), values))
+        return self.rule.decide(scores, self.rule.threshold + cuts)
+
+    def to_dict(self) -> Params:
+        """Return the rule as plain numbers, strings and lists.
+
+        Returns
+        -------
+        dict
+            The entries of `ScoreRule.to_dict`, and ``by_row``: those of `RowThresholds.to_dict`.
+        """
+        return self.rule.to_dict() | {"by_row": self.thresholds.to_dict()}
+
+
+@dataclass(frozen=True, eq=False)
 class LabelRules(SavedRule):
     """Rules of several labels a sample.
 
@@ -245,9 +299,9 @@ def decision_rule(search: CostSearch) -> Any:
 
     Returns
     -------
-    ScoreRule, ClassRule, CostRule, LabelRules or SegmentRules
+    ScoreRule, ClassRule, CostRule, LabelRules, SegmentRules or RowThresholdRules
         Of two classes, or several beside a null class; of several classes that are all alike; of costs of rows; of
-        several labels a sample; of thresholds by segment.
+        several labels a sample; of thresholds by segment; of other thresholds by row.
 
     Raises
     ------
@@ -276,8 +330,10 @@ def decision_rule(search: CostSearch) -> Any:
         return cost_rule(search)
     if kind == "segments":
         shift = search.best_threshold_
-        cuts = {name: replace(used, threshold=cut + shift) for name, cut in search.thresholds_.items()}
-        return SegmentRules(used.segments.by, {name: _of_threshold(rule) for name, rule in cuts.items()})
+        cuts = {name: replace(_of_threshold(used), threshold=cut + shift) for name, cut in search.thresholds_.items()}
+        return SegmentRules(used.thresholds.segments.by, cuts)
+    if kind == "row_thresholds":
+        return RowThresholdRules(_of_threshold(used), used.thresholds)
     if kind in LABELS:
         return LabelRules(search.label_names_.tolist(), tuple(_of_threshold(rule) for rule in used.by_label))
     return _of_threshold(used)

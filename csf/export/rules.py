@@ -77,7 +77,8 @@ def winner_of(search: CostSearch) -> Winner:
     kind, n_classes = search.result_.kind, len(search.classes_)
     if kind != "binary" or search.pos_label_ is None:
         known = f"{n_classes} labels a sample" if kind in LABELS else f"{n_classes} classes"
-        known = {"row_costs": "the costs of each row", "segments": "thresholds by segment"}.get(kind, known)
+        by_row = {"segments": "thresholds by segment", "row_thresholds": "thresholds by row"}
+        known = ({"row_costs": "the costs of each row"} | by_row).get(kind, known)
         raise ValueError(
             f"the search knows {known}; a single threshold separates two classes. Export best_estimator_, and with "
             "csf.export.decision_rule(search) the rule for its scores"

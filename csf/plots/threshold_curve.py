@@ -23,6 +23,7 @@ from csf.plots.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 from csf.plots.words import metric_name, short
 from csf.search.kinds import is_search
 from csf.thresholding.curve import ValuedCurve, sweep, threshold_curve
+from csf.thresholding.row_thresholds import BY
 from csf.thresholding.rule import ThresholdClassifier
 
 if TYPE_CHECKING:
@@ -271,7 +272,7 @@ class ThresholdCurveDisplay(Display):
         ax : matplotlib Axes, default=None
             Where to draw; ``None`` makes a figure.
         **plot_kwargs
-            Arguments of `plot`; and the costs of rows that ``predict`` takes, such as ``fn_cost``.
+            Arguments of `plot`; and those of rows that ``predict`` takes, such as ``fn_cost`` and ``by``.
 
         Returns
         -------
@@ -288,7 +289,7 @@ class ThresholdCurveDisplay(Display):
         check_is_fitted(estimator)
         name = type(estimator).__name__ if name is None else name
         if is_search(estimator):
-            costs = {key: plot_kwargs.pop(key) for key in COSTS if key in plot_kwargs}
+            costs = {key: plot_kwargs.pop(key) for key in (*COSTS, BY) if key in plot_kwargs}
             data = _search_data(estimator, X, y, sample_weight, metric, threshold, costs)
             return cls(**data, name=name).plot(ax, **plot_kwargs)
         given, options = estimator, {"name": name, "ax": ax} | plot_kwargs

@@ -37,9 +37,9 @@ from csf.report.held_out import (
     scores_out_of_fold,
 )
 from csf.search.config import MODEL
+from csf.search.problems.decisions import ScoreDecision
 from csf.thresholding.certificates import CAVEAT, CROSS_FITTED, GIVEN, HELD_BACK
 from csf.thresholding.linear_rule import confusion_of
-from csf.thresholding.segments import BY
 
 if TYPE_CHECKING:
     from csf.metrics import Constraint
@@ -204,8 +204,8 @@ class BinaryReported(Reported):
         return best._replace(stake=metric.value(0.0, 0.0, pos=pos) - best.value)
 
 
-class SegmentsReported(BinaryReported):
-    """Description of searches with thresholds by segment."""
+class RowThresholdsReported(BinaryReported):
+    """Description of searches with thresholds by row."""
 
     two_classes = False
 
@@ -213,6 +213,14 @@ class SegmentsReported(BinaryReported):
         """Say which thresholds decide."""
         decides = f"it predicts {target_name(search)} if the score is at least {threshold_in_words(search)}"
         return f"{model_in_words(search)}; {decides}."
+
+    def exchange_rates(self, search: CostSearch) -> dict[Label, ExchangeRate]:
+        """Return none: rows have thresholds of their own."""
+        return {}
+
+
+class SegmentsReported(RowThresholdsReported):
+    """Description of searches with thresholds by segment."""
 
     def exchange_rates(self, search: CostSearch) -> dict[Label, ExchangeRate]:
         """Return the exchange rate of the threshold of each segment."""
@@ -353,6 +361,7 @@ class MultilabelReported(SharedThresholdReported):
 REPORTED: dict[str, Reported] = {
     "binary": BinaryReported(),
     "row_costs": RowCostsReported(),
+    "row_thresholds": RowThresholdsReported(),
     "segments": SegmentsReported(),
     "multiclass": MulticlassReported(),
     "multilabel": MultilabelReported(),
@@ -456,10 +465,9 @@ def held_out_rates(search: CostSearch, held: HeldOut, predicted: Array) -> list[
         truth, predicted = truth.ravel(), predicted.ravel()
     null = 0 if search.null_class_ is None else search.null_class_
     is_pos = truth != null
-    if search.result_.kind == "segments":
-        segments = search.result_.by_segment.segments
-        codes = segments.codes(held.X, held.given.get(BY))
-        rates = segments.rates_on(constraint, codes, is_pos, predicted != null, weight)
+    decision = getattr(search.result_, "decision", ScoreDecision())
+    rates = decision.rates_on(held.X, held.given, is_pos, predicted != null, weight)
+    if rates is not None:
         return [HeldOutRate(part, rates[name]) for name, part in constraint.named_parts.items()]
     errors = ErrorProfile.from_masks(is_pos, is_pos ^ (predicted != truth), sample_weight=weight)
     shares = {"tp": errors.pos - errors.fn, "fn": errors.fn, "fp": errors.fp, "tn": 1.0 - errors.pos - errors.fp}
@@ -573,8 +581,8 @@ def model_in_words(search: CostSearch) -> str:
 
 
 def threshold_in_words(search: Estimator) -> str:
-    """Format the threshold, with its probability where the score is not one, or that of each segment."""
-    if search.result_.kind == "segments":
+    """Format the threshold, with its probability where the score is not one, or those by row."""
+    if hasattr(search, "thresholds_"):
         return ", ".join(f"{_least(cut)} for {short(name, 40)}" for name, cut in search.thresholds_.items())
     threshold, proba = search.best_threshold_, getattr(search, "best_threshold_proba_", None)
     same = proba is None or abs(proba - threshold) < 1e-6

@@ -166,12 +166,14 @@ def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) ->
     }
 
 
-def segment_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
-    """Collect the variables of ``segments.html.j2``."""
+def row_threshold_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
+    """Collect the variables of ``row_thresholds.html.j2``."""
+    thresholds = {name: {"threshold": cut} for name, cut in search.thresholds_.items()}
+    rows = getattr(search, "segments_", thresholds)
     return _of_any(search, held, mute) | {
         "figures": {"threshold": _threshold(search, held)},
-        "columns": list(next(iter(search.segments_.values()))),
-        "segments": [(short(name, 40), list(row.values())) for name, row in search.segments_.items()],
+        "columns": list(next(iter(rows.values()))),
+        "rows": [(short(name, 40), list(row.values())) for name, row in rows.items()],
     }
 
 
@@ -205,7 +207,8 @@ _PAGES: dict[str, tuple[str, Callable[..., Params]]] = {
     "binary": ("search.html.j2", search_data),
     "multiclass": ("classes.html.j2", class_data),
     "row_costs": ("rows.html.j2", row_data),
-    "segments": ("segments.html.j2", segment_data),
+    "row_thresholds": ("row_thresholds.html.j2", row_threshold_data),
+    "segments": ("row_thresholds.html.j2", row_threshold_data),
     "multilabel": ("labels.html.j2", label_data),
     "shared_threshold": ("shared.html.j2", shared_data),
 }
@@ -282,7 +285,8 @@ def _rule(search: CostSearch) -> Params:
 def _threshold(search: CostSearch, held: HeldOut | None) -> Drawn:
     """Draw the thresholds, on held-out data where there are some."""
     data = () if held is None else (held.X, held.y)
-    options = {"sample_weight": None if held is None else held.weight, "name": ""}
+    options: Any = {"sample_weight": None if held is None else held.weight, "name": ""}
+    options |= {} if held is None else held.given
     return figure("threshold", lambda ax: ThresholdCurveDisplay.from_estimator(search, *data, **options, ax=ax))
 
 

@@ -47,6 +47,7 @@ from csf.metrics.registry import aim, truth_of
 from csf.strategies import Ladder, Strategy, get_strategy
 from csf.strategies.named import OnlyEqualCosts
 from csf.thresholding.exact_tests import check_rates
+from csf.thresholding.row_thresholds import RowThresholds
 from csf.trainers import ENGINES
 from csf.trainers.boosters import is_rounds, rounds_of, variants_of
 from csf.trainers.linear import linear_kind
@@ -78,9 +79,12 @@ MANY = 20_000
 
 # Parameters to search, see `settings_of`.
 Grid: TypeAlias = 'Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["auto", "wide"] | None'
-# What is accepted of an option, and why nothing else is.
+# What is accepted of an option, of several values as a tuple, and why nothing else is.
 Unsupported = tuple[object, str]
-NO_REVIEW: dict[str, Unsupported] = {"review": (None, "reviews need tuned scores, and no null class beside others")}
+ONE_THRESHOLD: dict[str, Unsupported] = {
+    "threshold": (("stable", "tune", None), "thresholds by row are those of two classes, in memory")
+}
+NO_REVIEW: dict[str, Unsupported] = {"review": (None, "reviews need tuned scores")}
 NO_MEAN_OF_FOLDS: dict[str, Unsupported] = {"refit": (True, "models are averaged in memory, and not of this kind")}
 
 
@@ -329,7 +333,7 @@ def chooser_of(config: SearchConfig, models: Sequence[Model]) -> Chooser:
     """Create the rule by which a search of some models chooses among its trials."""
     own = [None if model.effort.own is None else model.first + model.effort.own for model in models]
     margins = [ModelMargin(model.first, model.effort.margin, at) for model, at in zip(models, own)]
-    margin = models[0].effort.margin if config.threshold == "stable" else None
+    margin = models[0].effort.margin if config.is_stable else None
     return Chooser(margin, margins[0].own, tuple(margins) if len(margins) > 1 else ())
 
 
@@ -459,6 +463,8 @@ def numbered(models: Sequence[Model]) -> list[Model]:
 
 def _check_threshold(value: object, name: str) -> None:
     accepted = ("stable", "tune", None)
+    if isinstance(value, RowThresholds):
+        return
     if isinstance(value, Real):
         way = "for a number take sklearn.model_selection.FixedThresholdClassifier"
         raise ValueError(f"{name} must be one of {accepted}, got {value!r}; {way}")
@@ -507,7 +513,7 @@ class SharedOptions:
         'country"',
         default=None,
     )
-    threshold: Literal["stable", "tune"] | None = option(
+    threshold: Literal["stable", "tune"] | RowThresholds | None = option(
         "mean of the best thresholds of bootstrap draws, the best one, or the base's own",
         _check_threshold,
         default="stable",
@@ -594,6 +600,11 @@ class SearchConfig(SearchOptions):
     def tunes(self) -> bool:
         """True where a threshold decides, False where the base itself does."""
         return self.threshold is not None
+
+    @property
+    def is_stable(self) -> bool:
+        """True where the winner is chosen by means over draws; thresholds by row are tuned for such a winner."""
+        return self.threshold == "stable" or isinstance(self.threshold, RowThresholds)
 
     @property
     def averages_folds(self) -> bool:
@@ -685,10 +696,10 @@ class SearchConfig(SearchOptions):
 
     def refuse(self, options: Mapping[str, Unsupported], whom: str, way: str = "") -> None:
         """Raise a ValueError for options that have another value than is accepted, and say why."""
-        for name, (accepted, why) in options.items():
-            given = getattr(self, name)
-            if given != accepted and not (name == "refit" and given is False):
-                more = way if accepted is None else f", or give {accepted!r}{way}"
+        for name, (values, why) in options.items():
+            given, accepted = getattr(self, name), values if isinstance(values, tuple) else (values,)
+            if given not in accepted and not (name == "refit" and given is False):
+                more = way if accepted == (None,) else f", or give {accepted[0]!r}{way}"
                 raise ValueError(f"{name}={given!r} is not for {whom}: {why}. Leave it out{more}")
 
     def _check_grid(self) -> None:

@@ -24,7 +24,7 @@ from csf._common.sklearn import (
 from csf._common.typing import Array, Estimator, Keywords, Label, Samples
 from csf._common.validation import check_samples, check_weights, warn_of_order
 from csf.data.folds import Task, drop_weightless, read_groups
-from csf.data.labels import has_several_columns
+from csf.data.labels import has_several_columns, names_of_answers
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint
 from csf.metrics.registry import constraint_of_truth, for_classes, is_label_metric, metric_of
@@ -40,8 +40,8 @@ from csf.search.problems.multilabel import LabelSearch
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits
 from csf.thresholding.capacity import Capacity, NamedCapacities
 from csf.thresholding.linear_rule import no_threshold
+from csf.thresholding.row_thresholds import BY, RowThresholds
 from csf.thresholding.rule import ThresholdClassifier, base_has
-from csf.thresholding.segments import BY
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
@@ -121,9 +121,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         Share of the samples that is held back and tests the constraint when ``confidence`` is given. ``None`` means
         0.3; of a fitted base all samples test a threshold, and half of them other rules. ``"cross-fit"`` tests a
         threshold on the out-of-fold scores of all samples, which is not proven.
-    threshold : {"stable", "tune", None}, default="stable"
+    threshold : {"stable", "tune", None} or RowThresholds, default="stable"
         ``"stable"`` takes winner and threshold that are best on average over bootstrap resamples, ``"tune"`` the best
-        on the samples as they are (so does a constraint), ``None`` the base's own decision.
+        on the samples as they are (so does a constraint), ``None`` the base's own decision. A
+        `csf.thresholding.RowThresholds` depends on a column, or on ``by`` of `fit` and `predict`.
     review : Review, default=None
         A further answer of `predict_with_review`: a person looks at the row, see `csf.metrics.Review`. `predict` does
         without it.
@@ -355,7 +356,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """Read the costs of rows, if they are searched; raise a TypeError for other arguments or for another metric."""
         if BY in given:
             demand = get_constraint(self.constraint)
-            if demand is None or demand.segment_column is None:
+            if (demand is None or demand.segment_column is None) and not isinstance(self.threshold, RowThresholds):
                 raise TypeError(
                     f"{BY} has the segments of a constraint such as 'recall gap <= 0.05 by sex', got constraint="
                     f"{self.constraint!r}; leave {BY} out. Rows that belong together in folds are groups="
@@ -445,9 +446,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
 
     @property
     def _answer_names(self) -> list[Label]:
-        """Names of the classes or labels; of two classes the positive one comes last."""
-        if self.pos_label_ is not None:
-            return [self.null_class_, self.pos_label_]
+        """Names of the classes or labels; of two classes, or beside a null class, the positive one comes last."""
+        if self.null_class_ is not None:
+            return names_of_answers(self.null_class_, self.pos_label_)
         return getattr(self, "label_names_", self.classes_).tolist()
 
     def predict_with_review(

@@ -14,6 +14,7 @@ from csf._common.messages import warn
 from csf._common.sklearn import SummaryMixin, pass_on_features
 from csf._common.typing import Array, Costs, Estimator, Keywords, Label, Params, PathLike, RandomState_, Samples
 from csf._common.validation import by_name
+from csf.data.labels import names_of_answers
 from csf.evaluate import AssessedMixin, audit
 from csf.metrics import get_constraint
 from csf.metrics.confusion import CostMatrix
@@ -21,7 +22,7 @@ from csf.metrics.registry import constraint_of_truth, get_label_metric, metric_o
 from csf.monitoring import Monitor, MonitorGroup
 from csf.search.kinds import LABELS, kind_of
 from csf.search.problems.base import in_order
-from csf.search.problems.binary import on_positive
+from csf.search.problems.decisions import on_positive
 from csf.thresholding.exchange import exchange_rate
 from csf.thresholding.linear_rule import Sigmoid, no_threshold
 from csf.thresholding.prevalence import Prevalence, estimate_class_shares, estimate_prevalence
@@ -113,7 +114,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         review = getattr(self, "review", None)
         if review is not None:
             # Of several labels a sample has each one, or not.
-            names = [0, 1] if self.pos_label_ is None else [self.null_class_, self.pos_label_]
+            several = self.pos_label_ is None and self.null_class_ is None
+            names = [0, 1] if several else names_of_answers(self.null_class_, self.pos_label_)
             self._bands = found.reviews(review, names)
 
     def _publish_fit(self, found: Any, rule: DecisionRule | None, seconds: float, about: Mapping[str, object]) -> None:
@@ -430,7 +432,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         # Of labels each one that the constraint is on has its own.
         tests = [each for each in (promise if isinstance(promise, list) else [promise]) if each is not None]
         # A monitor watches all rows, and no segments.
-        if demand is None and tests and all(test.holds for test in tests) and kind != "segments":
+        if demand is None and tests and all(test.holds for test in tests) and not hasattr(self, "segments_"):
             demand = self._demanded(self.constraint)
             if demand is not None and kind == "shared_threshold":  # it is on all pairs of a sample and a label
                 return [(None, (*self._demand(part), f"{part.name}_micro")) for part in demand.parts]

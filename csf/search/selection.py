@@ -188,7 +188,7 @@ def races(config: SearchConfig) -> bool:
     """Check whether settings drop out: all begin with equal costs, and the winner is the most stable trial."""
     strategy = get_strategy(config.strategy)
     first = strategy.strategy if isinstance(strategy, EqualCostsFirst) else strategy
-    return config.threshold == "stable" and isinstance(first, Ladder) and first.race and config.aim.constraint is None
+    return config.is_stable and isinstance(first, Ladder) and first.race and config.aim.constraint is None
 
 
 class _Standing(NamedTuple):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from inspect import get_annotations, signature
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pyspark import keyword_only
 from pyspark.ml import Estimator, Model
@@ -523,7 +523,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         strategy: StrategyLike = SearchConfig.strategy,
         constraint: str | Constraint | None = SearchConfig.constraint,
         nTrials: int = SearchConfig.n_trials,
-        threshold: str | None = SearchConfig.threshold,
+        threshold: Literal["stable", "tune"] | None = "stable",
         numFolds: int = 5,
         trainRatio: float | None = None,
         foldCol: str | None = None,

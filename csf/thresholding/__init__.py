@@ -14,6 +14,7 @@ from csf.thresholding.curve import (
 from csf.thresholding.exchange import ExchangeRate, exchange_rate
 from csf.thresholding.linear_rule import ClassProbabilityRule
 from csf.thresholding.prevalence import Prevalence, curve_at_prevalence, estimate_prevalence, fold_probabilities
+from csf.thresholding.row_thresholds import RowThresholds, ScoredRows, TunedThresholds
 from csf.thresholding.tuned import (
     CatBoostMetric,
     EvalMetric,
@@ -33,9 +34,12 @@ __all__ = [
     "ExchangeRate",
     "Mixture",
     "Prevalence",
+    "RowThresholds",
+    "ScoredRows",
     "ThresholdCurve",
-    "ValuedCurve",
     "TunedScorer",
+    "TunedThresholds",
+    "ValuedCurve",
     "bisection",
     "catboost_metric",
     "cost_threshold",

@@ -13,7 +13,7 @@ from scipy.special import expit
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Costs, IntArray, Label, Samples
 from csf.data.responses import TIE, midpoint
-from csf.evaluate import Assessment, Resampling
+from csf.evaluate import Assessment, EntryResampling, Resampling
 from csf.metrics.binary import Precision
 from csf.metrics.constraints import ANSWERS, Constraint, Review
 from csf.metrics.registry import aim
@@ -116,6 +116,18 @@ class NamedCapacities:
 # ---------------------------------------------------------------- answers that are tuned again
 
 
+# Answer of a wrong class to a sample of several classes beside a null class.
+LOST = 2
+
+
+def merged_lost(tables: Array) -> Array:
+    """Count answers of a wrong class as missed, or of the null class as false alarms, in tables (..., 2, 3)."""
+    merged = np.array(tables[..., :2])
+    merged[..., 0, 1] += tables[..., 0, LOST]
+    merged[..., 1, 0] += tables[..., 1, LOST]
+    return merged
+
+
 class RankedAnswers(TunedAnswers):
     """Answers "positive" down to the ``least`` rank that pays, else "negative"."""
 
@@ -139,16 +151,45 @@ class RankedAnswers(TunedAnswers):
 
 
 class ScoreAnswers(RankedAnswers):
-    """Answers by a score with a threshold; ``costs()`` returns the costs of both errors."""
+    """Answers by a score with a threshold; ``costs()`` returns the costs of both errors.
 
-    def __init__(self, score: Array, threshold: float, truth: BoolArray, costs: Callable[[], Costs]) -> None:
+    Where ``lost`` marks entries of several classes beside a null class that are taken for the wrong one, answers to
+    these are a further one, `LOST`.
+    """
+
+    def __init__(
+        self,
+        score: Array,
+        threshold: float,
+        truth: BoolArray,
+        costs: Callable[[], Costs],
+        lost: BoolArray | None = None,
+    ) -> None:
         super().__init__(score, threshold)
-        self.truth, self.costs = truth, costs
+        self.truth, self.costs, self.lost = truth, costs, lost
+
+    def within(self, limits: Mapping[int, float], weight: Array) -> GivenAnswers:
+        """Answer within limits, which count answers of a wrong class too."""
+        given = super().within(limits, weight)
+        if self.lost is None:
+            return given
+        border = None if given.border is None else given.border._replace(codes=self._marked(given.border.codes))
+        codes, others = self._marked(given.codes), self._marked(given.others)
+        return GivenAnswers(codes, given.share, others, border, given.codes)
+
+    def _marked(self, codes: IntArray) -> IntArray:
+        return np.where((codes == 1) & self.lost, LOST, codes)
+
+    def with_reviews(self, bands: ReviewBands, rows: AllowedAnswers) -> IntArray:
+        """Answer by bands; a review has the number of answers."""
+        codes = answer_codes(bands.decide(rows))
+        return codes if self.lost is None else np.where(codes == 2, LOST + 1, self._marked(codes))
 
     def reviewed(self, review: Review, weight: Array) -> IntArray:
         """Answer with reviews between two thresholds that cost least on entries of these weights."""
-        bands = bands_of_score(review, self.rank, self.truth, weight, self.costs(), self.least)
-        return answer_codes(bands.decide_on(LabelledScores(AllowedAnswers.of_score(self.rank), self.truth, weight)))
+        rows = AllowedAnswers.of_score(self.rank)
+        bands = bands_of_score(review, self.rank, self.truth, weight, self.costs(), self.least, self.lost)
+        return self.with_reviews(bands.limited(LabelledScores(rows, self.truth, weight, lost=self.lost)), rows)
 
 
 class CostAnswers(RankedAnswers):
@@ -163,7 +204,7 @@ class CostAnswers(RankedAnswers):
         rows = self.score, self.store.table
         bands = bands_of_costs(review, self.decision, *rows, weight)
         known = LabelledScores(self.decision.leaning(*rows, review, bands.extra_cost), self.store.truth, weight)
-        return answer_codes(bands.decide_on(known))
+        return answer_codes(bands.limited(known).decide(known.rows))
 
 
 class ScoreCandidates:
@@ -177,6 +218,22 @@ class ScoreCandidates:
         """Choose trials and thresholds on parts, see `csf.thresholding.evaluation.Candidates`."""
         for score, threshold in self.sampled.on_parts(counts, first):
             yield ScoreAnswers(score, threshold, self.units.is_pos, self.costs)
+
+
+class NullClassCandidates:
+    """Trials and thresholds of a search of several classes beside a null class, chosen again on parts."""
+
+    def __init__(self, sampled: EntryResampling, costs: Callable[[], Costs]) -> None:
+        self.sampled, self.costs, self.units = sampled, costs, sampled.units
+        self.weights_in = self.units.weights_in
+
+    def on_parts(self, counts: Array, first: int) -> Iterable[ScoreAnswers]:
+        """Choose trials and thresholds on parts; entries of a wrong class take a place too."""
+        truth = self.units.is_pos
+        for row, threshold in self.sampled.rows_on_parts(counts, first):
+            assert row.score is not None, "thresholds are tuned"
+            lost = np.zeros(truth.size, dtype=bool) if row.lost is None else row.lost
+            yield ScoreAnswers(row.score, threshold, truth, self.costs, lost)
 
 
 class CostCandidates:
@@ -298,7 +355,8 @@ class ReviewBands(ReviewRule):
             answers = self.decide_within(rule, X, rule.limit_of_positives(at_most), wrong.get(1))
         else:
             answers = self.decide(rule.leaning(X, self.review, self.extra_cost))
-        return named_answers(answer_codes(answers), [*self.names, ANSWERS[1]])
+        codes = answer_codes(answers)
+        return rule.with_classes(X, named_answers(codes, [*self.names, ANSWERS[1]]), codes == 1)
 
     def decide_within(self, rule: ThresholdRule, X: Samples, at_most: object, wrong: AlertLimit | None = None) -> Array:
         """Answer with no more positives than limits allow; other rows get their next best answer.
@@ -341,10 +399,6 @@ class ReviewBands(ReviewRule):
         # "negative" is below a score: the next number after the largest one.
         lower = float(np.nextafter(-least.get(0, -np.inf), np.inf))
         return replace(self, lower=min(self.lower, lower), upper=max(self.upper, least.get(1, -np.inf)))
-
-    def decide_on(self, known: LabelledScores) -> Array:
-        """Answer rows by bands that keep the limits on wrong answers on these rows."""
-        return self.limited(known).decide(known.rows)
 
 
 def least_score(
@@ -397,19 +451,24 @@ class LabelledScores(NamedTuple):
     weight: Array | None
     groups: IntArray | None = None
     repeats: float = 1.0
+    # Which ones are taken for a wrong class, of several beside a null class.
+    lost: BoolArray | None = None
 
     @classmethod
     def of(cls, found: Any, bands: ReviewBands) -> Self:
         """Collect the held-out entries of a search."""
         rows, store = found.leaning(bands.review, bands.extra_cost), found.store
-        return cls(rows, store.truth, store.weight, store.samples if store.has_groups else None, store.repeats)
+        groups = store.samples if store.has_groups else None
+        return cls(rows, store.truth, store.weight, groups, store.repeats, found.lost)
 
     def answered(self, rule: ReviewBands, place: int) -> ScoredSamples:
         """Select the rows with an answer, the right ones as positives, so that precision counts these."""
         own, sign = rule.decide(self.rows) == ANSWERS[::2][place], 1.0 if place else -1.0
         own &= self.weight is None or self.weight > 0.0
         weight, groups = (None if each is None else each[own] for each in (self.weight, self.groups))
-        right, score = self.truth[own] == (sign > 0.0), sign * self.rows.score[own]
+        right = self.truth == (sign > 0.0)
+        right = (right if self.lost is None else right & ~self.lost)[own]
+        score = sign * self.rows.score[own]
         return ScoredSamples(right, score, weight, None, groups, self.repeats)
 
 
@@ -436,15 +495,23 @@ def cost_of_place(review: Review, without: Array, looked_at: Array, weight: Arra
 
 
 def bands_of_score(
-    review: Review, score: Array, truth: BoolArray, weight: Array, costs: Costs, threshold: float
+    review: Review,
+    score: Array,
+    truth: BoolArray,
+    weight: Array,
+    costs: Costs,
+    threshold: float,
+    lost: BoolArray | None = None,
 ) -> ReviewBands:
     """Choose the two thresholds of a score that cost least on held-out rows; ``costs`` are those of both errors.
 
-    Where no review pays, both are the ``threshold`` in use. Of many thresholds about a thousand are tried.
+    ``lost`` rows are missed without a review, whatever their score. Where no review pays, both thresholds are the one
+    in use. Of many thresholds about a thousand are tried.
     """
     if review.only_limits:
         return ReviewBands(review=review, lower=threshold, upper=threshold)
-    score, truth, weight = (each[weight > 0.0] for each in (score, truth, weight))
+    lost = np.zeros(truth.size, dtype=bool) if lost is None else lost
+    score, truth, weight, lost = (each[weight > 0.0] for each in (score, truth, weight, lost))
     distinct, at = np.unique(score, return_inverse=True)
     edges = np.concatenate([[-np.inf], midpoint(distinct[1:], distinct[:-1]), [np.inf]])
     tried = np.unique(np.linspace(0, distinct.size, _MOST_CUTS).round().astype(int))
@@ -453,10 +520,12 @@ def bands_of_score(
         return np.concatenate([[0.0], np.cumsum(np.bincount(at, values))])[tried]
 
     missed, alarms, looked_at = before(weight * truth * costs[0]), before(weight * ~truth * costs[1]), before(weight)
+    # What acting costs: false alarms, and alarms of a wrong class.
+    acted = alarms + before(weight * lost * costs[0])
     paid = review.error * (missed + alarms) + review.cost * costs[1] * looked_at
     reviews = looked_at[None] - looked_at[:, None]
     # Of equal ones those with the fewest reviews.
-    total = (missed - paid)[:, None] + (paid - alarms)[None] + TIE * max(costs) * reviews
+    total = (missed - paid)[:, None] + (paid - acted)[None] + TIE * max(costs) * reviews
     total[(reviews < 0.0) | (reviews > (review.at_most or 1.0) * looked_at[-1])] = np.inf
     first, last = edges[tried[list(np.unravel_index(np.argmin(total), total.shape))]].tolist()
     first, last = (threshold, threshold) if first == last else (first, last)
@@ -496,10 +565,9 @@ class Reviewed:
     guarantees: dict[str, Guarantee] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, worth: Assessment, bands: Any, names: Sequence[str], table: Array) -> Self:
-        """Describe answers by what they are worth, and by the weights of true classes and answers, reviews last."""
-        totals = table.sum(axis=0)
-        right = np.append(np.diagonal(table), (1.0 - bands.review.error) * totals[-1])
+    def of(cls, worth: Assessment, bands: Any, names: Sequence[str], totals: Array, right: Array) -> Self:
+        """Describe answers by what they are worth, and by the weights of all and of right ones, reviews last."""
+        right = np.append(right, (1.0 - bands.review.error) * totals[-1])
         wrong = np.divide(totals - right, totals, out=np.full(totals.size, np.nan), where=totals > 0.0)
         return cls(
             value=worth.corrected_score,

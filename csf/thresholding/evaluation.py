@@ -32,11 +32,12 @@ _BORDER = 0.15
 class Border(NamedTuple):
     """Entries at the border of a limited answer.
 
-    Where more entries of new rows want the answer, no more get it: the border moves. ``limit`` is the largest share
-    that gets it, and ``weight``, (n_entries,), is that of entries at the border, with the sum 1.
+    Where more entries of new rows want the answer, no more get it: the border moves. ``codes``, (n_entries,), are those
+    of the answer, ``limit`` is the largest share that gets it, and ``weight``, (n_entries,), is that of entries at the
+    border, with the sum 1.
     """
 
-    answer: int
+    codes: IntArray
     limit: float
     weight: Array
 
@@ -49,6 +50,8 @@ class GivenAnswers(NamedTuple):
     # Answers to the rest of each entry.
     others: IntArray
     border: Border | None = None
+    # Answers as limits count them, where codes tell more apart.
+    counted: IntArray | None = None
 
     @classmethod
     def whole(cls, codes: IntArray) -> GivenAnswers:
@@ -57,7 +60,8 @@ class GivenAnswers(NamedTuple):
 
     def gets(self, answer: int) -> BoolArray:
         """Mark the entries that get an answer, at least in part."""
-        return (self.codes == answer) & (self.share > 0.0)
+        codes = self.codes if self.counted is None else self.counted
+        return (codes == answer) & (self.share > 0.0)
 
     @property
     def parts(self) -> tuple[tuple[IntArray, Array], ...]:
@@ -95,6 +99,10 @@ class TunedAnswers(ABC):
         """Return the smallest gain over the next best answer with which an answer is given."""
         return float(self.margin(answer)[1][given.gets(answer)].min(initial=np.inf))
 
+    def acted(self, answer: int, given: GivenAnswers, weight: Array) -> float:
+        """Compute the share of the weight of all entries that gets an answer."""
+        return float(weight @ (given.share * given.gets(answer)) / weight.sum())
+
     def within(self, limits: Mapping[int, float], weight: Array) -> GivenAnswers:
         """Answer where some answers go to no more than a share of the weight of all entries."""
         if not limits:
@@ -113,7 +121,7 @@ class TunedAnswers(ABC):
         near = acts[_near_border(margin[acts], weight[acts], limit * total)]
         at_border = np.zeros(margin.size)
         at_border[near] = weight[near] / weight[near].sum()
-        return GivenAnswers(self.codes, share, others, Border(answer, limit, at_border))
+        return GivenAnswers(self.codes, share, others, Border(np.full(margin.size, answer), limit, at_border))
 
 
 def _share_kept(rank: Array, weight: Array, limit: float) -> Array:
@@ -149,6 +157,7 @@ class AnswerTerms(ABC):
 
     entries: Units | Store
     truth: IntArray
+    n_classes: int
     n_answers: int
     # Size of a difference that matters.
     unit: float
@@ -160,7 +169,7 @@ class AnswerTerms(ABC):
 
     def table(self, answers: GivenAnswers, weight: Array) -> Array:
         """Sum the weights of entries by true class and answer, reviews last."""
-        shape = self.n_answers, self.n_answers + 1
+        shape = self.n_classes, self.n_answers + 1
         sums = np.zeros(shape[0] * shape[1])
         for codes, share in answers.parts:
             sums += np.bincount(self.truth * shape[1] + codes, weight * share, sums.size)
@@ -189,9 +198,10 @@ class AnswerTerms(ABC):
 
 
 class TableTerms(AnswerTerms):
-    """Terms of a metric of the confusion matrix: ``of_tables`` maps matrices (n, n_classes, n_classes) to values.
+    """Terms of a metric of the confusion matrix: ``of_tables`` maps matrices (n, n_classes, n_answers) to values.
 
-    ``recall`` maps them to the recall of the last class, where labels are not the truth.
+    ``recall`` maps them to the recall of the last class, where labels are not the truth. There may be answers besides
+    the classes, which no reviewer gives.
     """
 
     def __init__(
@@ -203,8 +213,10 @@ class TableTerms(AnswerTerms):
         unit: float = 1.0,
         error: float = 0.0,
         recall: Callable[[Array], Array] | None = None,
+        n_answers: int | None = None,
     ) -> None:
-        self.entries, self.n_answers, self.of_tables, self.error = entries, n_classes, of_tables, error
+        self.entries, self.n_classes, self.of_tables, self.error = entries, n_classes, of_tables, error
+        self.n_answers = n_classes if n_answers is None else n_answers
         self.truth, self.unit, self.recall = entries.truth.astype(np.int64), unit, recall
 
     def sums(self, answers: GivenAnswers, weight: Array) -> Array:
@@ -218,14 +230,15 @@ class TableTerms(AnswerTerms):
         return values.reshape(np.shape(sums)[:-1])
 
     def final(self, sums: Array) -> Array:
-        """Convert sums to the confusion matrices of final answers, (n, n_classes, n_classes)."""
+        """Convert sums to the confusion matrices of final answers, (n, n_classes, n_answers)."""
         n = self.n_answers
-        tables = np.reshape(sums, (-1, n, np.shape(sums)[-1] // n))
+        tables = np.reshape(sums, (-1, self.n_classes, np.shape(sums)[-1] // self.n_classes))
         # Draws in which a border moves may leave less than nothing.
         tables = np.maximum(tables, 0.0)
         if tables.shape[2] == n:
             return tables
-        return tables[:, :, :n] + tables[:, :, n:] * reviewed_answers(n, self.error)
+        reviewed = np.pad(reviewed_answers(self.n_classes, self.error), ((0, 0), (0, n - self.n_classes)))
+        return tables[:, :, :n] + tables[:, :, n:] * reviewed
 
     def captured(self, sums: Array, answer: int) -> float:
         """Compute the share of the entries of a class that get it."""
@@ -236,8 +249,8 @@ class TableTerms(AnswerTerms):
 
     def drawn(self, answers: GivenAnswers, seed: int) -> DrawnErrors:
         """Draw errors as `csf.evaluate.choices.JudgedDecisions` does."""
-        units, n_classes = self.entries, self.n_answers
-        n_given = n_classes + any((codes == n_classes).any() for codes, _ in answers.parts)
+        units, n_classes, n_answers = self.entries, self.n_classes, self.n_answers
+        n_given = n_answers + any((codes == n_answers).any() for codes, _ in answers.parts)
         n_cells, weight = n_classes * n_given, units.weights_in(np.ones_like(units.copies))
         tables, copies = np.zeros((units.copies.size, n_cells)), units.copies
         for codes, share in answers.parts:
@@ -250,8 +263,8 @@ class TableTerms(AnswerTerms):
         outcomes, besides = np.eye(n_cells), np.full(n_cells, 1.0 / n_given)
         cells = tables.reshape(-1, n_classes, n_given)
         if (border := answers.border) is not None:
-            entry, gets = self.truth * n_given, np.tile(np.arange(n_given) == border.answer, n_classes)
-            moved = np.bincount(entry + border.answer, border.weight, n_cells)
+            entry, gets = self.truth * n_given, np.tile(np.isin(np.arange(n_given), border.codes), n_classes)
+            moved = np.bincount(entry + border.codes, border.weight, n_cells)
             moved -= np.bincount(entry + answers.others, border.weight, n_cells)
             tables, outcomes = (
                 each + np.outer(border.limit * each.sum(axis=1) - each @ gets, moved) for each in (tables, outcomes)
@@ -362,7 +375,7 @@ class Evaluation:
             parts = []
             for tuned, held in zip(self.candidates.on_parts(counts, first), counts.T):
                 inside = self.candidates.weights_in(held)
-                both = [GivenAnswers.whole(each) for each in (tuned.reviewed(review, inside), tuned.codes)]
+                both = [GivenAnswers.whole(tuned.reviewed(review, inside)), tuned.within({}, inside)]
                 parts.append([[terms.sums(each, weight) for each in both] for weight in (inside, every - inside)])
             return np.array(parts)
 
@@ -370,7 +383,7 @@ class Evaluation:
             (inside, plain_inside), (outside, plain_outside) = terms.value(sums)
             return float(inside - plain_inside - outside + plain_outside)
 
-        with_reviews, plain = (GivenAnswers.whole(each) for each in (codes, self.answers.codes))
+        with_reviews, plain = GivenAnswers.whole(codes), self.answers.within({}, self.terms.weight)
         by_choice = self.part_terms.unit * self._left_out(judge, optimism).corrected_score
         gained = self.value(with_reviews) - self.value(plain) - _KEPT_OPTIMISM * by_choice
         value = float(np.clip(assessment.corrected_score + gained, *assessment.value_range))

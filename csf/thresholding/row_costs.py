@@ -622,7 +622,7 @@ def reach(errors: Array, gap: float) -> Array:
 class CostTerms(AnswerTerms):
     """Terms of the costs of rows: what is paid, what either answer to all rows costs, rows, and what can be saved."""
 
-    n_answers = 2
+    n_classes = n_answers = 2
 
     def __init__(self, store: RowCostStore, *, cost: float = 0.0, error: float = 0.0) -> None:
         self.entries = self.store = store

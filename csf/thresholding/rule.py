@@ -235,6 +235,18 @@ class ThresholdRule(DecisionRule):
         p, (c_fn, c_fp) = float(expit(log_odds(self.threshold, self.method))), self.costs  # pyright: ignore[reportArgumentType] (a number is an array)
         return p * c_fp / (p * c_fp + (1.0 - p) * c_fn)
 
+    def for_rows(self, given: Mapping[str, Any]) -> Self:
+        """Return the rule for rows with these arguments of `fit`; one threshold reads none."""
+        return self
+
+    def raw(self, X: Samples) -> Array:
+        """Compute the classifier's own scores."""
+        return self.scored(X)[1]
+
+    def cuts(self, X: Samples) -> Array:
+        """Return the threshold of each row."""
+        return np.full(num_samples(X), self.cut)
+
     @property
     def known_null(self) -> Label:
         """Label that the estimator uses for the null class."""
@@ -313,6 +325,16 @@ class ThresholdRule(DecisionRule):
     def leaning(self, X: Samples, review: Review, extra_cost: float) -> AllowedAnswers:
         """Describe the samples by their scores, for three answers."""
         return AllowedAnswers.of_score(self.scored(X)[1])
+
+    def lost(self, X: Samples, truth: Array) -> BoolArray | None:
+        """Mark samples that are taken for a wrong class, of several beside a null class; ``None`` for two classes."""
+        return None if self.names.size == 2 else (truth != self.null) & (truth != self.scored(X)[0])
+
+    def with_classes(self, X: Samples, answers: Array, acted: BoolArray) -> Array:
+        """Return answers with the class of each row that is acted on, of several beside a null class."""
+        if self.names.size > 2:
+            answers[acted] = self.scored(X)[0][acted]
+        return answers
 
     def labels(self, decided: Array) -> Array:
         """Convert decisions about two classes to the user's labels."""

@@ -20,13 +20,13 @@ from csf.metrics.comparisons import NO_LIMIT, PairLimit
 from csf.metrics.constraints import Constraint
 from csf.thresholding._kernels import add_window_maxima
 from csf.thresholding.curve import ThresholdCurve, sweep
-from csf.thresholding.rule import ThresholdRule
+from csf.thresholding.row_thresholds import RowThresholds, ScoredRows, TunedThresholds
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-# The argument with the segments of rows.
-BY = "by"
+    from csf.metrics.base import Metric
+
 # Rounding of two rates that are equal.
 _ROUNDING = 1e-12
 # Rounds of Dinkelbach's method, which needs about three; and places of each segment that bound the others.
@@ -37,13 +37,6 @@ _SMALL = 20_000
 
 
 # ---------------------------------------------------------------- which rows belong to which segment
-
-
-def beyond(score: Array, cuts: Array) -> Array:
-    """Subtract each row's threshold; at least 0 exactly where the score is at least the threshold."""
-    score = np.asarray(score, dtype=np.float64)
-    with np.errstate(invalid="ignore"):
-        return np.where(score == cuts, 0.0, score - cuts)
 
 
 @dataclass(frozen=True)
@@ -364,55 +357,63 @@ def worst_rates(constraint: Constraint, table: Mapping[Label, Mapping[str, float
     return rates
 
 
-def limits_by_segment(by: str) -> ValueError:
-    """Build the error for a limit on all rows together."""
-    return ValueError(
-        f"at_most= and wrong_at_most= would leave out more rows of some segments of {by!r} than of others, and the "
-        "constraint would not hold; leave them out, or search with a constraint on all rows"
-    )
+# ---------------------------------------------------------------- thresholds under a constraint by segments
 
 
-# ---------------------------------------------------------------- a fitted classifier with them
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SegmentRule(ThresholdRule):
-    """Rule of a fitted classifier with a threshold for each segment; see `ThresholdRule` for the other parameters.
-
-    Its score is that of the classifier less the threshold of the row's segment, so that its own threshold is 0.
+@dataclass(frozen=True, eq=False)
+class SegmentThresholds(RowThresholds):
+    """Thresholds by segment that keep a constraint by segments.
 
     Parameters
     ----------
+    demand : Constraint
+        The constraint.
     segments : Segments
         Which rows belong to which segment.
-    cuts : ndarray of shape (n_segments,)
-        The thresholds.
-    given : mapping, default={}
-        Values of the rows that are to be predicted, as ``by``, where they are no column of the samples.
+    cuts : ndarray of shape (n_segments,), default=()
+        Threshold of each segment.
+    free : float, default=nan
+        Value of the best thresholds by segment on held-out samples, were there no constraint.
     """
 
+    demand: Constraint
     segments: Segments
-    cuts: Array
-    given: Mapping[str, Any] = field(default_factory=dict)
+    cuts: Array = field(default_factory=lambda: np.zeros(0))
+    free: float = np.nan
 
-    def raw(self, X: Samples) -> Array:
-        """Compute the classifier's own scores."""
-        return super().scored(X)[1]
+    def beside(self, X: Samples, given: ArrayLike | None = None) -> IntArray:
+        """Return the place of each row's segment."""
+        return self.segments.codes(X, given)
 
-    def scored(self, X: Samples) -> tuple[Array, Array]:
-        """Return the positive class, and the score beyond the threshold of each row's segment."""
-        codes = self.segments.codes(X, self.given.get(BY))
-        found, score = super().scored(X)
-        return found, beyond(score, self.cuts[codes])
+    def of_rows(self, beside: Array) -> Array:
+        """Return the threshold of each row's segment."""
+        return self.cuts[beside]
 
-    def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
-        """Raise an error: a limit on all rows would move the rates of the segments."""
-        raise limits_by_segment(self.segments.by)
+    def curves(self, rows: ScoredRows) -> SegmentCurves:
+        """Sweep the scores of each segment."""
+        return SegmentCurves.of(rows.is_pos, rows.score, rows.beside, len(self.segments.known), rows.weight)
 
-    def limit_of_positives(self, at_most: object) -> object:
-        """Refuse a limit beside reviews, as `ranked` does."""
-        return at_most if at_most is None else self.ranked(None)
+    def tuned(self, metric: Metric, rows: ScoredRows, share: float = 0.0) -> TunedThresholds:
+        """Find the best thresholds of all segments, see `SegmentCurves.best`."""
+        return self.tuned_on(metric, self.curves(rows), share)
+
+    def tuned_on(self, metric: Metric, curves: SegmentCurves, share: float = 0.0) -> TunedThresholds:
+        """Find the best thresholds on curves, with levels that are stricter by a share of the way."""
+        metric = metric.unconstrained
+        assert isinstance(metric, LinearFractional), "checked when the problem was read"
+        best = curves.best(metric, self.demand.tightened(share))
+        return TunedThresholds(replace(self, cuts=best.cuts, free=best.free), best.value, best.keeps)
 
     @property
-    def threshold_proba(self) -> None:
-        """``None``: each segment has a threshold of its own."""
+    def parameters(self) -> dict[Label, float]:
+        """Threshold of each segment."""
+        return dict(zip(self.segments.known, self.cuts.tolist()))
+
+    @property
+    def limits_broken(self) -> str:
+        """A limit on all rows would move the rates of the segments."""
+        return (
+            "at_most= and wrong_at_most= would leave out more rows of some segments of "
+            f"{self.segments.by!r} than of others, and the constraint would not hold; leave them out, or search with a "
+            "constraint on all rows"
+        )

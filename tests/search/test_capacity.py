@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -178,14 +177,11 @@ def test_costs_that_are_given_when_predicting():
 def test_what_is_refused():
     X, y = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
     classes = CostSearch(LINE, "f1_macro", **QUICK).fit(X, y)
-    null = CostSearch(OneVsRestClassifier(LINE), null_class=0, **QUICK).fit(X, y)
     labels = CostSearch(LINE, "f1_macro", **QUICK).fit(X, np.column_stack([y == 0, y == 1]).astype(int))
     for search, what in ((classes, "class"), (labels, "label")):
         for limited in (lambda s: s.predict(X, at_most=3), lambda s: s.at_capacity(0.1)):
             with pytest.raises(TypeError, match=f"at_most must say which {what} it limits, of .* got"):
                 limited(search)
-    with pytest.raises(ValueError, match="capacities beside a null class"):
-        null.at_capacity(0.1)
     with pytest.raises(ValueError, match="keeps the base's own predictions"):
         CostSearch(LINE, "f1_macro", threshold=None, **QUICK).fit(X, y).at_capacity({0: 0.1})
     own = CostSearch(LINE, threshold=None, **QUICK).fit(X, y == 0)
@@ -303,10 +299,6 @@ def test_rows_of_weight_0_set_no_limit_on_wrong_answers():
 
 def test_what_has_no_third_answer():
     X, y = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
-    with pytest.raises(
-        ValueError, match=r"review=.* is not for several classes beside a null class: reviews need tuned scores"
-    ):
-        CostSearch(LINE, review=Review(cost=1.0), null_class=0, **QUICK).fit(X, y)
     with pytest.raises(ValueError, match=r"review=.* is not for metric='f1_samples'"):
         CostSearch(LINE, "f1_samples", review=Review(cost=1.0)).fit(X, np.column_stack([y == 0, y == 1]).astype(int))
     with pytest.raises(ValueError, match=r"review=.* is not for threshold=None"):

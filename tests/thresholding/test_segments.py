@@ -13,10 +13,10 @@ from csf.metrics.binary import Recall
 from csf.metrics.constraints import share_of
 from csf.thresholding import segments
 from csf.thresholding.pair_tests import excess_probability, expected_violation_of_pairs
+from csf.thresholding.row_thresholds import beyond
 from csf.thresholding.segments import (
     SegmentCurves,
     Segments,
-    beyond,
 )
 
 METRICS = (get_metric("f1"), WeightedAccuracy(w_fn=4.0), get_metric("f2"), get_metric("jaccard"))

@@ -28,5 +28,5 @@ def read_problem(config: SearchConfig, X: Samples, y: ArrayLike, given: Params) 
     kind = next(kind for kind in KINDS if kind.matches(config, y))
     problem, codes = kind.read(config, X, y, given)
     if config.review is not None:
-        config.review.limits_on(problem.labels.by_code.tolist())
+        config.review.limits_on(problem.labels.answers)
     return problem, codes

@@ -314,7 +314,7 @@ class SearchResult:
     """Result of a search; `csf.CostSearch` describes the attributes that it sets."""
 
     # Kind of problem: "binary", "multiclass", "row_costs", "multilabel" with a search for each label, or
-    # "shared_threshold" of all labels, or "segments" with a threshold each.
+    # "shared_threshold" of all labels; "row_thresholds" or "segments" where rows have thresholds of their own.
     kind: ClassVar[str]
     # Whether a single threshold decides; if not, `curve` and `study` raise errors.
     has_threshold: ClassVar[bool] = True
@@ -488,9 +488,10 @@ class SearchResult:
 
     def tested_reviews(self, review: Review, rule: Any, calibration: Task, confidence: float) -> Any:
         """Tune the rule of three answers, and test its limits on wrong ones on samples held back."""
-        bands = self._named_bands(review, calibration.user_labels.by_code.tolist())
+        bands = self._named_bands(review, calibration.user_labels.answers)
         rows = rule.leaning(calibration.X, bands.review, bands.extra_cost)
         tested = LabelledScores(rows, calibration.codes > 0, calibration.weight, calibration.groups)
+        tested = tested._replace(lost=rule.lost(calibration.X, calibration.user_labels.decode(calibration.codes)))
         return bands.limited(LabelledScores.of(self, bands), tested, confidence)
 
     def _named_bands(self, review: Review, names: Sequence[Label]) -> ReviewBands:
@@ -516,7 +517,17 @@ class SearchResult:
         codes = self.review_codes(bands, evaluation.answers)
         worth = evaluation.reviewed(bands.review, codes, assessment)
         table = evaluation.terms.table(GivenAnswers.whole(codes), evaluation.terms.weight)
-        return Reviewed.of(worth, bands, [*map(str, bands.names), ANSWERS[1]], table)
+        totals, right = self.totals(table), np.diagonal(table)
+        return Reviewed.of(worth, bands, [*map(str, bands.names), ANSWERS[1]], totals, right)
+
+    def totals(self, table: Array) -> Array:
+        """Sum a table of true classes and answers, reviews last, over the classes, by answers that have names."""
+        return table.sum(axis=0)
+
+    @property
+    def lost(self) -> BoolArray | None:
+        """Held-out entries that are taken for a wrong class, of several beside a null class."""
+        return None
 
     def review_codes(self, bands: Any, answers: TunedAnswers) -> IntArray:
         """Return the answers with reviews to the entries of an evaluation; the number of answers is a review."""
@@ -566,10 +577,6 @@ class SearchResult:
 
     def capacity_limits(self, at_most: Any, names: list[Label]) -> dict[int, float]:
         """Read shares of the rows by answer; of two classes ``names`` has the positive one last."""
-        if len(names) != 2:
-            raise ValueError(
-                f"capacities beside a null class are not estimated, of {names}; predict(X, at_most=...) keeps them"
-            )
         if isinstance(at_most, Mapping):
             if list(places_limited(at_most, names)) != [1]:
                 raise ValueError(f"at_most limits the positive class {names[1]!r} alone, got {at_most!r}")
@@ -583,14 +590,13 @@ class SearchResult:
         ((worth, captured),) = evaluation.within([limits], assessment)
         answers, weight = evaluation.answers, evaluation.terms.weight
         given = answers.within(limits, weight)
-        acted = {answer: float(weight @ (given.share * (given.codes == answer)) / weight.sum()) for answer in limits}
         parts = {
             answer: Capacity(
                 at_most=share,
                 value=worth.corrected_score,
                 interval=worth.score_interval,
                 threshold=answers.border(answer, given),
-                acted_on=min(share, acted[answer]),
+                acted_on=min(share, answers.acted(answer, given, weight)),
                 captured=captured[answer],
             )
             for answer, share in limits.items()
@@ -617,18 +623,7 @@ class CandidateResult(SearchResult):
 
     def tested(self, rule: Any, held_back: Task | None, confidence: float) -> Self:
         """Test decisions that are tuned to stricter and stricter levels."""
-        assert held_back is not None, "decisions that are tuned are tested on other samples"
-        best: Any = self
-        store, steps, rows = best.store, best.stricter(), best.rows_of(rule, held_back)
-        groups = store.samples if store.has_groups else None
-        weight = None if held_back.weight is None else store.weight
-        # Decisions are tested and no scores.
-        none, other = (np.zeros(each.shape[0], dtype=bool) for each in (store.truth, held_back.codes))
-        known = ScoredSamples(none, none, weight, None, groups, store.repeats)
-        new = ScoredSamples(other, other, held_back.weight, None, held_back.groups)
-        searched = best.views(store.truth, [step.decided for step in steps], known)
-        tested = best.views(held_back.codes, [step.decide(rows) for step in steps], new)
-        return with_tested_step(steps, best.config.constraint, searched, tested, confidence)
+        return with_tested_steps(self, rule, held_back, confidence)
 
     @property
     def key(self) -> TrialKey:
@@ -639,6 +634,21 @@ class CandidateResult(SearchResult):
     def winner(self) -> Trial:
         """Trial that wins."""
         return self.trials[self.index]
+
+
+def with_tested_steps(best: Any, rule: Any, held_back: Task | None, confidence: float) -> Any:
+    """Test decisions of a result that are tuned to stricter and stricter levels."""
+    assert held_back is not None, "decisions that are tuned are tested on other samples"
+    store, steps, rows = best.store, best.stricter(), best.rows_of(rule, held_back)
+    groups = store.samples if store.has_groups else None
+    weight = None if held_back.weight is None else store.weight
+    # Decisions are tested and no scores.
+    none, other = (np.zeros(each.shape[0], dtype=bool) for each in (store.truth, held_back.codes))
+    known = ScoredSamples(none, none, weight, None, groups, store.repeats)
+    new = ScoredSamples(other, other, held_back.weight, None, held_back.groups)
+    searched = best.views(store.truth, [step.decided for step in steps], known)
+    tested = best.views(held_back.codes, [step.decide(rows) for step in steps], new)
+    return with_tested_step(steps, best.config.constraint, searched, tested, confidence)
 
 
 def reason_of(studies: Sequence[History]) -> str:

@@ -17,13 +17,14 @@ from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Par
 from csf._common.validation import check_class_weights, check_fraction
 from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out, pooled
 from csf.data.labels import read_labels
-from csf.data.responses import DECISION_FIRST, respond
-from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, TrialKey, kept
+from csf.data.responses import DECISION_FIRST, class_scores, compare, respond
+from csf.evaluate import Chooser, EntryResampling, Resampling, ScoreStore, TrialKey, kept
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import BEST, decisions
 from csf.metrics import get_constraint
 from csf.metrics.base import rank
-from csf.metrics.binary import OfNegatives, Recall
+from csf.metrics.binary import Recall
+from csf.metrics.constraints import ANSWERS
 from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.registry import positive_class, truth_of, values_of_tables
 from csf.metrics.trials import Trial, gap, known_hull, outcome
@@ -31,8 +32,6 @@ from csf.search.certification import with_tested_threshold
 from csf.search.config import (
     BEYOND,
     MULTIPLES,
-    NO_MEAN_OF_FOLDS,
-    NO_REVIEW,
     Model,
     chooser_of,
     settings_of,
@@ -50,22 +49,36 @@ from csf.search.problems.base import (
     warn_of_open_gap,
     warn_of_violation,
 )
-from csf.search.problems.segments import ScoreResult, SegmentDemand, SegmentResampling
+from csf.search.problems.decisions import (
+    ScoreDecision,
+    ScoreResult,
+    curve_of,
+    decision_of,
+    on_positive,
+)
 from csf.search.selection import LargestLast, Race, choose, races, stable_choice
 from csf.search.study import Study
-from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
+from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, lost_samples
 from csf.strategies import ImbalanceRatio
 from csf.strategies.base import level_of_costs
 from csf.thresholding.alerts import ComparedRows, no_scores_to_compare
 from csf.thresholding.band import ConfidenceBand
-from csf.thresholding.capacity import ReviewBands, ScoreAnswers, ScoreCandidates, bands_of_score
+from csf.thresholding.capacity import (
+    LOST,
+    NullClassCandidates,
+    ReviewBands,
+    ScoreAnswers,
+    ScoreCandidates,
+    answer_codes,
+    bands_of_score,
+    merged_lost,
+)
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
 from csf.thresholding.evaluation import Evaluation, TableTerms
 from csf.thresholding.exact_tests import ScoredSamples
 from csf.thresholding.linear_rule import fit_calibrator
 from csf.thresholding.prevalence import curve_at_prevalence
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
-from csf.thresholding.segments import BY, limits_by_segment
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -168,9 +181,11 @@ class TwoClasses(Problem):
 
 @dataclass(frozen=True, eq=False)
 class BinaryProblem(TwoClasses):
-    """Problem of two classes, or of several with a null class, whose score has a threshold, or one for each segment."""
+    """Problem of two classes, or of several with a null class, whose score has a threshold, or one for each row."""
 
-    by_segment: SegmentDemand | None = field(default=None, kw_only=True)
+    decision: ScoreDecision = field(default_factory=ScoreDecision, kw_only=True)
+    # What the decision depends on beside the scores, for each sample.
+    beside: Mapping[str, Array] = field(default_factory=dict, kw_only=True)
 
     @classmethod
     def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:
@@ -180,45 +195,37 @@ class BinaryProblem(TwoClasses):
     @classmethod
     def read(cls, config: SearchConfig, X: Samples, y: ArrayLike, given: Params) -> tuple[BinaryProblem, IntArray]:
         """Read a target and its codes."""
-        pos_label, constraint = config.pos_label, get_constraint(config.constraint)
-        by_segment = None if constraint is None or constraint.segment_column is None else constraint
-        if by_segment is not None:
-            SegmentDemand.refuse(config, by_segment)
+        pos_label, decision = config.pos_label, decision_of(config)
         if config.null_class is None:
-            limited = constraint is not None or config.review is not None
+            limited = config.constraint is not None or config.review is not None
             pos_label = positive_class(config.metric, y, pos_label, matters=limited)
         labels, codes = read_labels(y, pos_label=pos_label, null_class=config.null_class)
-        if labels.classes.size > 2:
-            config.refuse(NO_MEAN_OF_FOLDS | NO_REVIEW, "several classes beside a null class")
-            if (truth := truth_of(config.metric)) is not None:
-                raise ValueError(
-                    f"metric={truth.name!r} is one of two classes, and beside null_class={config.null_class!r} there "
-                    f"are {labels.classes.size - 1}: of a positive without a label nobody knows the class. Merge these "
-                    "classes into one, or take a metric of complete labels, such as 'f1'"
-                )
-        if by_segment is None:
-            return BinaryProblem(labels), codes
-        demand = on_positive(by_segment, labels.classes.tolist(), labels.positive)
-        return BinaryProblem(labels, by_segment=SegmentDemand.read(config, demand, labels, X, given, codes)), codes
+        if labels.classes.size > 2 and (truth := truth_of(config.metric)) is not None:
+            raise ValueError(
+                f"metric={truth.name!r} is one of two classes, and beside null_class={config.null_class!r} there "
+                f"are {labels.classes.size - 1}: of a positive without a label nobody knows the class. Merge these "
+                "classes into one, or take a metric of complete labels, such as 'f1'"
+            )
+        known = decision.read(config, labels, X, given, codes)
+        return BinaryProblem(labels, decision=known, beside=known.beside(X, given)), codes
 
     def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
-        """Check the user's weights and return them; each segment needs rows that a constrained rate counts."""
+        """Check the user's weights and return them; the decision may need rows of some kind."""
         weight = super().weights(sample_weight, codes)
-        if self.by_segment is not None:
-            self.by_segment.check_rates(codes > 0, weight)
+        self.decision.check(codes > 0, self.beside, weight)
         return weight
 
     @property
     def decides_by_score(self) -> bool:
-        """True without segments."""
-        return self.by_segment is None
+        """True where rows have no thresholds of their own."""
+        return self.decision.is_single
 
     def of_part(self, task: Task) -> tuple[Self, Task]:
-        """Restrict the problem to a task that may be a part of all samples; return the task without its segments."""
-        if self.by_segment is None:
-            return self, task
-        by_segment, task = self.by_segment.of_part(task)
-        return replace(self, by_segment=by_segment), task
+        """Restrict the problem to a task that may be a part of all samples; return what the base's fit is given."""
+        self.decision.check_certificate(task)
+        beside = self.decision.beside(task.X, task.fit_params)
+        params = {name: values for name, values in task.fit_params.items() if name not in beside}
+        return replace(self, beside=beside), replace(task, fit_params=params)
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[Params]:
         """List the settings of a model's parameters, see `settings_of`."""
@@ -245,8 +252,7 @@ class BinaryProblem(TwoClasses):
 
     def judge(self, config: SearchConfig) -> Evaluator:
         """Create the judge of trainings."""
-        beside = {} if self.by_segment is None else {BY: self.by_segment.codes}
-        return BinaryEvaluator(config.aim, tune=config.tunes, beside=beside)
+        return BinaryEvaluator(config.aim, tune=config.tunes, beside=self.beside)
 
     def fitted_studies(self, config: SearchConfig, task: Task) -> list[Study]:
         """Create a study with one pending trial for each fitted base."""
@@ -255,20 +261,32 @@ class BinaryProblem(TwoClasses):
         return [study_of_equal_costs(config, pos) for _ in config.models]
 
     def concluded(self, searched: SearchResult, models: Sequence[Model]) -> BinaryResult:
-        """Choose the winner among the trials of some models, and its threshold or those by segment."""
+        """Choose the winner among the trials of some models, and its decision."""
         if not searched.n_splits:
             _warn_of_one_unit(searched.store)
         won = conclude(searched, chooser_of(searched.config, models))
-        return won if self.by_segment is None else self.by_segment.conclude(won)
+        return self.decision.conclude(replace(won, decision=self.decision))
 
     def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
         """Read a constraint, which may be by segment."""
-        return super().read_constraint(constraint) if self.by_segment is None else self.by_segment.demand
+        by_row = self.decision.constraint(None)
+        return super().read_constraint(constraint) if by_row is None else by_row
 
     def with_mean_scores(self, found: BinaryResult, mean: Array, plan: Plan) -> BinaryResult:
         """Replace the winner's held-out scores by means over models, and the threshold."""
-        averaged = with_mean_scores(found, mean.ravel())
-        return averaged if found.by_segment is None else found.by_segment.tuned(averaged)
+        if mean.ndim == 1 or mean.shape[1] == 1:
+            return found.decision.tuned(with_mean_scores(found, mean.ravel()))
+        score, code = compare(mean, 0, probabilities=True)
+        return with_mean_scores(found, score, lost_samples(pool_held_out(plan.folds)[0], code))
+
+    def held_out_scores(self, model: Any, fold: Any) -> Array:
+        """Compute the scores in what a fold holds out that are averaged; beside a null class those of each code."""
+        if self.labels.classes.size == 2:
+            return super().held_out_scores(model, fold)
+        scores = class_scores(model, fold.X_test, ("predict_proba",))
+        every = np.zeros((len(scores), self.labels.classes.size))
+        every[:, fold.labels.learnt_by(model).codes] = scores
+        return every
 
     def rule_by(
         self, found: BinaryResult, estimator: Estimator, known: Array, names: Array, method: str | None = None
@@ -286,7 +304,12 @@ class BinaryProblem(TwoClasses):
             costs=found.winner.costs,
             one_vs_rest=config.weighting == "one-vs-rest",
         )
-        return rule if found.by_segment is None else found.by_segment.in_rule(rule)
+        return found.in_rule(rule)
+
+
+def _values_of_null_class(metric: Metric, tables: Array) -> Array:
+    """Compute values of tables whose last answer is one of a wrong class."""
+    return values_of_tables(metric, merged_lost(tables))
 
 
 def _warn_of_one_unit(store: ScoreStore) -> None:
@@ -298,19 +321,6 @@ def _warn_of_one_unit(store: ScoreStore) -> None:
                 f"the {name} are those of one {unit}: what to expect on new data cannot be estimated, and "
                 f"corrected_score_ and score_interval_ are NaN. Give {name} of several {unit}s"
             )
-
-
-def on_positive(constraint: Constraint, names: list[Label], positive: Label) -> Constraint:
-    """Convert a constraint on either of two classes to one on the positive class."""
-
-    def converted(part: Constraint) -> Constraint:
-        place = part.place_in(names)
-        if place is None or names[place] == positive:
-            return replace(part, of=None)
-        return replace(part, quantity=OfNegatives(replace(part, by=None, compare="each").rate), of=None)
-
-    first, *others = map(converted, constraint.parts)
-    return replace(first, others=tuple(others))
 
 
 class BinaryEvaluator(Evaluator):
@@ -449,7 +459,7 @@ class BinaryResult(ScoreResult):
         }
         if self.moved_best is not None:
             attributes["best_index_at_prevalence_"], attributes["score_at_prevalence_"] = self.moved_best
-        return attributes if self.by_segment is None else attributes | self.by_segment.published(self)
+        return attributes | self.decision.published(self)
 
     @property
     def errors(self) -> ErrorProfile:
@@ -471,8 +481,7 @@ class BinaryResult(ScoreResult):
 
     def moved(self, pos: float, rule: Any) -> tuple[BinaryResult, Any]:
         """Adapt the outcome and the rule to another share of positives."""
-        if self.by_segment is not None:
-            raise self.by_segment.refused("prevalence")
+        self.decision.require_single("prevalence")
         found = moved_to(self, pos)
         return found, None if rule is None else found.in_rule(rule)
 
@@ -486,9 +495,11 @@ class BinaryResult(ScoreResult):
     n_together: ClassVar[int] = 1
 
     def tested(self, rule: Any, held_back: Task | None, confidence: float) -> Self:
-        """Test thresholds, or those by segment."""
-        if self.by_segment is not None:
-            return self.by_segment.tested(self, rule, held_back, confidence)
+        """Test thresholds, or those by row."""
+        return self.decision.tested(self, rule, held_back, confidence)
+
+    def tested_threshold(self, rule: Any, held_back: Task | None, confidence: float) -> Self:
+        """Test thresholds on samples held back, or on all without them."""
         store, score = self.store, self.row.score
         assert store is not None, "searches in memory keep predictions"
         assert score is not None, "a threshold is tuned on scores"
@@ -510,7 +521,7 @@ class BinaryResult(ScoreResult):
     def band(self, confidence: float) -> ConfidenceBand | None:
         """Bound the rates at all thresholds on scores held back or given, of rows that count once each."""
         unseen = self.calibrated is not None or not self.n_splits
-        if not unseen or self.by_segment is not None or not self.has_scores or truth_of(self.metric) is not None:
+        if not unseen or not self.decision.is_single or not self.has_scores or truth_of(self.metric) is not None:
             return None
         known = self.calibrated or self.held_out_rows()
         units, plain = known.units, self.row.lost is None or not self.row.lost.any()
@@ -550,9 +561,9 @@ class BinaryResult(ScoreResult):
         store = self._judged_store
         options: Any = {"keep": [self.key], "n_draws": n_draws_of(store.copies), "random_state": seed}
         options |= {"chooser": self.chooser}
-        if self.by_segment is None or self.decided is not None:
-            return Resampling(store, self.metric, **options)
-        return SegmentResampling(store, self.metric, self.by_segment, **options)
+        # Decisions that replaced the winner's have nothing to be tuned.
+        decision = self.decision if self.decided is None else ScoreDecision()
+        return decision.resampling(store, self.metric, **options)
 
     def _assessed(self, seed: int) -> Assessment:
         store = self._judged_store
@@ -575,17 +586,40 @@ class BinaryResult(ScoreResult):
 
     def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
         """Return what evaluates the answers by the winner's score, within limits or with reviews."""
-        if self.by_segment is not None and review is None:
-            raise limits_by_segment(self.by_segment.segments.by)
+        if review is None:
+            self.decision.check_limits()
         metric, answers, sampled = self.metric, self.held_out_answers, self._resampling(seed)
         store, error, truth = self._judged_store, 0.0 if review is None else review.error, truth_of(metric)
         options: Any = {"unit": metric.unit, "error": error}
         if truth is not None:
             options["recall"] = partial(values_of_tables, truth.like(Recall()))
-        terms, part_terms = (
-            TableTerms(entries, 2, partial(values_of_tables, metric), **options) for entries in (store, sampled.units)
-        )
-        return Evaluation(answers, terms, ScoreCandidates(sampled, self._error_costs), part_terms, seed)
+        of_tables, candidates = partial(values_of_tables, metric), ScoreCandidates(sampled, self._error_costs)
+        if self.lost is not None:
+            # Entries of a wrong class take places by their scores.
+            candidates = NullClassCandidates(self._entry_resampling(seed), self._error_costs)
+            of_tables, options = partial(_values_of_null_class, metric), options | {"n_answers": LOST + 1}
+        terms, part_terms = (TableTerms(entries, 2, of_tables, **options) for entries in (store, candidates.units))
+        return Evaluation(answers, terms, candidates, part_terms, seed)
+
+    def _entry_resampling(self, seed: int) -> EntryResampling:
+        """Return the choice of the winner and its threshold, in which equal samples are not merged."""
+        store = self._judged_store
+        options: Any = {"keep": [self.key], "n_draws": n_draws_of(store.copies), "random_state": seed}
+        return EntryResampling(store, self.metric, chooser=self.chooser, **options)
+
+    @property
+    def lost(self) -> BoolArray | None:
+        """Held-out entries that are taken for a wrong class, of several beside a null class."""
+        rows = [] if self.store is None else [row.lost for row in self.store]
+        if self.store is None or all(lost is None for lost in rows):
+            return None
+        own = self.row.lost
+        return np.zeros(self.store.is_pos.size, dtype=bool) if own is None else own
+
+    def totals(self, table: Array) -> Array:
+        """Sum a table over the classes; answers of a wrong class go with all others that are not null."""
+        totals = super().totals(table)
+        return totals if self.lost is None else np.array([totals[0], totals[1] + totals[LOST], totals[-1]])
 
     @property
     def held_out_answers(self) -> ScoreAnswers:
@@ -596,15 +630,19 @@ class BinaryResult(ScoreResult):
                 "threshold=None keeps the base's own predictions, so there is no score to rank rows by; use "
                 "threshold='stable'"
             )
-        return ScoreAnswers(row.score, self.threshold, self._judged_store.truth, self._error_costs)
+        return ScoreAnswers(row.score, self.threshold, self._judged_store.truth, self._error_costs, self.lost)
 
     def reviews(self, review: Review, names: Sequence[Label]) -> Any:
         """Tune the rule of three answers on the held-out entries; of two labels the positive one comes last."""
         bands = super().reviews(review, names)
-        if self.by_segment is not None:
-            codes = self.review_codes(bands, self.held_out_answers)
-            self.by_segment.check_reviews(self, codes == len(names), review.error)
+        answers = self.held_out_answers
+        reviewed = answer_codes(bands.decide(AllowedAnswers.of_score(answers.rank))) == len(ANSWERS) - 1
+        self.decision.check_reviews(self, reviewed, review.error)
         return bands
+
+    def review_codes(self, bands: ReviewBands, answers: ScoreAnswers) -> IntArray:
+        """Return the answers with reviews to the entries of an evaluation; the number of answers is a review."""
+        return answers.with_reviews(bands, self.leaning(bands.review, bands.extra_cost))
 
     def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Rank the held-out entries by their scores, for three answers."""
@@ -614,7 +652,8 @@ class BinaryResult(ScoreResult):
         """Compute the score bands of the three answers."""
         answers, store = self.held_out_answers, self._judged_store
         weight = store.weights_in(store.copies)
-        return bands_of_score(review, answers.rank, answers.truth, weight, self._error_costs(), answers.least)
+        costs = self._error_costs()
+        return bands_of_score(review, answers.rank, answers.truth, weight, costs, answers.least, self.lost)
 
     def _error_costs(self) -> tuple[float, float]:
         """Compute the costs of both errors that the three answers are weighed by."""
@@ -635,18 +674,16 @@ class BinaryResult(ScoreResult):
         return ComparedRows(score, store.is_pos if lost is None else store.is_pos & ~lost, store)
 
     def scored_rows(self, rule: Any, task: Task) -> ComparedRows | None:
-        """Score samples by the rule that predicts; thresholds by segment have no limits."""
-        if self.by_segment is not None:
-            return None
+        """Score samples by the rule that predicts."""
+        rule = rule.for_rows(task.fit_params)
         (named, score), truth = rule.scored(task.X), task.user_labels.decode(task.codes)
         return ComparedRows(kept(score), (task.codes > 0) & (truth == named), held_out_units(task))
 
     def with_training(self, rule: ThresholdRule, some: Task) -> Self:
         """Keep some of the training samples; warn where the model trained on all of them predicts one class."""
-        if self.by_segment is not None:
-            return self
         known = super().with_training(rule, some)
         if not self.config.averages_folds:
+            rule = rule.for_rows(some.fit_params)
             found = rule.predict(some.X) != rule.null if known.trained is None else known.trained.rows >= rule.cut
             warn_of_one_side(self.metric, replace(self.winner, threshold=self.threshold, score=self.score), found)
         return known
@@ -709,13 +746,6 @@ def _warn_of(winner: Trial, metric: Metric) -> None:
         warn_of_violation(metric.constraint, winner.rate)
 
 
-def curve_of(store: ScoreStore, row: ScoreRow) -> ThresholdCurve:
-    """Return all thresholds on the held-out scores of a trial."""
-    if row.score is None:
-        raise ValueError("the search kept the base's own decisions (threshold=None), so that no threshold can move")
-    return sweep_several(store.is_pos, row.lost, row.score, store.weight)
-
-
 def moved_to(found: BinaryResult, pos: float) -> BinaryResult:
     """Adapt an outcome to another share of positives: rates within the classes stay, all else is computed from them."""
     pos, metric, known, row = check_fraction(pos, "pos"), found.metric, found.store, found.row
@@ -776,18 +806,18 @@ def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> T
     return replace(trial, t=level_of_costs(metric, c_fn, c_fp, pos=pos), costs=(c_fn, c_fp), **fields_there)
 
 
-def with_mean_scores(found: BinaryResult, mean: Array) -> BinaryResult:
-    """Replace the winner's scores by mean scores.
+def with_mean_scores(found: BinaryResult, mean: Array, lost: BoolArray | None = None) -> BinaryResult:
+    """Replace the winner's scores by mean scores, and the samples that are taken for a wrong class.
 
     Threshold, value and everything computed from them then belong to the mean of the models.
     """
     store, metric = found.store, found.metric
     assert store is not None, "a search in memory has one"
-    row = replace(found.row, score=mean)
+    row = replace(found.row, score=mean, lost=None if lost is None or not lost.any() else lost)
     best = curve_of(store, row).best(metric, metric.constraint)
     store.put(replace(row, threshold=best.threshold, value=best.value))
     threshold, profile = best.threshold, best.profile
-    if found.config.threshold == "stable" and (cut := stable_choice(store, metric, among=found.key)) is not None:
+    if found.config.is_stable and (cut := stable_choice(store, metric, among=found.key)) is not None:
         threshold, profile = cut.threshold, cut.profile
     value, constraint = metric.of(profile), metric.constraint
     store.put(replace(row, threshold=threshold, value=value))

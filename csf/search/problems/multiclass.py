@@ -23,6 +23,7 @@ from csf.metrics.registry import for_classes
 from csf.metrics.trials import Trial, nothing_worked
 from csf.search.config import (
     CLASS_MULTIPLES,
+    ONE_THRESHOLD,
     Model,
     Unsupported,
     class_splits,
@@ -93,6 +94,7 @@ class MulticlassProblem(Problem):
         "tol": (None, "there is no upper bound for several classes"),
         "weighting": ("class", "costs of each problem are c_fn and c_fp beside a null class"),
         "bound_on": ("validation", "there is no upper bound for several classes"),
+        **ONE_THRESHOLD,
     }
 
     @classmethod

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from csf._common.sklearn import clone, is_pairwise, last_step
 from csf._common.typing import IntArray, Label, Params, PathLike
-from csf._common.validation import check_weights, floats
+from csf._common.validation import check_fraction, check_weights, floats
 from csf.data.costs import assembled
 from csf.data.folds import Task, enough_splits, read_groups, resolve_splits
 from csf.data.labels import LabelMatrix, Labels, label_strata, read_codes
@@ -26,10 +27,11 @@ from csf.evaluate.choices import decisions
 from csf.evaluate.draws import Units
 from csf.evaluate.label_means import LabelledSamples, SampleDraws
 from csf.metrics import get_constraint
-from csf.metrics.registry import LabelMetric, constraint_of_truth, get_label_metric
+from csf.metrics.registry import LabelMetric, constraint_of_truth, get_label_metric, values_of_tables
 from csf.metrics.trials import nothing_worked
 from csf.search.config import (
     NO_MEAN_OF_FOLDS,
+    ONE_THRESHOLD,
     Unsupported,
     chooser_of,
     cv_of,
@@ -60,7 +62,9 @@ from csf.thresholding.base import DecisionRule
 from csf.thresholding.batch import places_limited
 from csf.thresholding.capacity import LabelReviews, NamedCapacities
 from csf.thresholding.curve import ValuedCurve, sweep
+from csf.thresholding.evaluation import Evaluation
 from csf.thresholding.exact_tests import ScoredSamples
+from csf.thresholding.label_answers import LabelAnswers, LabelCandidates, LabelTerms
 from csf.thresholding.rule import ThresholdRule
 from csf.trainers import Prepared
 
@@ -233,12 +237,24 @@ class LabelsResult(BinaryResult):
         shares = places_limited(wrong_at_most, names, "label", "wrong_at_most", 0.2)
         return limits_on_alerts(shares, self.wrong_alerts, names)
 
-    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> NoReturn:
-        """Raise an error: capacities are those of single labels."""
-        raise ValueError(
-            "all labels share one threshold, and the capacity of a label is estimated with one of its own: use a mean "
-            "over labels, such as metric='f1_macro'; predict(X, at_most={label: n}) keeps limits"
+    def capacity_limits(self, at_most: Any, names: list[Label]) -> dict[int, float]:
+        """Read shares of the samples that get some labels, by the places of these."""
+        limits = places_limited(at_most, names, "label", example=0.05)
+        return {place: check_fraction(share, "at_most") for place, share in limits.items()}
+
+    def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
+        """Return what evaluates the answers by the winner's score, within limits by label or with reviews."""
+        if review is not None:
+            return super().evaluation(seed, review)
+        known, store = self.held_out_answers, self._judged_store
+        labels = np.tile(self.order, store.is_pos.size // self.order.size)
+        answers = LabelAnswers(known.rank, known.least, known.truth, known.costs, labels)
+        candidates = LabelCandidates(self._entry_resampling(seed), known.costs, labels)
+        of_tables = partial(values_of_tables, self.metric)
+        terms, part_terms = (
+            LabelTerms(entries, labels, of_tables, unit=self.metric.unit) for entries in (store, candidates.units)
         )
+        return Evaluation(answers, terms, candidates, part_terms, seed)
 
     def moved(self, pos: Any, rule: Any) -> NoReturn:
         """Raise an error: each label has its own share of positives."""
@@ -254,6 +270,13 @@ class SampleMeansResult(LabelsResult):
 
     n_labels: int
     aim: LabelMetric
+
+    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> NoReturn:
+        """Raise an error: capacities are those of pairs of a sample and a label."""
+        raise ValueError(
+            f"the value of limits is estimated for pairs of a sample and a label, and {self.aim.name!r} is a mean over "
+            "samples: use metric='f1_micro' or 'f1_macro'; predict(X, at_most={label: n}) keeps limits"
+        )
 
     def curve(self) -> ValuedCurve:
         """Return all thresholds on the winner's held-out scores, with the mean over samples at each."""
@@ -596,6 +619,7 @@ _UNSUPPORTED: Mapping[str, Unsupported] = {
     "pos_label": (None, "each label is there or not"),
     "null_class": (None, "each label is there or not"),
     "weighting": ("class", "it is about classes of one label a sample"),
+    **ONE_THRESHOLD,
 }
 
 

@@ -107,11 +107,6 @@ def test_a_constraint_is_judged_by_the_mean(constraint):
     [
         ({"base": LinearSVC()}, Y, "needs predict_proba and a threshold.* and LinearSVC. Use refit=True, or calibrate"),
         ({"threshold": None}, Y, "threshold=None"),
-        (
-            {"null_class": 0},
-            np.arange(160) % 3,
-            "beside a null class: models are averaged .*give True",
-        ),
         ({"metric": "f1_samples"}, np.column_stack([Y, 1 - Y]), "refit='folds' is not for metric='f1_samples'"),
         ({"refit": "fold"}, Y, "refit must be one of"),
     ],

@@ -429,6 +429,8 @@ def test_a_report_takes_segments_beside_the_samples(search, tmp_path):
     path = tmp_path / "report.html"
     search.report(path, X, Y, by=SEX)
     assert "this search" in path.read_text(encoding="utf-8")
+    drawn = ThresholdCurveDisplay.from_estimator(search, X, Y, by=SEX)
+    assert drawn.value == pytest.approx(search.score(X, Y, by=SEX))
     with pytest.raises(ValueError, match="by belong to held-out data"):
         search.report(path, by=SEX)
 

@@ -1,0 +1,616 @@
+"""How scores of two classes are decided after a search: by one threshold, or by thresholds that depend on the row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+import numpy as np
+
+from csf._common.messages import warn
+from csf._common.typing import Array, BoolArray, IntArray, Label, Params
+from csf.evaluate import CodedRow, Resampling, ScoreRow, ScoreStore, TrialKey
+from csf.evaluate.assessment import LEVEL
+from csf.evaluate.choices import JudgedDecisions, decisions
+from csf.evaluate.draws import Units, grouped
+from csf.metrics import get_constraint, get_metric
+from csf.metrics.base import LinearFractional
+from csf.metrics.binary import OfNegatives
+from csf.metrics.constraints import Constraint, share_of
+from csf.metrics.registry import for_classes
+from csf.search.certification import with_tested_step
+from csf.search.problems.base import SearchResult, with_tested_steps
+from csf.thresholding.alerts import AlertLimit
+from csf.thresholding.certificates import STRICTER, Decisions
+from csf.thresholding.curve import ThresholdCurve, sweep_several
+from csf.thresholding.exact_tests import ScoredSamples
+from csf.thresholding.exchange import ScoredEntries
+from csf.thresholding.row_thresholds import BY, RowThresholdRule, RowThresholds, ScoredRows, TunedThresholds, beyond
+from csf.thresholding.rule import ThresholdRule
+from csf.thresholding.segments import (
+    SegmentCurves,
+    Segments,
+    SegmentThresholds,
+    worst_rates,
+)
+
+if TYPE_CHECKING:
+    from csf._common.typing import Samples
+    from csf.data.folds import Task
+    from csf.data.labels import Labels
+    from csf.metrics.base import Metric
+    from csf.search.config import SearchConfig, Unsupported
+    from csf.search.study import Study
+
+# Levels of 0 and 1 are none that a test can show.
+_LEAST = 1e-9
+# A result with thresholds by row is of the same class as that without.
+Result = TypeVar("Result", bound="ScoreResult")
+
+
+# ---------------------------------------------------------------- decisions
+
+
+class ScoreDecision:
+    """Decision of two classes by one threshold on the score."""
+
+    kind: ClassVar[str] = "binary"
+    # Whether an upper bound and another share of positives are known of it.
+    is_single: ClassVar[bool] = True
+
+    @classmethod
+    def matches(cls, config: SearchConfig) -> bool:
+        """Check whether the options of a search ask for this decision."""
+        return True
+
+    @classmethod
+    def refuse(cls, config: SearchConfig) -> None:
+        """Raise a ValueError for options that the decision has no use for."""
+
+    @classmethod
+    def read(cls, config: SearchConfig, labels: Labels, X: Samples, given: Mapping[str, Any], codes: IntArray) -> Self:
+        """Read what the decision needs of the samples."""
+        return cls()
+
+    def beside(self, X: Samples, given: Mapping[str, Any]) -> Mapping[str, Array]:
+        """Read what the decision depends on beside the scores, by the names that stores have for it."""
+        return {}
+
+    def check(self, is_pos: BoolArray, beside: Mapping[str, Array], weight: Array | None) -> None:
+        """Raise a ValueError where the samples cannot tune the decision."""
+
+    def check_certificate(self, task: Task) -> None:
+        """Raise a ValueError where a certificate has no test for such samples."""
+
+    def constraint(self, known: Constraint | None) -> Constraint | None:
+        """Return the constraint of the decisions; ``known`` is that of all rows."""
+        return known
+
+    def rates(self, found: ScoreResult) -> dict[str, float] | None:
+        """Compute the constrained values on held-out samples; ``None`` where they are those of all rows."""
+        return None
+
+    def rates_on(
+        self, X: Samples, given: Mapping[str, Any], is_pos: BoolArray, decided: BoolArray, weight: Array | None
+    ) -> dict[str, float] | None:
+        """Compute the constrained values of decisions about samples; ``None`` where they are those of all rows."""
+        return None
+
+    def tuned(self, found: Result, share: float = 0.0) -> Result:
+        """Tune the decision on the winner's held-out scores, to levels that are stricter by a share of the way."""
+        return found
+
+    def conclude(self, won: Result) -> Result:
+        """Tune the decision of a winner, and warn where it does not keep its constraint."""
+        return self.tuned(won)
+
+    def tested(self, found: Result, rule: Any, held_back: Task | None, confidence: float) -> Result:
+        """Test thresholds on samples held back, or on all without them."""
+        return found.tested_threshold(rule, held_back, confidence)
+
+    def places(self, store: ScoreStore, segment: Label) -> BoolArray | None:
+        """Mark the held-out entries that one threshold decides, that of a segment where each has one."""
+        return np.ones(store.is_pos.size, dtype=bool)
+
+    def check_reviews(self, found: ScoreResult, reviewed: BoolArray, error: float) -> None:
+        """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
+
+    def check_limits(self) -> None:
+        """Raise a ValueError where a limit on the number of positive predictions would break the constraint."""
+
+    def require_single(self, what: str) -> None:
+        """Raise a ValueError for what is known of one threshold alone."""
+
+    def beyond(self, row: ScoreRow, store: ScoreStore) -> ScoreRow:
+        """Return a row whose scores one threshold decides."""
+        return row
+
+    def resampling(self, store: ScoreStore, metric: Metric, **options: Any) -> Resampling:
+        """Return the choice of a trial and its decision, made again on parts of the samples."""
+        return Resampling(store, metric, **options)
+
+    def in_rule(self, rule: ThresholdRule, threshold: float | None) -> ThresholdRule:
+        """Put the decision into a rule; without a tuned threshold it keeps its natural one."""
+        return rule if threshold is None else replace(rule, threshold=threshold)
+
+    def published(self, found: ScoreResult) -> Params:
+        """Return the attributes of the fitted search that one threshold does not have."""
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class RowDecision(ScoreDecision):
+    """Decision by thresholds that depend on the row.
+
+    Costs and parameters are searched with one threshold for all rows.
+    """
+
+    thresholds: RowThresholds
+    kind: ClassVar[str] = "row_thresholds"
+    is_single: ClassVar[bool] = False
+    # Options that thresholds by row have no use for: what is accepted, and why nothing else is.
+    unsupported: ClassVar[Mapping[str, Unsupported]] = {
+        "null_class": (None, "thresholds by row are those of two classes"),
+        "tol": (None, "there is no upper bound"),
+        "bound_on": ("validation", "there is no upper bound"),
+    }
+
+    @classmethod
+    def matches(cls, config: SearchConfig) -> bool:
+        """Match searches whose ``threshold`` is one by row."""
+        return isinstance(config.threshold, RowThresholds)
+
+    @classmethod
+    def refuse(cls, config: SearchConfig) -> None:
+        """Raise a ValueError for options that thresholds by row have no use for."""
+        config.refuse(cls.unsupported, f"threshold={type(config.threshold).__name__}(...)")
+
+    @classmethod
+    def read(cls, config: SearchConfig, labels: Labels, X: Samples, given: Mapping[str, Any], codes: IntArray) -> Self:
+        """Take the thresholds of the search."""
+        thresholds: Any = config.threshold
+        return cls(thresholds)
+
+    def beside(self, X: Samples, given: Mapping[str, Any]) -> Mapping[str, Array]:
+        """Read what the thresholds depend on."""
+        return {BY: self.thresholds.values(X, given.get(BY))}
+
+    def rows(self, found: ScoreResult) -> ScoredRows:
+        """Collect the winner's held-out scores."""
+        store = found.store
+        assert store is not None, "thresholds are tuned in memory"
+        score = store[found.key].score
+        assert score is not None, "thresholds are tuned"
+        return ScoredRows(store.is_pos, score, store.beside[BY], store.weight)
+
+    def tuned(self, found: Result, share: float = 0.0) -> Result:
+        """Tune the thresholds on the winner's held-out scores."""
+        return self.with_thresholds(found, self.thresholds.tuned(found.metric, self.rows(found), share))
+
+    def with_thresholds(self, found: Result, best: TunedThresholds) -> Result:
+        """Replace the thresholds of a result; there is no upper bound."""
+        known: Any = {"decision": replace(self, thresholds=best.thresholds), "threshold": 0.0, "score": best.value}
+        known |= {"feasible": best.keeps} | dict.fromkeys(("upper_bound", "gap", "bound_margin"), np.nan)
+        result = replace(found.untested(), decided=None, **known)
+        return replace(result, constraint_value=next(iter(result.rates.values()), None))
+
+    def tested(self, found: Result, rule: Any, held_back: Task | None, confidence: float) -> Result:
+        """Test thresholds that are tuned to stricter and stricter levels."""
+        return with_tested_steps(found, rule, held_back, confidence)
+
+    def places(self, store: ScoreStore, segment: Label) -> BoolArray | None:
+        """Return ``None``: rows have thresholds of their own."""
+        return None
+
+    def require_single(self, what: str) -> None:
+        """Raise a ValueError for what is known of one threshold alone."""
+        raise ValueError(_ONE_THRESHOLD[what])
+
+    def check_limits(self) -> None:
+        """Raise a ValueError where a limit on the number of positive predictions would break the constraint."""
+        self.thresholds.check_limits()
+
+    def beyond(self, row: ScoreRow, store: ScoreStore) -> ScoreRow:
+        """Subtract the threshold of each entry from its score."""
+        assert row.score is not None, "thresholds are tuned"
+        return replace(row, score=beyond(row.score, self.thresholds.of_rows(store.beside[BY])), threshold=0.0)
+
+    def resampling(self, store: ScoreStore, metric: Metric, **options: Any) -> Resampling:
+        """Return the choice of a trial and its thresholds, made again on parts of the samples."""
+        return RowThresholdResampling(store, metric, self, **options)
+
+    def in_rule(self, rule: ThresholdRule, threshold: float | None) -> ThresholdRule:
+        """Put the thresholds into a rule."""
+        known: Any = {each.name: getattr(rule, each.name) for each in fields(ThresholdRule)}
+        return RowThresholdRule(**known | {"threshold": 0.0}, thresholds=self.thresholds)
+
+    def published(self, found: ScoreResult) -> Params:
+        """Return the attributes of the fitted search that one threshold does not have."""
+        return {"thresholds_": dict(self.thresholds.parameters)}
+
+
+# What one threshold has and thresholds by row do not, with the way out.
+_ONE_THRESHOLD = {
+    "prevalence": "at_prevalence moves one threshold, and here rows have thresholds of their own; tune them on new "
+    "labelled rows, with cv='prefit'",
+    "bound": "this plot shows an upper bound, and there is none where rows have thresholds of their own. Use "
+    "csf.plots.ThresholdCurveDisplay, or search.report('report.html')",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentDecision(RowDecision):
+    """Decision by thresholds by segment, under a constraint by segments."""
+
+    thresholds: SegmentThresholds
+    # Whether samples are held back for a test.
+    tests: bool = False
+    kind: ClassVar[str] = "segments"
+    unsupported: ClassVar[Mapping[str, Unsupported]] = {
+        "threshold": ("stable", "each segment has a tuned threshold"),
+        **RowDecision.unsupported,
+    }
+
+    @classmethod
+    def matches(cls, config: SearchConfig) -> bool:
+        """Match searches whose constraint is by segments."""
+        constraint = get_constraint(config.constraint)
+        return constraint is not None and constraint.segment_column is not None
+
+    @classmethod
+    def refuse(cls, config: SearchConfig) -> None:
+        """Raise a ValueError for options that thresholds by segment have no use for."""
+        tuned = replace(config, threshold="stable") if config.threshold == "tune" else config
+        tuned.refuse(cls.unsupported, f"the constraint {get_constraint(config.constraint)}")
+
+    @classmethod
+    def read(cls, config: SearchConfig, labels: Labels, X: Samples, given: Mapping[str, Any], codes: IntArray) -> Self:
+        """Read the segments of samples; raise a ValueError for what has no thresholds by segment."""
+        constraint = get_constraint(config.constraint)
+        assert constraint is not None, "it is by segments"
+        demand = on_positive(constraint, labels.classes.tolist(), labels.positive)
+        columns = {part.by for part in demand.parts}
+        if len(columns) > 1 or (demand.others and any(part.pair_limit is not None for part in demand.parts)):
+            raise ValueError(
+                f"constraint {demand}: thresholds by segment keep one gap or ratio, or levels in each segment of one "
+                "column; give the most important one"
+            )
+        metric = get_metric(for_classes(config.metric, labels.by_code))
+        if not isinstance(metric, LinearFractional):
+            raise ValueError(
+                f"metric {metric.name!r} is no ratio of sums over rows, and best thresholds by segment are known of "
+                "those alone: use F1, F-beta, Jaccard, accuracy or WeightedAccuracy (costs of both errors), or leave "
+                "the segments out of the constraint"
+            )
+        by: Any = demand.by
+        segments = Segments.of(by, X, given.get(BY))
+        if len(segments.known) < 2:
+            raise ValueError(f"{by} has the values {list(segments.known)} alone; a constraint by segments needs two")
+        found = cls(SegmentThresholds(demand, segments), config.confidence is not None)
+        if found.tests:
+            places = segments.codes(X, given.get(BY))
+            found._check_numbers(places, codes > 0, 1.0 - float(config.confidence or 0.0), config.held_back)
+        return found
+
+    @property
+    def demand(self) -> Constraint:
+        """The constraint."""
+        return self.thresholds.demand
+
+    @property
+    def segments(self) -> Segments:
+        """Which rows belong to which segment."""
+        return self.thresholds.segments
+
+    def check(self, is_pos: BoolArray, beside: Mapping[str, Array], weight: Array | None) -> None:
+        """Raise a ValueError where a segment has no row that a constrained rate counts."""
+        rows = ScoredRows(is_pos, np.zeros(is_pos.size), beside[BY], weight)
+        self.thresholds.curves(rows).check(self.demand, self.segments)
+
+    def _check_numbers(self, codes: IntArray, is_pos: BoolArray, error: float, held_back: float) -> None:
+        """Raise a ValueError where a test cannot pass, whatever it sees: even rows without a fault are too few."""
+        for part in self.demand.parts:
+            share = share_of(part.quantity)
+            if share is None and part.pair_limit is not None:
+                raise ValueError(
+                    "confidence= certifies gaps and ratios of rates that are shares of rows, such as recall, and "
+                    f"{part.name} is none; leave confidence out"
+                )
+            if share is None:
+                continue
+            cells = set(share.ones + share.zeros)
+            counted = np.where(is_pos, bool(cells & {"tp", "fn"}), bool(cells & {"fp", "tn"}))
+            n_rows = np.bincount(codes, counted, len(self.segments.known))
+            # So often are all rows right where the rate is at the level, or differs by the whole gap.
+            right = np.clip(share.share(1.0 - part.level if part.side == "<=" else part.level), _LEAST, 1.0 - _LEAST)
+            needed, at = np.ceil(np.log(error) / np.log(right) / held_back), int(n_rows.argmin())
+            if n_rows[at] < needed:
+                raise ValueError(
+                    f"too few rows to certify {part} with confidence {1.0 - error:g}: where {part.by} is "
+                    f"{self.segments.known[at]!r} there are {n_rows[at]:g} that {part.quantity.name} counts, and "
+                    f"{needed:g} are needed even if all of them are right. Merge small segments, loosen the level, or "
+                    "leave confidence out"
+                )
+
+    def check_certificate(self, task: Task) -> None:
+        """Raise a ValueError where a gap or a ratio would be certified for rows with weights or groups."""
+        pairs = self.tests and self.demand.pair_limit is not None
+        if pairs and (task.weight is not None or task.groups is not None):
+            raise ValueError(
+                f"confidence= certifies {self.demand} for independent rows that count once each; leave out "
+                "sample_weight= and groups=, or confidence="
+            )
+
+    def constraint(self, known: Constraint | None) -> Constraint:
+        """Return the constraint by segments."""
+        return self.demand
+
+    def rates(self, found: ScoreResult) -> dict[str, float] | None:
+        """Compute the worst values of the constrained rates."""
+        return None if found.store is None else worst_rates(self.demand, self.table(found.row, found.store))
+
+    def rates_on(
+        self, X: Samples, given: Mapping[str, Any], is_pos: BoolArray, decided: BoolArray, weight: Array | None
+    ) -> dict[str, float]:
+        """Compute the constrained values of decisions about samples."""
+        return self.segments.rates_on(self.demand, self.beside(X, given)[BY], is_pos, decided, weight)
+
+    def tuned(self, found: Result, share: float = 0.0, curves: SegmentCurves | None = None) -> Result:
+        """Tune the thresholds on the winner's held-out scores, whose ``curves`` may be known."""
+        curves = self._curves(found) if curves is None else curves
+        return self.with_thresholds(found, self.thresholds.tuned_on(found.metric, curves, share))
+
+    def _curves(self, found: ScoreResult) -> SegmentCurves:
+        """Sweep the winner's scores of each segment."""
+        curves = self.thresholds.curves(self.rows(found))
+        curves.check(self.demand, self.segments)
+        return curves
+
+    def table(self, row: ScoreRow, store: ScoreStore) -> dict[Label, dict[str, float]]:
+        """Compute threshold, size and rates of each segment on held-out samples, from scores beyond the thresholds."""
+        rows = self.segments.table(store.beside[BY], store.is_pos, decisions(row), store.weight, self.demand)
+        cuts = self.thresholds.parameters
+        return {name: {"threshold": cuts[name]} | values for name, values in rows.items()}
+
+    def conclude(self, won: Result) -> Result:
+        """Tune the thresholds of a winner, and warn where they do not keep the constraint."""
+        found = self.tuned(won)
+        if not found.feasible:
+            rates = ", ".join(f"{name} {rate:.4g}" for name, rate in found.rates.items())
+            warn(
+                f"no thresholds keep {self.demand} on held-out data ({rates}): segments that cannot have the closest "
+                "ones. Loosen the constraint, or add rows or features"
+            )
+        elif found.score < found.decision.thresholds.free and not decisions(found.row).any():
+            warn(
+                f"thresholds that keep {self.demand} predict no held-out row positive in any segment. Loosen it, "
+                f"or ask for a level in place of it, such as 'recall >= 0.5 in each {self.segments.by}'"
+            )
+        return found
+
+    def check_reviews(self, found: ScoreResult, reviewed: BoolArray, error: float) -> None:
+        """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
+        row, store = found.row, found.store
+        assert store is not None, "thresholds are tuned in memory"
+        right = np.where(reviewed, store.is_pos, decisions(row))
+        wrong = np.where(reviewed, ~store.is_pos, right)
+        # A review is right but for its errors.
+        weight = np.ones(reviewed.size) if store.weight is None else store.weight
+        weight = np.append((1.0 - error) * weight, error * weight)
+        codes, is_pos = np.tile(store.beside[BY], 2), np.tile(store.is_pos, 2)
+        rates = self.segments.rates_on(self.demand, codes, is_pos, np.append(right, wrong), weight)
+        parts = self.demand.named_parts
+        if found.feasible and any(part.missing(rates[name]) > _LEAST for name, part in parts.items()):
+            shown = ", ".join(f"{name} {rate:.4g}" for name, rate in rates.items())
+            warn(
+                f"answers without reviews keep {self.demand} on held-out data; with reviews, which some segments have "
+                f"more of, they do not ({shown}). Tighten the constraint, or leave the review out"
+            )
+
+    def published(self, found: ScoreResult) -> Params:
+        """Return the attributes of the fitted search that one threshold does not have."""
+        assert found.store is not None, "thresholds are tuned in memory"
+        segments = {"segments_": self.table(found.row, found.store), "limit_cost_": self.thresholds.free - found.score}
+        return super().published(found) | segments
+
+    def tested(self, found: Result, rule: Any, held_back: Task | None, confidence: float) -> Result:
+        """Test thresholds that are tuned to stricter and stricter levels on the held-out samples."""
+        assert held_back is not None, "thresholds that are tuned are tested on other samples"
+        store, curves = found.store, self._curves(found)
+        assert store is not None, "searches in memory keep their scores"
+        steps = [self.tuned(found, share, curves) for share in STRICTER]
+        own = [decisions(step.row) for step in steps]
+        codes, score = self.beside(held_back.X, held_back.fit_params)[BY], rule.raw(held_back.X)
+        if not np.bincount(codes, minlength=len(self.segments.known)).all():
+            raise ValueError(f"a segment of {self.demand.by} has no row held back for confidence=; merge small ones")
+        decided = [score >= step.decision.thresholds.of_rows(codes) for step in steps]
+        weight = None if held_back.weight is None else store.weight
+        groups = None if held_back.groups is None else store.samples
+        known = ScoredSamples(store.is_pos, np.zeros(store.is_pos.size), weight, None, groups, store.repeats)
+        new = ScoredSamples(held_back.codes > 0, score, held_back.weight, None, held_back.groups)
+        names = [f"{self.demand.by}={name!s}" for name in self.segments.known]
+        searched = Decisions(known, own).by_segment(store.beside[BY], len(names))
+        tested, n_parts = Decisions(new, decided).by_segment(codes, len(names)), len(self.demand.parts)
+        steps = [replace(step, decided=each) for step, each in zip(steps, own)]
+        return with_tested_step(steps, self.demand, searched * n_parts, tested * n_parts, confidence, names)
+
+    def places(self, store: ScoreStore, segment: Label) -> BoolArray | None:
+        """Mark the held-out entries of a segment."""
+        known = list(self.segments.known)
+        if segment not in known:
+            raise ValueError(f"each segment has a threshold: name one by segment=, of {known}, got {segment!r}")
+        return store.beside[BY] == known.index(segment)
+
+
+# Decisions that a search can ask for; the first one that matches decides.
+DECISIONS: tuple[type[ScoreDecision], ...] = (SegmentDecision, RowDecision, ScoreDecision)
+
+
+def decision_of(config: SearchConfig) -> type[ScoreDecision]:
+    """Return the decision that the options of a search ask for; raise a ValueError for options of no use to it."""
+    decision = next(each for each in DECISIONS if each.matches(config))
+    decision.refuse(config)
+    return decision
+
+
+def on_positive(constraint: Constraint, names: list[Label], positive: Label) -> Constraint:
+    """Convert a constraint on either of two classes to one on the positive class."""
+
+    def converted(part: Constraint) -> Constraint:
+        place = part.place_in(names)
+        if place is None or names[place] == positive:
+            return replace(part, of=None)
+        return replace(part, quantity=OfNegatives(replace(part, by=None, compare="each").rate), of=None)
+
+    first, *others = map(converted, constraint.parts)
+    return replace(first, others=tuple(others))
+
+
+def curve_of(store: ScoreStore, row: ScoreRow) -> ThresholdCurve:
+    """Return all thresholds on the held-out scores of a trial."""
+    if row.score is None:
+        raise ValueError("the search kept the base's own decisions (threshold=None), so that no threshold can move")
+    return sweep_several(store.is_pos, row.lost, row.score, store.weight)
+
+
+# ---------------------------------------------------------------- results that hold them
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreResult(SearchResult):
+    """Result whose held-out scores are decided by one threshold, or by thresholds that depend on the row."""
+
+    store: ScoreStore | None
+    threshold: float | None
+    decision: Any = field(default_factory=ScoreDecision)
+    # Decisions on the held-out samples that took the place of the winner's own.
+    decided: BoolArray | None = None
+
+    @property
+    def kind(self) -> str:
+        """``"binary"``, or ``"segments"`` or ``"row_thresholds"`` where rows have thresholds of their own."""
+        return self.decision.kind
+
+    @property
+    def constraint(self) -> Constraint | None:
+        """Constraint of the decisions."""
+        return self.decision.constraint(super().constraint)
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Constrained values on held-out samples, by their names; by segment the worst ones."""
+        rates = self.decision.rates(self)
+        return super().rates if rates is None else rates
+
+    def in_rule(self, rule: Any) -> Any:
+        """Put the threshold, or those by row, into a rule."""
+        return self.decision.in_rule(rule, self.threshold)
+
+    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
+        """Read a limit on wrong alerts; raise a ValueError where it would leave out more alerts of some segments."""
+        self.decision.check_limits()
+        return super().alert_limits(wrong_at_most, names, bands)
+
+    def study(self, setting: int | None = None) -> Study:
+        """Return the study of a setting; raise a ValueError where there is no upper bound."""
+        self.decision.require_single("bound")
+        return super().study(setting)
+
+    @property
+    def moves(self) -> bool:
+        """True where `moved` can adapt the threshold to another share of positives; not those by row."""
+        return self.decision.is_single and super().moves
+
+    @property
+    def row(self) -> ScoreRow:
+        """Held-out scores of the winner; those beyond the threshold of each entry where rows have their own."""
+        if self.store is None:
+            raise ValueError("the held-out scores of this search were not kept")
+        return self.decision.beyond(self.store[self.key], self.store)
+
+    def scores_beside(self, segment: Label) -> ScoredEntries | None:
+        """Return the held-out entries that a threshold decides, each sample once, see `SearchResult.scores_beside`."""
+        row, store = self.row, self.store
+        if store is None or row.score is None or self.threshold is None:
+            return None
+        counts = self.decision.places(store, segment)
+        if counts is None:
+            return None
+        counts &= np.isfinite(row.score)
+        if not store.has_groups:  # repeated folds hold the same entry out again
+            counts &= np.isin(np.arange(counts.size), np.unique(store.samples, return_index=True)[1])
+        weight = None if store.weight is None else store.weight[counts]
+        return ScoredEntries(store.is_pos[counts], row.score[counts].astype(np.float64), weight, self.threshold)
+
+    # ------------------------------------------------------------ steps of a test, see `with_tested_steps`
+
+    def stricter(self) -> list[Self]:
+        """Tune the decision to stricter and stricter levels; the strictest one comes first."""
+        steps = [self.decision.tuned(self, share) for share in STRICTER]
+        return [replace(step, decided=decisions(step.row)) for step in steps]
+
+    def rows_of(self, rule: Any, task: Task) -> tuple[Array, Array]:
+        """Score samples, and read what their thresholds depend on."""
+        return rule.raw(task.X), self.decision.beside(task.X, task.fit_params)[BY]
+
+    def decide(self, rows: tuple[Array, Array]) -> BoolArray:
+        """Decide scored rows."""
+        score, beside = rows
+        return score >= self.decision.thresholds.of_rows(beside)
+
+    def views(self, truth: Array, decided: Sequence[Array], samples: ScoredSamples) -> list[Decisions]:
+        """Read decisions as each part of the constraint does: all of them alike."""
+        constraint = self.config.constraint
+        assert isinstance(constraint, Constraint), "asked for where there is one"
+        view = Decisions(replace(samples, is_pos=truth > 0), decided)
+        return [view] * len(constraint.parts)
+
+
+class RowThresholdResampling(Resampling):
+    """Choice of a trial, by one threshold, and of thresholds by row for it, made again on parts of the samples."""
+
+    def __init__(self, store: ScoreStore, metric: Metric, decision: RowDecision, **options: Any) -> None:
+        super().__init__(store, metric, **options)
+        self.decision = decision
+
+    @cached_property
+    def _grouped(self) -> tuple[Units, IntArray]:
+        return grouped(self.store, [self.store.beside[BY], *(row.codes for row in self._codes)])
+
+    @cached_property
+    def _units(self) -> tuple[Units, list[CodedRow]]:
+        units, entries = self._grouped
+        return units, [replace(row, codes=row.codes[entries]) for row in self._codes]
+
+    def judge(self, counts: Array, first: int) -> Array:
+        """Choose on parts, and sum the weights of true and false positives and of both classes in the rest."""
+        return np.array([self._outside(*tuned, held) for tuned, held in zip(self.on_parts(counts, first), counts.T)])
+
+    def on_parts(self, counts: Array, first: int) -> Iterator[tuple[Array, float]]:
+        """Choose and tune on parts; return the scores of all entries beyond the threshold of their row, and 0."""
+        (units, rows), beside = self._units, self.store.beside[BY][self._grouped[1]]
+        for place, held in zip(self.choose(counts, first).places.tolist(), counts.T.astype(np.int64)):
+            if place < 0:  # a class is missing
+                yield np.zeros(beside.size), np.inf
+                continue
+            known = ScoredRows(units.is_pos, rows[place].scores, beside, units.weights_in(held))
+            best = self.decision.thresholds.tuned(self.metric, known).thresholds
+            yield beyond(known.score, best.of_rows(beside)), 0.0
+
+    def _outside(self, score: Array, threshold: float, held: Array) -> Array:
+        """Sum what decisions find in the rest; nothing where the part lacks a class."""
+        if threshold == np.inf:
+            return np.zeros(4)
+        units, found = self.units, score >= threshold
+        rest = units.weights_in(units.copies - held)
+        positives, negatives = rest * units.is_pos, rest * ~units.is_pos
+        return np.array([positives @ found, negatives @ found, positives.sum(), negatives.sum()])
+
+    def threshold_interval(self, key: TrialKey, level: float = LEVEL) -> tuple[float, float]:
+        """Return NaN: rows have thresholds of their own."""
+        return np.nan, np.nan
+
+    def _decisions(self, winner: TrialKey) -> JudgedDecisions:
+        return JudgedDecisions.of(self.store, self.decision.beyond(self.store[winner], self.store), self.metric)
