@@ -51,8 +51,8 @@ def places_of(known: Array, classes: Array) -> IntArray:
 
 def names_of_answers(null: Label, positive: Label) -> list[Label]:
     """Return the null class, and the positive one of two classes or what stands for all others."""
-    null = null.item() if isinstance(null, np.generic) else null
-    return [null, f"not {null}" if positive is None else positive]
+    names = [null, f"not {null}" if positive is None else positive]
+    return [name.item() if isinstance(name, np.generic) else name for name in names]
 
 
 @dataclass(frozen=True, eq=False)

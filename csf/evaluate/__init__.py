@@ -5,7 +5,7 @@ from csf.evaluate.audits import AuditPlan, audit, labels_needed
 from csf.evaluate.choices import Chooser, differences, standard_error
 from csf.evaluate.draws import CodedRow, Retuned, retune
 from csf.evaluate.predictions import AuditedValue, Difference, metric_difference, metric_interval
-from csf.evaluate.resampling import EntryResampling, Resampling, assess
+from csf.evaluate.resampling import Resampling, assess
 from csf.evaluate.stores import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow, kept
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "Chooser",
     "CodedRow",
     "Difference",
-    "EntryResampling",
     "EntryStore",
     "MAX_BYTES",
     "Resampling",

@@ -87,9 +87,10 @@ def check_row_thresholds(thresholds: RowThresholds, values: ArrayLike, *, random
 def _check(thresholds: RowThresholds, metric: Metric, rows: ScoredRows, shares: Sequence[float]) -> None:
     """Check thresholds that are tuned on rows."""
     for share in shares:
-        copies = [part if part is None else part.copy() for part in rows]
+        given = [part for part in rows if part is not None]
+        copies = [part.copy() for part in given]
         best = thresholds.tuned(metric, rows, share)
-        same = all(part is None or np.array_equal(part, copy) for part, copy in zip(rows, copies))
+        same = all(np.array_equal(part, copy) for part, copy in zip(given, copies))
         require(same, "tuning must not change the rows")
         _check_tuned(best, type(thresholds), metric, rows, share)
         if not share:

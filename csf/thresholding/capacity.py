@@ -13,7 +13,8 @@ from scipy.special import expit
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Costs, IntArray, Label, Samples
 from csf.data.responses import TIE, midpoint
-from csf.evaluate import Assessment, EntryResampling, Resampling
+from csf.evaluate import Assessment, Resampling
+from csf.evaluate.resampling import EntryResampling
 from csf.metrics.binary import Precision
 from csf.metrics.constraints import ANSWERS, Constraint, Review
 from csf.metrics.registry import aim

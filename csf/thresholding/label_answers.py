@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, Costs, IntArray
-from csf.evaluate import EntryResampling
+from csf.evaluate.resampling import EntryResampling
 from csf.thresholding.capacity import RankedAnswers, ScoreAnswers
 from csf.thresholding.evaluation import GivenAnswers, TableTerms
 

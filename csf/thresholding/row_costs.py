@@ -653,8 +653,8 @@ class CostTerms(AnswerTerms):
         """Draw errors and the bias of the value of what was paid."""
         store, cost = self.store, self._cost(answers)
         if (border := answers.border) is not None:
-            entries, gets = np.arange(cost.size), answers.share * (answers.codes == border.answer)
-            moved = border.weight @ (self._paid[border.answer] - self._paid[answers.others, entries])
+            entries, gets = np.arange(cost.size), answers.share * (answers.codes == border.codes)
+            moved = border.weight @ (self._paid[border.codes, entries] - self._paid[answers.others, entries])
             cost = cost + moved * (border.limit - gets)
         return _drawn_costs(store, np.column_stack([store.of_samples(cost), *store.fixed]), seed)
 

@@ -18,9 +18,10 @@ from csf._common.validation import check_class_weights, check_fraction
 from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out, pooled
 from csf.data.labels import read_labels
 from csf.data.responses import DECISION_FIRST, class_scores, compare, respond
-from csf.evaluate import Chooser, EntryResampling, Resampling, ScoreStore, TrialKey, kept
+from csf.evaluate import Chooser, Resampling, ScoreStore, TrialKey, kept
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import BEST, decisions
+from csf.evaluate.resampling import EntryResampling
 from csf.metrics import get_constraint
 from csf.metrics.base import rank
 from csf.metrics.binary import Recall
@@ -274,7 +275,7 @@ class BinaryProblem(TwoClasses):
 
     def with_mean_scores(self, found: BinaryResult, mean: Array, plan: Plan) -> BinaryResult:
         """Replace the winner's held-out scores by means over models, and the threshold."""
-        if mean.ndim == 1 or mean.shape[1] == 1:
+        if self.labels.classes.size == 2:
             return found.decision.tuned(with_mean_scores(found, mean.ravel()))
         score, code = compare(mean, 0, probabilities=True)
         return with_mean_scores(found, score, lost_samples(pool_held_out(plan.folds)[0], code))
@@ -526,6 +527,7 @@ class BinaryResult(ScoreResult):
         known = self.calibrated or self.held_out_rows()
         units, plain = known.units, self.row.lost is None or not self.row.lost.any()
         once = units.copies.size == units.samples.size and not np.ptp(units.weights_in(units.copies))
+        once &= known.truth.ndim == 1  # pairs of a sample and a label go together
         return ConfidenceBand(known.truth > 0, known.rows, confidence) if plain and once else None
 
     def scored_samples(self, rule: Any, held_back: Task) -> ScoredSamples:

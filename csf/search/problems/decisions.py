@@ -106,7 +106,7 @@ class ScoreDecision:
         """Tune the decision of a winner, and warn where it does not keep its constraint."""
         return self.tuned(won)
 
-    def tested(self, found: Result, rule: Any, held_back: Task | None, confidence: float) -> Result:
+    def tested(self, found: Any, rule: Any, held_back: Task | None, confidence: float) -> Any:
         """Test thresholds on samples held back, or on all without them."""
         return found.tested_threshold(rule, held_back, confidence)
 
