@@ -56,6 +56,12 @@ EXEMPT = {
     # Inherited, and walked as those of CostSearch.
     "csf.dask.DaskCostSearch.prevalence": "csf.search.CostSearch.prevalence",
     "csf.dask.DaskCostSearch.report": "csf.search.CostSearch.report",
+    "csf.dask.DaskCostSearch.audit": "csf.search.CostSearch.predict",
+    "csf.search.CostSearch.audit": "csf.search.CostSearch.predict",
+    "csf.export.RowThresholdRules.decide": "csf.export.SegmentRules.decide",
+    "csf.export.ScoreRule.decide_at": "csf.export.SegmentRules.decide",
+    "csf.thresholding.RowThresholds.beside": "csf.search.CostSearch.predict",
+    "csf.thresholding.RowThresholds.values": "csf.search.CostSearch.predict",
     # Abstract, and walked as those of other classes.
     "csf.online.LinearOnlineClassifier.score": "csf.online.OFO.score",
     "csf.online.OnlineClassifier.score": "csf.online.OFO.score",
@@ -164,6 +170,7 @@ CALLS = {
             {"y": Y, "pred_a": PRED, "pred_b": 1 - PRED, "groups": np.arange(N), "sample_weight": ONES},
         )
     ],
+    "csf.evaluate.audit": [(partial(csf.audit, labels=20), {"score": PROBA, "predicted": PRED})],
     "csf.search.CostSearch.fit": [
         (lambda **rows: quick().fit(**rows), WEIGHTED | {"groups": np.arange(N)}),
         (lambda **rows: quick("savings").fit(**rows), DATA | COSTS),

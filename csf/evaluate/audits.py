@@ -11,7 +11,15 @@ import numpy as np
 from scipy.stats import binom
 from sklearn.utils import check_random_state
 
-from csf._common.validation import as_array, check_count, check_fraction, check_in_memory, float_columns, label_array
+from csf._common.validation import (
+    as_array,
+    check_count,
+    check_fraction,
+    check_in_memory,
+    float_columns,
+    label_array,
+    warn_of_order,
+)
 from csf.data.labels import Labels
 from csf.evaluate.intervals import gradients
 from csf.evaluate.predictions import AuditedValue, audited
@@ -159,6 +167,7 @@ def audit(
     AuditedValue(value=0.268, low=0.169, high=0.419)
     """
     check_in_memory(score=score, predicted=predicted)
+    warn_of_order(score=score, predicted=predicted)
     answers = label_array(predicted, "predicted")
     if answers.ndim != 1:
         raise ValueError(

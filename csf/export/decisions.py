@@ -59,7 +59,7 @@ class ScoreRule(SavedRule):
     null: Label
     threshold: float
 
-    def decide(self, scores: ArrayLike, threshold: ArrayLike | None = None) -> Array:
+    def decide(self, scores: ArrayLike) -> Array:
         """Predict labels.
 
         Parameters
@@ -67,8 +67,6 @@ class ScoreRule(SavedRule):
         scores : array-like of shape (n_samples,) or (n_samples, n_classes)
             Output of the estimator's method ``reads``; of two classes the probabilities of the one that is not ``null``
             suffice.
-        threshold : float or array-like of shape (n_samples,), default=None
-            Threshold of each row in place of the rule's own.
 
         Returns
         -------
@@ -80,6 +78,10 @@ class ScoreRule(SavedRule):
         ValueError
             If the scores have another shape, or some are NaN.
         """
+        return self.decide_at(scores, self.threshold)
+
+    def decide_at(self, scores: ArrayLike, threshold: float | Array) -> Array:
+        """Predict labels by one threshold, or by that of each row."""
         given, n_classes = float_columns(scores, self.classes.tolist(), "scores"), self.classes.size
         if given.shape[1:] not in ([(), (2,)] if n_classes == 2 else [(n_classes,)]) or not given.ndim:
             raise ValueError(
@@ -88,8 +90,7 @@ class ScoreRule(SavedRule):
         if np.isnan(given).any():
             raise ValueError(f"scores are NaN in {np.isnan(given).sum()} places; accepted: numbers and +-inf")
         score, found = self._compared(given, self.classes.tolist().index(self.null))
-        cut = self.threshold if threshold is None else threshold
-        return np.where(score >= cut, self.classes[found], self.null).astype(self.classes.dtype)
+        return np.where(score >= threshold, self.classes[found], self.null).astype(self.classes.dtype)
 
     def _compared(self, scores: FloatArray, column: int) -> tuple[Array, IntArray | int]:
         """Compare the best class outside the column of ``null`` with this one; return the score and the class."""
@@ -214,9 +215,9 @@ class RowThresholdRules(SavedRule):
         ValueError
             If the scores have another shape, some are NaN, or no threshold is for a value.
         """
-        values = as_array(by, "by")
+        given, values = float_columns(scores, self.rule.classes.tolist(), "scores", by=by), as_array(by, "by")
         cuts = self.thresholds.of_rows(self.thresholds.beside(np.empty((values.shape[0], 0)), values))
-        return self.rule.decide(scores, self.rule.threshold + cuts)
+        return self.rule.decide_at(given, self.rule.threshold + cuts)
 
     def to_dict(self) -> Params:
         """Return the rule as plain numbers, strings and lists.

@@ -11,7 +11,7 @@ from csf.thresholding.curve import (
     sweep_several,
     threshold_curve,
 )
-from csf.thresholding.exchange import ExchangeRate, exchange_rate
+from csf.thresholding.exchange import ExchangeRate
 from csf.thresholding.linear_rule import ClassProbabilityRule
 from csf.thresholding.prevalence import Prevalence, curve_at_prevalence, estimate_prevalence, fold_probabilities
 from csf.thresholding.row_thresholds import RowThresholds, ScoredRows, TunedThresholds
@@ -45,7 +45,6 @@ __all__ = [
     "cost_threshold",
     "curve_at_prevalence",
     "estimate_prevalence",
-    "exchange_rate",
     "fold_probabilities",
     "frank_wolfe",
     "lightgbm_metric",

@@ -28,11 +28,13 @@ REASONS = {
         csf.distributed.Bins csf.distributed.CountedCut csf.distributed.FoldTotals csf.distributed.Job
         csf.distributed.PartScores csf.distributed.Quantiles csf.distributed.Scored
         csf.export.ClassRule csf.export.CostRule csf.export.LinearRule csf.export.NumberColumn csf.export.TableRule
-        csf.export.LabelRules csf.export.SegmentRules csf.export.TextColumn csf.export.ScoreRule
+        csf.export.LabelRules csf.export.RowThresholdRules csf.export.SegmentRules csf.export.TextColumn
+        csf.export.ScoreRule
         csf.report.Comparison csf.report.Finding csf.report.Summary
         csf.streams.PrequentialResult csf.structural.ClassScores csf.structural.Tangent
         csf.thresholding.BisectionResult csf.thresholding.CatBoostMetric csf.thresholding.Cut
-        csf.thresholding.EvalMetric
+        csf.thresholding.EvalMetric csf.thresholding.ExchangeRate csf.thresholding.ScoredRows
+        csf.thresholding.TunedThresholds
         csf.thresholding.ClassProbabilityRule csf.thresholding.Mixture csf.thresholding.Prevalence
         csf.thresholding.ThresholdCurve csf.thresholding.TunedScorer
         csf.thresholding.ValuedCurve
@@ -54,13 +56,14 @@ REASONS = {
     "takes a report of skore, and hands its scores to csf.tune_threshold": "csf.report.ThresholdCheck",
     "its own tests give it bad values, costs and columns": """
         csf.metrics.ConfusionFunction csf.metrics.Incomplete csf.metrics.Review csf.metrics.RowCosts
-        csf.metrics.FBetaOfClasses
+        csf.audit csf.labels_needed
     """,
     "checked as those of Grid and of WeightedAccuracy": "csf.strategies.Ladder csf.metrics.MeanCost",
     "abstract": """
         csf.bounds.Bound csf.metrics.Concave csf.metrics.ConfusionMetric csf.metrics.LinearFractional
-        csf.metrics.Metric csf.metrics.Rate csf.online.LinearOnlineClassifier csf.online.OnlineClassifier
-        csf.strategies.Strategy csf.streams.ChunkIterator csf.structural.StructuralLoss
+        csf.metrics.Measure csf.metrics.Metric csf.metrics.Rate csf.online.LinearOnlineClassifier
+        csf.online.OnlineClassifier
+        csf.strategies.Strategy csf.streams.ChunkIterator csf.structural.StructuralLoss csf.thresholding.RowThresholds
     """,
     "lightgbm_metric in another form": """
         csf.thresholding.catboost_metric csf.thresholding.tuned_scorer csf.thresholding.xgboost_metric
@@ -71,6 +74,7 @@ REASONS = {
     "the unchecked core of threshold_curve": "csf.thresholding.sweep csf.thresholding.sweep_several",
     "reads or writes files": "csf.streams.save_stream csf.streams.load_stream csf.save csf.load",
     "needs river": "csf.online.RiverClassifier",
+    "a contract that is checked with broken parts": "csf.testing.check_row_thresholds",
 }
 EXEMPT = {name: reason for reason, names in REASONS.items() for name in names.split()}
 

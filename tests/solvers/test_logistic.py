@@ -200,13 +200,13 @@ def test_thinned_second_derivatives_lead_to_the_same_optimum(monkeypatch):
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))
 def test_second_derivatives_of_some_rows_know_rare_features(layout):
     rng = np.random.default_rng(0)
-    X = (rng.random((20_000, 40)) < np.geomspace(2e-4, 0.5, 40)).astype(float)
-    sign = np.where(rng.random(20_000) < 0.4, 1.0, -1.0)
-    rows, weight, ridge = Rows(LAYOUTS[layout](X)), rng.lognormal(0.0, 2.0, 20_000), np.full(41, 1e-3)
+    X = (rng.random((60_000, 40)) < np.geomspace(2e-4, 0.5, 40)).astype(float)
+    sign = np.where(rng.random(60_000) < 0.4, 1.0, -1.0)
+    rows, weight, ridge = Rows(LAYOUTS[layout](X)), rng.lognormal(0.0, 2.0, 60_000), np.full(41, 1e-3)
     kept = Curvatures(rows, sign, ridge, weight)
     assert kept.share < 0.5
-    inverse, _ = kept.inverse_at(np.zeros(41), np.zeros(20_000), weight, kept.totals(weight))
-    Z = np.column_stack([X, np.ones(20_000)])
+    inverse, _ = kept.inverse_at(np.zeros(41), np.zeros(60_000), weight, kept.totals(weight))
+    Z = np.column_stack([X, np.ones(60_000)])
     exact = np.linalg.inv(0.25 * (Z.T * weight) @ Z + np.diag(ridge))
     known = np.array([inverse(each)[k] for k, each in enumerate(np.eye(41))])
     # A feature that none of the rows has would be about 1000 here, and a Newton step along it as much too long.

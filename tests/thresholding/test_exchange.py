@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from csf import CostSearch
 from csf.metrics import MeanCost, RowCosts
 from csf.report.kinds import reported
-from csf.thresholding import ExchangeRate, exchange_rate
 from csf.thresholding.capacity import Review
+from csf.thresholding.exchange import ExchangeRate, exchange_rate
 
 QUICK = {"n_trials": 1, "param_grid": None, "cv": 3, "random_state": 0}
 
