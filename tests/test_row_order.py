@@ -59,7 +59,6 @@ EXEMPT = {
     "csf.dask.DaskCostSearch.audit": "csf.search.CostSearch.predict",
     "csf.search.CostSearch.audit": "csf.search.CostSearch.predict",
     "csf.export.RowThresholdRules.decide": "csf.export.SegmentRules.decide",
-    "csf.export.ScoreRule.decide_at": "csf.export.SegmentRules.decide",
     "csf.thresholding.RowThresholds.beside": "csf.search.CostSearch.predict",
     "csf.thresholding.RowThresholds.values": "csf.search.CostSearch.predict",
     # Abstract, and walked as those of other classes.

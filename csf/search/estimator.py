@@ -575,8 +575,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         Raises
         ------
         ValueError
-            If there is a null class beside several others, labels share a threshold, or the held-out scores have not
-            been kept.
+            If a single class beside a null class is limited, the metric is a mean over samples, or the held-out scores
+            have not been kept.
 
         Notes
         -----
