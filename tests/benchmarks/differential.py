@@ -102,7 +102,11 @@ def _p_values(new, held_out, weight=None):
 
 
 def _steps(p, share, most=None):
-    """Largest number of alerts of which the p-values allow so many, and the largest p-value among them."""
+    """Largest number of alerts of which the p-values allow so many, and the largest p-value among them.
+
+    The bases were fitted before, so that the share is divided by Storey's estimate of the rows that are wrong.
+    """
+    share = share / min(1.0, 2.0 * (1 + np.sum(p > 0.5)) / len(p))
     for k in range(min(len(p), len(p) if most is None else most), 0, -1):
         if np.sum(p <= share * k / len(p) + 1e-12) >= k:
             return k, share * k / len(p) + 1e-12

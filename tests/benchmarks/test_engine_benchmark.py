@@ -11,6 +11,7 @@ from tests.benchmarks import engine
 from tests.benchmarks.memory import memory_rows
 
 TOPICS = [
+    "audits",
     "batches",
     "bookkeeping",
     "boosting",
@@ -44,6 +45,7 @@ TOPICS += [
     "scale",
     "segments",
     "several_classes",
+    "signing",
     "spade",
     "spark",
     "strategies",
@@ -133,7 +135,7 @@ def test_all_topics_behind_one_command(monkeypatch, capsys):
 
 
 def test_unknown_topics_are_told():
-    with pytest.raises(SystemExit, match=r"there is no benchmark 'speed'; accepted: batches, bookkeeping"):
+    with pytest.raises(SystemExit, match=r"there is no benchmark 'speed'; accepted: audits, batches, bookkeeping"):
         command.main(["speed"])
 
 
