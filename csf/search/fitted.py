@@ -82,6 +82,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     upper_bound_: float
     gap_: float
     bound_margin_: float
+    guarantee_: Any
     classes_: Array
     class_count_: Array
     pos_label_: Label

@@ -243,7 +243,9 @@ def certified(name, n_draws, n_samples=1500):
             values.append(search.best_score_)
         if text.startswith("recall") and "," not in text:
             level, code = get_constraint(text).level, len(shares) - 1
-            power += by_hand(base.predict_proba(X), y, level, code, rng.random(y.size) < search.result_.config.held_back)
+            power += by_hand(
+                base.predict_proba(X), y, level, code, rng.random(y.size) < search.result_.config.held_back
+            )
     return {
         "population": name,
         "constraint": text,
