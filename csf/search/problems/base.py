@@ -567,11 +567,13 @@ class SearchResult:
 
     def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
         """Read a limit on wrong alerts; of two classes ``names`` has the positive one last."""
-        share, last = wrong_at_most, len(names) - 1
+        share = wrong_at_most
         if isinstance(wrong_at_most, Mapping):
-            if last != 1 or list(places_limited(wrong_at_most, names, option="wrong_at_most")) != [1]:
-                one = f"the positive class {names[1]} alone" if last == 1 else "all classes but the null one together"
-                raise ValueError(f"wrong_at_most limits {one}, by a number such as 0.2, got {wrong_at_most!r}")
+            if list(places_limited(wrong_at_most, names, option="wrong_at_most")) != [1]:
+                raise ValueError(
+                    f"wrong_at_most limits the positive class {names[1]} alone, by a number such as 0.2, got "
+                    f"{wrong_at_most!r}"
+                )
             share = next(iter(wrong_at_most.values()))
         return {1: AlertLimit(self.wrong_alerts(1, bands), check_fraction(share, "wrong_at_most"))}
 
