@@ -216,7 +216,7 @@ class RowThresholdRules(SavedRule):
             If the scores have another shape, some are NaN, or no threshold is for a value.
         """
         given, values = float_columns(scores, self.rule.classes.tolist(), "scores", by=by), as_array(by, "by")
-        cuts = self.thresholds.of_rows(self.thresholds.beside(np.empty((values.shape[0], 0)), values))
+        cuts = self.thresholds.of_rows(self.thresholds.values(np.empty((values.shape[0], 0)), values))
         return self.rule.decide_at(given, self.rule.threshold + cuts)
 
     def to_dict(self) -> Params:

@@ -25,7 +25,6 @@ from csf.evaluate.resampling import EntryResampling
 from csf.metrics import get_constraint
 from csf.metrics.base import rank
 from csf.metrics.binary import Recall
-from csf.metrics.constraints import ANSWERS
 from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.registry import positive_class, truth_of, values_of_tables
 from csf.metrics.trials import Trial, gap, known_hull, outcome
@@ -70,7 +69,6 @@ from csf.thresholding.capacity import (
     ReviewBands,
     ScoreAnswers,
     ScoreCandidates,
-    answer_codes,
     bands_of_score,
     merged_lost,
 )
@@ -637,9 +635,7 @@ class BinaryResult(ScoreResult):
     def reviews(self, review: Review, names: Sequence[Label]) -> Any:
         """Tune the rule of three answers on the held-out entries; of two labels the positive one comes last."""
         bands = super().reviews(review, names)
-        answers = self.held_out_answers
-        reviewed = answer_codes(bands.decide(AllowedAnswers.of_score(answers.rank))) == len(ANSWERS) - 1
-        self.decision.check_reviews(self, reviewed, review.error)
+        self.decision.check_reviews(self, bands)
         return bands
 
     def review_codes(self, bands: ReviewBands, answers: ScoreAnswers) -> IntArray:

@@ -18,7 +18,7 @@ from csf.evaluate.draws import Units, grouped
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.base import LinearFractional
 from csf.metrics.binary import OfNegatives
-from csf.metrics.constraints import Constraint, share_of
+from csf.metrics.constraints import ANSWERS, Constraint, share_of
 from csf.metrics.registry import for_classes
 from csf.search.certification import with_tested_step
 from csf.search.problems.base import SearchResult, with_tested_steps
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.search.config import SearchConfig, Unsupported
     from csf.search.study import Study
+    from csf.thresholding.capacity import ReviewBands
 
 # Levels of 0 and 1 are none that a test can show.
 _LEAST = 1e-9
@@ -114,7 +115,7 @@ class ScoreDecision:
         """Mark the held-out entries that one threshold decides, that of a segment where each has one."""
         return np.ones(store.is_pos.size, dtype=bool)
 
-    def check_reviews(self, found: ScoreResult, reviewed: BoolArray, error: float) -> None:
+    def check_reviews(self, found: ScoreResult, bands: ReviewBands) -> None:
         """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
 
     def check_limits(self) -> None:
@@ -390,10 +391,11 @@ class SegmentDecision(RowDecision):
             )
         return found
 
-    def check_reviews(self, found: ScoreResult, reviewed: BoolArray, error: float) -> None:
+    def check_reviews(self, found: ScoreResult, bands: ReviewBands) -> None:
         """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
-        row, store = found.row, found.store
+        row, store, error = found.row, found.store, bands.review.error
         assert store is not None, "thresholds are tuned in memory"
+        reviewed = bands.decide(found.leaning(bands.review, bands.extra_cost)) == ANSWERS[1]
         right = np.where(reviewed, store.is_pos, decisions(row))
         wrong = np.where(reviewed, ~store.is_pos, right)
         # A review is right but for its errors.

@@ -151,6 +151,8 @@ def test_files_and_copies(search, tmp_path):
     rule = decision_rule(search)
     scores = search.best_estimator_.decision_function(X)
     np.testing.assert_array_equal(rule.decide(scores, HOUR), search.predict(X, by=HOUR))
+    with pytest.raises(ValueError, match="finite number for each of 1500 rows"):
+        rule.decide(scores, np.where(HOUR, HOUR, np.nan))
     rule.save(tmp_path / "rule.json")
     saved = json.loads((tmp_path / "rule.json").read_text())
     assert saved["by_row"] == {"thresholds": "HourThresholds"} | search.thresholds_
