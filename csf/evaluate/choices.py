@@ -238,14 +238,12 @@ class Rivals:
 
 
 def averaged(
-    found: Array, cuts: IntArray, best: Cut, at: Callable[[float], Cut], value: Callable[[Cut], float], error: float
+    shares: Array, best: Cut, at: Callable[[float], Cut], value: Callable[[Cut], float], error: float
 ) -> Cut:
     """Average the shares of positive predictions at thresholds; return ``best`` where that costs more than an error.
 
-    ``found`` has the share of samples that each threshold predicts positive, and ``at`` gives the threshold of a share.
-    Shares are averaged in log-odds.
+    ``at`` gives the threshold of a share. Shares are averaged in log-odds.
     """
-    shares = found[cuts]
     # Finding nothing, or everything, is at no distance from other cuts that could be averaged.
     inner = shares[(shares > 0.0) & (shares < 1.0)]
     if not inner.size:
@@ -429,7 +427,7 @@ class _PartWeights:
         def value(cut: int) -> float:
             return float(metric.value(*shares(pos - tp[cut], fp[cut], pos, neg)[:2], pos=pos / (pos + neg)))
 
-        return averaged(found, tuned_cuts.cuts, best, lambda share: _place(found, share), value, tuned_cuts.error)
+        return averaged(found[tuned_cuts.cuts], best, lambda share: _place(found, share), value, tuned_cuts.error)
 
 
 def _place(found: Array, share: float) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray
+from csf._common.validation import small_indices
 from csf.data.responses import TIE, midpoint
 from csf.evaluate._kernels import (
     best_ratios,
@@ -386,18 +387,23 @@ class CodedRow:
             found = decided if row.lost is None else decided & ~row.lost
             # cut 0 finds what was decided; a second cut, the rest, is none of its choices
             return cls(np.where(found, 0, 1).astype(np.uint16), np.array([np.nan]))
-        copies = store.copies[store.samples]
-        counted = copies > 0 if row.lost is None else (copies > 0) & ~row.lost
-        order = np.argsort(row.score)[::-1] if counted.all() else _sorted_among(row.score, np.flatnonzero(counted))
-        score = row.score[order]
+        if row.lost is None and store.copies.all():
+            order = np.argsort(row.score)[::-1]
+        else:
+            counted = store.copies[store.samples] > 0
+            order = _sorted_among(row.score, np.flatnonzero(counted if row.lost is None else counted & ~row.lost))
+        # Of millions of entries places of four bytes take half of the memory.
+        order = small_indices(order, n_entries)
+        copies = store.copies[store.samples[order]].astype(np.int32)
+        score, is_pos = row.score[order], store.is_pos[order]
         # How many entries the row's own threshold finds: that cut is always among them.
         keep = -1 if row.threshold is None else int(np.count_nonzero(score >= row.threshold))
-        cuts = np.empty(order.size + 2, dtype=np.int64)
+        cuts = np.empty(order.size + 2, dtype=order.dtype)
         # Samples that are held out several times have no more cuts for that.
         n_samples = int(store.copies.sum())
-        every = max(n_samples // _PLACES, 1) * int(copies.sum()) // n_samples
-        n_cuts = candidate_cuts(score, store.is_pos[order], copies[order], max(every, 1), keep, cuts)
-        cuts = _thinned(cuts[:n_cuts], keep)
+        every = int(max(n_samples // _PLACES, 1) * store.repeats)
+        n_cuts = candidate_cuts(score, is_pos, copies, max(every, 1), keep, cuts)
+        cuts = _thinned(cuts[:n_cuts], keep).astype(np.int64)
         codes = np.full(n_entries, cuts.size, dtype=np.uint16)
         # Each entry has the first threshold that includes it.
         codes[order] = np.repeat(np.arange(cuts.size, dtype=np.uint16), np.diff(cuts, prepend=0))

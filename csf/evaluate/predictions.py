@@ -419,9 +419,10 @@ def _read(
         return read, codes
     codes = [label_array(each, name) for name, each in predictions.items()]
     labels, metric, truth = _read_classes(y, dict(zip(predictions, codes)), metric, pos_label)
-    # A byte each is enough for codes of few classes.
+    # A byte each is enough for codes of few classes, those of the truth first: each array is freed before the next one.
     small = np.min_scalar_type(labels.classes.size)
-    truth, codes = truth.astype(small), [labels.encode(each).astype(small) for each in codes]
+    truth = truth.astype(small)
+    codes = [labels.encode(predicted).astype(small) for predicted in codes]
     weight = check_weights(sample_weight, truth.size)
     if labels.null is not None and np.unique(truth if weight is None else truth[weight > 0.0]).size == 2:
         check_class_weights(sample_weight, truth > 0)

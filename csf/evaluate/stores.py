@@ -123,9 +123,9 @@ class EntryStore(Generic[R]):
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self.truth, self.weight, self.max_bytes = truth, weight, max_bytes
-        at = np.arange(truth.size) if samples is None else _ranks(samples)
-        self.samples = at.astype(np.int32)
-        self.n_samples = int(at.max()) + 1
+        places = np.arange(truth.size) if samples is None else _ranks(samples)
+        self.samples = places.astype(np.int32, copy=False)
+        self.n_samples = int(places.max()) + 1
         self.copies = _copies(self) if copies is None else copies
         # Mean number of entries of a row: of folds that are repeated it has several.
         self.repeats = float(self.copies[self.samples].sum() / self.copies.sum())
@@ -326,14 +326,13 @@ def _ranks(samples: IntArray) -> IntArray:
 
 def _copies(store: Store) -> IntArray:
     """Compute how many samples each one represents, from the weights."""
-    copies = np.ones(store.n_samples, dtype=np.int64)
     if store.weight is None:
-        return copies
+        return np.broadcast_to(np.int64(1), store.n_samples)  # ones that take no memory
     each = np.zeros(store.n_samples)
     each[store.samples] = store.weight
     whole = (each == np.floor(each)).all() and each.sum() <= _MOST_COPIES
     if not whole:
-        return copies * (each > 0.0)
+        return (each > 0.0).astype(np.int64)
     _warn_of_shares(store, each)
     return each.astype(np.int64)
 

@@ -463,7 +463,10 @@ def hull_cuts(fn: Array, fp: Array) -> IntArray:
         first += 1
     while end > first and fn[end - 1] == fn[end]:
         end -= 1
-    stack = np.empty(end - first + 1, dtype=np.int64)
+    most = 1  # of equal ``fn`` one cut counts
+    for cut in range(first + 1, end + 1):
+        most += fn[cut] != fn[cut - 1]
+    stack = np.empty(most, dtype=np.int64)
     size = 0
     for cut in range(first, end + 1):
         if cut > first and fn[cut] == fn[cut - 1]:  # the one before is better

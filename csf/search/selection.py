@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -15,7 +16,7 @@ from csf.strategies import EqualCostsFirst, Ladder, get_strategy
 from csf.thresholding.curve import sweep_several
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array
+    from csf._common.typing import Array, Values
     from csf.evaluate import TrialKey
     from csf.metrics.base import Metric
     from csf.metrics.profile import ErrorProfile
@@ -128,18 +129,24 @@ def averaged_cut(
     cuts = curve.cuts_at(thresholds)
     if not np.isfinite(best):
         return best
-    found = (curve.pos - curve.fn + curve.fp) / (curve.pos - curve.fn[-1] + curve.fp[-1])
-    # Each score lies in the middle of the samples that have it.
-    middles = 0.5 * (found[1:] + found[:-1])
+    total, n_scores = curve.pos - curve.fn[-1] + curve.fp[-1], curve.fn.size - 1
 
-    def at(share: float) -> float:
-        """Return a quantile of the scores."""
-        place = int(np.clip(np.searchsorted(middles, share), 1, middles.size - 1))
+    def positives(cuts: Values) -> Values:
+        """Return the shares of samples that some cuts predict positive."""
+        return (curve.pos - curve.fn[cuts] + curve.fp[cuts]) / total
+
+    def middle(place: int) -> float:
+        """Return where a score lies: in the middle of the samples that have it."""
+        return 0.5 * (positives(place + 1) + positives(place))
+
+    def quantile(share: float) -> float:
+        # Looks at few of what may be millions of scores.
+        place = int(np.clip(bisect_left(range(n_scores), share, key=middle), 1, n_scores - 1))
         upper, lower = curve.lowest_score[place], curve.lowest_score[place + 1]
-        inside = float(np.interp(share, middles[place - 1 : place + 1], [upper, lower]))
+        inside = float(np.interp(share, [middle(place - 1), middle(place)], [upper, lower]))
         return inside if lower < inside <= upper else float(upper)
 
-    return averaged(found, cuts, best, at, value, error)
+    return averaged(positives(cuts), best, quantile, value, error)
 
 
 # ---------------------------------------------------------------- the choice

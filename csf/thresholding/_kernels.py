@@ -22,13 +22,14 @@ def _with_weight(total, rest, weights, at):
 
 def _merge_few(pos_scores, pos_weights, neg_scores, neg_weights, lowest_score, fn, fp):
     """Do what `merge_cuts` does for few samples, without compiled code."""
+    neg_scores = neg_scores.copy()
     values = np.unique(np.concatenate([pos_scores, neg_scores]))[::-1]
     size = values.size + 1
     lowest_score[0], lowest_score[1:size] = np.inf, values
     # An infinite score is no cut of its own.
     for scores, weights, sums in ((pos_scores, pos_weights, fn), (neg_scores, neg_weights, fp)):
         sums[0] = 0.0
-        sums[1:size] = _totals(weights, scores.size)[scores.size - np.searchsorted(scores, values)]
+        sums[1:size] = _totals(weights, scores.size)[scores.size - np.searchsorted(scores[::-1], values)]
     start = int(values.size > 0 and values[0] == np.inf)
     for array in (lowest_score, fn, fp):
         array[: size - start] = array[start:size]
@@ -43,11 +44,11 @@ def _merge_few(pos_scores, pos_weights, neg_scores, neg_weights, lowest_score, f
 
 
 def _totals(weights, size):
-    """Sum weights from the last one on, from 0 up to all of them; sums are compensated as in `merge_cuts`."""
+    """Sum weights, from 0 up to all of them; sums are compensated as in `merge_cuts`."""
     if weights is None:
         return np.arange(size + 1.0)
     total, rest, totals = 0.0, 0.0, [0.0]
-    for added in weights[::-1].tolist():
+    for added in weights.tolist():
         grown = total + added
         part = grown - total
         total, rest = grown, rest + ((total - (grown - part)) + (added - part))
@@ -59,23 +60,24 @@ def _totals(weights, size):
 def merge_cuts(pos_scores, pos_weights, neg_scores, neg_weights, lowest_score, fn, fp):
     """Write the thresholds between samples of both classes. Return their number and the share of positives.
 
-    Scores ascend, thresholds descend. A group of ties writes its threshold repeatedly; the last write counts all of it.
+    Scores and thresholds descend. A group of ties writes its threshold repeatedly; the last write counts all of it.
     The sums are compensated, so that thresholds which are equal in exact arithmetic hardly ever differ. Where both
-    weights are ``None`` each sample weighs 1.
+    weights are ``None`` each sample weighs 1. ``neg_scores`` may be the end of ``lowest_score``: what is written there
+    has been read before.
     """
     tp, tp_rest, false_pos, fp_rest = 0.0, 0.0, 0.0, 0.0
     last, current = 0, np.inf
     lowest_score[0], fn[0], fp[0] = np.inf, 0.0, 0.0
-    i, j = pos_scores.shape[0] - 1, neg_scores.shape[0] - 1
-    while i >= 0 or j >= 0:
-        if j < 0 or (i >= 0 and pos_scores[i] >= neg_scores[j]):
+    n_pos, n_neg, i, j = pos_scores.shape[0], neg_scores.shape[0], 0, 0
+    while i < n_pos or j < n_neg:
+        if j == n_neg or (i < n_pos and pos_scores[i] >= neg_scores[j]):
             score = pos_scores[i]
             tp, tp_rest = _with_weight(tp, tp_rest, pos_weights, i)
-            i -= 1
+            i += 1
         else:
             score = neg_scores[j]
             false_pos, fp_rest = _with_weight(false_pos, fp_rest, neg_weights, j)
-            j -= 1
+            j += 1
         last += score != current  # no branch: this is where the time goes
         current = score
         lowest_score[last], fn[last], fp[last] = score, tp + tp_rest, false_pos + fp_rest

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Real
 from typing import TYPE_CHECKING, Protocol
 
@@ -157,22 +157,25 @@ class ThresholdCurve:
         Values that differ by rounding only (8 units in the last place) count as equal.
         """
         metric = get_metric(metric)
-        constraint, values = metric.constraint if constraint is None else constraint, self.value(metric)
-        allowed, feasible = None, True
-        if constraint is not None:
-            violation = self._at_every_cut(constraint.violation)
-            least = np.nanmin(violation) if not np.isnan(violation).all() else np.nan
-            if np.isnan(least):
-                raise ValueError(f"the violation of {constraint!r} is NaN at every threshold; it must be numbers >= 0")
-            feasible = bool(least <= 0)
-            allowed = np.flatnonzero(violation <= (0.0 if feasible else least + _slack(violation, least)))
-        cut = _first_best(values if allowed is None else values[allowed], metric)
-        cut = cut if allowed is None else int(allowed[cut])
-        return Cut(self.threshold_of(cut), float(values[cut]), self._profile(cut), feasible)
+        constraint = metric.constraint if constraint is None else constraint
+        if constraint is None:
+            cut, value = _first_best(partial(self._blocks, metric.value), metric)
+            return Cut(self.threshold_of(cut), value, self._profile(cut))
+        violation = self._at_every_cut(constraint.violation)
+        least = np.nanmin(violation) if not np.isnan(violation).all() else np.nan
+        if np.isnan(least):
+            raise ValueError(f"the violation of {constraint!r} is NaN at every threshold; it must be numbers >= 0")
+        feasible = bool(least <= 0)
+        slack = 0.0 if feasible else _slack(least, _magnitude(violation))
+        allowed = np.flatnonzero(violation <= max(least, 0.0) + slack)
+        values = self.value(metric)[allowed]
+        place, value = _first_best(lambda: [values], metric)
+        cut = int(allowed[place])
+        return Cut(self.threshold_of(cut), value, self._profile(cut), feasible)
 
     def fewest_errors(self) -> float:
         """Find the threshold with the fewest errors, also where one class has no weight; break ties as `best`."""
-        return self.threshold_of(_first_best(1.0 - self.fn - self.fp, "accuracy"))
+        return self.threshold_of(_first_best(lambda: [1.0 - self.fn - self.fp], "accuracy")[0])
 
     def at(self, threshold: float) -> ErrorProfile:
         """Compute the error profile of the rule ``score >= threshold``.
@@ -229,11 +232,17 @@ class ThresholdCurve:
         return np.column_stack((self.fn[cuts], self.fp[cuts]))
 
     def _at_every_cut(self, function: Callable[..., Values]) -> Array:
-        result = np.empty(self.fn.shape[0])
-        for start in range(0, result.shape[0], _BLOCK):
-            block = slice(start, start + _BLOCK)
-            result[block] = function(self.fn[block], self.fp[block], pos=self.pos)
+        result, start = np.empty(self.fn.shape[0]), 0
+        for values in self._blocks(function):
+            result[start : start + values.size] = values
+            start += values.size
         return result
+
+    def _blocks(self, function: Callable[..., Values]) -> Iterator[Array]:
+        """Compute a function of the errors at some thresholds after the other."""
+        for start in range(0, self.fn.shape[0], _BLOCK):
+            fn, fp = (errors[start : start + _BLOCK] for errors in (self.fn, self.fp))
+            yield np.broadcast_to(function(fn, fp, pos=self.pos), fn.shape)
 
     def _profile(self, cut: int) -> ErrorProfile:
         return ErrorProfile(fn=float(self.fn[cut]), fp=float(self.fp[cut]), pos=self.pos)
@@ -276,25 +285,34 @@ class ValuedCurve(ThresholdCurve):
     counted: ThresholdCurve
 
 
-def _slack(values: Array, level: float) -> float:
-    """Compute the distance from ``level`` that rounding can explain, for values of any unit."""
-    if not np.isfinite(level):
-        return 0.0
+def _magnitude(values: Array) -> float:
+    """Return the largest finite magnitude among values; NaN where there is none."""
     # Without a copy, of which millions of thresholds would have a second one.
     if not np.isfinite(largest := max(values.max(), -values.min())):
-        largest = np.abs(values[np.isfinite(values)]).max()
-    return TIE * max(abs(level), min(1.0, largest))
+        finite = np.abs(values[np.isfinite(values)])
+        largest = finite.max() if finite.size else np.nan
+    return float(largest)
 
 
-def _first_best(values: Array, metric: str | Metric) -> int:
-    """Return the first index of the largest value; NaN is never the largest."""
-    if np.isnan(top := values.max()):
-        missing = np.isnan(values)
-        if missing.all():
-            raise ValueError(f"metric {metric!r} is NaN at every allowed threshold, so there is no best one")
-        values = np.where(missing, -np.inf, values)
-        top = values.max()
-    return int(np.argmax(values >= top - _slack(values, top)))
+def _slack(level: float, magnitude: float) -> float:
+    """Compute the distance from a level that rounding can explain, for values of any unit and this magnitude."""
+    return TIE * max(abs(level), min(1.0, magnitude)) if np.isfinite(level) else 0.0
+
+
+def _first_best(blocks: Callable[[], Iterable[Array]], metric: str | Metric) -> tuple[int, float]:
+    """Return the first place of the largest value, and the value there; NaN is never the largest.
+
+    The values come in blocks, and twice, so that those of millions of thresholds need not be held at once.
+    """
+    tops, magnitudes = np.transpose([(np.fmax.reduce(values), _magnitude(values)) for values in blocks()])
+    if np.isnan(top := np.fmax.reduce(tops)):
+        raise ValueError(f"metric {metric!r} is NaN at every allowed threshold, so there is no best one")
+    least, start = top - _slack(top, np.fmax.reduce(magnitudes)), 0
+    for values in blocks():
+        if (place := int(np.argmax(values >= least))) or values[0] >= least:
+            return start + place, float(values[place])
+        start += values.size
+    raise AssertionError("one of the values is the largest one")
 
 
 def sweep(is_pos: BoolArray, score: Array, sample_weight: Array | None = None) -> ThresholdCurve:
@@ -332,9 +350,13 @@ def sweep(is_pos: BoolArray, score: Array, sample_weight: Array | None = None) -
     score = np.asarray(score)
     if np.isnan(score).any():
         raise ValueError("scores contain NaN; accepted: finite numbers and +-inf. Impute them or drop those samples")
-    positives, negatives = (_ascending(score, members, sample_weight) for members in (is_pos, ~is_pos))
     n_samples = score.shape[0]
-    arrays = tuple(np.empty(n_samples + 1) for _ in range(3))
+    lowest_score = np.empty(n_samples + 1)
+    positives, negatives = (_descending(score, members, sample_weight) for members in (is_pos, ~is_pos))
+    # The scores of negatives wait in the end of the array that the merged ones fill from the start.
+    lowest_score[n_samples + 1 - negatives[0].size :] = negatives[0]
+    negatives = lowest_score[n_samples + 1 - negatives[0].size :], negatives[1]
+    arrays = lowest_score, np.empty(n_samples + 1), np.empty(n_samples + 1)
     n_cuts, pos = merge_cuts(*positives, *negatives, *arrays)
     # Few cuts of many samples should not keep the large arrays alive.
     wasteful = n_cuts < n_samples // 2
@@ -344,15 +366,15 @@ def sweep(is_pos: BoolArray, score: Array, sample_weight: Array | None = None) -
     return ThresholdCurve(lowest_score, fn, fp, pos)
 
 
-def _ascending(score: Array, members: BoolArray, weight: Array | None) -> tuple[Array, Array | None]:
-    """Sort the scores of a class with their weights, without samples of weight zero."""
+def _descending(score: Array, members: BoolArray, weight: Array | None) -> tuple[Array, Array | None]:
+    """Sort the scores of a class downwards with their weights, without samples of weight zero."""
     if weight is None:
         scores = score[members]
         # In the precision of the scores, and in place: both take less.
         scores.sort()
-        return scores.astype(np.float64, copy=False), None
+        return scores[::-1].astype(np.float64, order="C", copy=False), None
     counted = np.flatnonzero(members & (weight > 0.0))
-    order = counted[np.argsort(score[counted])]
+    order = counted[np.argsort(score[counted])[::-1]]
     return score[order].astype(np.float64, copy=False), np.asarray(weight[order], dtype=np.float64)
 
 

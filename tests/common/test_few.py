@@ -59,7 +59,7 @@ def arguments(name, rng):
         return np.sort(rng.integers(0, 9, n) / 9.0)[::-1].copy(), np.sort(rng.integers(0, 9, n) / 9.0)
     if name == "merge_cuts":
         values = np.array([-np.inf, -1.0, 0.0, 0.1, np.nextafter(0.1, 1), 2.0, np.inf])
-        parts = [np.sort(rng.choice(values, int(rng.integers(1, 20)))) for _ in range(2)]
+        parts = [np.sort(rng.choice(values, int(rng.integers(1, 20))))[::-1].copy() for _ in range(2)]
         weights = [rng.choice([0.1, 0.7, 1e-9], part.size) if rng.random() < 0.5 else None for part in parts]
         out = [np.zeros(parts[0].size + parts[1].size + 1) for _ in range(3)]
         return parts[0], weights[0], parts[1], weights[1], *out

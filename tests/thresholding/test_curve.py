@@ -638,7 +638,7 @@ def run(kernel, arguments, python):
 def cases():
     rng = np.random.default_rng(0)
     n = 60
-    score = np.sort(rng.choice([-np.inf, -1.0, -0.0, 0.0, 0.3, np.nextafter(0.3, 1), np.inf], n))
+    score = np.sort(rng.choice([-np.inf, -1.0, -0.0, 0.0, 0.3, np.nextafter(0.3, 1), np.inf], n))[::-1].copy()
     is_pos, weight = rng.random(n) < 0.4, rng.choice([0.1, 0.7], n)
     out = [np.zeros(n + 1) for _ in range(3)]
     yield kernels.merge_cuts, (score[is_pos], None, score[~is_pos], None, *out)
