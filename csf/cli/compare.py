@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import textwrap
 import time
 from argparse import Namespace
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from csf.cli.problem import (
 )
 from csf.cli.tables import CliError, format_mean, format_number, format_table
 from csf.metrics.registry import aim_of
+from csf.plots.words import wrapped
 from csf.report.page import Comparison, write_comparison
 from csf.search.study import powers_of
 from csf.strategies import STRATEGIES, get_strategy
@@ -50,7 +50,7 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
     say(f"\n{_legend(outcomes[0].values.size, problem.reference)}")
     notes += left_out
     for note in notes:
-        say(textwrap.fill(note, 100, subsequent_indent="  "))
+        say(wrapped(note))
     if options.out:
         _write(options.out, outcomes)
         say(f"table: {options.out}")

@@ -33,8 +33,7 @@ from csf.cli.tables import CliError, TableFormat, require
 from csf.metrics import RowCosts
 from csf.monitoring import MonitorGroup
 from csf.monitoring.monitor import retuned
-from csf.plots.words import metric_name
-from csf.report.kinds import threshold_in_words, worth_in_words
+from csf.plots.words import metric_name, threshold_in_words, worth_in_words
 from csf.search import CostSearch
 from csf.search.kinds import is_search
 
@@ -52,7 +51,7 @@ _PLAIN = (
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.utils._bunch.Bunch",
     "csf.cli.predict.PlainTree",
-    *("csf.report.checks.Finding", "csf.report.checks.Summary"),
+    *("csf.report.checks.Finding", "csf.report.checks.Summary", "csf.report.facts.Fact"),
 )
 
 # Packages of csf whose classes hold what was searched and found. What else csf has writes files or runs programs.

@@ -51,9 +51,7 @@ from csf.metrics.demands import demands_on
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import MetricLike, constraint_of_truth
 from csf.metrics.row_costs import OUTCOMES, Column, RowCosts, row_costs
-from csf.plots.cone import ConeDisplay
-from csf.plots.decisions import draw_costs
-from csf.plots.threshold_curve import ThresholdCurveDisplay
+from csf.report.kinds import facts_of
 from csf.report.page import Comparison, check_page, draw_outcomes
 from csf.search import CostSearch
 from csf.search.config import AUTO, SearchConfig, shared_effort, steps_of, strategy_of
@@ -613,18 +611,9 @@ def check_figure(path: str | None) -> None:
 
 
 def draw_search(path: str, search: CostSearch) -> None:
-    """Draw the cones of a fitted search, the confusion matrix of several classes, or the costs of rows."""
+    """Draw the first figure of a fitted search: its cones, a confusion matrix, costs or thresholds of rows."""
     figure, ax = _new_figure(5.4)
-    if search.result_.kind == "row_costs":
-        draw_costs(ax, search)
-    elif search.result_.kind == "multiclass":
-        from sklearn.metrics import ConfusionMatrixDisplay
-
-        shares = search.confusion_ / search.confusion_.sum(axis=1, keepdims=True)
-        ConfusionMatrixDisplay(shares, display_labels=search.classes_).plot(ax=ax, cmap="Blues", values_format=".2g")
-        ax.set_title("Share of each class, out of fold")
-    else:
-        (ThresholdCurveDisplay if hasattr(search, "thresholds_") else ConeDisplay).from_estimator(search, ax=ax)
+    next(iter(facts_of(search).figures.values()))(ax)
     write_figure(path, figure)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shlex
-import textwrap
 import time
 from argparse import Namespace
 from collections.abc import Callable
@@ -20,7 +19,6 @@ from csf._common.typing import Label, Params
 from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.predict import check_model_name, required_trust, save_model
 from csf.cli.problem import (
-    CLASSIFIER,
     EQUAL,
     LINEAR,
     ONE,
@@ -41,25 +39,34 @@ from csf.export.decisions import decision_rule
 from csf.export.rules import linear_rule, table_rule
 from csf.metrics import get_constraint
 from csf.metrics.registry import get_metric
-from csf.plots.decisions import answers_to_all, reviewed_in_words
-from csf.plots.words import short, spread
-from csf.report.checks import DO_NOT_USE, SIMPLER, SUSPICIONS, summarise
-from csf.report.held_out import Judged
-from csf.report.kinds import constrained, held_out, held_out_rates, promises, rates_of, reported, threshold_in_words
+from csf.plots.decisions import reviewed_in_words
+from csf.plots.words import digits, short, wrapped
+from csf.report.checks import (
+    NO_MODEL,
+    REFUSED,
+    SIMPLER,
+    SUSPECT,
+    SUSPICIONS,
+    UNJUDGED,
+    UNSURE,
+    USE,
+    in_lines,
+    summary_of,
+)
+from csf.report.facts import Column, Table, compared
+from csf.report.held_out import confusion
+from csf.report.kinds import facts_of, held_out
 from csf.report.page import check_page, write_report
 from csf.search.threshold import CONFIDENCE, Decision, certify, tune_threshold
-from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
     from csf.cli.data import Dataset
-    from csf.cli.problem import CommandProblem, DataPart
     from csf.metrics.registry import MetricLike
-    from csf.search import CostSearch
     from csf.thresholding.band import CertifiedThreshold
 
-# Rows of the table of trials.
-_MOST_ROWS = 12
+# Rows of the table of trials, and classes whose confusion matrix fits beside each other on a terminal.
+_MOST_ROWS, _MOST_CLASSES = 12, 12
 # Rivals that take too long for one split.
 _SLOW = "TunedThresholdClassifierCV"
 # Share of the time limit for the search itself, where simpler methods are trained beside it.
@@ -83,10 +90,9 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
         problem, setup, train, budget.share(1.0 if test is None or options.no_rivals else _SEARCH)
     )
     interrupted = search.stop_reason_ == "interrupted"
-    winner = class_winner if problem.several else _row_winner if problem.by_row else _winner_text
-    about_winner = winner(search, problem)
-    details(f"{_trials_table(search, problem)}\n\n{about_winner}\n{reported(search).stands_for(search)}\n")
-    results, answers, held = [], {}, None
+    facts = facts_of(search)
+    details(f"{_trials_table(facts)}\n\n{_about(facts, problem)}\n")
+    results, answers = [], {}
     if test is not None:
         own, labels = _judged_own(problem, search, seconds, test)
         expected = dict.fromkeys(_rivals(problem), 0.0)
@@ -95,17 +101,16 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
         rivals, others, interrupted = _judge_rivals(problem, setup, train, test, expected, budget, interrupted)
         results, answers = [own, *rivals], {OWN: labels} | others
         details(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
-        if problem.several:
-            details(f"{confusion_table(search.classes_, test, labels)}\n")
         held = held_out(search, test.X, test.y, test.weight, others, name=OWN, **test.together)
-        assert held is not None, "there are data"
-        details(f"{compared(problem.metric.name, search, held.judged, problem.reference)}\n")
-    summary = summarise(search, held, options.mute)
-    found = summary.findings
-    details("\n".join([summary.verdict, *(_wrapped(*each) for each in found), ""]))
+        facts = facts_of(search, held)
+        if problem.several:
+            details(f"{_confusion_table(facts)}\n")
+        details(f"{_judged(facts, problem.reference)}\n")
+    summary = summary_of(facts, options.mute)
+    details("\n".join([summary.verdict, *(_finding(*each) for each in summary.findings), ""]))
     if not options.verbose:
-        say("\n".join(_in_short(search, problem, summary, held, about_winner)))
-    _write(options, problem, search, results, held, found, say)
+        say("\n".join(_in_short(facts, problem, summary)))
+    _write(options, problem, facts, results, summary.findings, say)
     if options.report:
         _write_report(options, problem, search, test, answers)
         say(f"report: {options.report}")
@@ -113,61 +118,54 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
         raise KeyboardInterrupt  # all that there is has been said and written: the exit code tells the rest
 
 
-# What to do next, by how a verdict begins; other verdicts, and the checks, say it themselves.
+# What to do next, by the verdict; other verdicts, and the checks, say it themselves.
 _NEXT = {
-    "Use it, and judge it": "leave out --test-size 0, to hold out rows.",
-    "Use it": "--save model.skops keeps the model for csf predict.",
-    "Take the simpler": "csf compare with the same options repeats the comparison on more splits.",
-    "Do not use it yet": "more rows or features, or --base auto for other models.",
-    "Do without a model": "--base auto tries other models.",
-    "Look at its features": "--drop COLUMN leaves a column out.",
+    UNJUDGED: "leave out --test-size 0, to hold out rows.",
+    USE: "--save model.skops keeps the model for csf predict.",
+    SIMPLER: "csf compare with the same options repeats the comparison on more splits.",
+    UNSURE: "more rows or features, or --base auto for other models.",
+    NO_MODEL: "--base auto tries other models.",
+    SUSPECT: "--drop COLUMN leaves a column out.",
 }
 
 
-def _in_short(search, problem, summary, held, winner):
+def _in_short(facts, problem, summary):
     """Summarise the results: verdict and reason, figures and of which rows they are, the winner, the next step."""
-    name, low_high, verdict = problem.metric.name, spread(search.score_interval_), summary.verdict
-    lines = [f"{name} {search.corrected_score_:.3f} to expect on new data, 90 % interval {low_high}"]
-    lines[0] += "".join(f"; {part.name} {rate:.3f} {rates_of(search)}" for part, rate, _ in constrained(search))
-    if held is not None:
-        own = held.judged[0]
-        rival = next((each for each in held.judged if each.name == problem.reference), None)
-        rates = held_out_rates(search, held, np.asarray(held.answers[OWN]))
-        text = f"{', '.join([f'{name} {own.value:.3f}', *map(str, rates)])} on the {held.y.shape[0]} rows held out"
-        if rival is not None and not _unequal(search, own, rival):
-            ends = spread(rival.difference_interval, "+.3f")
-            text += f"; {rival.difference:+.3f} compared with the {rival.name} ({ends})"
+    verdict, rival = summary.verdict, facts.rival(problem.reference)
+    figures = ["; ".join(map(str, [facts.on_one_line(facts.expected), *map(facts.demanded, facts.demands)]))]
+    if facts.held is not None:
+        figures.append("; ".join(map(str, [facts.on_one_line(facts.estimates[0]), *facts.held_out_rates])))
+        if rival is not None and not facts.unequal(rival):
+            figures[-1] += f"; {compared(rival)}"
             if verdict == "Use it." and rival.difference_interval[0] > 0.0:
                 above = f"{rival.difference:.3f} above that of the {rival.name}"
-                verdict = f"Use it: {name} on the held-out rows is {above}, beyond chance."
-        lines.append(text)
-    lines += [winner.splitlines()[0], *filter(None, [reported(search).stands_for(search)])]
-    return [*_verdict_lines(verdict, summary.findings, lines), _next_step(problem.options, verdict)]
+                verdict = f"Use it: {facts.metric} on the held-out rows is {above}, beyond chance."
+    figures = [wrapped(text) for text in [*figures, facts.gets]]
+    return [*_verdict_lines(verdict, summary, figures), _next_step(problem.options, summary.outcome)]
 
 
-def _verdict_lines(verdict, findings, figures):
+def _verdict_lines(verdict, summary, figures):
     """Return the verdict with the finding that decides it, the figures, and what else puts the value in doubt."""
-    noticed = [each for each in findings if each.code != "CSF010"]
+    noticed = [each for each in summary.findings if each.code != "CSF010"]
     doubts = [each for each in noticed if each.code in SUSPICIONS]
-    simpler = [each for each in noticed if each.code == "CSF009" and verdict == SIMPLER]
-    decides = simpler or (noticed if verdict == DO_NOT_USE else doubts)[:1]
+    simpler = [each for each in noticed if each.code == "CSF009" and summary.outcome == SIMPLER]
+    decides = simpler or (noticed if summary.outcome == REFUSED else doubts)[:1]
     reason = "".join(f" {each.text} ({each.code})" for each in decides)
-    first = textwrap.fill(in_options(f"{verdict}{reason}"), 100, subsequent_indent="  ")
+    first = wrapped(in_options(f"{verdict}{reason}"))
     others = [each for each in noticed if each not in decides]
     also = [f"Noticed: {each.title} ({each.code})." for each in others[:1] if each not in doubts]
-    return [first, *figures, *(_wrapped(*each) for each in doubts if each not in decides), *also]
+    return [first, *figures, *(_finding(*each) for each in doubts if each not in decides), *also]
 
 
-def _next_step(options, verdict):
+def _next_step(options, outcome):
     """Return the step that a verdict asks for, and where the details are."""
-    step = next((step for start, step in _NEXT.items() if verdict.startswith(start)), "")
-    step = "" if options.save and verdict.startswith("Use it") else step
+    step = "" if options.save and outcome in (USE, UNJUDGED) else _NEXT.get(outcome, "")
     return f"Next: {step} Details: --verbose" if step else "Details: --verbose"
 
 
-def _wrapped(code, title, text):
-    """Wrap a finding into lines."""
-    return textwrap.fill(f"{code} {title}: {in_options(text)}", 100, subsequent_indent="  ")
+def _finding(code, title, text):
+    """Format a finding in lines."""
+    return wrapped(f"{code} {title}: {in_options(text)}")
 
 
 def _split(problem):
@@ -201,46 +199,20 @@ def _search(problem, setup, train, limit):
     return search, time.perf_counter() - start
 
 
-def _trials_table(search, problem):
+def _trials_table(facts):
     """Format the winner, the best trial with equal costs, and as many of the other best trials as fit."""
-    shown, columns = _worth_showing(search), _columns(search, problem)
-    rows = [[entry(at, search.trials_[at]) for entry in columns.values()] for at in shown]
-    more = len(search.trials_) - len(shown)
+    shown, won, n_trials = _worth_showing(facts.search), facts.search.best_index_, facts.search.n_trials_
+    columns = [Column(each.title, [each.values[at] for at in shown], each.spec) for each in facts.trial_columns]
+    marks = Column("", ["*" if at == won else "" for at in shown])
+    more = n_trials - len(shown)
     note = f"\n{more} more trials, none with a larger tuned value; --json has all of them" if more else ""
-    return format_table(list(columns), rows) + note
+    return _table(Table("", [marks, *columns])) + note
 
 
-def _columns(search, problem):
-    """Return the columns of the table of trials: functions that give a trial's entry, by title."""
-    name, table = problem.metric.name, search.cv_results_
-    varied = [key for key in search.best_params_ if len({trial.setting for trial in search.trials_}) > 1]
-    several = problem.several or problem.by_row
-    costs, found = _class_columns(table) if several else _cost_columns(search, problem)
-    return {
-        "": lambda at, trial: "*" if at == search.best_index_ else "",
-        **costs,
-        **{_short(key): lambda at, trial, key=key: str(table[f"param_{key}"][at]) for key in varied},
-        f"own {name}": lambda at, trial: "failed" if trial.state == "failed" else format_number(trial.value),
-        **found,
-        "fit s": lambda at, trial: format_number(trial.fit_time, ".2f"),
-    }
-
-
-def _cost_columns(search, problem):
-    """Return the columns of the trials' costs, and those of their values at the best threshold."""
-    rates = {} if problem.constraint is None else {problem.constraint.name: _number_of("rate")}
-    costs = {"level t": _number_of("t"), "c_fn": _number_of("c_fn", ".4g"), "c_fp": _number_of("c_fp", ".4g")}
-    tuned = {f"tuned {problem.metric.name}": _number_of("score")}
-    return costs, tuned | rates | {"threshold": _number_of("threshold", ".4g")}
-
-
-def _number_of(field, spec=".4f"):
-    return lambda at, trial: format_number(getattr(trial, field), spec)
-
-
-def _short(key):
-    """Remove the step from the name of a parameter of the base."""
-    return key.removeprefix(f"{CLASSIFIER}__")
+def _table(table):
+    """Format a table."""
+    rows = [[digits(value, spec) if spec else short(value, 40) for value, spec in row] for row in table.rows]
+    return format_table([column.title for column in table.columns], rows)
 
 
 def _worth_showing(search):
@@ -254,67 +226,14 @@ def _worth_showing(search):
     return sorted(first[:_MOST_ROWS])
 
 
-def _winner_text(search, problem):
-    c_fn, c_fp = search.best_cost_weights_
-    parameters = "".join(f", {_short(key)} = {value}" for key, value in search.best_params_.items())
-    if hasattr(search, "segments_"):
-        first = f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
-        cost = f"  the limit costs {search.limit_cost_:.4f} of the {problem.metric.name} without it, out-of-fold"
-        table = [f"  {line}" for line in segments_table(search).splitlines()]
-        return "\n".join([first + threshold_in_words(search), *_value_lines(search, problem), cost, *table])
-    lines = [
-        f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
-        + threshold_in_words(search),
-        *_value_lines(search, problem),
-        f"  estimated upper bound for these parameters and folds: {search.upper_bound_:.4f} ({problem.options.bound})",
-    ]
-    if search.gap_ >= 0.0:
-        lines.append(f"  other class weights gain at most {search.gap_:.4f} more, in 19 of 20 searches")
-    return "\n".join(lines)
-
-
-def segments_table(search: CostSearch) -> str:
-    """Format the threshold, size and rates of each segment, out-of-fold."""
-    rows = [
-        [short(name, 40), *(format_number(each, ".4g") for each in row.values())]
-        for name, row in search.segments_.items()
-    ]
-    return format_table([search.result_.constraint.by, *next(iter(search.segments_.values()))], rows)
-
-
-def _demand_lines(search):
-    """Describe the constrained values, and the test of the constraint."""
-    tests, rates = promises(search).values(), constrained(search)
-    if tests:
-        values = ", ".join(f"{part.name} {rate:.4f}" for part, rate, _ in rates)
-        return [*(f"  {test}" for test in tests), f"  on these samples: {values}"]
-    bound = "; the bound is that of models where it does" if np.isfinite(search.upper_bound_) else ""
-    verdicts = {True: "holds", False: f"does NOT hold{bound}"}
-    return [f"  out-of-fold {part.name} {rate:.4f}: {part} {verdicts[holds]}" for part, rate, holds in rates]
-
-
-def _row_winner(search, problem):
-    answers = answers_to_all(search)
-    own, before = answers.pop("each row by its own costs"), min(answers, key=answers.__getitem__)
-    lines = [
-        f"* each row by its own costs ({search.row_rule_}); positive where the score is at least "
-        + threshold_in_words(search),
-        f"  out-of-fold {own:.4g} per row, {before}: {answers[before]:.4g}",
-        *_value_lines(search, problem),
-        f"  the dearest 1 % of the rows carry {search.dearest_share_:.0%} of all that is at stake",
-    ]
-    return "\n".join(lines)
-
-
-def _value_lines(search, problem):
-    """Describe the value of the winner."""
-    name, (low, high) = problem.metric.name, search.score_interval_
-    return [
-        f"  to expect on new data: {name} {search.corrected_score_:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
-        f"  out-of-fold {name} {search.best_score_:.4f}; {search.stop_reason_}{_part(search, problem)}",
-        *([] if search.review is None else [f"  with reviews: {reviewed_in_words(search, name)}"]),
-        *_demand_lines(search),
-    ]
+def _about(facts, problem):
+    """Describe the winner: what decides, its numbers, and why the search ended."""
+    reviews = [f"Answers with reviews: {reviewed_in_words(worth)}." for worth in facts.reviewed]
+    details = [f"{name}: {text}." for name, text in facts.details]
+    ended = f"It ended because: {facts.stop_reason}{_part(facts.search, problem)}"
+    texts = [facts.gets, *details, *reviews, *facts.certificates, ended]
+    lines = [wrapped(text) for text in texts]
+    return "\n".join([*lines, "", *in_lines(facts.all_numbers), *(f"\n{_table(table)}" for table in facts.tables)])
 
 
 def _part(search, problem):
@@ -397,10 +316,11 @@ def _results_table(results, problem):
     return "\n".join([format_table(header, rows), *notes])
 
 
-def _write(options, problem, search, results, held, found, say):
+def _write(options, problem, facts, results, found, say):
     """Write the files that the options request."""
+    search = facts.search
     if options.json:
-        write_json(options.json, _valid(_report(options, problem, search, results, held, found)))
+        write_json(options.json, _valid(_report(options, problem, facts, results, found)))
         say(f"all results: {options.json}")
     if options.save:
         save_model(options.save, search, problem.data.features)
@@ -445,8 +365,9 @@ def _valid(value):
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def _report(options, problem, search, results, held, found):
+def _report(options, problem, facts, results, found):
     """Collect all results as plain numbers, strings and lists."""
+    search, judged = facts.search, [] if facts.held is None else facts.held.judged
     data = problem.data
     plain = {name: value for name, value in vars(options).items() if name != "run"}
     return {
@@ -462,9 +383,9 @@ def _report(options, problem, search, results, held, found):
             {**trial.to_dict(), **_cut(trial), "params": search.cv_results_["params"][at]}
             for at, trial in enumerate(search.trials_)
         ],
-        "winner": _winner_record(search, problem),
+        "winner": facts.record,
         "held_out": results,
-        "held_out_intervals": [] if held is None else [asdict(each) for each in held.judged],
+        "held_out_intervals": [asdict(each) for each in judged],
         "checks": [each._asdict() for each in found],
     }
 
@@ -479,102 +400,6 @@ def _cut(trial):
     return {"threshold": trial.threshold} if hasattr(trial, "threshold") else {}
 
 
-def _winner_record(search, problem):
-    """Describe the winner as plain numbers, strings and lists."""
-    return {
-        "trial": search.best_index_,
-        "params": search.best_params_,
-        "out_of_fold": search.best_score_,
-        "corrected": search.corrected_score_,
-        "score_interval": search.score_interval_,
-        "stop_reason": search.stop_reason_,
-        "feasible": search.feasible_,
-        "stands_for": reported(search).stands_for(search) or None,
-        "constraints": [
-            {"constraint": str(part), "value": rate, "holds": holds} for part, rate, holds in constrained(search)
-        ],
-        **({"guarantee": asdict(search.guarantee_)} if hasattr(search, "guarantee_") else {}),
-        **({} if search.review is None else {"review": asdict(search.review_)}),
-        **(class_record(search) if problem.several else _threshold_record(search)),
-    }
-
-
-def _threshold_record(search):
-    names = ("best_threshold_proba", "threshold_interval", "upper_bound", "gap", "bound_margin")
-    costs = dict(zip(("c_fn", "c_fp"), search.best_cost_weights_))
-    own = {name: getattr(search, f"{name}_") for name in names}
-    own |= {"segments": search.segments_, "limit_cost": search.limit_cost_} if hasattr(search, "segments_") else {}
-    return {"t": search.best_t_, **costs, "threshold": search.best_threshold_, **own}
-
-
-# ---------------------------------------------------------------- several classes that are all alike
-
-
-# Classes whose confusion matrix fits beside each other on a terminal.
-_MOST_CLASSES = 12
-
-
-def _class_columns(table):
-    """Return the columns of the trials' class weights, and those of their values with a rule."""
-    titles = {"rule": "tuned_value", "rule, cross-fitted": "judged_value"}
-    titles = {title: key for title, key in titles.items() if key in table}
-    found = {title: lambda at, trial, key=key: format_number(table[key][at]) for title, key in titles.items()}
-    return {"power s": lambda at, trial: format_number(trial.t, ".4g")}, found
-
-
-def class_winner(search: CostSearch, problem: CommandProblem) -> str:
-    """Describe the winner and its value."""
-    parameters = "".join(f"{_short(key)} = {value}, " for key, value in search.best_params_.items())
-    power = search.trials_[search.best_index_].t
-    weights = "equal class weights" if power == 0.0 else f"class weights share^-{power:.4g}"
-    first = f"* {parameters}{weights}; predicts {_decision(search)}"
-    return "\n".join([first, *_value_lines(search, problem), "", _rule_table(search)])
-
-
-def _decision(search):
-    rule = search.rule_
-    if rule.kind == "argmax":
-        return "the class of the largest score"
-    return "the class of the largest " + ("a p - b" if rule.matrix is None else "p G (the matrix G: --json)")
-
-
-def _rule_table(search):
-    """Format the weights of the classes in training, and the slopes and offsets of a tuned rule."""
-    rule = search.rule_
-    tuned = rule.kind != "argmax" and rule.matrix is None
-    columns = [rule.slopes, rule.offsets] if tuned else []
-    header = ["class", "class weight", *(["slope a", "offset b"] if tuned else [])]
-    rows = [
-        [short(label, 40), *(format_number(value, ".4g") for value in values)]
-        for label, *values in zip(search.classes_.tolist(), search.class_costs_, *columns)
-    ]
-    return format_table(header, rows)
-
-
-def confusion_table(classes: Array, test: DataPart, labels: Array) -> str:
-    """Format the confusion matrix of held-out rows: counts, or sums of sample weights if there are any."""
-    if classes.size > _MOST_CLASSES:
-        return f"{classes.size} classes are too many for a confusion matrix here; --report and --plot have it"
-    counts = counts_of(test.codes, np.searchsorted(classes, labels), classes.size, test.weight)
-    names = [short(label, 20) for label in classes.tolist()]
-    rows = [[name, *(format_number(float(count), ".6g") for count in row)] for name, row in zip(names, counts)]
-    return format_table(["truth \\ predicted", *names], rows)
-
-
-def class_record(search: CostSearch) -> Params:
-    """Return the winner's further results for several classes."""
-    rule = search.rule_
-    return {
-        "power": search.trials_[search.best_index_].t,
-        "class_weights": search.class_costs_,
-        "rule": rule.kind,
-        "slopes": rule.slopes,
-        "offsets": rule.offsets,
-        "matrix": rule.matrix,
-        "confusion": search.confusion_,
-    }
-
-
 # ---------------------------------------------------------------- what a held-out comparison says
 
 
@@ -582,31 +407,22 @@ def class_record(search: CostSearch) -> Params:
 OWN = "csf"
 
 
-def compared(metric_name: str, search: CostSearch, judged: list[Judged], reference: str = POOLED) -> str:
-    """Compare the search with the rival that matters most: of two classes, the exact threshold without costs."""
-    own = judged[0]
-    text = f"csf: {metric_name} {own.value:.4f}, 90 % interval {_range(own.interval)}"
-    rival = next((each for each in judged if each.name == reference), None)
-    if rival is None:
-        return text
-    if unequal := _unequal(search, own, rival):
-        return f"{text}\nno comparison with the {reference}: {unequal}"
-    text += f"\ndifference to the {reference}: {rival.difference:+.4f} {_range(rival.difference_interval, '+.4f')}"
-    return text
+def _confusion_table(facts):
+    """Format the confusion matrix of held-out rows: counts, or sums of sample weights if there are any."""
+    matrix = confusion(facts.search, facts.held)
+    if matrix.rows is None or len(matrix.labels) > _MOST_CLASSES:
+        return f"{len(matrix.labels)} classes are too many for a confusion matrix here; --report and --plot have it"
+    names = [short(name, 20) for name in matrix.labels]
+    rows = [[name, *(format_number(count, ".6g") for count, *_ in row)] for name, (_, row) in zip(names, matrix.rows)]
+    return format_table(["truth \\ predicted", *names], rows)
 
 
-def _range(interval: tuple[float, float], spec: str = ".4f") -> str:
-    return f"[{interval[0]:{spec}}, {interval[1]:{spec}}]"
-
-
-def _unequal(search: CostSearch, own: Judged, rival: Judged) -> str | None:
-    """Explain why a comparison would be unfair, if it would: a method without the constraint scores higher."""
-    promise = getattr(search, "guarantee_", None)
-    if promise is not None and not promise.holds:
-        return f"{promise.constraint} could not be shown for the search"
-    if (own.misses > 0.0) != (rival.misses > 0.0):
-        return f"the {'search' if own.misses > 0.0 else 'threshold'} misses the constraint on these rows"
-    return None
+def _judged(facts, reference):
+    """Return the held-out value, and the difference to the rival that matters most, if that is a fair one."""
+    numbers, rival = facts.worth(facts.estimates[0]), facts.rival(reference)
+    unequal = rival and facts.unequal(rival)
+    numbers += [compared(rival)] if rival is not None and not unequal else []
+    return "\n".join([*in_lines(numbers), *([f"no comparison with the {reference}: {unequal}"] if unequal else [])])
 
 
 # ---------------------------------------------------------------- csf threshold
@@ -683,21 +499,16 @@ def _certified_line(options: Namespace, certified: CertifiedThreshold, threshold
 def _threshold_lines(
     options: Namespace, decision: Decision, cut: float, cuts: dict[Label, float], positive: Label
 ) -> list[str]:
-    search, (low, high), side = decision.search, decision.interval, "<=" if options.lower_is_positive else ">="
+    facts, side = facts_of(decision.search), "<=" if options.lower_is_positive else ">="
     named = {f" of {segment}": each for segment, each in cuts.items()} or {"": cut}
-    name = get_metric(search.metric).name if options.labelled else options.metric
-    lines = [
-        *(f"predict {positive} where {options.score}{of} {side} {each:.6g}" for of, each in named.items()),
-        f"  to expect on new data: {name} {decision.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
-        f"  on these rows: {name} {search.best_score_:.4f}",
-        *(f"  {text}" for text in filter(None, [reported(search).stands_for(search)])),
+    lines = [f"predict {positive} where {options.score}{of} {side} {each:.6g}" for of, each in named.items()]
+    texts = [
+        facts.on_one_line(facts.expected),
+        f"on these rows: {facts.worth(facts.estimates[-1])[0]}",
+        facts.stands_for,
     ]
-    if decision.certificate is not None:
-        return [*lines, f"  {decision.certificate}"]
-    if options.constraint:
-        verdict = "holds" if search.feasible_ else "does NOT hold"
-        lines.append(f"  on these rows: {options.constraint} {verdict}, {search.constraint_value_:.4f}")
-    return lines
+    texts += facts.certificates or [f"on these rows: {facts.demanded(kept)}" for kept in facts.demands]
+    return [*lines, *(f"  {text}" for text in texts if text)]
 
 
 def _decision_record(options: Namespace, decision: Decision, cut: float, cuts: dict[Label, float]) -> Params:
@@ -712,6 +523,6 @@ def _decision_record(options: Namespace, decision: Decision, cut: float, cuts: d
         "value": decision.value,
         "interval": list(decision.interval),
         "value_on_these_rows": decision.search.best_score_,
-        "stands_for": reported(decision.search).stands_for(decision.search) or None,
+        "stands_for": facts_of(decision.search).stands_for or None,
         "certificate": None if decision.certificate is None else str(decision.certificate),
     }

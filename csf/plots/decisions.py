@@ -264,9 +264,9 @@ class CapacityDisplay(Display):
         limits = [{1: share} for share in at.tolist()]
         expected = [worth for worth, _ in evaluation.within(limits, assessment)]
         values = np.array([each.corrected_score for each in expected])
-        other = None
-        if search.result_.kind == "row_costs":
-            both = (search.result_.answers_by_probability, answers)
+        other, ranked = None, search.result_.answers_by_probability
+        if ranked is not None:
+            both = (ranked, answers)
             by_probability, by_gain = (
                 np.array([evaluation.value(each.within(limit, weight)) for limit in limits]) for each in both
             )
@@ -300,16 +300,27 @@ class CapacityDisplay(Display):
         return self
 
 
+# ---------------------------------------------------------------- several classes
+
+
+def draw_confusion(ax: Axes, search: CostSearch) -> None:
+    """Draw the share of each true class that is predicted as each class, out of fold."""
+    from sklearn.metrics import ConfusionMatrixDisplay
+
+    shares = search.confusion_ / search.confusion_.sum(axis=1, keepdims=True)
+    ConfusionMatrixDisplay(shares, display_labels=search.classes_).plot(ax=ax, cmap="Blues", values_format=".2g")
+    ax.set_title("Share of each class, out of fold")
+
+
 # ---------------------------------------------------------------- three answers
 
 
-def reviewed_in_words(search: CostSearch, name: str) -> str:
-    """Describe the value of the answers with reviews in one line."""
-    worth, (low, high) = search.review_, search.review_.interval
-    shares = worth.shares.items()
-    sent = ", ".join(f"{share:.1%} {short(answer)} ({_wrong(worth.wrong[answer])})" for answer, share in shares)
-    shown = "".join(f"; {guarantee}" for guarantee in worth.guarantees.values())
-    return f"{name} {worth.value:.4f}, 90 % interval [{low:.4f}, {high:.4f}]; {sent}{shown}"
+def reviewed_in_words(worth: Any) -> str:
+    """Say which share of the rows gets each of the answers with reviews, and how many of them are wrong."""
+    sent = ", ".join(
+        f"{share:.1%} {short(answer)} ({_wrong(worth.wrong[answer])})" for answer, share in worth.shares.items()
+    )
+    return "; ".join([sent, *map(str, worth.guarantees.values())])
 
 
 def _wrong(rate: float) -> str:
@@ -329,6 +340,6 @@ def draw_review(ax: Axes, search: CostSearch) -> None:
     named = str(bands.names[0]), ANSWERS[1], str(bands.names[1])
     names = [f"{each}: {n_rows * worth.shares[each]:,.0f} rows, {_wrong(worth.wrong[each])}" for each in named]
     ax.hist(parts, bins.tolist(), weights=weights, color=[GREY, ORANGE, BLUE], label=names, stacked=True)
-    ax.set(xlabel="log-odds" if found.kind == "row_costs" else "score", ylabel="rows")
+    ax.set(xlabel=found.score_name, ylabel="rows")
     ax.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0))
     tidy(ax)

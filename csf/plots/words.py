@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from csf._common.sklearn import named_models
-from csf._common.typing import Estimator, IntArray
+from csf._common.sklearn import last_step, named_models
+from csf._common.typing import Estimator, IntArray, Label
 from csf.search.config import MODEL
 
 if TYPE_CHECKING:
+    from csf.metrics.profile import ErrorProfile
     from csf.search import CostSearch
+    from csf.thresholding.exchange import ExchangeRate
 
 
 def digits(value: float | None, spec: str = ".3f") -> str:
@@ -29,6 +32,11 @@ def short(value: object, length: int = 80) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
+def wrapped(text: str) -> str:
+    """Break a text into lines of 100 characters, but no word."""
+    return textwrap.fill(text, 100, subsequent_indent="  ", break_on_hyphens=False)
+
+
 def spread(interval: tuple[float, float] | None, spec: str = ".3f") -> str:
     """Format an interval; empty without one."""
     if interval is None or not np.isfinite(interval).all():
@@ -41,12 +49,6 @@ def parameter_names(keys: Iterable[str]) -> dict[str, str]:
     """Shorten the parameters of a base by their step names, except where two would become equal."""
     own = {key: key.rpartition("__")[2] for key in keys}
     return {key: name if list(own.values()).count(name) == 1 else key for key, name in own.items()}
-
-
-def parameters_of(search: CostSearch) -> str:
-    """List the parameters of the winner; empty without a grid."""
-    names = parameter_names(search.best_params_)
-    return ", ".join(f"{names[key]} = {short(value)}" for key, value in search.best_params_.items())
 
 
 def base_name(base: Estimator) -> str:
@@ -100,3 +102,45 @@ def other_costs(search: CostSearch) -> str:
             why = search.studies_[search.trials_[search.best_index_].setting].stop_reason or why
         return f"no other costs were tried ({why})"
     return f"{len(tried)} other ratios of costs were tried" if len(tried) > 1 else "1 other ratio of costs was tried"
+
+
+def worth_in_words(rates: Mapping[Label, ExchangeRate]) -> str:
+    """Say what one miss is treated as worth, or one false alarm where that is more; by segment where there are some."""
+    if not rates:
+        return ""
+    turned = all(rate.value < 1.0 for rate in rates.values())
+    what, unit = ("false alarm", " misses") if turned else ("miss", " false alarms")
+    parts = []
+    for segment, rate in rates.items():
+        text = (rate.inverse if turned else rate).in_words("" if parts else unit)
+        parts.append(text if segment is None else f"{text} for {short(segment, 40)}")
+    return f"One {what} is treated as worth {', '.join(parts)}."
+
+
+def rule_of_rates(errors: ErrorProfile) -> str:
+    """Say which demand would give the same rule as the costs that are given."""
+    alerts = errors.pos - errors.fn + errors.fp
+    precision = f", at precision {(errors.pos - errors.fn) / alerts:.2g}" if alerts > 0.0 else ""
+    return f"Out-of-fold, these costs make the rule of recall >= {errors.tpr:.2g}{precision}."
+
+
+def model_in_words(search: CostSearch) -> str:
+    """Name the winning model with its parameters."""
+    parameters = {key: value for key, value in search.best_params_.items() if key != MODEL}
+    names = parameter_names(parameters)
+    listed = ", ".join(f"{names[key]} = {short(value)}" for key, value in parameters.items())
+    return type(last_step(winning_base(search))[1]).__name__ + (f" with {listed}" if listed else "")
+
+
+def threshold_in_words(search: Estimator) -> str:
+    """Format the threshold, with its probability where the score is not one, or those by row."""
+    if hasattr(search, "thresholds_"):
+        return ", ".join(f"{_least(cut)} for {short(name, 40)}" for name, cut in search.thresholds_.items())
+    threshold, proba = search.best_threshold_, getattr(search, "best_threshold_proba_", None)
+    same = proba is None or abs(proba - threshold) < 1e-6
+    return _least(threshold) if same else f"{_least(threshold)} (predict_proba: {proba:.3g})"
+
+
+def _least(threshold: float) -> str:
+    """Format a threshold with four digits, or as many as keep the rows whose score equals it."""
+    return next(text for digits in range(4, 18) if float(text := f"{threshold:.{digits}g}") <= threshold)

@@ -1,16 +1,15 @@
 """Checks of a fitted search, one for each code, and a summary of their results.
 
-A check is a function of the fitted search and its held-out data that returns a sentence, or nothing. The page
+A check is a function of the facts of a search that returns a sentence, or nothing. The page
 ``guide/checks.md`` has a section for each code. A summary has three numbers and three sentences: what you get, how sure
 it is, what to do.
 """
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
@@ -20,16 +19,15 @@ from scipy.stats import rankdata
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, Label, Samples
 from csf.data.responses import DECISION_FIRST, positive_score, response_method
-from csf.evaluate.choices import influence, outcomes
-from csf.metrics import get_constraint, get_metric
+from csf.metrics import get_metric
 from csf.metrics.base import Metric
-from csf.metrics.registry import aim_of, truth_of
+from csf.metrics.registry import truth_of
 from csf.metrics.trials import first_line
-from csf.plots.words import metric_name, other_costs, short, spread
+from csf.plots.words import other_costs, short, spread, wrapped
+from csf.report.facts import COSTS, CUT, SAMPLES, TRIALS, VALUES, Facts
 from csf.report.held_out import HeldOut, Judged
-from csf.report.kinds import constrained, held_out_rates, promises, reported, reviewed
+from csf.report.kinds import facts_of
 from csf.search.config import MODEL
-from csf.search.plan import OUT_OF_BAG
 from csf.search.threshold import tune_threshold
 
 if TYPE_CHECKING:
@@ -57,8 +55,8 @@ N_BINS = 10
 PERFECT, FEWEST, SEPARATED = 0.02, 10, 0.499
 
 
-# What a check says of a fitted search and held-out data; empty or ``None`` for nothing.
-Look: TypeAlias = "Callable[[CostSearch, HeldOut | None], str | None]"
+# What a check says of a fitted search; empty or ``None`` for nothing.
+Look: TypeAlias = "Callable[[Facts], str | None]"
 
 
 class Check(NamedTuple):
@@ -67,8 +65,8 @@ class Check(NamedTuple):
     code: str
     title: str
     look: Look
-    # Whether it is for several classes that are all alike too.
-    several: bool
+    # What it looks at, see `csf.report.facts.Facts.scopes`.
+    scope: str
 
 
 class Finding(NamedTuple):
@@ -94,19 +92,15 @@ class Finding(NamedTuple):
     text: str
 
 
-# Checks of held-out values, which those of all labels have in common; the others look at the search of each label.
-OF_ALL_LABELS = ("CSF007", "CSF008", "CSF009", "CSF010")
-# Checks of a search of all labels together: those of one class have nothing to say.
-OF_SHARED = (*OF_ALL_LABELS, "CSF002", "CSF006", "CSF011", "CSF012", "CSF013", "CSF014")
 # In the order in which findings are shown: the gravest first.
 CHECKS: dict[str, Check] = {}
 
 
-def check(code: str, title: str, *, several: bool = False) -> Callable[[Look], Look]:
+def check(code: str, title: str, scope: str) -> Callable[[Look], Look]:
     """Register a check."""
 
     def register(look: Look) -> Look:
-        CHECKS[code] = Check(code, title, look, several)
+        CHECKS[code] = Check(code, title, look, scope)
         return look
 
     return register
@@ -154,61 +148,45 @@ def findings(search: CostSearch, held: HeldOut | None = None, mute: Collection[s
     >>> [found.code for found in findings(search, mute=["CSF003", "CSF015"])]
     ['CSF006', 'CSF010']
     """
+    return findings_of(facts_of(search, held), mute)
+
+
+def findings_of(facts: Facts, mute: Collection[str] = ()) -> list[Finding]:
+    """Run the checks on a search, and those of single labels on the search of each label; see `findings`."""
     check_codes(mute)
-    wanted = {code: each for code, each in CHECKS.items() if code not in mute}
-    if search.result_.kind == "shared_threshold":
-        return _said([each for code, each in wanted.items() if code in OF_SHARED], search, held)
-    if search.result_.kind != "multilabel":
-        two_classes = reported(search).two_classes
-        return _said([each for each in wanted.values() if each.several or two_classes], search, held)
-    of_all, of_one = ([each for code, each in wanted.items() if (code in OF_ALL_LABELS) == of] for of in (True, False))
-    said = _said(of_all, search, held)
-    for name, one in zip(search.label_names_.tolist(), search.searches_):
-        said += [found._replace(text=f"{short(name, 40)}: {found.text}") for found in _said(of_one, one, None)]
-    return sorted(said, key=lambda found: list(CHECKS).index(found.code))
+    found = _found(facts, facts.scopes, mute)
+    for name, one in facts.parts.items():
+        found += [each._replace(text=f"{name}: {each.text}") for each in _found(one, one.scopes - facts.scopes, mute)]
+    return sorted(found, key=lambda each: list(CHECKS).index(each.code))
 
 
-def _said(checks: Iterable[Check], search: CostSearch, held: HeldOut | None) -> list[Finding]:
-    """Return the findings of these checks."""
-    texts = [(check.code, check.title, check.look(search, held)) for check in checks]
-    return [Finding(code, title, text) for code, title, text in texts if text]
+def _found(facts: Facts, scopes: Collection[str], mute: Collection[str]) -> list[Finding]:
+    """Return the findings of the checks that look at something."""
+    wanted = [each for each in CHECKS.values() if each.scope in scopes and each.code not in mute]
+    return [Finding(each.code, each.title, text) for each in wanted if (text := each.look(facts))]
 
 
-def gain_over_equal(search: CostSearch) -> tuple[float, float] | None:
-    """Return the out-of-fold gain over the best trial with equal class weights, and its standard error.
-
-    Each trial has the threshold that is best for it out-of-fold. ``None`` where equal weights won or were not tried.
-    """
-    trial, store = search.trials_[search.best_index_], getattr(search, "held_out_", None)
-    equal = min((row for row in store or () if row.equal_costs), key=lambda row: row.rank, default=None)
-    if store is None or equal is None or trial.c_fn == trial.c_fp or (trial.setting, trial.number) not in store:
-        return None
-    own = replace(store[trial.setting, trial.number], threshold=trial.threshold)
-    each = [influence(aim_of(search), outcomes(store, row), store.copies) for row in (own, equal)]
-    return trial.score - equal.value, float(np.sqrt(store.copies @ (each[0] - each[1]) ** 2))
-
-
-@check("CSF007", "constraint missed on held-out data", several=True)
-def _missed(search, held):
-    rates = [] if held is None else held_out_rates(search, held, np.asarray(next(iter(held.answers.values()))))
+@check("CSF007", "constraint missed on held-out data", VALUES)
+def _missed(facts):
     texts = [
         f"{rate}, {'below' if rate.demand.side == '>=' else 'above'} the demanded {rate.demand.level:g}"
-        for rate in rates
+        for rate in facts.held_out_rates
         if rate.misses
     ]
-    way = "Ask for a stricter level." if search.confidence else "Ask for confidence=0.9, or for a stricter level."
+    certified = facts.search.confidence
+    way = "Ask for a stricter level." if certified else "Ask for confidence=0.9, or for a stricter level."
     return f"Held-out {'; '.join(texts)}. {way}" if texts else None
 
 
-@check("CSF006", "constraint not certified", several=True)
-def _constraint(search, held):
-    constraint, promise = get_constraint(search.constraint), getattr(search, "guarantee_", None)
+@check("CSF006", "constraint not certified", TRIALS)
+def _constraint(facts):
+    constraint, promise = facts.constraint, facts.promises.get("")
     if constraint is None:
         return None
     if promise is not None:
         return None if promise.holds else f"{str(promise).capitalize()}."
-    if not search.feasible_:
-        rates = ", ".join(f"{part.name} {rate:.3f}" for part, rate, _ in constrained(search))
+    if not facts.search.feasible_:
+        rates = ", ".join(f"{part.name} {rate:.3f}" for part, rate, _ in facts.demands)
         return (
             f"No trial satisfies {constraint} on out-of-fold predictions; what is shown is the closest one, with "
             f"{rates}. Loosen the constraint, or add trials (n_trials), parameters (param_grid) "
@@ -252,9 +230,9 @@ def _uses(search: CostSearch, X: Samples, name: Label) -> bool:
 SUSPICIONS = ("CSF017", "CSF018")
 
 
-@check("CSF017", "a counter among the features", several=True)
-def _counters(search, held):
-    X = None if held is None else held.X
+@check("CSF017", "a counter among the features", SAMPLES)
+def _counters(facts):
+    X, search = None if facts.held is None else facts.held.X, facts.search
     used = ", ".join(repr(name) for name, values in _numbers(X) if is_counter(values) and _uses(search, X, name))
     text = (
         f"The winner uses {used}, where all samples have different whole numbers: a row number or a key. It predicts "
@@ -263,12 +241,13 @@ def _counters(search, held):
     return text if used else None
 
 
-@check("CSF018", "a value too good to be true", several=True)
-def _perfect(search, held):
+@check("CSF018", "a value too good to be true", SAMPLES)
+def _perfect(facts):
+    search, held = facts.search, facts.held
     chosen = getattr(search.trials_[search.best_index_], "chosen", None)
     if held is not None:
         counts, leaks = np.unique(held.y, return_counts=True)[1], _leaks(search, held)
-        wrong = np.sum(next(iter(held.answers.values())) != held.y)
+        wrong = np.sum(held.own != held.y)
     elif chosen is not None:
         counts, leaks = search.class_count_, []
         wrong = (chosen.fn + chosen.fp) * counts.sum()
@@ -293,56 +272,56 @@ def _leaks(search: CostSearch, held: HeldOut) -> list[str]:
     return [repr(name) for name, rank in ranks.items() if abs((rank - 0.5 * (n_pos + 1)) / n_neg - 0.5) > SEPARATED]
 
 
-@check("CSF011", "failed trials", several=True)
-def _failures(search, held):
+@check("CSF011", "failed trials", TRIALS)
+def _failures(facts):
+    search = facts.search
     errors = [first_line(trial.error) for trial in search.trials_ if trial.error]
     causes = "; ".join(f"{short(cause, 200)} ({times}×)" for cause, times in Counter(errors).most_common(3))
     return f"{len(errors)} of {search.n_trials_} trials failed and were left out: {causes}." if errors else None
 
 
-@check("CSF014", "search ended early", several=True)
-def _stopped(search, held):
+@check("CSF014", "search ended early", TRIALS)
+def _stopped(facts):
+    search = facts.search
     if not search.stop_reason_.startswith(("interrupted", "the time limit")):
         return None
-    tried = f"; {other_costs(search).partition(' (')[0]}" if reported(search).two_classes else ""
+    tried = f"; {other_costs(search).partition(' (')[0]}" if COSTS in facts.scopes else ""
     return f"The search ended early ({search.stop_reason_}) with {search.n_trials_} trials{tried}. Give it more time."
 
 
-@check("CSF012", "everything or nothing is positive")
-def _infinite(search, held):
-    threshold = search.best_threshold_
+@check("CSF012", "everything or nothing is positive", CUT)
+def _infinite(facts):
+    threshold = facts.search.best_threshold_
     if threshold is None or not np.isinf(threshold):
         return None
     what = "nothing" if threshold > 0 else "everything"
     return f"The best threshold predicts {what} positive: the score separates little. Look at features and base."
 
 
-@check("CSF013", "training not converged", several=True)
-def _solved(search, held):
-    gap = search.trials_[search.best_index_].duality_gap
+@check("CSF013", "training not converged", TRIALS)
+def _solved(facts):
+    gap = facts.search.trials_[facts.search.best_index_].duality_gap
     text = (
         "The winner's training stopped early: its objective may be {:.0%} above the optimum. Scale the features, lower "
     )
     return None if gap is None or gap <= UNSOLVED else text.format(gap) + "C, or raise max_iter."
 
 
-@check("CSF001", "few samples of a class", several=True)
-def _few(search, held):
-    counts = search.class_count_
-    if search.result_.kind == "multiclass":
-        rare = search.classes_[counts < FEW_OF_CLASS].tolist()
+@check("CSF001", "few samples of a class", SAMPLES)
+def _few(facts):
+    rarest = facts.rarest
+    if rarest is None:
+        rare = facts.search.classes_[facts.search.class_count_ < FEW_OF_CLASS].tolist()
         names = ", ".join(f"“{short(label, 40)}”" for label in rare[:MOST_NAMED])
         more = f" and {len(rare) - MOST_NAMED} more" if len(rare) > MOST_NAMED else ""
         said = f"Fewer than {FEW_OF_CLASS} samples of {names}{more}: rule and value are noisy. Collect more of these."
         return said if rare else None
-    null = counts[search.classes_.tolist().index(search.null_class_)]
-    rarest = int(min(null, counts.sum() - null))
     advice = "Trust the interval more than the value."
-    if 0 < search.n_splits_ <= 10:
+    if 0 < facts.search.n_splits_ <= 10:
         advice = "Repeat the folds: cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=5)."
     if rarest <= VERY_FEW:
         advice = f"With so few the value to expect was .025 too high on average. {advice}"
-    if (dear := getattr(search, "dearest_share_", 0.0)) >= DEAR:
+    if (dear := getattr(facts.search, "dearest_share_", 0.0)) >= DEAR:
         advice = (
             f"The dearest 1 % of the rows carry {dear:.0%} of all that is at stake: of 90 % intervals of mean costs "
             f"with 60 positives and such amounts 84 % held the cost. {advice}"
@@ -351,18 +330,19 @@ def _few(search, held):
     return text if rarest < FEW else None
 
 
-@check("CSF019", "labels that miss positives", several=True)
-def _incomplete(search, held):
+@check("CSF019", "labels that miss positives", SAMPLES)
+def _incomplete(facts):
     text = (
         "The value rests on the share of labelled positives among those that are predicted positive. Where clear cases "
         "are labelled more often, that is more than the share among all (0.71 was reported of a true F1 of 0.47): give "
         "a range that holds both, labelled=(low, high), or have a random sample of the predicted positives checked."
     )
-    return None if truth_of(search.metric) is None else text
+    return None if truth_of(facts.search.metric) is None else text
 
 
-@check("CSF016", "positives are the more frequent class")
-def _frequent(search, held):
+@check("CSF016", "positives are the more frequent class", COSTS)
+def _frequent(facts):
+    search = facts.search
     if not _binary(search) or search.pos_label is not None:
         return None
     at = search.classes_.tolist().index(search.pos_label_)
@@ -375,8 +355,9 @@ def _frequent(search, held):
     return text if positives > FREQUENT * others else None
 
 
-@check("CSF005", "prevalence differs", several=True)
-def _shifted(search, held):
+@check("CSF005", "prevalence differs", SAMPLES)
+def _shifted(facts):
+    search, held = facts.search, facts.held
     if held is None:
         return None
     learnt, met = search.class_count_, np.array([np.sum(held.y == label) for label in search.classes_])
@@ -397,8 +378,9 @@ def _binary(search):
     return getattr(search, "pos_label_", None) is not None
 
 
-@check("CSF004", "probabilities not calibrated")
-def _calibrated(search, held):
+@check("CSF004", "probabilities not calibrated", COSTS)
+def _calibrated(facts):
+    search, held = facts.search, facts.held
     if held is None or not _binary(search) or not hasattr(search, "predict_proba"):
         return None
     said = search.predict_proba(held.X)[:, search.classes_.tolist().index(search.pos_label_)]
@@ -416,14 +398,14 @@ def _calibrated(search, held):
     return text if abs(z) > SURE and off > MISCALIBRATED else None
 
 
-@check("CSF008", "held-out value below the out-of-fold one", several=True)
-def _optimistic(search, held):
-    own = None if held is None else held.judged[0]
-    if own is None or own.interval[1] >= search.best_score_:
+@check("CSF008", "held-out value below the out-of-fold one", VALUES)
+def _optimistic(facts):
+    own, best = None if facts.held is None else facts.held.judged[0], facts.search.best_score_
+    if own is None or own.interval[1] >= best:
         return None
     return (
-        f"Held-out {metric_name(search)} is {own.value:.3f} (90 % interval {spread(own.interval)}), below the "
-        f"{search.best_score_:.3f} out-of-fold, which is the largest of many and so optimistic. Report held-out."
+        f"Held-out {facts.metric} is {own.value:.3f} (90 % interval {spread(own.interval)}), below the "
+        f"{best:.3f} out-of-fold, which is the largest of many and so optimistic. Report held-out."
     )
 
 
@@ -434,15 +416,15 @@ def as_good_as(judged: Sequence[Judged]) -> Judged | None:
     return best if best is not None and best.difference_interval[0] <= 0.0 else None
 
 
-@check("CSF009", "a simpler method is as good", several=True)
-def _rivals(search, held):
-    judged = [] if held is None else held.judged
+@check("CSF009", "a simpler method is as good", VALUES)
+def _rivals(facts):
+    judged = [] if facts.held is None else facts.held.judged
     said = [
         f"“{short(each.name)}” misses the constraint on these data, and is not compared."
         for each in judged[1:]
         if each.misses > judged[0].misses
     ]
-    rival, tests = as_good_as(judged), [*promises(search).values()]
+    rival, tests = as_good_as(judged), [*facts.promises.values()]
     if rival is None:
         return " ".join(said)
     too, (low, high) = "", rival.difference_interval
@@ -459,19 +441,19 @@ def _rivals(search, held):
     return " ".join(said)
 
 
-def _doubted(search: CostSearch) -> tuple[float, float] | None:
+def _doubted(facts: Facts) -> tuple[float, float] | None:
     """Return the gain of the class weights and its standard error, where the gain may be chance."""
-    found = gain_over_equal(search)
-    return None if found is None or found[0] > DOUBTED * found[1] else found
+    gain = facts.gain
+    return None if gain is None or gain[0] > DOUBTED * gain[1] else gain
 
 
-@check("CSF003", "gain within noise")
-def _gain(search, held):
-    found = _doubted(search)
-    if found is None or _is_matched(held):
+@check("CSF003", "gain within noise", COSTS)
+def _gain(facts):
+    gain = _doubted(facts)
+    if gain is None or _is_matched(facts.held):
         return None
     return (
-        f"Out-of-fold, the class weights gain {found[0]:+.3f} over equal ones, standard error {found[1]:.3f}: "
+        f"Out-of-fold, the class weights gain {gain[0]:+.3f} over equal ones, standard error {gain[1]:.3f}: "
         "that may be chance. n_trials=1 keeps equal class weights."
     )
 
@@ -481,12 +463,12 @@ def _is_matched(held: HeldOut | None) -> bool:
     return held is not None and as_good_as(held.judged) is not None
 
 
-@check("CSF002", "winner at the edge of the grid", several=True)
-def _edges(search, held):
-    said = []
+@check("CSF002", "winner at the edge of the grid", TRIALS)
+def _edges(facts):
+    search, said = facts.search, []
     # Those of one of a few known settings belong together.
     is_known = isinstance(search.param_grid, str) and len(search.best_params_.keys() - {MODEL}) > 1
-    for key, value in ({} if is_known or _is_matched(held) else search.best_params_).items():
+    for key, value in ({} if is_known or _is_matched(facts.held) else search.best_params_).items():
         tried = {each for each in search.cv_results_[f"param_{key}"].tolist() if _is_number(each)}
         if _is_number(value) and len(tried) > 2 and value in (min(tried), max(tried)):
             side = "smaller" if value == min(tried) else "larger"
@@ -498,14 +480,15 @@ def _is_number(value):
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
-@check("CSF015", "gap to the upper bound")
-def _room(search, held):
+@check("CSF015", "gap to the upper bound", COSTS)
+def _room(facts):
+    search = facts.search
     if not search.n_splits_:  # fitted before: nothing was trained
         return None
     study = search.studies_[0]
     low, high = study.metric.range(study.pos)
     room = search.gap_ / (high - low)
-    if room >= OPEN and not _is_matched(held) and _doubted(search) is None:
+    if room >= OPEN and not _is_matched(facts.held) and _doubted(facts) is None:
         return (
             f"The best value is {search.gap_:.3f} below the upper bound: other class weights gain no more than that "
             "in 19 of 20 searches, and mostly far less, so that more trials (n_trials) seldom find much of it."
@@ -514,9 +497,9 @@ def _room(search, held):
     return spent if room <= CLOSED else None
 
 
-@check("CSF010", "no held-out data", several=True)
-def _unseen(search, held):
-    return None if held else "Judge the winner on samples that fit has not seen: report(path, X_test, y_test)."
+@check("CSF010", "no held-out data", VALUES)
+def _unseen(facts):
+    return None if facts.held else "Judge the winner on samples that fit has not seen: report(path, X_test, y_test)."
 
 
 # ---------------------------------------------------------------- a check for reports of skore, which is not imported
@@ -605,14 +588,10 @@ class ThresholdCheck:
 _HEADS = "What you get", "How sure it is", "What to do"
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Estimated value of the winner: its source, its 90 % interval as text, and its description."""
-
-    name: str
-    value: float
-    interval: str
-    what: str
+def in_lines(numbers: Sequence[tuple[str, str]]) -> list[str]:
+    """Return lines of numbers with what they are, in two columns."""
+    width = max(len(number) for number, _ in numbers)
+    return [f"{number:{width}}  {what}" for number, what in numbers]
 
 
 @dataclass(frozen=True)
@@ -629,6 +608,8 @@ class Summary:
         Whether to use it, in a few words.
     findings : list of Finding
         Results of the checks, the most serious first.
+    outcome : str, default=""
+        Name of the verdict, such as ``"use"``.
 
     Examples
     --------
@@ -640,10 +621,11 @@ class Summary:
     What to do: Use it.
     """
 
-    numbers: list[tuple[str, str]]
+    numbers: Sequence[tuple[str, str]]
     sentences: list[str]
     verdict: str
     findings: list[Finding]
+    outcome: str = ""
 
     @property
     def also_found(self) -> list[Finding]:
@@ -656,11 +638,10 @@ class Summary:
         return ", ".join(dict.fromkeys(f"{found.title} ({found.code})" for found in self.also_found))
 
     def __str__(self) -> str:
-        width = max(len(number) for number, _ in self.numbers)
-        lines = [f"{number:{width}}  {what}" for number, what in self.numbers]
+        lines = in_lines(self.numbers)
         parts = [f"{head}: {text}" for head, text in zip(_HEADS, self.sentences)]
         parts += [f"Also noticed: {self.others}"] if self.others else []
-        return "\n".join(lines + [textwrap.fill(part, 100, subsequent_indent="  ") for part in parts])
+        return "\n".join(lines + [wrapped(part) for part in parts])
 
     __repr__ = __str__
 
@@ -677,111 +658,54 @@ class Summary:
 
 def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[str] = ()) -> Summary:
     """Summarise a fitted search, on held-out data where there are some."""
-    # A search on a cluster is shown as the one in memory that it can become.
-    to_local = getattr(search, "to_local", None)
-    search = search if to_local is None else to_local()
-    found = findings(search, held, mute)
-    refusals = [each for each in found if _forbids(search, each)]
+    return summary_of(facts_of(search, held), mute)
+
+
+def summary_of(facts: Facts, mute: Collection[str] = ()) -> Summary:
+    """Summarise what a search has learnt."""
+    found = findings_of(facts, mute)
+    refusals = [each for each in found if _forbids(facts, each)]
     found = refusals[:1] + [each for each in found if each not in refusals[:1]]
-    first = estimates_of(search, held)[0]
-    low, high = search.score_interval_ if held is None else held.judged[0].interval
-    number, interval, what = f"{first.value:.3f}", first.interval or "–", metric_name(search)
-    if first.interval and what == "savings":
-        number, interval = f"{100.0 * first.value:.1f} %", f"{spread((100.0 * low, 100.0 * high), '.1f')} %"
-        what = "of the costs saved,"
-    elif first.interval and what in ("cost_matrix", "cost"):  # larger is better, so that costs are below 0
-        number, interval, what = f"{-first.value:.3f}", spread((-high, -low)), "mean cost"
-    numbers = [(number, f"{what} {_WHERE[first.name]}"), (interval, "90 % interval of it")]
-    about = reported(search)
-    further = dict.fromkeys((about.number(search, held), about.demanded(search)))
-    numbers += [number for number in further if number is not None] + reviewed(search)
-    verdict = _verdict(search, held, found, low)
-    advice = " ".join([verdict, *(each.text for each in found[:1] if each.code != "CSF010")])
-    gets = f"{about.winner(search)} {about.stands_for(search)}".strip()
-    return Summary(numbers, [gets, _how_sure(search, held, first), advice], verdict, found)
+    verdict, text = _verdict(facts, found)
+    advice = " ".join([text, *(each.text for each in found[:1] if each.code != "CSF010")])
+    return Summary(facts.numbers, [facts.gets, facts.how_sure(), advice], text, found, verdict)
 
 
-_WHERE = {
-    "held-out": "on held-out data",
-    "cross-validated": "to expect on new data",
-    "out-of-fold": "out-of-fold, the largest of many",
-}
-
-
-def estimates_of(search: CostSearch, held: HeldOut | None) -> list[Estimate]:
-    """Return the estimated values of the winner, the most reliable first."""
-    rows = []
-    if held is not None:
-        own = held.judged[0]
-        rows.append(Estimate("held-out", own.value, spread(own.interval), f"{held.y.shape[0]} samples unseen by fit"))
-    # Searches read from older files, and some configurations, know fewer of these.
-    corrected = getattr(search, "corrected_score_", np.nan)
-    if not np.isnan(corrected):
-        what = f"to expect on new data: out-of-fold, without what choosing among {search.n_trials_} trials adds"
-        rows.append(Estimate("cross-validated", corrected, spread(search.score_interval_), what))
-    what = "on the samples that chose trial and threshold: optimistic"
-    return [*rows, Estimate("out-of-fold", search.best_score_, "", what)]
-
-
-def _how_sure(search: CostSearch, held: HeldOut | None, first: Estimate) -> str:
-    if held is not None:
-        return (
-            f"The interval allows for the chance in {held.y.shape[0]} samples, not for that of training again on other "
-            "samples."
-        )
-    if not first.interval:
-        return "Nothing is known but the samples that chose the winner. Give report() samples that fit has not seen."
-    judged = f"Cross-validated on {search.n_splits_} folds"
-    if search.n_splits_ < 2:
-        judged = f"Judged on the {'samples that one split holds out' if search.n_splits_ else 'given samples'}"
-    if getattr(search, "stop_reason_", "").endswith(OUT_OF_BAG):  # a search for each label has one each
-        judged = "Judged on out-of-bag scores"
-    chosen = "" if search.n_trials_ == 1 else f"; corrected for the choice among {search.n_trials_} trials"
-    about = reported(search)
-    return (
-        f"{judged}{about.rarer_class(search)}{chosen}. The interval is for all data of this kind; a small test set "
-        f"varies more.{about.doubt(search)}"
-    )
-
-
-DO_NOT_USE = "Do not use it as it is."
-SIMPLER = "Take the simpler method."
-
-
-def _keeps_nothing(search: CostSearch) -> bool:
-    """Check whether no decision keeps the constraint, or none could be shown to."""
-    return not (getattr(search, "feasible_", True) and all(test.holds for test in promises(search).values()))
-
-
-def _forbids(search: CostSearch, found: Finding) -> bool:
+def _forbids(facts: Facts, found: Finding) -> bool:
     """Check whether a finding is a reason not to use the search."""
-    return found.code in ("CSF007", "CSF012") or (found.code == "CSF006" and _keeps_nothing(search))
+    return found.code in ("CSF007", "CSF012") or (found.code == "CSF006" and facts.keeps_nothing)
 
 
-def _verdict(search: CostSearch, held: HeldOut | None, found: list[Finding], low: float) -> str:
-    """Choose the verdict that no finding contradicts; ``low`` is the lower end of the value's interval."""
-    tests = promises(search).values()
-    if _keeps_nothing(search) or any(_forbids(search, each) for each in found):
-        return DO_NOT_USE
+# Verdicts, by which other commands say what to do next.
+REFUSED, SUSPECT, NO_MODEL, UNSURE, SIMPLER, COSTLY, USE, UNJUDGED = (
+    *("refused", "suspect", "no model", "unsure", "simpler", "costly", "use", "unjudged"),
+)
+
+
+def _verdict(facts: Facts, found: list[Finding]) -> tuple[str, str]:
+    """Choose the verdict that no finding contradicts; return its name and its words."""
+    search, held = facts.search, facts.held
+    if facts.keeps_nothing or any(_forbids(facts, each) for each in found):
+        return REFUSED, "Do not use it as it is."
     if any(each.code in SUSPICIONS for each in found):
-        return "Look at its features before you use it."
-    same = reported(search).same_answer(search, held)
-    if same.reaches(low):
-        seen = same if held is None else reported(search).same_answer(search, None)
-        if search.result_.kind == "row_costs" and search.constraint is None and seen.reaches(search.best_score_):
-            return f"Do without a model: no rule saved anything over “{seen.answer}” for all rows."
+        return SUSPECT, "Look at its features before you use it."
+    if (same := facts.same_answer).reaches(facts.estimates[0].interval[0]):
+        if facts.is_beaten:
+            answer = facts.without_model.answer
+            return NO_MODEL, f"Do without a model: no rule saved anything over “{answer}” for all rows."
         # Values below 0 are costs.
         value = f"worth {same.value:.3f}" if same.value >= 0.0 else f"at a mean cost of {-same.value:.3f}"
-        return f"Do not use it yet: one answer for all samples, “{same.answer}”, {value}, may be as good."
+        return UNSURE, f"Do not use it yet: one answer for all samples, “{same.answer}”, {value}, may be as good."
     if held is not None and as_good_as(held.judged):
-        return SIMPLER
-    verdict = "Use it." if held else "Use it, and judge it on samples that fit has not seen."
+        return SIMPLER, "Take the simpler method."
+    verdict = (USE, "Use it.") if held else (UNJUDGED, "Use it, and judge it on samples that fit has not seen.")
+    tests = facts.promises.values()
     promise = max(tests, key=lambda test: test.lost, default=None)
     # Of several labels the metric is a mean.
-    lost = sum(test.lost for test in tests) / len(getattr(search, "searches_", "1"))
+    lost = sum(test.lost for test in tests) / (len(facts.parts) or 1)
     if promise is None or lost < OPEN:
         return verdict
     way = f"; about {promise.needed} calibration positives in place of {promise.n_positives} would win half of it back"
     way = way if (promise.needed or 0) > promise.n_positives else ""
-    first = "Collect more labels before you use it." if lost > search.best_score_ else verdict
-    return f"{first} The certificate costs {lost:.3f} of {metric_name(search)}{way}."
+    name, text = (COSTLY, "Collect more labels before you use it.") if lost > search.best_score_ else verdict
+    return name, f"{text} The certificate costs {lost:.3f} of {facts.metric}{way}."

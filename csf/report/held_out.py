@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from csf.evaluate.assessment import LEVEL
 from csf.evaluate.choices import decisions
 from csf.evaluate.predictions import Predictions, difference_of, label_answers
 from csf.metrics.base import Metric
+from csf.metrics.binary import Rate
 from csf.metrics.confusion import ConfusionMetric
 from csf.metrics.registry import LabelMetric, truth_of
 from csf.metrics.row_costs import RowCosts
@@ -22,6 +23,7 @@ from csf.plots.words import class_order, short
 from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:
+    from csf.metrics import Constraint
     from csf.search import CostSearch
 
 
@@ -52,10 +54,27 @@ class HeldOut(NamedTuple):
         """Weight and groups of the samples."""
         return {"weight": self.weight, "groups": self.groups}
 
+    @property
+    def own(self) -> Array:
+        """Predictions of the search."""
+        return np.asarray(next(iter(self.answers.values())))
 
-def confusion(search: CostSearch, held: HeldOut) -> Params:
+
+class ClassMatrix(NamedTuple):
+    """Confusion matrix: names of the classes, rows, and samples, predictions, recall, precision and F1 of each class.
+
+    ``rows`` have for each true class (count, share of the class, whether right) for each predicted one; more classes
+    than make a table have none.
+    """
+
+    labels: list[str]
+    rows: list[tuple[str, list[tuple[float, float, bool]]]] | None
+    scores: list[Any]
+
+
+def confusion(search: CostSearch, held: HeldOut) -> ClassMatrix:
     """Return `matrix_of` the search's held-out predictions, in samples or their weights; of the truth estimates."""
-    true, predicted = (np.searchsorted(search.classes_, each) for each in (held.y, next(iter(held.answers.values()))))
+    true, predicted = (np.searchsorted(search.classes_, each) for each in (held.y, held.own))
     counts = counts_of(true, predicted, search.classes_.size, held.weight).astype(float)
     if (truth := truth_of(search.metric)) is not None:
         at, among = int(np.flatnonzero(search.classes_ == search.pos_label_)[0]), counts.sum(axis=0)
@@ -64,28 +83,21 @@ def confusion(search: CostSearch, held: HeldOut) -> Params:
     return matrix_of(search, counts)
 
 
-def matrix_of(search: CostSearch, counts: Array) -> Params:
-    """Return a confusion matrix and the scores of each class, in the order of `class_order`.
-
-    ``rows`` have for each true class (count, share of the class, whether right) for each predicted one; more classes
-    than make a table have none. ``scores`` have samples, predictions, recall, precision and F1.
-    """
+def matrix_of(search: CostSearch, counts: Array) -> ClassMatrix:
+    """Return a confusion matrix and the scores of each class, in the order of `class_order`."""
     order = class_order(search)
     labels, counts = [short(label, 40) for label in search.classes_[order].tolist()], counts[np.ix_(order, order)]
     rows = [
         (name, [(count, count / (sum(row) or 1.0), at == column) for column, count in enumerate(row)])
         for at, (name, row) in enumerate(zip(labels, counts.tolist()))
     ]
-    return {
-        "labels": labels,
-        "rows": rows if len(labels) <= MOST_CLASSES else None,
-        "scores": _scores(labels, counts.sum(axis=1), counts.sum(axis=0), np.diag(counts)),
-    }
+    scores = _scores(labels, counts.sum(axis=1), counts.sum(axis=0), np.diag(counts))
+    return ClassMatrix(labels, rows if len(labels) <= MOST_CLASSES else None, scores)
 
 
 def label_scores(search: CostSearch, held: HeldOut) -> list[Any]:
     """Return the held-out `scores_of_labels`."""
-    return scores_of_labels(search, held.y > 0, next(iter(held.answers.values())) > 0, held.weight)
+    return scores_of_labels(search, held.y > 0, held.own > 0, held.weight)
 
 
 def scores_out_of_fold(search: CostSearch) -> list[Any]:
@@ -112,6 +124,29 @@ def _scores(names: list[str], true: Array, predicted: Array, right: Array) -> li
     with np.errstate(invalid="ignore"):  # one that is nowhere has no recall
         values = np.column_stack([right / true, right / predicted, 2 * right / (true + predicted)])
     return list(zip(names, true.tolist(), predicted.tolist(), values.tolist()))
+
+
+class HeldOutRate(NamedTuple):
+    """Constrained value of predictions on held-out data; ``counts`` are those of a share, such as "11 of 15"."""
+
+    demand: Constraint
+    value: float
+    counts: str = ""
+
+    @property
+    def misses(self) -> float:
+        """By how much it misses the level."""
+        return float(self.demand.missing(self.value))
+
+    def __str__(self) -> str:
+        return f"{self.demand.name} {self.value:.3f}" + (f" ({self.counts})" if self.counts else "")
+
+    @classmethod
+    def of(cls, demand: Constraint, value: float, counted: float, held: HeldOut) -> Self:
+        """Create one with counts, if it is a share of the rows ``counted``, a share of all."""
+        n = round(counted * held.y.size)
+        is_share = held.weight is None and isinstance(demand.quantity, Rate)
+        return cls(demand, value, f"{round(value * n)} of {n}" if is_share else "")
 
 
 @dataclass(frozen=True)

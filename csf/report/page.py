@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,29 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common import __version__
 from csf._common.files import replaced
-from csf._common.sklearn import named_models
 from csf._common.typing import Array, Axes, Params, PathLike, Samples
-from csf.metrics import get_constraint
 from csf.metrics.registry import truth_of
-from csf.plots.cone import ConeDisplay
-from csf.plots.decisions import CapacityDisplay, answers_to_all, draw_costs, draw_review, reviewed_in_words
-from csf.plots.progress import ProgressDisplay
-from csf.plots.threshold_curve import ThresholdCurveDisplay
-from csf.plots.words import (
-    base_name,
-    digits,
-    metric_name,
-    parameter_names,
-    parameters_of,
-    short,
-    spread,
-    strategy_name,
-    target_name,
-)
-from csf.report.checks import check_codes, estimates_of, gain_over_equal, summarise
-from csf.report.held_out import MOST_CLASSES, HeldOut, confusion, label_scores, matrix_of, scores_out_of_fold
-from csf.report.kinds import constrained, held_out, paid_on, promises, rates_of, threshold_in_words, values_by_group
-from csf.search.config import MODEL
+from csf.plots.decisions import reviewed_in_words
+from csf.plots.words import base_name, digits, short, spread, strategy_name, target_name
+from csf.report.checks import check_codes, summary_of
+from csf.report.facts import Facts, Table
+from csf.report.held_out import confusion, label_scores, matrix_of, scores_out_of_fold
+from csf.report.kinds import facts_of, held_out, is_tuned, values_by_group
 from csf.search.kinds import is_search
 
 if TYPE_CHECKING:
@@ -119,16 +104,13 @@ def write_report(
     """
     check_page(path)  # before all that is drawn
     check_codes(mute)
-    # A search on a cluster is shown as the one in memory that it can become.
-    to_local = getattr(search, "to_local", None)
-    search = search if to_local is None else to_local()
     if not is_search(search):
         raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "best_score_")
     held = held_out(search, X, y, sample_weight, rivals, given=costs, groups=groups)
-    template, data = _PAGES[search.result_.kind]
+    known = facts_of(search, held)
     about = {"facts": [(str(name), str(value)) for name, value in (facts or {}).items()], "muted": sorted(mute)}
-    write_page(path, template, title=title or "Cost search", **data(search, held, mute), **about)
+    write_page(path, known.template, title=title or "Cost search", lead="", **page_data(known, mute), **about)
 
 
 # ---------------------------------------------------------------- what the page of a search shows
@@ -138,189 +120,32 @@ def write_report(
 MOST_ROWS = 1000
 
 
-def search_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
-    """Collect the variables of ``search.html.j2``."""
-    return _of_any(search, held, mute) | {
-        "gain": gain_over_equal(search),
-        "figures": _figures(search, held),
-    }
-
-
-def class_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
-    """Collect the variables of ``classes.html.j2``."""
-    return _of_any(search, held, mute) | {
-        "power": search.trials_[search.best_index_].t,
-        "rule": _rule(search),
-        "out_of_fold": matrix_of(search, search.confusion_ * search.class_count_.sum()),
-        "values": [search.cv_results_[name].tolist() for name in ("value", "tuned_value", "judged_value")],
-    }
-
-
-def row_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
-    """Collect the variables of ``rows.html.j2``."""
-    return _of_any(search, held, mute) | {
-        "money": answers_to_all(search) if held is None else paid_on(search, held),
-        "n_rows": int(search.class_count_.sum() if held is None else held.y.size),
-        "curve": figure("costs", lambda ax: draw_costs(ax, search)),
-        "capacity": figure("capacity", lambda ax: CapacityDisplay.from_estimator(search, ax=ax)),
-    }
-
-
-def row_threshold_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
-    """Collect the variables of ``row_thresholds.html.j2``."""
-    thresholds = {name: {"threshold": cut} for name, cut in search.thresholds_.items()}
-    rows = getattr(search, "segments_", thresholds)
-    return _of_any(search, held, mute) | {
-        "figures": {"threshold": _threshold(search, held)},
-        "columns": list(next(iter(rows.values()))),
-        "rows": [(short(name, 40), list(row.values())) for name, row in rows.items()],
-    }
-
-
-def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
-    """Collect the variables of ``labels.html.j2``."""
-    names = [short(name, 40) for name in search.label_names_.tolist()]
-    return _of_every(search, held, mute) | {
-        "threshold": _threshold(search, held),
-        "searches": [(name, one, parameters_of(one)) for name, one in zip(names, search.searches_)],
-        "metric_of_one": metric_name(search.searches_[0]),
-        "reviews": None if search.review is None else search.review_,
-        "each": None if held is None else label_scores(search, held),
-        "ended": "; ".join(dict.fromkeys(one.stop_reason_ for one in search.searches_ if one.stop_reason_)),
-    }
-
-
-def shared_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> Params:
-    """Collect the variables of ``shared.html.j2``."""
-    return _of_every(search, held, mute) | {
-        "constraint": None,
-        "trials": _shown_trials(search),
-        "models": _models(search),
-        "figures": {"threshold": _threshold(search, held)},
-        "each": None if held is None else label_scores(search, held),
-        "out_of_fold": scores_out_of_fold(search),
-    }
-
-
-# Template and variables of the page of each kind of problem.
-_PAGES: dict[str, tuple[str, Callable[..., Params]]] = {
-    "binary": ("search.html.j2", search_data),
-    "multiclass": ("classes.html.j2", class_data),
-    "row_costs": ("rows.html.j2", row_data),
-    "row_thresholds": ("row_thresholds.html.j2", row_threshold_data),
-    "segments": ("row_thresholds.html.j2", row_threshold_data),
-    "multilabel": ("labels.html.j2", label_data),
-    "shared_threshold": ("shared.html.j2", shared_data),
-}
-
-
-def _of_any(search, held, mute):
-    """Collect the variables that the pages of a single search share."""
-    return _of_every(search, held, mute) | {
-        "matrix": None if held is None else confusion(search, held),
-        "trials": _shown_trials(search),
-        "models": _models(search),
-        "review": None if search.review is None else _review(search),
-    }
-
-
-def _review(search):
-    """Describe the value of the answers with reviews, and draw it where single scores decide."""
-    drawn = None if search.result_.kind == "multiclass" else figure("review", lambda ax: draw_review(ax, search))
-    return reviewed_in_words(search, metric_name(search)), drawn
-
-
-def _trainings(search):
-    """Count the trainings on folds; models that were dropped have fewer than all folds."""
-    return sum(len(trial.fold_scores) or search.n_splits_ for trial in search.trials_)
-
-
-def _models(search):
-    """Return each model's name, steps, trials, largest number of folds, best value, and why it was dropped."""
-    rows = []
-    for name, base in named_models(search.base) or ():
-        at = [at for at, own in enumerate(search.cv_results_[f"param_{MODEL}"]) if own == name]
-        trials = [search.trials_[each] for each in at]
-        values = [trial.score for trial in trials if trial.score is not None]
-        reasons = [search.studies_[trial.setting].stop_reason or "" for trial in trials]
-        why = next((reason for reason in reasons if reason.startswith(f"{name} was dropped")), "")
-        n_folds = max((len(trial.fold_scores) for trial in trials), default=0)
-        rows.append((name, base_name(base), len(trials), n_folds, max(values, default=None), why))
-    return rows
-
-
-def _of_every(search, held, mute):
-    """Collect the variables that all pages share."""
-    params = search.get_params(deep=False)
+def page_data(known: Facts, mute: Collection[str] = ()) -> Params:
+    """Collect the variables of the page of a search."""
+    search, params = known.search, known.search.get_params(deep=False)
     return {
-        "lead": "",
-        "summary": summarise(search, held, mute),
+        "known": known,
         "search": search,
-        "metric": metric_name(search),
-        "estimates": estimates_of(search, held),
-        "constraint": get_constraint(search.constraint),
-        "demands": constrained(search),
-        "rates_of": rates_of(search),
-        "promises": [f"{name}: {test}" if name else str(test) for name, test in promises(search).items()],
-        "held": held,
-        "by_group": [] if held is None else values_by_group(search, held),
+        "summary": summary_of(known, mute),
+        "drawn": partial(_drawn, known),
         "estimated": truth_of(search.metric) is not None,
         # Splits may be given as arrays of row numbers, which tell nobody anything.
         "arguments": [(key, short(" ".join(repr(value).split()), 300)) for key, value in params.items()],
     }
 
 
-def _rule(search: CostSearch) -> Params:
-    """Return each class with its weight in training, and its slope and offset where they are tuned."""
-    rule, labels = search.rule_, [short(label, 40) for label in search.classes_.tolist()]
-    tuned = rule.kind != "argmax" and rule.matrix is None
-    numbers = [search.class_costs_, *([rule.slopes, rule.offsets] if tuned else [])]
-    matrix = None
-    if rule.matrix is not None and len(labels) <= MOST_CLASSES:
-        matrix = list(zip(labels, rule.matrix.tolist()))
-    rows = list(zip(labels, search.class_count_.tolist(), zip(*(column.tolist() for column in numbers))))
-    return {"tuned": tuned, "labels": labels, "rows": rows, "matrix": matrix}
+def _drawn(known: Facts, name: str, height: float = 4.6) -> Drawn:
+    """Draw one of the figures of a search."""
+    return figure(name, known.figures[name], size=(7.2, height))
 
 
-def _threshold(search: CostSearch, held: HeldOut | None) -> Drawn:
-    """Draw the thresholds, on held-out data where there are some."""
-    data = () if held is None else (held.X, held.y)
-    options: Any = {"sample_weight": None if held is None else held.weight, "name": ""}
-    options |= {} if held is None else held.given
-    return figure("threshold", lambda ax: ThresholdCurveDisplay.from_estimator(search, *data, **options, ax=ax))
-
-
-def _figures(search: CostSearch, held: HeldOut | None) -> dict[str, Drawn]:
-    return {
-        "cones": figure("cones", lambda ax: ConeDisplay.from_estimator(search, ax=ax), size=(7.2, 5.0)),
-        "progress": figure("progress", lambda ax: ProgressDisplay.from_estimator(search, ax=ax), size=(7.2, 4.0)),
-        "threshold": _threshold(search, held),
-        "capacity": figure("capacity", lambda ax: CapacityDisplay.from_estimator(search, ax=ax)),
-    }
-
-
-def _shown_trials(search: CostSearch) -> Params:
-    """Return the rows of the table of trials, the winner first and then by rank, and the errors of failed trials."""
-    constraint, results = get_constraint(search.constraint), search.cv_results_
-    known = ("param_t", "param_c_fn", "param_c_fp")
-    varied = [key for key in results if key.startswith("param_") and key not in known]
-    order = np.argsort(results["rank_test_score"], kind="stable").tolist()
-    order = sorted(order[:MOST_ROWS], key=lambda at: at != search.best_index_)
-    return {
-        "rate": None if constraint is None else constraint.name,
-        "parameters": list(parameter_names(key.removeprefix("param_") for key in varied).values()),
-        "rows": [
-            (at, search.trials_[at], results["std_test_score"][at], [_parameter(results[key][at]) for key in varied])
-            for at in dict.fromkeys([search.best_index_, *order])
-        ],
-        "errors": [(at, short(trial.error, 2000)) for at, trial in enumerate(search.trials_) if trial.error],
-    }
-
-
-def _parameter(value: Any) -> tuple[str, float | None]:
-    """Return a parameter as text, and as a number to sort rows by if it is one."""
-    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return short(value, 40), float(value) if plain else None
+def _shown_trials(known: Facts) -> list[tuple[int, str, list[tuple[Any, str]]]]:
+    """Return place, state and cells of the trials to show, the winner first and then by rank."""
+    won, trials = known.search.best_index_, known.search.trials_
+    order = np.argsort(known.search.cv_results_["rank_test_score"], kind="stable").tolist()[:MOST_ROWS]
+    cells = Table("", known.trial_columns).rows
+    places = dict.fromkeys([won, *order])
+    return [(at, "winner" if at == won else trials[at].state, cells[at]) for at in places]
 
 
 # ---------------------------------------------------------------- several methods on the same splits
@@ -537,9 +362,11 @@ def templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters |= {"digits": digits, "short": short, "spread": spread, "base_name": base_name}
-    made.filters |= {"trainings": _trainings, "zip": zip, "threshold_in_words": threshold_in_words}
-    made.filters |= {"strategy_name": strategy_name, "parameters_of": parameters_of, "target_name": target_name}
+    made.filters |= {"digits": digits, "short": short, "spread": spread, "base_name": base_name, "zip": zip}
+    made.filters |= {"strategy_name": strategy_name, "target_name": target_name, "shown_trials": _shown_trials}
+    made.globals |= {"reviewed_in_words": reviewed_in_words, "is_tuned": is_tuned, "confusion_of": confusion}
+    made.globals |= {"matrix_of": matrix_of, "label_scores": label_scores, "scores_out_of_fold": scores_out_of_fold}
+    made.globals |= {"values_by_group": values_by_group}
     return made
 
 

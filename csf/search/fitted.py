@@ -90,6 +90,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     class_costs_: Array
     row_costs_: RowCosts
     row_rule_: str
+    threshold_without_costs_: float
+    dearest_share_: float
     confusion_: Array
     thresholds_: dict[Label, float]
     segments_: dict[Label, dict[str, float]]

@@ -204,6 +204,11 @@ class ClassProbabilityRule:
         """
         return cls(np.ones(n_classes), np.zeros(n_classes), kind="argmax")
 
+    @property
+    def is_argmax(self) -> bool:
+        """True where the base's own decision is kept."""
+        return self.kind == "argmax"
+
     def scores(self, proba: Array) -> Array:
         """Compute the scores of all classes.
 

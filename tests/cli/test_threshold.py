@@ -49,7 +49,7 @@ def test_groups_weights_certificates_and_a_page(scores, ok, tmp_path):
         *("threshold", path, *options, "--group", "customer", "--sample-weight", "weight"),
         *("--constraint", "precision >= 0.5", "--report", page),
     )
-    assert "on these rows: precision >= 0.5 holds" in said
+    assert " precision out-of-fold: precision >= 0.5 holds" in said
     assert page.exists()
     said = ok("threshold", path, *options, "--constraint", "precision >= 0.5", "--confidence", "0.8")
     assert "precision >= 0.5 holds with confidence 0.8" in said
@@ -127,7 +127,7 @@ def test_labels_that_miss_positives(scores, ok, error_of, tmp_path):
     said = ok(*options, "--labelled", "0.5", "--json", tmp_path / "found.json")
     metric = csf.metrics.Incomplete("f1", labelled=0.5)
     decision = csf.tune_threshold(frame["label"], frame["judge"], metric, pos_label="bad", random_state=0)
-    assert f"true f1 (50 % of the positives labelled) {decision.value:.4f}, 90 % interval" in said
+    assert f"{decision.value:.3f} true f1 (50 % of the positives labelled) to expect on new data, 90 % interval" in said
     assert json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["labelled"] == 0.5
     assert "true f1 (40 % to 60 % of the positives labelled)" in ok(*options, "--labelled", "0.4,0.6")
     assert "must be a share in (0, 1], or two such as 0.15,0.3, got '2'" in error_of(*options, "--labelled", "2")

@@ -74,7 +74,7 @@ def test_report(search, tmp_path):
     path = tmp_path / "report.html"
     search.report(path, X, y, rivals={"never": np.zeros(500, dtype=int)})
     text = path.read_text(encoding="utf-8")
-    assert "The dearest 1 % of the rows carry" in text
+    assert "carried by the dearest 1 % of the rows" in text
     assert "each row by its own costs" in text
     assert "all trainings were tried" in text
     search.report(path)

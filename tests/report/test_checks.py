@@ -27,9 +27,10 @@ from sklearn.tree import DecisionTreeClassifier
 from csf import CostSearch
 from csf.metrics import Incomplete
 from csf.report import CHECKS, ThresholdCheck, findings, summarise
-from csf.report.checks import gain_over_equal, is_counter
+from csf.report.checks import is_counter
+from csf.report.facts import Facts
 from csf.report.held_out import Judged
-from csf.report.kinds import held_out
+from csf.report.kinds import gain_over_equal, held_out
 from csf.thresholding.certificates import Guarantee
 
 GUIDE = Path(__file__).parents[2] / "notebooks" / "guide" / "checks.md"
@@ -127,8 +128,9 @@ def test_searches_and_trainings_that_ended_early_and_thresholds_at_infinity():
     assert look("CSF012") == look("CSF013") == look("CSF014") == ""
     assert "predicts nothing positive" in look("CSF012", best_threshold_=np.inf)
     assert "predicts everything positive" in look("CSF012", best_threshold_=-np.inf)
-    unsolved = [SimpleNamespace(duality_gap=0.2, error=None, c_fn=1.0, c_fp=1.0)]
-    assert "20% above the optimum" in look("CSF013", trials_=unsolved, best_index_=0)
+    search, *_ = fitted("plain")
+    unsolved = [replace(trial, duality_gap=0.2) for trial in search.trials_]
+    assert "20% above the optimum" in look("CSF013", trials_=unsolved)
     text = look("CSF014", stop_reason_="the time limit of 1 s was reached")
     said = r"ended early \(the time limit of 1 s was reached\) with 12 trials; \d other ratios of costs were tried"
     assert re.search(said, text)
@@ -240,7 +242,8 @@ def test_probabilities_that_are_off():
         search = SimpleNamespace(
             pos_label_=1, classes_=np.array([0, 1]), predict_proba=lambda X: np.column_stack([1 - move(X), move(X)])
         )
-        return CHECKS["CSF004"].look(search, held)
+        facts = Facts(search=search, held=held, winner="", template="", figures={})
+        return CHECKS["CSF004"].look(facts)
 
     assert said(lambda p: p) is None
     assert "off by 0.1" in said(lambda p: p**2 / (p**2 + (1 - p) ** 2))

@@ -153,10 +153,10 @@ def test_tables_of_classes_and_labels_are_of_the_truth(positive):
         return confusion(search, HeldOut(X, labels, None, {"found": found}, []))
 
     known, expected = tables(metric, y), tables("f1", truth)
-    for (label, cells), (name, others) in zip(known["rows"], expected["rows"], strict=True):
+    for (label, cells), (name, others) in zip(known.rows, expected.rows, strict=True):
         assert label == name
         np.testing.assert_allclose(cells, others)
-    for (label, *numbers, scores), (name, *others, values) in zip(known["scores"], expected["scores"], strict=True):
+    for (label, *numbers, scores), (name, *others, values) in zip(known.scores, expected.scores, strict=True):
         assert (label, *numbers) == (name, *map(pytest.approx, others))
         assert scores == pytest.approx(values)
     if positive:

@@ -49,7 +49,7 @@ def test_pages_open_in_silence_ask_for_nothing_and_fit(opened, kind, width):
 
 def test_tables_sort_by_a_click_and_back(opened):
     page = opened("plain")
-    at = page.ask("[...document.querySelectorAll('#trials th')].findIndex(h => h.textContent === 'f1')")
+    at = page.ask("[...document.querySelectorAll('#trials th')].findIndex(h => h.textContent === 'tuned f1')")
     press = f"document.querySelectorAll('#trials th')[{at}].querySelector('button').click()"
     before = page.ask(CELLS % at)
     page.ask(press)
@@ -63,7 +63,7 @@ def test_tables_sort_by_a_click_and_back(opened):
 
 def test_numbers_that_are_missing_stay_below(opened):
     page = opened("failed")
-    at = page.ask("[...document.querySelectorAll('#trials th')].findIndex(h => h.textContent === 'f1')")
+    at = page.ask("[...document.querySelectorAll('#trials th')].findIndex(h => h.textContent === 'tuned f1')")
     for _ in range(2):
         page.ask(f"document.querySelectorAll('#trials th')[{at}].querySelector('button').click()")
         assert page.ask(CELLS % at)[-1] == "–"

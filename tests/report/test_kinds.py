@@ -7,9 +7,10 @@ from sklearn.linear_model import LogisticRegression
 
 import csf
 from csf import CostSearch
-from csf.metrics import Column, CostMatrix, Review, RowCosts, get_constraint
+from csf.metrics import Column, CostMatrix, Review, RowCosts
 from csf.report.checks import findings
-from csf.report.kinds import REPORTED, SameAnswer, constrained, held_out, held_out_rates, reported
+from csf.report.facts import SameAnswer
+from csf.report.kinds import KINDS, facts_of, held_out, kind_of
 
 X, Y = make_classification(200, 4, n_informative=3, n_redundant=0, weights=[0.7], random_state=0)
 CLASSES = make_classification(200, 4, n_informative=3, n_redundant=0, n_classes=3, random_state=0)[1]
@@ -33,13 +34,13 @@ def kind(request):
 
 def test_every_kind_is_described():
     # These need columns of their own, see tests/search/problems.
-    assert set(CASES) | {"segments", "row_thresholds"} == set(REPORTED)
+    assert set(CASES) | {"segments", "row_thresholds"} == set(KINDS)
 
 
 def test_the_winner_in_a_sentence(kind):
     name, search, _, sentence = kind
     assert search.result_.kind == name
-    assert sentence in reported(search).winner(search)
+    assert sentence in facts_of(search).winner
 
 
 def test_held_out_predictions_have_the_value_that_score_gives(kind):
@@ -47,7 +48,7 @@ def test_held_out_predictions_have_the_value_that_score_gives(kind):
     held = held_out(search, SAMPLES, y, None, {"all": np.ones_like(y)})
     assert held.judged[0].value == pytest.approx(search.score(SAMPLES, y))
     assert held.judged[1].difference == pytest.approx(held.judged[0].value - held.judged[1].value)
-    number, text = reported(search).number(search, held)
+    number, text = facts_of(search, held).comparison
     assert number
     assert ("a row" in number) == (name == "row_costs")
     assert "compared with" in text
@@ -85,7 +86,7 @@ def test_held_out_rates_are_those_of_the_predictions(demanding):
     name, search, y = demanding
     held = held_out(search, SAMPLES, y, None, None)
     (predicted,) = held.answers.values()
-    rates = {rate.demand.name: rate for rate in held_out_rates(search, held, predicted)}
+    rates = {rate.demand.name: rate for rate in kind_of(search).rates(search, held, predicted)}
     cases = {"multiclass": ("recall[2]", y == 2, predicted == 2)}
     cases["multilabel"] = (
         "recall[1]",
@@ -95,7 +96,9 @@ def test_held_out_rates_are_those_of_the_predictions(demanding):
     title, truth, found = cases.get(name, ("recall", np.ravel(y) == 1, np.ravel(predicted) == 1))
     assert rates[title].value == pytest.approx(np.mean(found[truth]))
     assert rates[title].counts == f"{np.sum(found & truth)} of {np.sum(truth)}"
-    assert not any(rate.counts for rate in held_out_rates(search, held._replace(weight=np.ones(len(y))), predicted))
+    assert not any(
+        rate.counts for rate in kind_of(search).rates(search, held._replace(weight=np.ones(len(y))), predicted)
+    )
 
 
 def test_labels_that_the_search_does_not_know_are_named(kind):
@@ -106,7 +109,7 @@ def test_labels_that_the_search_does_not_know_are_named(kind):
 
 def test_one_answer_for_all_competes_where_two_classes_do(kind):
     name, search, _, _ = kind
-    worth, answer, _ = reported(search).same_answer(search, None)
+    worth, answer, _ = facts_of(search).same_answer
     assert np.isfinite(worth) == bool(answer) == (name in ("binary", "row_costs"))
     if name == "binary":
         share = Y.mean()
@@ -122,9 +125,9 @@ def test_one_answer_to_held_out_rows_is_what_they_cost():
     few = np.append(np.flatnonzero(Y == 1)[:20], np.flatnonzero(Y == 0)[0])
     held = held_out(search, SAMPLES[few], Y[few], None, None)
     assert amount[few[:20]].sum() > 1.0
-    assert reported(search).same_answer(search, held) == (pytest.approx(-1.0 / 21), "positive", pytest.approx(1.0 / 21))
+    assert facts_of(search, held).same_answer == (pytest.approx(-1.0 / 21), "positive", pytest.approx(1.0 / 21))
     negative, positive = np.where(Y == 1, amount, 0.0).mean(), np.where(Y == 1, 0.0, 1.0).mean()
-    value, answer, stake = reported(search).same_answer(search, None)
+    value, answer, stake = facts_of(search).same_answer
     assert -stake == pytest.approx(value)
     assert value == pytest.approx(-min(negative, positive))
     assert answer == ("negative" if negative <= positive else "positive")
@@ -136,13 +139,13 @@ def test_one_class_for_all_competes_with_a_cost_matrix():
     costs = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
     search = CostSearch(LogisticRegression(), CostMatrix(costs), cv=2, n_trials=1, param_grid=None).fit(SAMPLES, y)
     mean = np.bincount(y) / y.size @ costs
-    worth, answer, _ = reported(search).same_answer(search, None)
+    worth, answer, _ = facts_of(search).same_answer
     assert (worth, answer) == (pytest.approx(-mean.min()), str(mean.argmin()))
     assert f"“{answer}”, at a mean cost of {mean.min():.3f}, may be as good" in " ".join(str(search.summary()).split())
     held = held_out(search, SAMPLES[:50], y[:50], None, None)
     mean = np.bincount(y[:50]) / 50 @ costs
     least = pytest.approx(mean.min())
-    assert reported(search).same_answer(search, held) == (pytest.approx(-mean.min()), str(mean.argmin()), least)
+    assert facts_of(search, held).same_answer == (pytest.approx(-mean.min()), str(mean.argmin()), least)
 
 
 @pytest.mark.parametrize("stake", [1e-6, 1.0, 1e9])
@@ -174,8 +177,8 @@ def demanding(request):
 
 def test_constrained_values_are_those_of_the_held_out_decisions(demanding):
     name, search, _ = demanding
-    known = {part.name: rate for part, rate, holds in constrained(search) if holds}
-    assert len(known) == len(constrained(search)) == (4 if name == "multilabel" else 2)
+    known = {part.name: rate for part, rate, holds in facts_of(search).demands if holds}
+    assert len(known) == len(facts_of(search).demands) == (4 if name == "multilabel" else 2)
     assert search.feasible_
     if name == "multiclass":
         shares = search.confusion_
@@ -189,12 +192,11 @@ def test_constrained_values_are_those_of_the_held_out_decisions(demanding):
 def test_the_value_closest_to_its_level_is_a_number_of_the_summary(demanding):
     _, search, _ = demanding
     part, rate, _ = min(
-        constrained(search), key=lambda each: (each[1] - each[0].level) * (1 if each[0].side == ">=" else -1)
+        facts_of(search).demands, key=lambda each: (each[1] - each[0].level) * (1 if each[0].side == ">=" else -1)
     )
     shown = dict(search.summary().numbers)
     said = shown[f"{rate:.3f}"]
-    assert said.startswith(f"{part.name} out-of-fold, of {len(constrained(search))} the closest to its level; asked")
-    assert said.endswith(str(get_constraint(search.constraint)))
+    assert said == f"{part.name} out-of-fold: {part} holds, of {len(facts_of(search).demands)} the closest to its level"
 
 
 def test_what_predictions_miss_is_the_largest_shortfall(demanding):

@@ -25,10 +25,11 @@ from csf import CostSearch
 from csf.metrics import Column, Review, RowCosts, get_confusion_metric
 from csf.plots import ConeDisplay, ProgressDisplay, ThresholdCurveDisplay
 from csf.report import Comparison, write_comparison, write_report
-from csf.report.checks import estimates_of, findings
-from csf.report.held_out import judge_classes
-from csf.report.kinds import held_out
-from csf.report.page import check_page, class_data, templates
+from csf.report.checks import findings
+from csf.report.facts import Facts
+from csf.report.held_out import confusion, judge_classes, matrix_of
+from csf.report.kinds import facts_of, held_out
+from csf.report.page import check_page, templates
 from csf.thresholding import ClassProbabilityRule
 
 
@@ -80,7 +81,7 @@ def test_the_winner_is_told_with_its_numbers(tmp_path):
     search, X, y = fitted("plain")
     search.report(tmp_path / "r.html", X, y, rivals={"everything": np.ones_like(y)})
     _, words, _ = page_of(tmp_path / "r.html")
-    assert f"{search.score(X, y):.3f}   f1 on held-out data" in words
+    assert f"{search.score(X, y):.3f}   f1 on {len(y)} held-out samples" in words
     assert f"{search.best_score_:.3f}" in words
     assert "this search is ahead by" in words
     assert "other class weights reach an out-of-fold f1 of at most" in words
@@ -109,15 +110,19 @@ def test_failed_trials_are_counted_with_their_cause(written):
     assert f"ValueError: no {EVIL} today" in words
 
 
+def estimates_of(search):
+    return Facts(search=search, winner="", template="", figures={}).estimates
+
+
 def test_corrected_scores_and_intervals_are_shown_where_they_are_known():
     known = SimpleNamespace(best_score_=0.5, n_trials_=3)
-    (only,) = estimates_of(known, None)
-    assert (only.name, only.value, only.interval) == ("out-of-fold", 0.5, "")
+    (only,) = estimates_of(known)
+    assert (only.name, only.value) == ("out-of-fold", 0.5)
     known.corrected_score_, known.score_interval_ = 0.4321, (0.1112, 0.9998)
-    first = estimates_of(known, None)[0]
-    assert (first.name, first.value, first.interval) == ("cross-validated", 0.4321, "0.111 to 1.000")
+    first = estimates_of(known)[0]
+    assert (first.name, first.value, first.interval) == ("cross-validated", 0.4321, (0.1112, 0.9998))
     known.corrected_score_ = float("nan")
-    assert len(estimates_of(known, None)) == 1
+    assert len(estimates_of(known)) == 1
 
 
 def rows_of(path, caption):
@@ -153,8 +158,8 @@ def test_trials_are_shown_by_one_measure_the_winner_first(tmp_path):
     head, first, *_ = rows_of(tmp_path / "r.html", "6 of 6 trials")
     shown = dict(zip(head, first))
     assert (shown["trial"], shown["state"]) == (str(search.best_index_), "winner")
-    assert shown["best threshold"] == f"{trial.threshold:.4g}"
-    assert shown["f1"] == f"{trial.score:.3f}"
+    assert shown["threshold"] == f"{trial.threshold:.4g}"
+    assert shown["tuned f1"] == f"{trial.score:.4f}"
     assert f"if the score is at least {search.best_threshold_:.4g}" in page_of(tmp_path / "r.html")[1]
 
 
@@ -215,7 +220,7 @@ def test_the_page_tells_values_matrices_and_what_decides(tmp_path):
     _, words, _ = page_of(tmp_path / "r.html")
     low, high = search.score_interval_
     assert re.search(rf"cross-validated.*{search.corrected_score_:.3f}\s+{low:.3f} to {high:.3f}", words, re.S)
-    assert f"{f1_score(y, search.predict(X), average='macro'):.3f}   f1_macro on held-out data" in words
+    assert f"{f1_score(y, search.predict(X), average='macro'):.3f}   f1_macro on {len(y)} held-out samples" in words
     assert "No upper bound is given" in words
     assert "rare" in words
     for count in confusion_matrix(y, search.predict(X)).ravel():
@@ -224,18 +229,19 @@ def test_the_page_tells_values_matrices_and_what_decides(tmp_path):
 
 def test_matrices_and_scores_of_classes_are_those_of_scikit_learn(held):
     search, data = held
-    told = class_data(search, data, ())
+    matrix = confusion(search, data)
     y, predicted, weight = data.y, search.predict(data.X), data.weight
-    counts = [[count for count, _, _ in row] for _, row in told["matrix"]["rows"]]
+    counts = [[count for count, _, _ in row] for _, row in matrix.rows]
     np.testing.assert_allclose(counts, confusion_matrix(y, predicted, sample_weight=weight))
     options = {"average": None, "sample_weight": weight}
     expected = [score(y, predicted, **options) for score in (recall_score, precision_score, f1_score)]
-    np.testing.assert_allclose([values for *_, values in told["matrix"]["scores"]], np.transpose(expected))
-    out = np.array([[count for count, _, _ in row] for _, row in told["out_of_fold"]["rows"]])
-    np.testing.assert_allclose(out.sum(axis=1), search.class_count_)
+    np.testing.assert_allclose([values for *_, values in matrix.scores], np.transpose(expected))
+    out = np.array([[count for count, _, _ in row] for _, row in matrix_of(search, search.confusion_).rows])
+    np.testing.assert_allclose(out.sum(axis=1) * search.class_count_.sum(), search.class_count_)
     assert get_confusion_metric("f1_macro").value(out / out.sum()) == pytest.approx(search.best_score_)
-    values = np.array(told["values"])
-    assert search.best_score_ == pytest.approx(values[1 if search.rule_.kind == "affine" else 0][search.best_index_])
+    columns = {column.title: column.values for column in facts_of(search).trial_columns}
+    values = columns["rule" if search.rule_.kind == "affine" else "own f1_macro"]
+    assert search.best_score_ == pytest.approx(values[search.best_index_])
 
 
 def test_classifiers_are_judged_by_the_metric_of_the_matrix(held):
@@ -270,9 +276,9 @@ def with_rule(rule, **attributes):
 )
 def test_what_decides_is_told_in_words_and_numbers(rule, words, columns, matrix, tmp_path):
     search = with_rule(rule)
-    told = class_data(search, None, ())
-    assert {len(numbers) for *_, numbers in told["rule"]["rows"]} == {columns}
-    assert (told["rule"]["matrix"] is not None) == matrix
+    tables = facts_of(search).tables
+    assert len(tables[0].columns) == 2 + columns
+    assert (len(tables) == 2) == matrix
     search.report(tmp_path / "r.html")
     assert words in page_of(tmp_path / "r.html")[1]
     assert ("The matrix G" in page_of(tmp_path / "r.html")[1]) == matrix
@@ -296,7 +302,7 @@ def test_every_label_is_told_with_its_value_interval_and_threshold(tmp_path):
     search, X, y = fitted("labels")
     search.report(tmp_path / "r.html", X, y, rivals={"everything": np.ones_like(y)})
     _, words, _ = page_of(tmp_path / "r.html")
-    assert f"{search.score(X, y):.3f}   f1_macro on held-out data" in words
+    assert f"{search.score(X, y):.3f}   f1_macro on {len(y)} held-out samples" in words
     low, high = search.score_interval_
     assert re.search(rf"cross-validated.*{search.corrected_score_:.3f}\s+{low:.3f} to {high:.3f}", words, re.S)
     assert f"lowest for “{search.label_names_[search.best_scores_.argmin()]}”" in words
@@ -321,7 +327,7 @@ def test_labels_that_share_a_threshold_have_a_page(kind, tmp_path):
     name, path = kind.replace("labels ", "f1_"), tmp_path / "r.html"
     search.report(path, X, y, rivals={"everything": np.ones_like(y)})
     _, words, reader = page_of(path)
-    assert f"{search.score(X, y):.3f}   {name} on held-out data" in words
+    assert f"{search.score(X, y):.3f}   {name} on {len(y)} held-out samples" in words
     assert f"{search.corrected_score_:.3f}" in words
     assert f"{search.best_threshold_:.4g}" in words
     assert "of 3 labels" in words or "for 3 labels" in words
@@ -408,7 +414,7 @@ def test_weights_count_on_the_page_of_labels_in_any_container(tmp_path):
         search.report(path, X, kind(y), sample_weight=weight, rivals={"all": kind(np.ones_like(y))})
         pages.add(path.read_bytes())
     assert len(pages) == 1
-    assert f"{search.score(X, y, weight):.3f}   f1_macro on held-out data" in page_of(path)[1]
+    assert f"{search.score(X, y, weight):.3f}   f1_macro on {len(y)} held-out samples" in page_of(path)[1]
     shown = [row[1] for row in rows_of(path, "Each label, held-out data, in sample weights")[1:]]
     assert shown == [f"{count:.6g}" for count in weight @ y]
 
@@ -456,18 +462,23 @@ def urgent_classes():
 @pytest.mark.parametrize(
     ("truth", "metric", "constraint", "shown"),
     [
-        (lambda y: y, "f1_macro", "recall[urgent] >= 0.5, accuracy >= 0.3", "Constraint recall[urgent] >= 0.5"),
+        (
+            lambda y: y,
+            "f1_macro",
+            "recall[urgent] >= 0.5, accuracy >= 0.3",
+            "recall[urgent] out-of-fold: recall[urgent] >= 0.5 holds",
+        ),
         (
             lambda y: np.column_stack([y != "later", y == "urgent"]).astype(int),
             "f1_macro",
             "recall >= 0.6",
-            "Constraint recall[1] >= 0.6",
+            "recall[1] out-of-fold: recall[1] >= 0.6 holds",
         ),
         (
             lambda y: (y == "urgent").astype(int),
             RowCosts(fn=3.0, fp=Column(0)),
             "recall >= 0.6",
-            "Constraint recall >= 0.6",
+            "recall out-of-fold: recall >= 0.6 holds",
         ),
     ],
 )
@@ -480,7 +491,6 @@ def test_constraints_and_reviews_of_each_kind_are_on_the_page(truth, metric, con
     said = " ".join(said.split())
     assert shown in said
     assert f"Under the constraint {constraint}" in said
-    assert "out-of-fold, holds" in said
     for worth in search.review_ if isinstance(search.review_, list) else [search.review_]:
         for answer, share in worth.shares.items():
             assert answer in said

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from csf import CostSearch
 from csf.metrics import MeanCost, RowCosts
-from csf.report.kinds import reported
+from csf.report.kinds import facts_of
 from csf.thresholding.capacity import Review
 from csf.thresholding.exchange import ExchangeRate, exchange_rate
 
@@ -67,7 +67,7 @@ def test_rates_are_shown_with_two_digits():
 
 def sentence(data, **options):
     search = CostSearch(LogisticRegression(), **{"metric": "f1", **QUICK, **options}).fit(*data)
-    return search, reported(search).stands_for(search)
+    return search, facts_of(search).stands_for
 
 
 def test_metrics_constraints_and_reviews_say_what_a_miss_is_treated_as_worth(data):
@@ -94,7 +94,7 @@ def test_each_segment_and_each_capacity_has_a_rate_of_its_own(data):
     search = CostSearch(LogisticRegression(), "f1", constraint="recall gap <= 0.05 by part", **QUICK).fit(X, y, by=by)
     rates = [search.exchange_rate(segment=name) for name in ("A", "B")]
     text = f"{rates[0].in_words(' false alarms')} for A, {rates[1]} for B."
-    assert reported(search).stands_for(search) == f"One miss is treated as worth {text}"
+    assert facts_of(search).stands_for == f"One miss is treated as worth {text}"
     with pytest.raises(ValueError, match=r"name one by segment=, of \['A', 'B'\], got None"):
         search.exchange_rate()
     search, _ = sentence(data)

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from csf.thresholding.alerts import ComparedRows, WrongAlerts
     from csf.thresholding.band import ConfidenceBand
     from csf.thresholding.base import DecisionRule
-    from csf.thresholding.capacity import ReviewBands
+    from csf.thresholding.capacity import RankedAnswers, ReviewBands
     from csf.thresholding.certificates import Guarantee
     from csf.thresholding.evaluation import Evaluation, TunedAnswers
     from csf.thresholding.exchange import ScoredEntries
@@ -318,6 +318,8 @@ class SearchResult:
     kind: ClassVar[str]
     # Whether a single threshold decides; if not, `curve` and `study` raise errors.
     has_threshold: ClassVar[bool] = True
+    # What the held-out scores of the winner are, on the axes of plots.
+    score_name: ClassVar[str] = "score"
 
     config: SearchConfig
     studies: list[Any]
@@ -469,6 +471,11 @@ class SearchResult:
 
     def band(self, confidence: float) -> ConfidenceBand | None:
         """Bound the rates at all thresholds of scores of unseen samples; ``None`` where there are no such scores."""
+        return None
+
+    @property
+    def answers_by_probability(self) -> RankedAnswers | None:
+        """Answers by probability alone, where expected costs rank rows otherwise; ``None`` elsewhere."""
         return None
 
     @property

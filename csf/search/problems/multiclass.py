@@ -384,14 +384,14 @@ class MulticlassResult(CandidateResult):
         levels = [self.metric.tightened(share) for share in STRICTER]
         rules = [tune_rule(proba, store.truth, level, weight=store.weight) for level in levels]
         results = [self._decided_by(rule, rule.decide(proba)) for rule in rules]
-        own = self.rule.kind == "argmax"
+        own = self.rule.is_argmax
         return results + ([self._decided_by(self.rule, row.decided.astype(np.int64))] if own else [])
 
     def _decided_by(self, rule: ClassProbabilityRule, decided: IntArray) -> MulticlassResult:
         """Take a rule, and its decisions about the held-out entries."""
         confusion = self.store.confusion(decided)
         value = float(self.metric.value(confusion))
-        candidate = Candidate(self.key, ARGMAX if rule.kind == "argmax" else TUNED)
+        candidate = Candidate(self.key, ARGMAX if rule.is_argmax else TUNED)
         # The corrected score is that of the rule which is taken, not of the best one.
         return replace(self, rule=rule, confusion=confusion, score=value, decided=decided, candidate=candidate)
 
@@ -401,7 +401,7 @@ class MulticlassResult(CandidateResult):
 
     def decide(self, rows: RuleRows) -> IntArray:
         """Decide scored rows, whose scores are those of the winner's own decision."""
-        return rows.codes if self.rule.kind == "argmax" else self.rule.decide(rows.proba)
+        return rows.codes if self.rule.is_argmax else self.rule.decide(rows.proba)
 
     def views(self, truth: IntArray, decided: Sequence[IntArray], samples: ScoredSamples) -> list[Decisions]:
         """Read decisions as each part of the constraint does."""
@@ -414,7 +414,7 @@ class MulticlassResult(CandidateResult):
 
     def in_rule(self, rule: MulticlassRule) -> MulticlassRule:
         """Put the rule of this result into one that predicts."""
-        return replace(rule, rule=self.rule, own=self.rule.kind == "argmax")
+        return replace(rule, rule=self.rule, own=self.rule.is_argmax)
 
     @property
     def table(self) -> dict[str, Array]:

@@ -278,6 +278,7 @@ class RowCostResult(CandidateResult):
     """Result of a search for costs of rows."""
 
     kind = "row_costs"
+    score_name = "log-odds"
 
     store: RowCostStore
     tuned: CostDecision = field(default_factory=CostDecision)
