@@ -230,16 +230,16 @@ def _about(facts, problem):
     """Describe the winner: what decides, its numbers, and why the search ended."""
     reviews = [f"Answers with reviews: {reviewed_in_words(worth)}." for worth in facts.reviewed]
     details = [f"{name}: {text}." for name, text in facts.details]
-    ended = f"It ended because: {facts.stop_reason}{_part(facts.search, problem)}"
+    ended = f"It ended because: {facts.stop_reason}{_part(facts, problem)}"
     texts = [facts.gets, *details, *reviews, *facts.certificates, ended]
     lines = [wrapped(text) for text in texts]
     return "\n".join([*lines, "", *in_lines(facts.all_numbers), *(f"\n{_table(table)}" for table in facts.tables)])
 
 
-def _part(search, problem):
+def _part(facts, problem):
     limit = problem.options.time_limit
-    stopped = search.stop_reason_.startswith("the time limit")
-    return f", the part of the search in {limit:g} s" if stopped and search.time_limit < _SEARCH * limit + 1e-9 else ""
+    part = facts.stop_reason.startswith("the time limit") and facts.search.time_limit < _SEARCH * limit + 1e-9
+    return f", the part of the search in {limit:g} s" if part else ""
 
 
 def _judged_own(problem, search, seconds, test):

@@ -237,9 +237,7 @@ class Rivals:
         return int(best[int(np.argmax(means[best]))])
 
 
-def averaged(
-    shares: Array, best: Cut, at: Callable[[float], Cut], value: Callable[[Cut], float], error: float
-) -> Cut:
+def averaged(shares: Array, best: Cut, at: Callable[[float], Cut], value: Callable[[Cut], float], error: float) -> Cut:
     """Average the shares of positive predictions at thresholds; return ``best`` where that costs more than an error.
 
     ``at`` gives the threshold of a share. Shares are averaged in log-odds.
