@@ -29,7 +29,7 @@ from csf.trainers.base import Known, WarmStarts
 if TYPE_CHECKING:
     from csf.evaluate import ScoreStore, TrialKey
     from csf.evaluate.stores import Store, TrialRow
-    from csf.search.selection import LargestLast, Race, Shortlist
+    from csf.search.selection import SettingRace
     from csf.search.study import History
     from csf.search.training import Startable
 
@@ -305,7 +305,7 @@ class SearchLoop:
         Says what the rest takes, where that is long.
     n_settings : int, default=None
         Settings that may differ in whether the base can be trained at all; ``None`` for one a study.
-    race : Race, LargestLast or Shortlist, default=None
+    race : SettingRace, default=None
         Decides which studies go on; ``None`` for all of them.
     """
 
@@ -319,7 +319,7 @@ class SearchLoop:
     deadline: Deadline | None = None
     forecast: Forecast | None = None
     n_settings: int | None = None
-    race: Race | LargestLast | Shortlist | None = None
+    race: SettingRace | None = None
 
     def __post_init__(self) -> None:
         self._solutions = EarlierSolutions(self.trainer.startables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from csf.metrics.profile import ErrorProfile
     from csf.metrics.trials import Trial
     from csf.search.config import RaceStep, SearchConfig
-    from csf.search.study import History, Study
+    from csf.search.study import History, MulticlassStudy, Study
     from csf.thresholding.curve import ThresholdCurve
 
 # ---------------------------------------------------------------- the stable winner and threshold
@@ -193,9 +193,26 @@ NOT_TRIED = "larger trees than the base's own were left out, as smaller ones are
 
 def races(config: SearchConfig) -> bool:
     """Check whether settings drop out: all begin with equal costs, and the winner is the most stable trial."""
+    return drops_settings(config) and config.aim.constraint is None
+
+
+def drops_settings(config: SearchConfig) -> bool:
+    """Check whether the strategy and the choice of the winner let settings drop out; a constraint forbids it too."""
     strategy = get_strategy(config.strategy)
     first = strategy.strategy if isinstance(strategy, EqualCostsFirst) else strategy
-    return config.is_stable and isinstance(first, Ladder) and first.race and config.aim.constraint is None
+    return config.is_stable and isinstance(first, Ladder) and first.race
+
+
+class SettingRace(Protocol):
+    """What decides which settings are trained next."""
+
+    def n_folds(self, at: int, trial: Trial, /) -> int:
+        """Return the number of folds that a trial of a setting is trained on next; 0 for all."""
+        ...
+
+    def ask(self) -> list[tuple[int, Trial]]:
+        """List the settings and trials to train next; empty at the end."""
+        ...
 
 
 class _Standing(NamedTuple):
@@ -395,6 +412,35 @@ class LargestLast:
                 study.dropped, study.stop_reason = True, NOT_TRIED
         left = [(at, self.studies[at]) for at in self.waiting if not self.studies[at].dropped]
         return [(at, trial) for at, study in left for trial in study.ask_batch()]
+
+
+@dataclass(frozen=True, eq=False)
+class EqualWeightsFirst:
+    """Race of settings for several classes: of those that are trained with equal weights few are trained at others.
+
+    Parameters
+    ----------
+    studies : sequence of MulticlassStudy
+        One for each setting, the base's own first.
+    """
+
+    studies: Sequence[MulticlassStudy]
+
+    def n_folds(self, at: int, trial: Trial) -> int:
+        """Return 0: every trial is trained on all folds."""
+        return 0
+
+    def ask(self) -> list[tuple[int, Trial]]:
+        """List the settings and trials to train next: the base's own and the best setting go on; empty at the end."""
+        studies = list(enumerate(self.studies))
+        if first := [(setting, trial) for setting, study in studies for trial in study.ask_equal()]:
+            return first
+        best = best_trial([study.trials[0] for study in self.studies])
+        going = {0, 0 if best is None else best.setting}
+        for setting, study in studies:
+            if setting not in going and study.most_trials > 1:
+                study.dropped, study.stop_reason = True, DROPPED
+        return [(setting, trial) for setting, study in studies if setting in going for trial in study.ask_batch()]
 
 
 @dataclass

@@ -33,6 +33,8 @@ from csf.strategies.base import has_one_ratio
 from csf.thresholding.curve import sweep
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
     from csf.metrics.trials import CompleteFields
@@ -633,16 +635,25 @@ class MulticlassStudy(History):
 
     def ask_batch(self) -> list[Trial]:
         """Return pending trials at all powers that were not tried yet."""
+        batch = self._asked(self._powers)
+        if not batch and not any(trial.state == "pending" for trial in self.trials):
+            why = f": {self._why}" if self._why else ""
+            self.stop_reason = f"all {len(self._powers)} class weights were tried{why}"
+        return batch
+
+    def ask_equal(self) -> list[Trial]:
+        """Return the pending trial with equal weights, if it was not tried yet."""
+        return self._asked(self._powers[:1])
+
+    def _asked(self, powers: Sequence[float]) -> list[Trial]:
+        """Create trials at those of some powers that were not tried, unless others are pending."""
         if any(trial.state == "pending" for trial in self.trials):
             return []
         tried = {trial.t for trial in self.trials}
         first = 1 + max((trial.number for trial in self.trials), default=-1)
-        powers = [power for power in self._powers if power not in tried]
-        batch = [Trial(first + at, power, self.class_weights(power)) for at, power in enumerate(powers)]
+        new = [power for power in powers if power not in tried]
+        batch = [Trial(first + place, power, self.class_weights(power)) for place, power in enumerate(new)]
         self.trials += batch
-        if not batch:
-            why = f": {self._why}" if self._why else ""
-            self.stop_reason = f"all {len(self._powers)} class weights were tried{why}"
         return batch
 
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from csf.metrics.profile import ErrorProfile
     from csf.search.config import SearchConfig, SearchEffort, Unsupported
     from csf.search.plan import Plan
-    from csf.search.selection import LargestLast, Race
+    from csf.search.selection import SettingRace
     from csf.search.study import History
     from csf.search.training import Evaluator
     from csf.thresholding.alerts import ComparedRows, WrongAlerts
@@ -128,7 +128,7 @@ class Problem(ABC):
         """Return the plan with the trainings that this kind of problem adds."""
         return plan
 
-    def race(self, config: SearchConfig, plan: Plan, store: Store | None) -> Race | LargestLast | None:
+    def race(self, config: SearchConfig, plan: Plan, store: Store | None) -> SettingRace | None:
         """Return what decides which settings are trained, or at further costs; ``None`` for all of them."""
         return None
 

@@ -56,7 +56,7 @@ from csf.search.problems.decisions import (
     decision_of,
     on_positive,
 )
-from csf.search.selection import LargestLast, Race, choose, races, stable_choice
+from csf.search.selection import Race, SettingRace, choose, races, stable_choice
 from csf.search.study import Study
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, lost_samples
 from csf.strategies import ImbalanceRatio
@@ -239,7 +239,7 @@ class BinaryProblem(TwoClasses):
         """Check whether settings drop out, see `races`."""
         return races(config)
 
-    def race(self, config: SearchConfig, plan: Plan, store: Any) -> Race | LargestLast | None:
+    def race(self, config: SearchConfig, plan: Plan, store: Any) -> SettingRace | None:
         """Create the race that decides which settings are trained at more costs; return ``None`` for all of them."""
         if not self._races(config) or len(plan.studies) == 1:
             return None

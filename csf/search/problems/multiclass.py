@@ -16,6 +16,7 @@ from csf.data.folds import Fold, pooled
 from csf.data.labels import learnt_classes, read_classes, refuse_weightless
 from csf.data.responses import PROBABILITIES_FIRST, method_once_fitted
 from csf.evaluate import Candidate, kept
+from csf.evaluate.draws import LARGE
 from csf.metrics import get_confusion_metric, get_constraint
 from csf.metrics.constraints import named
 from csf.metrics.demands import ConstrainedClasses, demands_on
@@ -41,6 +42,7 @@ from csf.search.problems.base import (
     warn_of_open_gap,
     warn_of_violation,
 )
+from csf.search.selection import EqualWeightsFirst, drops_settings
 from csf.search.study import MulticlassStudy, judged_fields
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
 from csf.thresholding.alerts import (
@@ -153,6 +155,13 @@ class MulticlassProblem(Problem):
             )
             for effort in efforts
         ]
+
+    def race(self, config: SearchConfig, plan: Plan, store: object) -> EqualWeightsFirst | None:
+        """Return what drops settings that equal weights show to be no better; ``None`` where all go on."""
+        small = plan.task.n_samples < LARGE or len(plan.models) > 1
+        if small or len(plan.studies) < 3 or config.constraint is not None or not drops_settings(config):
+            return None
+        return EqualWeightsFirst(plan.studies)
 
     def judge(self, config: SearchConfig) -> Evaluator:
         """Create the judge of trainings."""

@@ -22,6 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 from csf import CostSearch
 from csf.evaluate import Candidate
 from csf.metrics import ConfusionMetric, CostMatrix, get_confusion_metric
+from csf.search.selection import DROPPED
+from csf.strategies import Ladder
 from csf.thresholding.class_choice import TUNED, MulticlassChoice
 from csf.thresholding.linear_rule import confusion_of
 from csf.trainers import Prepared
@@ -539,3 +541,35 @@ def test_shares_of_classes_need_no_probabilities_of_the_base():
     features, y = separated()
     shares = search(LinearSVC(), cv=3, param_grid=None).fit(features, y).prevalence(features)
     np.testing.assert_allclose([float(shares[each]) for each in range(3)], np.bincount(y) / y.size, atol=0.1)
+
+
+# ---------------------------------------------------------------- settings that drop out
+
+
+def test_with_many_samples_the_base_and_the_best_setting_alone_have_other_weights(monkeypatch, tmp_path):
+    monkeypatch.setattr("csf.search.problems.multiclass.LARGE", 200)
+    fitted = CostSearch(LogisticRegression(), "f1_macro", cv=3).fit(X, Y)
+    first = {trial.setting: trial for trial in fitted.trials_ if trial.t == 0.0}
+    best = max(first.values(), key=lambda trial: (trial.score, -trial.setting)).setting
+    assert len(first) == len(fitted.studies_) > 2
+    assert {trial.setting for trial in fitted.trials_ if trial.t > 0.0} == {0, best}
+    assert DROPPED in fitted.stop_reason_
+    # A search that was interrupted asks for the same trials.
+    options = {"cv": 3, "checkpoint": tmp_path / "trials.json"}
+    stops = iter([False, True])
+    CostSearch(LogisticRegression(), "f1_macro", callbacks=[lambda study, trial: next(stops)], **options).fit(X, Y)
+    resumed = CostSearch(LogisticRegression(), "f1_macro", **options).fit(X, Y)
+    assert resumed.trials_ == fitted.trials_
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"strategy": Ladder(race=False)}, {"constraint": "recall[bird] >= 0.3"}, {"n_trials": 1}, {"threshold": "tune"}],
+    ids=str,
+)
+def test_options_that_compare_all_trials_drop_no_setting(monkeypatch, options):
+    monkeypatch.setattr("csf.search.problems.multiclass.LARGE", 200)
+    fitted = CostSearch(LogisticRegression(), "f1_macro", cv=3, **options).fit(X, Y)
+    assert len({study.most_trials for study in fitted.studies_}) == 1
+    assert fitted.n_trials_ == sum(study.most_trials for study in fitted.studies_)
+    assert DROPPED not in fitted.stop_reason_
