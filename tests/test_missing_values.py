@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 import csf
 from csf import CostSearch
 from csf._common.validation import are_missing, as_array, label_array
-from csf.export import ScoreRule, SegmentRules
+from csf.export import decision_rule
 from csf.metrics import ErrorProfile, RowCosts, get_metric
 from csf.online import OnlineLogistic
 from csf.structural import CuttingPlane
@@ -75,12 +75,14 @@ def costly():
     return CostSearch(LogisticRegression(), "savings", **BINARY).fit(X, TEXTS, fn_cost=3.0, fp_cost=1.0)
 
 
-def by_segment(by):
-    rule = ScoreRule("it", "predict_proba", np.array([0, 1]), 0, 0.5)
-    return SegmentRules("sex", {"f": rule, "m": rule}).decide(np.full(N, 0.4), by)
-
-
 BY_SEX = {"constraint": "recall gap <= 0.5 by sex"}
+
+
+@cache
+def by_sex():
+    return CostSearch(LogisticRegression(), **BINARY, **BY_SEX).fit(X, TEXTS, by=SEXES)
+
+
 # What reads labels, predictions, segments and groups.
 CALLS = {
     "fit": (lambda y: CostSearch(LogisticRegression(), **BINARY).fit(X, y), TEXTS),
@@ -111,7 +113,7 @@ CALLS = {
         lambda rows: binary().monitor("f1 >= 0.1").expect(TEXTS, rows=rows),
         [f"row {at}" for at in range(N)],
     ),
-    "SegmentRules.decide": (by_segment, SEXES),
+    "ScoreRule.decide by=": (lambda by: decision_rule(by_sex()).decide(np.full(N, 0.4), by=by), SEXES),
     "OnlineLogistic.fit": (lambda y: OnlineLogistic().fit(X, y), TEXTS),
     "CuttingPlane.score": (
         lambda y: CuttingPlane(max_iter=20, pos_label="yes").fit(X, TEXTS).score(X, y),

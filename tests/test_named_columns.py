@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
 import csf
 from csf import CostSearch, export
@@ -70,15 +71,14 @@ def tuned(score):
     return csf.tune_threshold(KIND, score, "f1_macro", random_state=0)
 
 
-def of_two(scores, order=("no", "yes")):
-    return export.ScoreRule("it", "predict_proba", np.array(order), "no", 0.4).decide(scores)
+def rule_of(metric="f1", **beside):
+    y, options = np.where(Y["cat"] > 0, "yes", "no"), {"cv": "prefit", "pos_label": "yes"}
+    if "by" in beside:
+        options["constraint"] = "recall gap <= 0.9 by s"
+    return export.decision_rule(CostSearch(GaussianNB().fit(X, y), metric, **options).fit(X, y, **beside))
 
 
-def by_segment(scores):
-    rule = export.ScoreRule("it", "predict_proba", np.array(["no", "yes"]), "no", 0.4)
-    return export.SegmentRules("s", {"a": rule, "b": rule}).decide(scores, ["a", "b"] * (N // 2))
-
-
+SEGMENTS = np.array(["a", "b"] * (N // 2))
 TWO = pd.DataFrame({"no": RNG.random(N)}).assign(yes=lambda table: 1.0 - table["no"])
 PRED = Y.sample(frac=1.0, random_state=0).reset_index(drop=True)
 # What takes tables with named columns.
@@ -94,17 +94,14 @@ CALLS = {
     "report": (reported, [Y, PRED]),
     "tune_threshold": (lambda score: tuned(score).value, [probabilities]),
     "Decision.predict": (lambda score: tuned(probabilities()).predict(score), [probabilities]),
-    "ClassRule.decide": (lambda scores: export.class_rule(classes()).decide(scores), [probabilities]),
-    "ScoreRule.decide": (of_two, [TWO]),
-    "LabelRules.decide": (
+    "ScoreRule.decide": (rule_of().decide, [TWO]),
+    "ScoreRule.decide of classes": (lambda scores: export.decision_rule(classes()).decide(scores), [probabilities]),
+    "ScoreRule.decide of labels": (
         lambda scores: export.decision_rule(labels()).decide(scores),
         [lambda: pd.DataFrame(labels().decision_function(X), columns=LABELS)],
     ),
-    "SegmentRules.decide": (by_segment, [TWO]),
-    "CostRule.decide": (
-        lambda scores: export.CostRule("predict_proba", "no", "yes", 0.0).decide(scores, fn=3.0, fp=1.0),
-        [TWO],
-    ),
+    "ScoreRule.decide by segment": (lambda scores: rule_of(by=SEGMENTS).decide(scores, by=SEGMENTS), [TWO]),
+    "ScoreRule.decide of costs": (rule_of("cost", fn_cost=3.0, fp_cost=1.0).decide, [TWO]),
 }
 CASES = [pytest.param(name, marks=[pytest.mark.slow] * (name == "report")) for name in CALLS]
 KINDS = {"pandas": lambda table: table, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}

@@ -58,7 +58,7 @@ EXEMPT = {
     "csf.dask.DaskCostSearch.report": "csf.search.CostSearch.report",
     "csf.dask.DaskCostSearch.audit": "csf.search.CostSearch.predict",
     "csf.search.CostSearch.audit": "csf.search.CostSearch.predict",
-    "csf.export.RowThresholdRules.decide": "csf.export.SegmentRules.decide",
+    "csf.export.ScoreRule.decide_with_review": "csf.export.ScoreRule.decide",
     "csf.thresholding.RowThresholds.beside": "csf.search.CostSearch.predict",
     "csf.thresholding.RowThresholds.values": "csf.search.CostSearch.predict",
     # Abstract, and walked as those of other classes.
@@ -99,11 +99,6 @@ def quick(metric="f1", **options):
 @cache
 def search():
     return quick().fit(X, Y)
-
-
-def by_segment(**rows):
-    known = "LogisticRegression", "predict_proba", np.array([0, 1]), 0
-    return export.SegmentRules("odd", {at: export.ScoreRule(*known, 0.5) for at in (0, 1)}).decide(**rows)
 
 
 @cache
@@ -213,10 +208,13 @@ CALLS = {
     "csf.monitoring.MonitorGroup.expect": [(partial(expected, BOTH), {"y_pred": PRED, "rows": np.arange(N)})],
     "csf.monitoring.MonitorGroup.update": [(partial(watched, BOTH), {"y": Y, "y_pred": PRED})],
     "csf.monitoring.Monitor.retune": [(lambda **rows: search().monitor("f1 >= 0.1").retune(**rows), WEIGHTED)],
-    "csf.export.CostRule.decide": [
-        (lambda **rows: export.cost_rule(costly()).decide(**rows), {"scores": PROBA, "fn": COST, "fp": COST})
+    "csf.export.ScoreRule.decide": [
+        (lambda **rows: export.decision_rule(costly()).decide(**rows), {"scores": PROBA} | COSTS),
+        (
+            lambda **rows: export.decision_rule(by_odd().search).decide(**rows),
+            {"scores": SCORE, "by": np.arange(N) % 2},
+        ),
     ],
-    "csf.export.SegmentRules.decide": [(by_segment, {"scores": PROBA, "by": np.arange(N) % 2})],
     "csf.plots.NetBenefitDisplay.from_predictions": [
         (plots.NetBenefitDisplay.from_predictions, {"y_true": Y, "y_proba": PROBA})
     ],

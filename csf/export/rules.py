@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,10 +16,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.files import write_json
-from csf._common.typing import Array, Estimator, FloatArray, Label, Params, PathLike, Samples
+from csf._common.typing import Array, Estimator, FloatArray, Label, Params, Samples
+from csf.export.records import SavedRule, in_files
 from csf.search import CostSearch
-from csf.search.kinds import LABELS
 
 
 class Winner(NamedTuple):
@@ -74,37 +73,15 @@ def winner_of(search: CostSearch) -> Winner:
         If it has several classes or labels, or was fitted with ``refit=False``.
     """
     fitted_winner(search)
-    kind, n_classes = search.result_.kind, len(search.classes_)
-    if kind != "binary" or search.pos_label_ is None:
-        known = f"{n_classes} labels a sample" if kind in LABELS else f"{n_classes} classes"
-        by_row = {"segments": "thresholds by segment", "row_thresholds": "thresholds by row"}
-        known = ({"row_costs": "the costs of each row"} | by_row).get(kind, known)
-        raise ValueError(
-            f"the search knows {known}; a single threshold separates two classes. Export best_estimator_, and with "
-            "csf.export.decision_rule(search) the rule for its scores"
-        )
     rule = search.decision_rule_
+    if rule.more_than_threshold is not None:
+        raise ValueError(
+            f"the search knows {rule.more_than_threshold}; a single threshold separates two classes. Export "
+            "best_estimator_, and with csf.export.decision_rule(search) the rule for its scores"
+        )
     names, known = rule.names.tolist(), rule.known.tolist()
     at = names.index(search.pos_label_)
     return Winner(rule.estimator, float(rule.cut), names[at], names[1 - at], known[at], known[1 - at], str(rule.method))
-
-
-class SavedRule(ABC):
-    """Rule that is written as JSON."""
-
-    @abstractmethod
-    def to_dict(self) -> Params:
-        """Return the rule as plain numbers, strings and lists."""
-
-    def save(self, path: PathLike) -> None:
-        """Write the rule as JSON, for use from any language.
-
-        Parameters
-        ----------
-        path : path-like
-            File to write.
-        """
-        write_json(path, self.to_dict())
 
 
 class BinaryRule(SavedRule):
@@ -134,6 +111,7 @@ class BinaryRule(SavedRule):
         return np.where(self.score(X) >= self.threshold, self.positive, self.negative)
 
 
+@in_files
 @dataclass(frozen=True, eq=False)
 class LinearRule(BinaryRule):
     """Rule that predicts ``positive`` where ``X @ coef + intercept >= threshold``, else ``negative``.
@@ -181,20 +159,10 @@ class LinearRule(BinaryRule):
         X = X if hasattr(X, "tocsr") else np.asarray(X, dtype=float)
         return np.asarray(X @ self.coef).ravel() + self.intercept
 
-    def to_dict(self) -> Params:
-        """Return the rule as plain numbers, strings and lists.
-
-        Returns
-        -------
-        dict
-            One entry a parameter; an infinite threshold as the largest or smallest number there is.
-        """
-        return {
-            "rule": "positive where sum(coef * features) + intercept >= threshold, else negative",
-            "coef": self.coef.tolist(),
-            **decision(self),
-            "features": self.features,
-        }
+    @property
+    def in_words(self) -> Params:
+        """The rule in words."""
+        return {"words": "positive where sum(coef * features) + intercept >= threshold, else negative"}
 
 
 def linear_rule(search: CostSearch) -> LinearRule:
@@ -235,6 +203,7 @@ def linear_rule(search: CostSearch) -> LinearRule:
     return LinearRule(coef, intercept, winner.margin, winner.negative, winner.positive, features)
 
 
+@in_files
 @dataclass(frozen=True)
 class NumberColumn:
     """Column of numbers: each adds ``coef`` times its value to the score, a missing one adds ``missing``.
@@ -271,17 +240,8 @@ class NumberColumn:
         numbers = np.asarray(values, dtype=float)
         return np.where(np.isnan(numbers), self.missing, self.coef * numbers)
 
-    def to_dict(self) -> Params:
-        """Return the column as plain numbers.
 
-        Returns
-        -------
-        dict
-            ``coef`` and ``missing``, ``None`` where the model does not accept missing numbers.
-        """
-        return {"coef": self.coef, "missing": None if np.isnan(self.missing) else self.missing}
-
-
+@in_files
 @dataclass(frozen=True)
 class TextColumn:
     """Column of texts: each known text adds a number to the score, a missing one adds ``missing``, others add nothing.
@@ -318,17 +278,8 @@ class TextColumn:
         entries = np.asarray(values, dtype=object).tolist()
         return np.array([self.missing if _is_missing(entry) else self.texts.get(entry, 0.0) for entry in entries])
 
-    def to_dict(self) -> Params:
-        """Return the column as plain numbers and strings.
 
-        Returns
-        -------
-        dict
-            ``texts`` and ``missing``.
-        """
-        return {"texts": self.texts, "missing": self.missing}
-
-
+@in_files
 @dataclass(frozen=True, eq=False)
 class TableRule(BinaryRule):
     """Rule that predicts ``positive`` where ``intercept`` plus all columns' contributions reach ``threshold``.
@@ -374,20 +325,14 @@ class TableRule(BinaryRule):
         parts = [column.part(X[name]) for name, column in self.columns.items()]
         return np.sum(parts, axis=0) + self.intercept
 
-    def to_dict(self) -> Params:
-        """Return the rule as plain numbers, strings and dicts.
-
-        Returns
-        -------
-        dict
-            One entry a parameter; an infinite threshold as the largest or smallest number there is.
-        """
-        return {
-            "rule": "positive where intercept + the part of each column >= threshold, else negative; the part of a "
-            "column is coef * number, or texts[text] (0 for unknown texts), or missing where there is none",
-            "columns": {name: column.to_dict() for name, column in self.columns.items()},
-            **decision(self),
-        }
+    @property
+    def in_words(self) -> Params:
+        """The rule in words."""
+        words = (
+            "positive where intercept + the part of each column >= threshold, else negative; the part of a column is "
+            "coef * number, or texts[text] (0 for unknown texts), or missing where there is none"
+        )
+        return {"words": words}
 
 
 def table_rule(search: CostSearch) -> TableRule:
@@ -556,23 +501,3 @@ def scaling(scaler: Estimator, n_features: int) -> tuple[FloatArray, FloatArray]
         f"the winner is not linear in the features: {type(scaler).__name__} comes before it. Export it with "
         "csf.export.fixed_threshold"
     )
-
-
-def finite(value: float) -> float:
-    """Replace an infinite number, which JSON lacks, by the largest or smallest finite one, which compares alike."""
-    return float(np.nan_to_num(value))
-
-
-def decision(rule: Any) -> Params:
-    """Return a rule's intercept, threshold and labels for JSON: no numpy labels, no infinite threshold."""
-    return {
-        "intercept": float(rule.intercept),
-        "threshold": finite(rule.threshold),
-        "negative": plain_label(rule.negative),
-        "positive": plain_label(rule.positive),
-    }
-
-
-def plain_label(label: Label) -> Label:
-    """Convert a label of numpy to one of Python, for JSON."""
-    return label.item() if isinstance(label, np.generic) else label

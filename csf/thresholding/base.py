@@ -3,22 +3,62 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import Field
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from csf._common.sklearn import last_name
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from csf._common.typing import Array, Estimator, Samples
+    from csf._common.typing import Array, Estimator, Label, Samples
     from csf.thresholding.curve import ThresholdCurve
+
+
+@dataclass(eq=False)
+class ScoredElsewhere:
+    """Stands for a fitted classifier whose scores are the samples.
+
+    Parameters
+    ----------
+    base : str
+        Name of its class, of a pipeline that of its last step.
+    reads : {"decision_function", "predict_proba"}
+        Its method that gives the scores.
+    classes_ : ndarray of shape (n_classes,)
+        The user's labels, in the order of its columns.
+    column : int, default=None
+        Column of the samples with its scores, where there is one for each of several labels.
+    """
+
+    base: str
+    reads: str
+    classes_: Array
+    column: int | None = None
+
+    def __post_init__(self) -> None:
+        setattr(self, self.reads, self._scores)
+
+    @classmethod
+    def of(cls, estimator: Estimator, reads: str | None, classes: Array, column: int | None = None) -> Self:
+        """Describe a fitted classifier; raise a TypeError where it has no scores."""
+        if reads is None:
+            raise TypeError(f"{last_name(estimator)} has no scores, it decides alone; export best_estimator_ itself")
+        return cls(last_name(estimator), reads, classes, column)
+
+    def _scores(self, X: Array) -> Array:
+        return X if self.column is None else X[:, self.column]
 
 
 class DecisionRule(ABC):
     """Rule that predicts with a fitted winner; each kind of problem has a subclass, a dataclass."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    # How the rule decides about scores, and about reviews, by the names of its fields.
+    in_words: ClassVar[str]
+    review_in_words: ClassVar[str]
     estimator: Estimator
     # Threshold, or one for each label; None for rules without one.
     threshold: Any
@@ -46,6 +86,24 @@ class DecisionRule(ABC):
     @abstractmethod
     def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
         """Compute the curve of all thresholds; raise a ValueError where none decides."""
+
+    @property
+    @abstractmethod
+    def more_than_threshold(self) -> str | None:
+        """What the rule reads besides a score and one threshold of two classes; ``None`` for nothing."""
+
+    @property
+    @abstractmethod
+    def score_names(self) -> Sequence[Label]:
+        """Classes in the order of the estimator's columns, or labels that scores are for."""
+
+    @abstractmethod
+    def on_scores(self) -> Self:
+        """Return the rule for samples that are the estimator's scores: data, without the estimator."""
+
+    def for_rows(self, given: Mapping[str, Any]) -> Self:
+        """Return the rule for rows with these arguments of `fit`, of which it takes those that it reads."""
+        return self
 
     @property
     def threshold_proba(self) -> float | None:

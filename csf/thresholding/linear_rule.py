@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Samples
 from csf._common.validation import check_choice, check_weights, label_array
 from csf.data.labels import learnt_classes, places_of
 from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
@@ -21,7 +22,7 @@ from csf.metrics.demands import ClassDemand
 from csf.metrics.registry import get_confusion_metric
 from csf.thresholding._kernels import decide_affine, decide_matrix
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits, allowed_alerts, largest_of
-from csf.thresholding.base import DecisionRule
+from csf.thresholding.base import DecisionRule, ScoredElsewhere
 from csf.thresholding.batch import best_answers, lift_of, limits_of
 
 if TYPE_CHECKING:
@@ -42,38 +43,37 @@ class Calibrator(Protocol):
         ...
 
 
+@dataclass
 class Sigmoid:
-    """Platt's sigmoid: logistic regression on the score alone, with targets moved off 0 and 1."""
+    """Platt's sigmoid: logistic regression on the score alone, with targets moved off 0 and 1.
+
+    Parameters
+    ----------
+    slope_, intercept_ : float, default=1.0 and 0.0
+        Log-odds are ``slope_ * score + intercept_``, which `fit` sets to others.
+    """
+
+    slope_: float = 1.0
+    intercept_: float = 0.0
 
     def fit(self, score: Array, is_pos: BoolArray, sample_weight: Array | None) -> Self:
         weight = np.ones(score.shape[0]) if sample_weight is None else sample_weight
         n_pos, n_neg = weight[is_pos].sum(), weight[~is_pos].sum()
         target = np.where(is_pos, (n_pos + 1.0) / (n_pos + 2.0), 1.0 / (n_neg + 2.0))
-        self.shift_ = np.average(score, weights=weight)
-        self.scale_ = np.sqrt(np.average((score - self.shift_) ** 2, weights=weight)) or 1.0
+        shift = np.average(score, weights=weight)
+        scale = np.sqrt(np.average((score - shift) ** 2, weights=weight)) or 1.0
         # A target between 0 and 1 is a positive and a negative sample that share the weight.
-        self.model_ = LogisticRegression(C=np.inf, max_iter=1000).fit(
-            np.tile(self._column(score), (2, 1)),
+        model = LogisticRegression(C=np.inf, max_iter=1000).fit(
+            np.tile(((score - shift) / scale)[:, np.newaxis], (2, 1)),
             np.repeat([1, 0], score.shape[0]),
             np.concatenate((weight * target, weight * (1.0 - target))),
         )
+        self.slope_ = float(model.coef_[0, 0] / scale)
+        self.intercept_ = float(model.intercept_[0] - self.slope_ * shift)
         return self
 
     def predict(self, score: Array) -> Array:
-        return self.model_.predict_proba(self._column(score))[:, 1]
-
-    @property
-    def slope_(self) -> float:
-        """Growth of the log-odds with the score."""
-        return float(self.model_.coef_[0, 0] / self.scale_)
-
-    @property
-    def intercept_(self) -> float:
-        """Log-odds at a score of 0."""
-        return float(self.model_.intercept_[0] - self.slope_ * self.shift_)
-
-    def _column(self, score: Array) -> Array:
-        return ((score - self.shift_) / self.scale_)[:, np.newaxis]
+        return expit(self.slope_ * score + self.intercept_)
 
 
 def fit_calibrator(
@@ -122,11 +122,11 @@ def _fitted(calibration: str, score: Array, is_pos: BoolArray, sample_weight: Ar
     return IsotonicRegression(out_of_bounds="clip").fit(score, is_pos.astype(float), sample_weight)
 
 
+@dataclass
 class ClassCalibrator:
     """Sigmoids of the scores of several classes, one of each class against the rest, scaled to sum 1."""
 
-    def __init__(self, calibrators: Sequence[Calibrator]) -> None:
-        self.calibrators = tuple(calibrators)
+    calibrators: Sequence[Calibrator]
 
     def predict(self, scores: Array) -> Array:
         """Predict the probabilities of rows of scores; equal ones where every sigmoid is 0."""
@@ -584,6 +584,40 @@ class MulticlassRule(DecisionRule):
     precision: str = "float64"
 
     threshold = None
+    in_words = (
+        "estimator.classes_ = the classes whose scores the method reads gives, in this order; classes = those of the "
+        "numbers here. Where own: the class with the largest score, of equal ones the first of classes. Else s = the "
+        "scores, rounded to precision; p = 1 / (1 + exp(-(slope_ * s + intercept_))) by the calibrators of calibrator, "
+        "divided by its sum, or s where there is none; p = p / class_weights, divided by its sum, where there are any; "
+        "the class with the largest of p @ matrix, or where there is none of slopes * p - offsets, of equal ones the "
+        "first. A class without scores has the probability 0, or as a score the smallest one less 1"
+    )
+    review_in_words = (
+        "k = the class of the rule; a review instead where cost + extra_cost + error * sum(p @ prices) / (number of "
+        "classes less 1) is less than p @ prices of k, or p of k is below its least"
+    )
+
+    @property
+    def more_than_threshold(self) -> str:
+        """Several classes."""
+        return f"{self.classes.size} classes"
+
+    @property
+    def _listed(self) -> Array:
+        """Labels in the order of the estimator's columns."""
+        listed = np.searchsorted(self.known, np.asarray(self.estimator.classes_))
+        return self.classes[places_of(self.known, self.classes)[listed]]
+
+    @property
+    def score_names(self) -> Sequence[Label]:
+        """Classes in the order of the estimator's columns."""
+        return self._listed.tolist()
+
+    def on_scores(self) -> Self:
+        """Return the rule for samples that are the estimator's scores."""
+        reads = response_method(self.estimator, DECISION_FIRST if self.calibrator else PROBABILITIES_FIRST)
+        source = ScoredElsewhere.of(self.estimator, reads, self._listed)
+        return replace(self, estimator=source, known=np.sort(self._listed))
 
     def predict(self, X: Samples) -> Array:
         """Predict the user's labels."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from numbers import Real
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit, logit
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, Costs, Samples, Values
+from csf._common.typing import Array, BoolArray, Costs, Keywords, Samples, Values
 from csf._common.validation import label_array
 from csf.data.responses import LARGEST_LOG_ODDS, log_odds
 from csf.evaluate import Assessment, Candidate, EntryStore, TrialKey, TrialRow
@@ -23,14 +24,14 @@ from csf.evaluate.draws import LARGE, Units, grouped
 from csf.evaluate.intervals import DrawnErrors, DrawnSums
 from csf.metrics.constraints import Constraint, Review, gains_of
 from csf.metrics.profile import ErrorProfile
-from csf.metrics.row_costs import CostTable, RowCosts, paid
+from csf.metrics.row_costs import COSTS, OUTCOMES, CostTable, RowCosts, paid
 from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.batch import best_rows
 from csf.thresholding.class_choice import dealt
 from csf.thresholding.curve import ThresholdCurve, ValuedCurve, sweep
 from csf.thresholding.evaluation import AnswerTerms, GivenAnswers
 from csf.thresholding.linear_rule import STRICTER_AIMS, Sigmoid
-from csf.thresholding.rule import AllowedAnswers, ThresholdRule
+from csf.thresholding.rule import SCORE_IN_WORDS, AllowedAnswers, ThresholdRule
 
 # Log-odds beyond which sums of them are not taken; trees give probabilities of 0 and 1.
 FARTHEST = 40.0
@@ -344,6 +345,9 @@ def alert_scores(log_odds: Array, alerts: BoolArray) -> Array:
 # ---------------------------------------------------------------- a fitted classifier with it
 
 
+_LARGEST = f"at least -{LARGEST_LOG_ODDS:g} and at most {LARGEST_LOG_ODDS:g}"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowCostRule(ThresholdRule):
     """Rule of a fitted classifier and the costs of each row; see `ThresholdRule` for the other parameters.
@@ -367,6 +371,37 @@ class RowCostRule(ThresholdRule):
     alone: float
     power: float = 0.0
     given: Mapping[str, Any] = field(default_factory=dict)
+
+    in_words = (
+        f"{SCORE_IN_WORDS}; of a probability s = log(s / (1 - s)), {_LARGEST}; s = s - power * log((fn - tp) / (fp - "
+        "tn)) where both are above 0; z = s + intercept where kind is plain or swept, else slope * s + intercept of s "
+        "at least -farthest and at most farthest; extra = what is added to fn and fp; gain = fn - tp; loss = fp - tn; "
+        f"positive where z + log(gain / loss), {_LARGEST}, rounded to {DIGITS} decimals, >= threshold, else negative. "
+        "Where gain <= 0 and loss >= 0: negative; else where loss <= 0: positive. Where nothing is known of costs by "
+        "row: positive where s >= alone"
+    )
+    review_in_words = (
+        "z less the threshold, unless kind is negative or positive; p = 1 / (1 + exp(-z)). Costs: of negative p * "
+        "gain, of positive (1 - p) * loss, of a review cost + extra_cost + error * (both together). The answer of "
+        "least cost (of equal ones positive, negative, review in this order), but where kind is negative or positive "
+        f'the answer of the rule or a review; "review" in place of positive where z, at least -{FARTHEST:g} and at '
+        f"most {FARTHEST:g}, < upper, and of negative where it is >= lower"
+    )
+
+    @property
+    def more_than_threshold(self) -> str:
+        """Costs."""
+        return "the costs of each row"
+
+    def for_rows(self, given: Mapping[str, Any]) -> Self:
+        """Return the rule for rows with these costs."""
+        return replace(self, given={name: given.get(name) for name in COSTS})
+
+    def on_scores(self, column: int | None = None) -> Self:
+        """Return the rule for samples that are scores; costs that are columns or functions of samples are given."""
+        known = {name: getattr(self.row_costs, name) for name in OUTCOMES}
+        numbers: Keywords = {name: cost if isinstance(cost, Real) else None for name, cost in known.items()}
+        return replace(super().on_scores(column), row_costs=RowCosts(**numbers), given={})
 
     def scored(self, X: Samples) -> tuple[Array, Array]:
         """Return the positive class, and the score that the threshold applies to."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from csf._common.sklearn import num_samples
 from csf._common.typing import Array, BoolArray, Label, Params, Samples
 from csf.metrics.registry import aim
 from csf.thresholding.curve import sweep
-from csf.thresholding.rule import ThresholdRule
+from csf.thresholding.rule import SCORE_IN_WORDS, ThresholdRule
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -131,6 +131,9 @@ class RowThresholds(ABC):
     ['by day', 'at night']
     """
 
+    # What the thresholds depend on, for messages.
+    in_words: ClassVar[str] = "thresholds by row"
+
     @abstractmethod
     def beside(self, X: Samples, given: ArrayLike | None = None) -> Array:
         """Read what the thresholds depend on.
@@ -245,6 +248,16 @@ class RowThresholdRule(ThresholdRule):
 
     thresholds: RowThresholds
     given: Mapping[str, Any] = field(default_factory=dict)
+
+    in_words = (
+        f"{SCORE_IN_WORDS}; the class of f where s - the threshold of the row by thresholds >= threshold, else null; "
+        "the cuts of SegmentThresholds are those of the known segments"
+    )
+
+    @property
+    def more_than_threshold(self) -> str:
+        """Thresholds by row."""
+        return self.thresholds.in_words
 
     def for_rows(self, given: Mapping[str, Any]) -> Self:
         """Return the rule for rows with these arguments of `fit`."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -35,7 +35,7 @@ from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import metric_of
 from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits
-from csf.thresholding.base import DecisionRule
+from csf.thresholding.base import DecisionRule, ScoredElsewhere
 from csf.thresholding.batch import batch_within, best_rows, check_capacity, places_limited
 from csf.thresholding.curve import sweep_several
 
@@ -145,6 +145,14 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
 # ---------------------------------------------------------------- a fitted classifier with a threshold
 
 
+# The score of a rule, in words.
+SCORE_IN_WORDS = (
+    "estimator.classes_ = the classes whose scores the method reads gives, in this order; f = the largest score of a "
+    "class other than null, of equal ones the first in names, g = the score of null; s = f of two classes (a decision "
+    "function is times -1 where null is the last of classes_), else f - g of decision functions and f / (f + g), or "
+    "0.5 where both are 0, of probabilities"
+)
+
 # Labels of samples, which of them are not of the null class, and the weights.
 Truth: TypeAlias = tuple[Array, BoolArray, Array | None]
 
@@ -210,6 +218,9 @@ class ThresholdRule(DecisionRule):
     one_vs_rest: bool = False
     calibrator: Calibrator | None = None
 
+    in_words = f"{SCORE_IN_WORDS}; the class of f where s >= threshold, else null"
+    review_in_words = 'the class of f where s >= upper, null where s < lower, else "review"'
+
     @classmethod
     def of(
         cls, estimator: Estimator, *, threshold: float | None, method: str | None = None, **more: Any
@@ -225,7 +236,8 @@ class ThresholdRule(DecisionRule):
         """Threshold of the rule ``score >= cut`` that decides as this one does."""
         if self.threshold is None:
             raise TypeError(f"{type(self.estimator).__name__} has no scores; export best_estimator_ itself")
-        return self.threshold if self.tuned else above(self.threshold)
+        # Of equal scores a classifier's own decision is the first class.
+        return self.threshold if self.tuned or self.listed[0] != self.null else above(self.threshold)
 
     @property
     def threshold_proba(self) -> float | None:
@@ -235,9 +247,20 @@ class ThresholdRule(DecisionRule):
         p, (c_fn, c_fp) = float(expit(log_odds(self.threshold, self.method))), self.costs  # pyright: ignore[reportArgumentType] (a number is an array)
         return p * c_fp / (p * c_fp + (1.0 - p) * c_fn)
 
-    def for_rows(self, given: Mapping[str, Any]) -> Self:
-        """Return the rule for rows with these arguments of `fit`; one threshold reads none."""
-        return self
+    @property
+    def more_than_threshold(self) -> str | None:
+        """Several classes."""
+        return None if self.names.size == 2 else f"{self.names.size} classes"
+
+    @property
+    def score_names(self) -> Sequence[Label]:
+        """Classes in the order of the estimator's columns."""
+        return self.listed.tolist()
+
+    def on_scores(self, column: int | None = None) -> Self:
+        """Return the rule for samples that are the estimator's scores, or for a column of them."""
+        source, names = ScoredElsewhere.of(self.estimator, self.method, self.listed, column), np.sort(self.names)
+        return replace(self, estimator=source, known=names, names=names, threshold=self.cut, tuned=True)
 
     def raw(self, X: Samples) -> Array:
         """Compute the classifier's own scores."""

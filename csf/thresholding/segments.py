@@ -381,6 +381,8 @@ class SegmentThresholds(RowThresholds):
     cuts: Array = field(default_factory=lambda: np.zeros(0))
     free: float = np.nan
 
+    in_words = "thresholds by segment"
+
     def beside(self, X: Samples, given: ArrayLike | None = None) -> IntArray:
         """Return the place of each row's segment."""
         return self.segments.codes(X, given)

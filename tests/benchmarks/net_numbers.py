@@ -83,7 +83,7 @@ def _decisions(fitted):
             calls[f"review {name}"] = lambda given=given: search.predict_with_review(X, **given, **new)
     if search.review is not None:
         calls["predict_with_review"] = lambda: search.predict_with_review(X, **new)
-    for rule in ("decision_rule", "linear_rule", "review_rule"):
+    for rule in ("decision_rule", "linear_rule"):
         calls[rule] = lambda rule=rule: _of_rule(getattr(export, rule)(search))
     return calls
 
@@ -124,7 +124,7 @@ def _of_moved(moved, X, new):
 
 def _of_rule(rule):
     """Numbers and names of a rule file, without the sentences that explain it."""
-    values = _flat(rule if isinstance(rule, dict) else rule.to_dict())
+    values = _flat(rule.to_dict())
     return [each for each in values if not (isinstance(each, str) and " " in each)]
 
 

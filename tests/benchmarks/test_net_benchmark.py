@@ -48,7 +48,7 @@ def test_numbers_of_a_search_and_refusals_are_told():
     told = measure(KINDS["two prefit"].search(n_trials=1))
     assert len(told["predict"]) == len(KINDS["two prefit"].y)
     assert told["predict at_most"].count(1.0) == 20
-    assert told["decision_rule"][0].startswith("rule")
+    assert told["decision_rule"][0].startswith("words")
     assert told["linear_rule"] == ["TypeError"]
     assert 0.0 < told["corrected_score_"][0] < 1.0
 

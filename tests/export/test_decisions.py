@@ -8,55 +8,110 @@ from builders_of_kinds import COSTS, KINDS, samples_of, search_of
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.export import LabelRules, ScoreRule, decision_rule
+from csf.export import ScoreRule, decision_rule, read_rule
+from csf.export.records import restored
+from csf.metrics import Review
+from csf.thresholding.base import ScoredElsewhere
+from csf.thresholding.rule import ThresholdRule
+
+
+def of_threshold(reads, listed, null, threshold):
+    """The rule of a threshold on scores of a base that lists its classes in this order."""
+    source, names = ScoredElsewhere("Base", reads, np.array(listed)), np.sort(listed)
+    return ScoreRule(ThresholdRule(source, names, names, null, reads, threshold))
 
 
 def scores_of(search, rule, X):
     """What the winner answers to the method that the rule names."""
-    if isinstance(rule, LabelRules):
-        models = zip(search.best_estimator_.estimators_, rule.rules)
+    if rule.by_label:
+        models = zip(search.best_estimator_.estimators_, rule.by_label)
         columns = [getattr(model, one.reads)(X) for model, one in models]
         return np.column_stack([each[:, 1] if each.ndim == 2 else each for each in columns])
     return getattr(search.best_estimator_, rule.reads)(X)
 
 
-def costs_of(kind, X):
-    """Costs that a rule takes besides scores."""
-    if not kind.startswith("rows"):
-        return {}
-    table = COSTS.table(X)
-    return {"fn": table.fn, "fp": table.fp, "tp": table.tp, "tn": table.tn}
+def beside(kind, X):
+    """What a rule takes besides scores: costs that are numbers it knows."""
+    return {"fn_cost": COSTS.table(X).fn} if kind.startswith("rows") else {}
+
+
+def read_again(rule, path):
+    rule.save(path / "rule.json")
+    return read_rule(path / "rule.json")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_scores_and_the_rule_give_the_predictions(kind):
+def test_scores_and_the_file_give_the_predictions(kind, tmp_path):
     search, (X, _) = search_of(kind), samples_of(kind)
-    rule, expected = decision_rule(search), search.predict(X)
-    decided = rule.decide(scores_of(search, rule, X), **costs_of(kind, X))
-    np.testing.assert_array_equal(decided, expected)
-    assert decided.dtype == expected.dtype
+    expected, known = search.predict(X), beside(kind, X)
+    for rule in (decision_rule(search), read_again(decision_rule(search), tmp_path)):
+        decided = rule.decide(scores_of(search, rule, X), **known)
+        np.testing.assert_array_equal(decided, expected)
+        assert decided.dtype == expected.dtype
     assert np.unique(expected).size > 1
+    assert read_again(rule, tmp_path).to_dict() == rule.to_dict()
 
 
-def by_words(record, scores):
-    """Labels by the words of a record alone, row by row."""
-    if "labels" in record:
-        return [[by_words(one, [s])[0] for one, s in zip(record["labels"], row)] for row in scores.tolist()]
-    classes, null = record["classes"], record["null"]
-    answers = []
+LIMITED = {
+    "two": 12,
+    "two words": {"no": 0.05},
+    "rows": 12,
+    "rows demand": 12,
+    "null class": 9,
+    "classes": {1: 9, 2: 0.2},
+    "classes cost matrix": {0: 9},
+    "labels": {0: 5, 2: 0.1},
+    "labels micro": {1: 5},
+}
+REVIEWS = {"a price": Review(cost=0.3), "a limit": Review(at_most=0.2), "few wrong": Review(cost=0.1, wrong=0.1)}
+
+
+@pytest.mark.parametrize("kind", LIMITED)
+def test_the_file_keeps_limits(kind, tmp_path):
+    search, (X, _) = search_of(kind), samples_of(kind)
+    rule, most, known = read_again(decision_rule(search), tmp_path), LIMITED[kind], beside(kind, X)
+    decided = rule.decide(scores_of(search, rule, X), most, **known)
+    np.testing.assert_array_equal(decided, search.predict(X, at_most=most))
+    assert (decided != search.predict(X)).any()
+
+
+@pytest.mark.parametrize("review", REVIEWS)
+@pytest.mark.parametrize("kind", [*LIMITED, "two boosting", "classes boosting", "labels models"])
+def test_the_file_answers_with_reviews(kind, review, tmp_path):
+    search, (X, _) = search_of(kind, review=REVIEWS[review]), samples_of(kind)
+    rule, known = read_again(decision_rule(search), tmp_path), beside(kind, X)
+    scores, most = scores_of(search, rule, X), LIMITED.get(kind)
+    np.testing.assert_array_equal(rule.decide(scores, **known), search.predict(X))
+    answers = rule.decide_with_review(scores, **known)
+    np.testing.assert_array_equal(answers, search.predict_with_review(X))
+    assert (answers == "review").any()
+    limited = search.predict_with_review(X, at_most=most)
+    np.testing.assert_array_equal(rule.decide_with_review(scores, most, **known), limited)
+
+
+def by_words(rule, scores, threshold=None):
+    """Labels by the words of a rule's record alone, row by row."""
+    if "rules" in rule:
+        parts = [*zip(rule["rules"], rule["threshold"], strict=True)]
+        return [[by_words(one, [s], cut)[0] for (one, cut), s in zip(parts, row)] for row in scores.tolist()]
+    listed, names, null = rule["estimator"]["classes_"], rule["names"], rule["null"]
+    is_decision, answers = rule["estimator"]["reads"] == "decision_function", []
     for row in scores if isinstance(scores, list) else scores.tolist():
-        if len(classes) == 2:
-            found = classes[1 - classes.index(null)]
-            s = row if np.ndim(row) == 0 else row[classes.index(found)]
-            s = -s if record["reads"] == "decision_function" and classes[-1] == null else s
+        if len(listed) == 2:
+            found = listed[1 - listed.index(null)]
+            s = row if np.ndim(row) == 0 else row[listed.index(found)]
+            s = -s if is_decision and listed[-1] == null else s
         else:
-            g, f = row[classes.index(null)], max(p for p, name in zip(row, classes) if name != null)
-            found = next(name for p, name in zip(row, classes) if p == f and name != null)
-            s = f - g if record["reads"] == "decision_function" else (f / (f + g) if f + g else 0.5)
-        answers.append(found if s >= record["threshold"] else null)
+            known = dict(zip(listed, row))
+            g, f = known[null], max(p for name, p in known.items() if name != null)
+            found = next(name for name in names if known[name] == f and name != null)
+            s = f - g if is_decision else (f / (f + g) if f + g else 0.5)
+        answers.append(found if s >= (rule["threshold"] if threshold is None else threshold) else null)
     return answers
 
 
@@ -66,34 +121,47 @@ def test_the_words_of_the_file_give_the_predictions(kind, tmp_path):
     rule = decision_rule(search)
     rule.save(tmp_path / "rule.json")
     record = json.loads((tmp_path / "rule.json").read_text(encoding="utf-8"))
-    assert np.array(by_words(record, scores_of(search, rule, X))).tolist() == search.predict(X).tolist()
+    assert np.array(by_words(record["rule"], scores_of(search, rule, X))).tolist() == search.predict(X).tolist()
 
 
 def test_the_rule_names_the_winner_of_several_models():
     for kind in ("two models", "classes models", "rows models"):
         search = search_of(kind)
-        assert hasattr(search.best_estimator_, decision_rule(search).reads)
-    record = decision_rule(search_of("two models")).to_dict()
-    assert record["base"] == type(search_of("two models").best_estimator_).__name__
-    labels = decision_rule(search_of("labels models")).to_dict()["labels"]
+        rule = decision_rule(search)
+        assert hasattr(search.best_estimator_, rule.reads)
+        assert rule.base == type(search.best_estimator_).__name__
     estimators = search_of("labels models").best_estimator_.estimators_
-    assert [each["base"] for each in labels] == [type(one).__name__ for one in estimators]
+    parts = decision_rule(search_of("labels models")).by_label
+    assert [each.base for each in parts] == [type(one).__name__ for one in estimators]
 
 
-@given(
-    scores=st.lists(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=3, max_size=3), min_size=1, max_size=5),
-    reads=st.sampled_from(["decision_function", "predict_proba"]),
-    null=st.sampled_from(["a", "b", "c"]),
-    threshold=st.sampled_from([-np.inf, -0.25, 0.0, 0.5, np.inf]),
-)
-def test_of_ties_the_first_class_is_best(scores, reads, null, threshold):
-    rule = ScoreRule("Base", reads, np.array(["a", "b", "c"]), null, threshold)
-    assert rule.decide(scores).tolist() == by_words(rule.to_dict(), scores)
+SCORES = {
+    "decision_function": st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 0.25, np.inf]),
+    "predict_proba": st.sampled_from([0.0, 0.25, 0.5, 1.0]),
+}
 
 
-def test_an_infinite_threshold_is_valid_json():
-    rule = ScoreRule("Base", "decision_function", np.array([0, 1]), 0, np.inf)
-    assert json.loads(json.dumps(rule.to_dict(), allow_nan=False))["threshold"] > 1e300
+@given(data=st.data(), reads=st.sampled_from([*SCORES]), null=st.sampled_from(["a", "b", "c"]))
+def test_of_ties_the_first_class_is_best(data, reads, null):
+    """Whatever the order of the columns; also where the threshold is infinite."""
+    threshold = data.draw(st.sampled_from([-np.inf, -0.25, 0.0, 0.5, np.inf]))
+    listed = data.draw(st.permutations(["a", "b", "c"]))
+    row = st.lists(SCORES[reads].filter(np.isfinite), min_size=3, max_size=3)
+    if reads == "predict_proba":
+        row = row.filter(lambda p: sum(p) == 1.0)
+    scores = data.draw(st.lists(row, min_size=1, max_size=5))
+    rule = of_threshold(reads, listed, null, threshold)
+    again = restored(json.loads(json.dumps(rule.to_dict(), allow_nan=False)))
+    expected = rule.decide(scores).tolist()
+    assert again.decide(scores).tolist() == expected
+    assert by_words(rule.to_dict()["rule"], scores) == expected
+
+
+@given(score=st.lists(SCORES["decision_function"], min_size=1), threshold=SCORES["decision_function"])
+def test_infinite_scores_and_thresholds_of_two_classes(score, threshold):
+    rule = of_threshold("decision_function", [0, 1], 0, threshold)
+    again = restored(json.loads(json.dumps(rule.to_dict(), allow_nan=False)))
+    assert again.decide(score).tolist() == [int(each >= threshold) for each in score]
 
 
 @pytest.mark.parametrize(
@@ -105,11 +173,39 @@ def test_an_infinite_threshold_is_valid_json():
     ],
 )
 def test_scores_of_another_shape_are_refused(scores, message):
-    rule = ScoreRule("Base", "predict_proba", np.array([0, 1]), 0, 0.3)
     with pytest.raises(ValueError, match=message):
-        rule.decide(scores)
-    with pytest.raises(ValueError, match=r"a column for each of 2 labels, got \(3,\)"):
-        LabelRules(["a", "b"], (rule, rule)).decide([0.1, 0.2, 0.3])
+        of_threshold("predict_proba", [0, 1], 0, 0.3).decide(scores)
+    with pytest.raises(ValueError, match=r"a column for each of 3 labels, got \(3,\)"):
+        decision_rule(search_of("labels")).decide([0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[1]", "it holds none"),
+        ("{", "cannot read .*rule.json as a rule"),
+        ('{"rule": "positive where sum(coef * features) + ...", "coef": [1.0]}', "version 1, and this csf reads 2"),
+        ('{"words": "", "version": 3}', "version 3, and this csf reads 2"),
+        ('{"words": "", "version": 2, "type": "Hours"}', "no file holds what Hours decides by"),
+        ('{"words": "", "version": 2, "type": "LinearRule"}', "TypeError: .*missing"),
+    ],
+)
+def test_what_is_no_rule_is_refused(content, message, tmp_path):
+    (tmp_path / "rule.json").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read_rule(tmp_path / "rule.json")
+    with pytest.raises(FileNotFoundError):
+        read_rule(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("pos_label", ["a", "b"])
+def test_ties_of_a_base_that_decides_by_itself(pos_label):
+    """Of equal scores its decision is the first class."""
+    X, y = np.arange(8.0)[:, None] // 4, np.array(["a", "b"] * 4)
+    for base in (DecisionTreeClassifier(), DummyClassifier(strategy="prior")):
+        search = CostSearch(base, threshold=None, pos_label=pos_label, n_trials=1, param_grid=None, cv=2).fit(X, y)
+        rule = decision_rule(search)
+        assert rule.decide(scores_of(search, rule, X)).tolist() == search.predict(X).tolist() == ["a"] * 8
 
 
 class Silent(ClassifierMixin, BaseEstimator):
@@ -130,5 +226,5 @@ def test_what_has_no_decision_on_scores_is_refused():
     with pytest.raises(TypeError, match=r"must be a fitted csf\.CostSearch"):
         decision_rule(LinearSVC())
     silent = CostSearch(Silent(), threshold=None, n_trials=1, param_grid=None, cv=2).fit(X, y)
-    with pytest.raises(TypeError, match="Silent has no scores; export best_estimator_ itself"):
+    with pytest.raises(TypeError, match="Silent has no scores, it decides alone; export best_estimator_ itself"):
         decision_rule(silent)

@@ -1,7 +1,5 @@
 """Rules of tables predict what the search does, and what has no rule is refused."""
 
-import json
-
 import numpy as np
 import pytest
 from builders import paper_search
@@ -13,7 +11,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, Pol
 from sklearn.svm import LinearSVC
 
 from csf.cli import main
-from csf.export import table_rule
+from csf.export import read_rule, table_rule
 
 pandas = pytest.importorskip("pandas")
 
@@ -82,7 +80,7 @@ def test_rules_predict_what_the_search_does(parts, after):
 
 
 @pytest.mark.parametrize("positive", [True, False])
-def test_columns_that_are_left_over_count(positive):
+def test_columns_that_are_left_over_count(positive, tmp_path):
     X, leaves = people(600, 0, gaps=False)
     search = paper_search(
         make_pipeline(ColumnTransformer([("texts", CODE, ["city", "smoker"])], remainder="passthrough"), LinearSVC()),
@@ -94,7 +92,10 @@ def test_columns_that_are_left_over_count(positive):
     rule = table_rule(search)
     np.testing.assert_array_equal(rule.predict(new), search.predict(new))
     assert rule.to_dict()["columns"]["age"]["missing"] is None
-    json.dumps(rule.to_dict(), allow_nan=False)
+    rule.save(tmp_path / "rule.json")
+    again = read_rule(tmp_path / "rule.json")
+    np.testing.assert_array_equal(again.predict(new), rule.predict(new))
+    assert again.to_dict() == rule.to_dict()
 
 
 def test_what_has_no_rule_is_refused():

@@ -17,7 +17,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from csf.export import class_rule, cost_rule, fixed_threshold, linear_rule, review_rule, to_onnx
+from csf.export import decision_rule, fixed_threshold, linear_rule, read_rule, to_onnx
 from csf.metrics import CostMatrix, Review
 from csf.thresholding.linear_rule import ClassProbabilityRule
 
@@ -137,13 +137,13 @@ def test_three_answers_are_valid_json_and_each_limit_is_another(bands):
     options = {"n_trials": 1, "param_grid": None, "cv": 2, "review": Review(cost=0.1)}
     search = CostSearch(LogisticRegression(), **options).fit(X, y)
     search._bands = replace(search._bands, lower=bands[0], upper=bands[1])
-    rule = json.loads(json.dumps(review_rule(search), allow_nan=False))
-    score = search.score_samples(X)
+    record = json.loads(json.dumps(decision_rule(search).to_dict(), allow_nan=False))
+    score, reviews = search.score_samples(X), record["reviews"]
     # As the words say, without a special case.
-    names = np.array([rule["positive"], rule["negative"], "review"], dtype=object)
-    by_hand = names[np.select([score >= rule["upper"], score < rule["lower"]], [0, 1], 2)]
+    names = np.array([1, 0, "review"], dtype=object)
+    by_hand = names[np.select([score >= reviews["upper"], score < reviews["lower"]], [0, 1], 2)]
     np.testing.assert_array_equal(by_hand, search.predict_with_review(X))
-    assert (rule["lower"], rule["upper"]) == tuple(np.nan_to_num(bands))
+    assert (reviews["lower"], reviews["upper"]) == tuple(np.nan_to_num(bands))
 
 
 @pytest.mark.parametrize("threshold", [np.inf, -np.inf, 0.5])
@@ -151,10 +151,11 @@ def test_rules_of_costs_are_valid_json(threshold):
     X, y = make_classification(300, 6, weights=[0.7], random_state=0)
     options = {"n_trials": 1, "param_grid": None, "cv": 2, "review": Review(wrong=0.2)}
     search = CostSearch(LogisticRegression(), "cost", **options).fit(X, y, fn_cost=3.0, fp_cost=np.abs(X[:, 0]))
-    assert json.loads(json.dumps(review_rule(search), allow_nan=False))["cost"] > 1e300  # for the limits alone
     search.best_threshold_ = threshold
-    record = json.loads(json.dumps(cost_rule(search).to_dict(), allow_nan=False))
-    assert record["threshold"] == np.nan_to_num(threshold)
+    record = json.loads(json.dumps(decision_rule(search).to_dict(), allow_nan=False))
+    assert record["reviews"]["extra_cost"] > 1e300  # for the limits alone
+    assert record["rule"]["threshold"] == np.nan_to_num(threshold)
+    assert record["rule"]["row_costs"]["fn"] == 3.0
 
 
 def test_what_has_no_rule_is_refused():
@@ -201,7 +202,7 @@ def new_class_rows():
 )
 def test_table_and_estimator_predict_what_the_search_does(base, options, kind):
     search, X = searched_classes(base, **options), new_class_rows()
-    rule = class_rule(search)
+    rule = decision_rule(search)
     assert search.rule_.kind == kind
     scores = getattr(search.best_estimator_, rule.reads)(X)
     expected = search.predict(X)
@@ -220,7 +221,7 @@ def test_weights_of_training_are_taken_out():
     object.__setattr__(rule, "class_weights", weights)
     object.__setattr__(rule, "rule", ClassProbabilityRule(slopes, offsets))
     object.__setattr__(rule, "own", False)
-    table, proba = class_rule(search), search.best_estimator_.predict_proba(new_class_rows())
+    table, proba = decision_rule(search), search.best_estimator_.predict_proba(new_class_rows())
     np.testing.assert_array_equal(table.decide(proba), search.predict(new_class_rows()))
     plain = proba / weights
     plain /= plain.sum(axis=1, keepdims=True)
@@ -230,50 +231,45 @@ def test_weights_of_training_are_taken_out():
 
 CODE = """
 import json, pickle, numpy as np
-rule, model, X = json.load(open("rule.json")), pickle.load(open("model.pkl", "rb")), np.load("X.npy")
-s = getattr(model, rule["reads"])(X)
-if rule["calibration"] is not None:
-    slope, intercept = np.array(rule["calibration"]).T
+rule, model, X = json.load(open("rule.json"))["rule"], pickle.load(open("model.pkl", "rb")), np.load("X.npy")
+s = getattr(model, rule["estimator"]["reads"])(X)
+if rule["calibrator"] is not None:
+    slope, intercept = np.array([(one["slope_"], one["intercept_"]) for one in rule["calibrator"]["calibrators"]]).T
     s = 1 / (1 + np.exp(-(slope * s + intercept)))
     s = s / s.sum(axis=1, keepdims=True)
 if rule["class_weights"] is not None:
     s = s / np.array(rule["class_weights"])
     s = s / s.sum(axis=1, keepdims=True)
-if rule["matrix"] is not None:
-    s = s @ np.array(rule["matrix"])
+decides = rule["rule"]
+if decides["matrix"] is not None:
+    s = s @ np.array(decides["matrix"])
 else:
-    s = np.array(rule["slopes"]) * s - np.array(rule["offsets"])
+    s = np.array(decides["slopes"]) * s - np.array(decides["offsets"])
 print(" ".join(np.array(rule["classes"])[s.argmax(axis=1)]))
 """
 
 
 def test_the_file_predicts_where_csf_is_not_installed(tmp_path, without_csf):
     search, X = searched_classes(LinearSVC()), new_class_rows()
-    class_rule(search).save(tmp_path / "rule.json")
+    decision_rule(search).save(tmp_path / "rule.json")
     (tmp_path / "model.pkl").write_bytes(pickle.dumps(search.best_estimator_))
     np.save(tmp_path / "X.npy", X)
     assert without_csf(CODE, tmp_path).split() == search.predict(X).tolist()
     record = json.loads((tmp_path / "rule.json").read_text(encoding="utf-8"))
-    assert record["classes"] == NAMES.tolist()
-    assert "largest of slopes * s - offsets" in record["rule"]
+    assert record["rule"]["classes"] == NAMES.tolist()
+    assert "none of slopes * p - offsets" in record["words"]
 
 
-def test_two_classes_have_no_table_and_three_no_cut():
-    X, y = make_classification(100, random_state=0)
-    search = CostSearch(LogisticRegression(), param_grid=None, cv=3).fit(X, y)
-    with pytest.raises(ValueError, match="fixed_threshold and linear_rule"):
-        class_rule(search)
-    with pytest.raises(ValueError, match="refit=False"):
-        class_rule(searched_classes(LogisticRegression(), refit=False))
+def test_several_classes_have_no_cut():
     for export in (fixed_threshold, linear_rule, to_onnx):
         with pytest.raises(ValueError, match=r"knows 3 classes; .* csf\.export\.decision_rule\(search\)"):
             export(searched_classes(LogisticRegression()))
 
 
-def test_reviews_of_several_classes_have_no_file():
-    rng = np.random.default_rng(0)
-    y = rng.choice(3, 150)
-    X = rng.normal(size=(150, 2)) + y[:, None]
-    search = CostSearch(LogisticRegression(), "f1_macro", review=Review(cost=0.5, at_most=0.1), cv=3, param_grid=None)
-    with pytest.raises(TypeError, match="reviews of two classes, and those of ClassReviews have no two scores"):
-        review_rule(search.fit(X, y))
+def test_linear_rules_are_read_again(tmp_path):
+    search, X = searched(BASES["scaled"], LABELS["words"]), new_rows()
+    rule = linear_rule(search)
+    rule.save(tmp_path / "rule.json")
+    again = read_rule(tmp_path / "rule.json")
+    np.testing.assert_array_equal(again.predict(X), rule.predict(X))
+    assert again.to_dict() == rule.to_dict()

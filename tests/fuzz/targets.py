@@ -27,9 +27,7 @@ REASONS = {
         csf.data.CostChannel csf.data.Features csf.data.Fold csf.data.Labels csf.data.OneVsRestChannel csf.data.Task
         csf.distributed.Bins csf.distributed.CountedCut csf.distributed.FoldTotals csf.distributed.Job
         csf.distributed.PartScores csf.distributed.Quantiles csf.distributed.Scored
-        csf.export.ClassRule csf.export.CostRule csf.export.LinearRule csf.export.NumberColumn csf.export.TableRule
-        csf.export.LabelRules csf.export.RowThresholdRules csf.export.SegmentRules csf.export.TextColumn
-        csf.export.ScoreRule
+        csf.export.LinearRule csf.export.NumberColumn csf.export.ScoreRule csf.export.TableRule csf.export.TextColumn
         csf.report.Comparison csf.report.Finding csf.report.Summary
         csf.streams.PrequentialResult csf.structural.ClassScores csf.structural.Tangent
         csf.thresholding.BisectionResult csf.thresholding.CatBoostMetric csf.thresholding.Cut
@@ -48,10 +46,11 @@ REASONS = {
         csf.dask.DaskCostSearch csf.spark.SparkCostSearch
     """,
     "takes a fitted search; its own tests give it others, and bad codes": """
-        csf.export.class_rule csf.export.cost_rule csf.export.decision_rule csf.export.fixed_threshold
-        csf.export.linear_rule csf.export.review_rule csf.export.table_rule csf.export.to_onnx
+        csf.export.decision_rule csf.export.fixed_threshold csf.export.linear_rule csf.export.table_rule
+        csf.export.to_onnx
         csf.report.findings csf.report.summarise csf.thresholding.fold_probabilities
     """,
+    "its own tests give it files that hold no rule": "csf.export.read_rule",
     "writes a page; its own tests give it hostile names": "csf.report.write_comparison csf.report.write_report",
     "takes a report of skore, and hands its scores to csf.tune_threshold": "csf.report.ThresholdCheck",
     "its own tests give it bad values, costs and columns": """

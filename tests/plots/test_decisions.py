@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 
 from csf import CostSearch
-from csf.export import cost_rule, fixed_threshold
+from csf.export import decision_rule, fixed_threshold
 from csf.plots import CapacityDisplay, ConeDisplay, NetBenefitDisplay
 from csf.plots.decisions import answers_to_all, draw_costs
 from csf.report import summarise
@@ -95,22 +95,17 @@ def test_the_rule_with_costs_as_inputs(search, kind, power, tmp_path):
     store = search.held_out_
     decision = store.tuned(store[search.result_.key].score, kind, store.copies)
     again._rule = replace(search._rule, decision=decision, threshold=decision.threshold, power=power)
-    rule = cost_rule(again)
+    rule = decision_rule(again)
     rule.save(tmp_path / "rule.json")
-    read = json.loads((tmp_path / "rule.json").read_text(encoding="utf-8"))
+    read = json.loads((tmp_path / "rule.json").read_text(encoding="utf-8"))["rule"]
     s = again.best_estimator_.decision_function(X)
-    np.testing.assert_array_equal(rule.decide(s, fn=X["amount"], fp=5.0, tp=1.0), again.predict(X))
+    np.testing.assert_array_equal(rule.decide(s, fn_cost=X["amount"]), again.predict(X))
     # The formula of the file, for rows in which neither answer is the cheaper one whatever the truth.
     weighs, r = X["amount"] > 1.0, np.log(np.maximum(X["amount"] - 1.0, 1e-9) / 5.0)
-    z = np.clip(s - read["power"] * r, -read["farthest"], read["farthest"])
-    found = read["slope"] * z + read["intercept"] + r >= read["threshold"]
-    np.testing.assert_array_equal((found & weighs).to_numpy(), again.predict(X) == read["positive"])
-
-
-def test_rules_with_costs_are_refused():
-    X, y = frame()
-    with pytest.raises(ValueError, match="knows no costs of rows"):
-        cost_rule(CostSearch(LogisticRegression(), cv=2, n_trials=1, param_grid=None).fit(X, y))
+    z, decision = s - read["power"] * r, read["decision"]
+    z = np.clip(z, -decision["farthest"], decision["farthest"]) if kind == "sigmoid" else z
+    found = decision["slope"] * z + decision["intercept"] + r >= read["threshold"]
+    np.testing.assert_array_equal((found & weighs).to_numpy(), again.predict(X) == 1)
 
 
 # A published example, the 750 patients of the package dcurves and their risk "cancerpredmarker": patients, and cancers

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from csf import CostSearch
 from csf.evaluate.choices import Margins
-from csf.export import review_rule
+from csf.export import decision_rule
 from csf.metrics import Column, Review, RowCosts
 from csf.search.threshold import GivenProbabilities
 from tests.benchmarks.capacity import limits
@@ -249,8 +249,8 @@ def test_answers_are_labels_of_y(names, metric):
     assert 0.5 < sure.mean() < 1.0
     assert (answers[sure] == search.predict(X)[sure]).all()
     assert list(search.review_.shares) == [str(names[0]), str(names[1]), "review"]
-    rule = review_rule(search)
-    assert (rule["negative"], rule["positive"]) == names
+    score = getattr(search.best_estimator_, decision_rule(search).reads)(X)
+    np.testing.assert_array_equal(decision_rule(search).decide_with_review(score), answers)
     # Roles name the labels that no label is called like.
     if "negative" not in names:
         role = replace(review, wrong={"negative": 0.3})
@@ -267,20 +267,21 @@ def test_exported_rules_answer_alike(monkeypatch, margin):
     X, y = frame()
     told = {"review": Review(cost=0.3, at_most=0.2), **QUICK | {"n_trials": 1}}
     search = CostSearch(LINE, **told).fit(X, y)
-    rule, score = review_rule(search), search.best_estimator_.decision_function(X)
-    names = np.array([rule["positive"], rule["negative"], "review"], dtype=object)
-    by_hand = names[np.select([score >= rule["upper"], score < rule["lower"]], [0, 1], 2)]
+    reviews, score = decision_rule(search).to_dict()["reviews"], search.best_estimator_.decision_function(X)
+    names = np.array([1, 0, "review"], dtype=object)
+    by_hand = names[np.select([score >= reviews["upper"], score < reviews["lower"]], [0, 1], 2)]
     np.testing.assert_array_equal(by_hand, search.predict_with_review(X))
     search = CostSearch(LINE, COST, **told).fit(X, y)
-    rule, z = review_rule(search), search.best_estimator_.decision_function(X)
+    record, z = decision_rule(search).to_dict(), search.best_estimator_.decision_function(X)
+    rule, reviews = record["rule"]["decision"], record["reviews"]
     z = rule["slope"] * np.clip(z, -rule["farthest"], rule["farthest"]) + rule["intercept"]
-    p, amount = 1 / (1 + np.exp(rule["offset"] - z)), X["amount"].to_numpy()
+    p, amount = 1 / (1 + np.exp(rule["threshold"] - z)), X["amount"].to_numpy()
     negative, positive = p * (amount - 1.0), (1 - p) * 5.0
-    looked_at = rule["cost"] + rule["error"] * (negative + positive)
+    looked_at = reviews["review"]["cost"] + reviews["extra_cost"] + reviews["review"]["error"] * (negative + positive)
     least = np.argmin(np.stack([positive, negative, looked_at]), axis=0)
     np.testing.assert_array_equal(names[least], search.predict_with_review(X))
     # No limit on wrong answers leaves anything out.
-    assert rule["lower"] == -rule["upper"] == np.finfo(float).max
+    assert reviews["lower"] == -reviews["upper"] == np.finfo(float).max
 
 
 def test_rows_of_weight_0_set_no_limit_on_wrong_answers():

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.export import class_rule
+from csf.export import decision_rule
 from csf.metrics import CostMatrix, get_confusion_metric
 from tests.search.test_pairs import (
     Data,
@@ -138,7 +138,7 @@ def the_refit_decides_by_its_scores(search, options, data):
 def what_is_exported_decides_alike(search, options, data):
     if not options["refit"]:
         return
-    rule, base = class_rule(search), search.best_estimator_
+    rule, base = decision_rule(search), search.best_estimator_
     np.testing.assert_array_equal(rule.decide(getattr(base, rule.reads)(data.X)), search.predict(data.X))
 
 

@@ -25,7 +25,7 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.data.folds import group_folds, read_groups
-from csf.export import class_rule
+from csf.export import decision_rule
 from csf.strategies import Ladder
 
 QUICK = {"cv": 3, "random_state": 0}
@@ -198,7 +198,7 @@ def test_a_clone_and_another_fit_know_nothing_of_a_move(name):
 def test_exported_rules_of_moved_searches_decide_as_these_do(name):
     _, samples, _, (first, second) = CASES[name]
     for moved in (fitted(name).at_prevalence(first), fitted(name).at_prevalence(first).at_prevalence(second)):
-        rule = class_rule(moved)
+        rule = decision_rule(moved)
         scores = getattr(moved.best_estimator_, rule.reads)(samples)
         assert np.mean(rule.decide(scores) == moved.predict(samples)) == 1.0
 

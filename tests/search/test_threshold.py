@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import csf
 from csf import CostSearch
-from csf.export import class_rule
+from csf.export import decision_rule
 
 X, Y = make_classification(900, 6, n_informative=4, weights=[0.8], flip_y=0.1, random_state=0)
 MODEL = LogisticRegression().fit(X[:300], Y[:300])
@@ -73,7 +73,7 @@ def test_several_classes_are_the_prefit_search_too(scale):
         assert decision.search.best_score_ == search.best_score_
         assert decision.value == search.corrected_score_
         assert decision.rule.slopes.tolist() == search.rule_.slopes.tolist()
-        assert class_rule(decision.search).decide(scores).tolist() == decision.predict(scores).tolist()
+        assert decision_rule(decision.search).decide(scores).tolist() == decision.predict(scores).tolist()
 
 
 def test_a_page_a_copy_and_names(tmp_path):

@@ -92,6 +92,24 @@ class MultilabelRule(DecisionRule):
     # A mean over samples.
     aim: LabelMetric | None = None
 
+    in_words = f"each label by its own rule, on a column of the scores of its own estimator: {ThresholdRule.in_words}"
+    review_in_words = ThresholdRule.review_in_words
+
+    @property
+    def more_than_threshold(self) -> str:
+        """Several labels."""
+        return f"{len(self.rules)} labels a sample"
+
+    @property
+    def score_names(self) -> Sequence[Label]:
+        """Labels."""
+        return self.label_names
+
+    def on_scores(self) -> Self:
+        """Return the rule for samples with the scores of each label's estimator, of probabilities that of class 1."""
+        rules = tuple(rule.on_scores(column) for column, rule in enumerate(self.by_label))
+        return replace(self, rules=rules, threshold=tuple(rule.threshold for rule in rules), aim=None)
+
     @classmethod
     def of(cls, estimators: list[Estimator], *, threshold: float | None, **options: Any) -> Self:
         """Create the rule of estimators that share a threshold; see `ThresholdRule.of`."""

@@ -24,7 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from csf import CostSearch
 from csf.evaluate import Candidate
 from csf.evaluate.choices import Margins
-from csf.export import cost_rule, review_rule
+from csf.export import decision_rule
 from csf.metrics import Column, Review, RowCosts
 from csf.metrics.row_costs import CostTable
 from csf.search.config import MANY, SearchConfig
@@ -530,8 +530,8 @@ def test_a_search_that_answers_all_rows_the_same(kind, monkeypatch):
     assert 0.0 < search.predict_proba(X)[:, 1].mean() < 1.0
     assert search.at_capacity(0.1).acted_on == pytest.approx(0.1 if kind == "positive" else 0.0)
     assert f"it answers '{kind}' to all rows" in in_one_line(search)
-    rule, score = cost_rule(search), search.best_estimator_.decision_function(X)
-    np.testing.assert_array_equal(rule.decide(score, fn=X["amount"], fp=5.0, tp=1.0), search.predict(X))
+    rule, score = decision_rule(search), search.best_estimator_.decision_function(X)
+    np.testing.assert_array_equal(rule.decide(score, fn_cost=X["amount"]), search.predict(X))
     json.dumps(rule.to_dict(), allow_nan=False)
     # Nothing was tuned: the value of the answer is what it is worth, without an optimism of the choice.
     assert search.corrected_score_ == search.best_score_
@@ -548,10 +548,12 @@ def test_limits_and_reviews_of_the_same_answer_rank_rows_by_what_is_expected(kin
     assert 0.1 < np.mean(answers == "review") < 1.0
     label = search.pos_label_ if kind == "positive" else search.null_class_
     assert set(answers[answers != "review"][1:]) <= {label}
-    rule, z = review_rule(search), search.best_estimator_.decision_function(X)
-    z = rule["slope"] * np.clip(z, -rule["farthest"], rule["farthest"]) + rule["intercept"] - rule["offset"]
+    rule, z = decision_rule(search), search.best_estimator_.decision_function(X)
+    np.testing.assert_array_equal(rule.decide_with_review(z, fn_cost=amount), answers)
+    decision = rule.to_dict()["rule"]["decision"]
+    z = decision["slope"] * np.clip(z, -decision["farthest"], decision["farthest"]) + decision["intercept"]
     np.testing.assert_allclose(expit(z), p)
-    assert rule["never"] != kind
+    assert decision["kind"] == kind
     if kind == "negative":
         assert search.predict(X, at_most=20).sum() == 0
         return
@@ -646,9 +648,9 @@ def test_one_answer_works_like_any_rule(alike, tmp_path):
     answer, search, X, y = alike
     acted_on = 5 if answer == "positive" else 0
     assert search.predict(X, at_most=5).sum() == acted_on
-    rule, score = cost_rule(search), search.best_estimator_.decision_function(X)
-    fn, fp = (X["amount"], 4.0) if answer == "negative" else (4.0, X["amount"])
-    np.testing.assert_array_equal(rule.decide(score, fn=fn, fp=fp), search.predict(X))
+    rule, score = decision_rule(search), search.best_estimator_.decision_function(X)
+    costs = {"fn_cost" if answer == "negative" else "fp_cost": X["amount"]}
+    np.testing.assert_array_equal(rule.decide(score, **costs), search.predict(X))
     json.dumps(rule.to_dict(), allow_nan=False)
     same = search.pos_label_ if answer == "positive" else search.null_class_
     assert set(search.predict_with_review(X)) <= {same, "review"}

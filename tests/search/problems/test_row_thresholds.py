@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score
 
 import csf
 from csf import CostSearch
-from csf.export import decision_rule
+from csf.export import decision_rule, read_rule
 from csf.metrics import Review
 from csf.plots import ThresholdCurveDisplay
 from csf.testing import check_row_thresholds
@@ -150,12 +150,14 @@ def test_certificates_test_stricter_thresholds_of_the_same_kind():
 def test_files_and_copies(search, tmp_path):
     rule = decision_rule(search)
     scores = search.best_estimator_.decision_function(X)
-    np.testing.assert_array_equal(rule.decide(scores, HOUR), search.predict(X, by=HOUR))
+    np.testing.assert_array_equal(rule.decide(scores, by=HOUR), search.predict(X, by=HOUR))
     with pytest.raises(ValueError, match="finite number for each of 1500 rows"):
-        rule.decide(scores, np.where(HOUR, HOUR, np.nan))
+        rule.decide(scores, by=np.where(HOUR, HOUR, np.nan))
     rule.save(tmp_path / "rule.json")
     saved = json.loads((tmp_path / "rule.json").read_text())
-    assert saved["by_row"] == {"thresholds": "HourThresholds"} | search.thresholds_
+    assert saved["rule"]["thresholds"].items() >= ({"type": "HourThresholds"} | search.thresholds_).items()
+    with pytest.raises(ValueError, match=r"no file holds what HourThresholds decides by; .*csf\.save"):
+        read_rule(tmp_path / "rule.json")
     copy = pickle.loads(pickle.dumps(search))
     np.testing.assert_array_equal(copy.predict(X, by=HOUR), search.predict(X, by=HOUR))
     assert clone(search).threshold == HourThresholds()

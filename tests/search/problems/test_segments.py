@@ -16,7 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import csf
 from csf import CostSearch
-from csf.export import decision_rule, fixed_threshold, linear_rule
+from csf.export import decision_rule, fixed_threshold, linear_rule, read_rule
 from csf.metrics import Incomplete, Review, RowCosts, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.plots import ThresholdCurveDisplay
@@ -167,7 +167,7 @@ def test_the_smallest_rate_is_a_share_of_the_largest_one(rate):
     raw = LogisticRegression().fit(X, Y).decision_function(X)
     decision = csf.tune_threshold(Y, raw, constraint=f"{rate} ratio >= 0.8 by sex", by=SEX)
     assert decision.thresholds == pytest.approx(found.thresholds_)
-    np.testing.assert_array_equal(decision_rule(found).decide(raw, SEX), predicted)
+    np.testing.assert_array_equal(decision_rule(found).decide(raw, by=SEX), predicted)
 
 
 def test_brackets_name_either_class():
@@ -275,12 +275,19 @@ def test_too_few_rows_are_told_how_many_are_needed():
 def test_reports_exports_and_plots(search, tmp_path):
     rule = decision_rule(search)
     raw = search.best_estimator_.decision_function(X)
-    np.testing.assert_array_equal(rule.decide(raw, SEX), search.predict(X, by=SEX))
+    np.testing.assert_array_equal(rule.decide(raw, by=SEX), search.predict(X, by=SEX))
     rule.save(tmp_path / "rule.json")
     written = json.loads((tmp_path / "rule.json").read_text())
-    assert [each["segment"] for each in written["segments"]] == ["f", "m"]
-    with pytest.raises(ValueError, match="got 'x'"):
-        rule.decide(raw[:1], ["x"])
+    thresholds = written["rule"]["thresholds"]
+    assert dict(zip(thresholds["segments"]["known"], thresholds["cuts"], strict=True)) == search.thresholds_
+    assert thresholds["demand"] == GAP
+    np.testing.assert_array_equal(read_rule(tmp_path / "rule.json").decide(raw, by=SEX), search.predict(X, by=SEX))
+    with pytest.raises(ValueError, match="the value 'x', for which there is no threshold"):
+        rule.decide(raw[:1], by=["x"])
+    with pytest.raises(ValueError, match="or its values as by="):
+        rule.decide(raw)
+    with pytest.raises(ValueError, match="would leave out more rows of some segments"):
+        rule.decide(raw, 10, by=SEX)
     for export in (linear_rule, fixed_threshold):
         with pytest.raises(ValueError, match="thresholds by segment"):
             export(search)
