@@ -36,12 +36,12 @@ from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import aim, for_classes, positive_class
 from csf.search.config import SearchConfig, SearchEffort, check_base
 from csf.search.planning import run_search
-from csf.search.problems.base import FittedBase, SearchResult
+from csf.search.problems.base import FittedBase
 from csf.search.problems.binary import (
+    THRESHOLD,
     BinaryProblem,
     BinaryResult,
     study_of_equal_costs,
-    violation_of,
 )
 from csf.search.problems.multiclass import (
     MulticlassEvaluator,
@@ -50,6 +50,8 @@ from csf.search.problems.multiclass import (
     class_metric,
     ruled,
 )
+from csf.search.problems.prevalence import violation_of
+from csf.search.problems.results import SearchRecord
 from csf.thresholding.class_choice import TUNED
 from csf.thresholding.consistent import (
     BisectionResult,
@@ -123,12 +125,12 @@ class ThresholdProblem(BinaryProblem):
         """Calibrate the scores of each setting and choose its threshold; return the result of the best setting."""
         calibrators = {row.key: self._calibrated(config, store, row) for row in list(store)}
         best = min(store, key=attrgetter("rank"))
-        searched = SearchResult.of_plan(plan, config, store, stopped)
+        searched = SearchRecord.of_plan(plan, config, store, stopped)
         parts = np.split(best.score, np.cumsum([fold.test.size for fold in plan.folds])[:-1])
         held_out = [(fold, part) for fold, part in zip(plan.folds, parts) if fold.holds_out_both]
         return ThresholdResult(
             **searched.shared,
-            winner=searched.trials[searched.place(best.key)],
+            candidate=Candidate(best.key, THRESHOLD),
             threshold=best.threshold,
             score=best.value,
             calibrator=calibrators[best.key],
@@ -179,7 +181,7 @@ class RuleProblem(MulticlassProblem):
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> MulticlassResult:
         """Return the result of the setting whose tuned rule is best."""
-        searched = SearchResult.of_plan(plan, config, store, stopped)
+        searched = SearchRecord.of_plan(plan, config, store, stopped)
         tuned = {(trial.setting, trial.number): self.metric.value(np.array(trial.tuned)) for trial in searched.trials}
         best = Candidate(max((row.key for row in store), key=tuned.__getitem__), TUNED)
         return ruled(MulticlassResult(**searched.shared, candidate=best, only=best))

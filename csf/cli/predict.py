@@ -379,7 +379,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         named = share if isinstance(share, dict) else {"positives": share}
         shares = ", ".join(f"{name} {each:.4g}" for name, each in named.items())
         rule = ""
-        if search.result_.has_threshold:
+        if search.null_class_ is not None:
             rule = f"; positive where the score is at least {threshold_in_words(search)}"
         print(f"the decision is the one for these shares: {shares}{rule}", file=to)
     if options.save is not None:

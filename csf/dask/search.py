@@ -43,8 +43,6 @@ from csf.search.config import (
     BEYOND,
     FAST,
     MULTIPLES,
-    NO_MEAN_OF_FOLDS,
-    ONE_THRESHOLD,
     SLOW,
     SearchConfig,
     SharedOptions,
@@ -56,9 +54,9 @@ from csf.search.estimator import CostSearch
 from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.loop import Deadline
 from csf.search.planning import seeded_models, with_setting
-from csf.search.problems.row_costs import RowCostProblem
+from csf.search.supports import CLASSES, CLUSTER, ROW_COSTS
 from csf.thresholding.base import DecisionRule
-from csf.thresholding.linear_rule import MulticlassRule, no_threshold
+from csf.thresholding.linear_rule import MulticlassRule
 from csf.thresholding.rule import ThresholdRule, base_has
 
 if TYPE_CHECKING:
@@ -197,7 +195,7 @@ _has_scores = base_has("decision_function", "predict_proba")
 def _has_a_threshold(search: DaskCostSearch) -> bool:
     """Check that the scores have a threshold (for `available_if`), as those of several classes have not."""
     if getattr(search, "null_class_", "") is None:
-        raise no_threshold()
+        CLASSES.require("threshold_curve")
     return _has_scores(search)
 
 
@@ -391,9 +389,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self._forget()
         require_dask()
         config, of_rows = SearchConfig.of(self), given_costs(self.metric, costs)
-        config.refuse(NO_MEAN_OF_FOLDS | ONE_THRESHOLD, "data on a cluster")
+        CLUSTER.check(config)
         if of_rows is not None:
-            config.refuse(RowCostProblem.unsupported, "costs of rows")
+            ROW_COSTS.check(config)
         for model in config.models:
             base_kind(model.base).check(model.base)  # before it is cloned, which some bases cannot be
         random_state = None if config.random_state is None else check_random_state(config.random_state)

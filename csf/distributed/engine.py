@@ -39,8 +39,8 @@ from csf.search.config import (
 from csf.search.estimator import CostSearch
 from csf.search.loop import Deadline, SearchLoop
 from csf.search.planning import open_checkpoint
-from csf.search.problems.base import SearchResult, reason_of
 from csf.search.problems.binary import conclude, make_studies
+from csf.search.problems.results import SearchRecord, SearchResult, reason_of
 from csf.search.selection import Race, races
 from csf.search.training import BatchTrainer, HeldOutPredictions, TrainedTrial, Work
 from csf.trainers.base import Training
@@ -711,7 +711,7 @@ class EngineSearch:
         )
         stopped = loop.run()
         return self._concluded(
-            SearchResult(
+            SearchRecord(
                 config=config,
                 studies=self.studies,
                 settings=self.settings,
@@ -733,7 +733,7 @@ class EngineSearch:
         self._warn_of_counts()
         return race, behind
 
-    def _concluded(self, searched: SearchResult) -> SearchResult:
+    def _concluded(self, searched: SearchRecord) -> SearchResult:
         """Choose the winner."""
         chooser = chooser_of(self.config, self._models)
         if self.trainer.sampled:

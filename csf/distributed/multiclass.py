@@ -14,7 +14,7 @@ from csf.search.training import FoldResult
 if TYPE_CHECKING:
     from csf._common.typing import Array
     from csf.data.labels import Labels
-    from csf.search.problems.base import SearchResult
+    from csf.search.problems.results import SearchRecord
 
 
 class MulticlassEngineTrainer(JudgedTrainer):
@@ -56,6 +56,6 @@ class MulticlassEngineSearch(EngineSearch):
         )
         return None, []
 
-    def _concluded(self, searched: SearchResult) -> MulticlassResult:
+    def _concluded(self, searched: SearchRecord) -> MulticlassResult:
         """Choose setting and rule."""
         return conclude_classes(searched, self.labels)

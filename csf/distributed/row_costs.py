@@ -15,7 +15,7 @@ from csf.thresholding.exact_tests import check_rates
 if TYPE_CHECKING:
     from csf._common.typing import Array
     from csf.data.labels import Labels
-    from csf.search.problems.base import SearchResult
+    from csf.search.problems.results import SearchRecord
 
 
 class RowCostTrainer(JudgedTrainer):
@@ -65,6 +65,6 @@ class RowCostEngineSearch(EngineSearch):
         )
         return None, []
 
-    def _concluded(self, searched: SearchResult) -> RowCostResult:
+    def _concluded(self, searched: SearchRecord) -> RowCostResult:
         """Choose training and decision."""
         return conclude(searched)

@@ -10,6 +10,7 @@ import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray, Label, Values
 from csf.metrics.base import CELLS, float_or_array
+from csf.metrics.binary import OfNegatives
 from csf.metrics.confusion import ConfusionMetric, CostMatrix
 from csf.metrics.constraints import Constraint
 from csf.metrics.named import RATIOS
@@ -180,3 +181,16 @@ class ConstrainedClasses(ConfusionMetric):
     def tightened(self, share: float) -> ConstrainedClasses:
         """Make all constraints stricter, see `ClassDemand.tightened`."""
         return replace(self, demands=tuple(demand.tightened(share) for demand in self.demands))
+
+
+def on_positive(constraint: Constraint, names: list[Label], positive: Label) -> Constraint:
+    """Convert a constraint on either of two classes to one on the positive class."""
+
+    def converted(part: Constraint) -> Constraint:
+        place = part.place_in(names)
+        if place is None or names[place] == positive:
+            return replace(part, of=None)
+        return replace(part, quantity=OfNegatives(replace(part, by=None, compare="each").rate), of=None)
+
+    first, *others = map(converted, constraint.parts)
+    return replace(first, others=tuple(others))

@@ -290,7 +290,7 @@ class Monitor(Recorded):
     def _ways_out(self) -> str:
         """List the remedies after an alarm that this search supports."""
         search, ways = self.search, []
-        if search.estimates_prevalence and search.result_.moves:
+        if search.estimates_prevalence and search.result_.follows_shares:
             ways.append(
                 "search.prevalence(X) shows whether the share of positives has moved, and search.at_prevalence(share) "
                 "moves the threshold to it (csf predict --prevalence estimate)"

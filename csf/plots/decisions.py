@@ -330,7 +330,7 @@ def _wrong(rate: float) -> str:
 def draw_review(ax: Axes, search: CostSearch) -> None:
     """Draw a histogram of the held-out scores, stacked by the three answers that the rows receive."""
     bands, found, store = search.review_bands(), search.result_, search.held_out_
-    rows, weight = found.leaning(bands.review, bands.extra_cost), store.weights_in(store.copies)
+    rows, weight = found.allowed_answers(bands.review, bands.extra_cost), store.weights_in(store.copies)
     answers, score = bands.decide(rows), rows.score
     low, high = np.quantile(score[np.isfinite(score)], [0.002, 0.998])
     bins = np.linspace(low, high, 50)

@@ -46,6 +46,7 @@ def study_of(search: CostSearch, setting: int | None = None) -> StudyLike:
     if not is_search(search):
         raise TypeError(f"from_estimator needs a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "trials_")
+    search.result_.supports.require("study")
     return search.result_.study(setting)
 
 

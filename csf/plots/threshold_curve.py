@@ -559,8 +559,7 @@ def _search_data(
 ) -> Keywords:
     """Compute the arrays of a fitted search, on new data or on its held-out scores."""
     found = search.result_
-    if found.kind == "multiclass":
-        found.study()  # which says what there is to draw
+    found.supports.require("ThresholdCurveDisplay")
     at = search.best_threshold_ if threshold is None else threshold
     # Of many rows on a cluster no scores are kept.
     if (X is None or y is None) and (X is not y or at is None):

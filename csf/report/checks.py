@@ -370,7 +370,7 @@ def _shifted(facts):
         f"“{short(search.classes_[at], 40)}” is {now[at]:.1%} of the held-out data and {before[at]:.1%} of those "
         "learnt from, which chose class weights and threshold"
     )
-    text += f": search.at_prevalence({share}) moves the decision." if search.result_.moves else "."
+    text += f": search.at_prevalence({share}) moves the decision." if search.result_.follows_shares else "."
     return text if far[at] > SURE else None
 
 

@@ -616,7 +616,7 @@ def _label_table(search: CostSearch, parts: Mapping[str, Facts]) -> Table:
 # ---------------------------------------------------------------- of any kind
 
 
-# What is known of each kind of problem, see `csf.search.problems.base.SearchResult.kind`.
+# What is known of each kind of problem, see `csf.search.problems.results.SearchResult.kind`.
 KINDS: dict[str, Kind] = {
     "binary": TwoClasses(),
     "row_costs": CostsOfRows(),

@@ -44,6 +44,7 @@ from csf.data.responses import method_once_fitted
 from csf.evaluate.choices import Chooser, Margins, ModelMargin
 from csf.metrics.constraints import Review, get_constraint
 from csf.metrics.registry import aim, truth_of
+from csf.search.supports import INCOMPLETE, OWN_DECISIONS
 from csf.strategies import Ladder, Strategy, get_strategy
 from csf.strategies.named import OnlyEqualCosts
 from csf.thresholding.exact_tests import check_rates
@@ -79,13 +80,6 @@ MANY = 20_000
 
 # Parameters to search, see `settings_of`.
 Grid: TypeAlias = 'Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["auto", "wide"] | None'
-# What is accepted of an option, of several values as a tuple, and why nothing else is.
-Unsupported = tuple[object, str]
-ONE_THRESHOLD: dict[str, Unsupported] = {
-    "threshold": (("stable", "tune", None), "thresholds by row are those of two classes, in memory")
-}
-NO_REVIEW: dict[str, Unsupported] = {"review": (None, "reviews need tuned scores")}
-NO_MEAN_OF_FOLDS: dict[str, Unsupported] = {"refit": (True, "models are averaged in memory, and not of this kind")}
 
 
 class SearchEffort(NamedTuple):
@@ -694,14 +688,6 @@ class SearchConfig(SearchOptions):
         """True where wrong answers without a review have a limit."""
         return self.review is not None and bool(self.review.wrong)
 
-    def refuse(self, options: Mapping[str, Unsupported], whom: str, way: str = "") -> None:
-        """Raise a ValueError for options that have another value than is accepted, and say why."""
-        for name, (values, why) in options.items():
-            given, accepted = getattr(self, name), values if isinstance(values, tuple) else (values,)
-            if given not in accepted and not (name == "refit" and given is False):
-                more = way if accepted == (None,) else f", or give {accepted[0]!r}{way}"
-                raise ValueError(f"{name}={given!r} is not for {whom}: {why}. Leave it out{more}")
-
     def _check_grid(self) -> None:
         for model in self.models:
             grid = model.param_grid
@@ -723,12 +709,9 @@ class SearchConfig(SearchOptions):
         if self.review is not None and not isinstance(self.review, Review):
             raise TypeError(f"review must be a csf.metrics.Review or None, got {self.review!r}; write Review(cost=...)")
         if not self.tunes:
-            self.refuse(NO_REVIEW, "threshold=None")
+            OWN_DECISIONS.check(self)
         if (truth := truth_of(self.metric)) is not None:
-            why: Unsupported = (None, "labels do not show which answers are wrong, nor what a review would find")
-            self.refuse(
-                {"review": why}, f"metric={truth.name!r}", ", or search for the plain metric by complete labels"
-            )
+            INCOMPLETE.check(self, f"metric={truth.name!r}")
         if self.confidence is None:
             return
         missing = {

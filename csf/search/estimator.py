@@ -31,7 +31,6 @@ from csf.metrics.registry import constraint_of_truth, for_classes, is_label_metr
 from csf.metrics.row_costs import COSTS, RowCosts, given_costs
 from csf.search.config import SearchConfig, SearchOptions, is_prefit
 from csf.search.fitted import FittedSearch, class_attributes
-from csf.search.kinds import kind_of
 from csf.search.loop import Deadline
 from csf.search.planning import run_search, split_for_test, training_sample
 from csf.search.problems import read_problem
@@ -39,7 +38,6 @@ from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits
 from csf.thresholding.capacity import Capacity, NamedCapacities
-from csf.thresholding.linear_rule import no_threshold
 from csf.thresholding.row_thresholds import BY, RowThresholds
 from csf.thresholding.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
@@ -55,8 +53,8 @@ _base_has_scores = base_has("decision_function", "predict_proba")
 
 def _has_a_threshold(self: CostSearch) -> bool:
     """Check that the scores have a threshold (for `available_if`), as all have but those without a null class."""
-    if kind_of(self) == "multiclass":
-        raise no_threshold()
+    if "result_" in vars(self):
+        self.result_.supports.require("score_samples")
     return _base_has_scores(self)
 
 
@@ -593,6 +591,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         """
         check_is_fitted(self, "trials_")
         self._require_scores("at_capacity")
+        self._require("at_capacity")
         return self.result_.capacity(at_most, self._answer_names, self.assess())
 
     def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **costs: ArrayLike) -> float:
@@ -697,6 +696,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             If ``y`` has one class only, or labels that the search has not seen, costs are missing, or each label has a
             threshold of its own.
         """
+        self._require("threshold_curve")
         return self._with_costs(costs, X=X, y=y, sample_weight=sample_weight).curve(X, y, sample_weight)
 
     @available_if(base_has("predict_proba"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -13,18 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.messages import warn
 from csf._common.sklearn import SummaryMixin, pass_on_features
 from csf._common.typing import Array, Costs, Estimator, Keywords, Label, Params, PathLike, RandomState_, Samples
-from csf._common.validation import by_name
+from csf._common.validation import by_name, floats, place_of
 from csf.data.labels import names_of_answers
 from csf.evaluate import AssessedMixin, audit
 from csf.metrics import get_constraint
 from csf.metrics.confusion import CostMatrix
+from csf.metrics.demands import on_positive
 from csf.metrics.registry import constraint_of_truth, get_label_metric, metric_of, row_costs, truth_of
 from csf.monitoring import Monitor, MonitorGroup
 from csf.search.kinds import LABELS, kind_of
-from csf.search.problems.base import in_order
-from csf.search.problems.decisions import on_positive
 from csf.thresholding.exchange import exchange_rate
-from csf.thresholding.linear_rule import Sigmoid, no_threshold
+from csf.thresholding.linear_rule import Sigmoid
 from csf.thresholding.prevalence import Prevalence, estimate_class_shares, estimate_prevalence
 
 if TYPE_CHECKING:
@@ -51,6 +50,14 @@ def class_attributes(labels: Labels) -> Params:
     return {"classes_": labels.classes, "null_class_": labels.null, "pos_label_": labels.positive}
 
 
+def in_order(shares: Mapping[Label, float], names: Sequence[Label]) -> Array:
+    """Order shares that are given by name; raise a ValueError where the names differ."""
+    places = {place_of(name, names, "pos"): share for name, share in shares.items()}
+    if len(places) != len(names):
+        raise ValueError(f"pos must have a share for each of {list(names)}, got those of {list(shares)}")
+    return floats([places[place] for place in range(len(names))], "pos")
+
+
 class FittedSearch(AssessedMixin, SummaryMixin):
     """Results of `csf.CostSearch` and `csf.dask.DaskCostSearch`, described there."""
 
@@ -64,7 +71,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     label_names_: Array
     best_scores_: Array
     rule_: ClassProbabilityRule
-    # Published by outcomes, see `csf.search.problems.base.SearchResult.published`.
+    # Published by outcomes, see `csf.search.problems.results.SearchResult.published`.
     trials_: list[Trial]
     n_trials_: int
     n_splits_: int
@@ -137,11 +144,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     def _assess_scores(self) -> Assessment | None:
         return self.result_.assess() if "result_" in vars(self) else None
 
-    def _of_one_search(self) -> Any:
-        """Return the outcome; raise a ValueError where each label has its own search."""
+    def _require(self, method: str) -> Any:
+        """Return the result; raise a ValueError where its kind of problem does not support a method."""
         check_is_fitted(self, "trials_")
-        if self.result_.kind == "multilabel":
-            raise ValueError("each label has a search of its own; ask searches_[k] for that of one label")
+        self.result_.supports.require(method)
         return self.result_
 
     @property
@@ -154,8 +160,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
                 f"this {name} was fitted with refit=False and has no best_estimator_ to predict with; use refit=True, "
                 "or predict by transform of bestModel after a search on Spark"
             )
-        if "best_threshold_" in vars(self) and self.result_.kind == "multiclass":
-            raise ValueError(f"best_threshold_ was set by hand to {self.best_threshold_!r}; {no_threshold()}")
+        if "best_threshold_" in vars(self) and (why_not := self.result_.supports.methods.get("best_threshold_")):
+            raise ValueError(f"best_threshold_ was set by hand to {self.best_threshold_!r}; {why_not}")
         # Who tries another threshold sets best_threshold_.
         return replace(self._rule, threshold=self.best_threshold_) if "best_threshold_" in vars(self) else self._rule
 
@@ -247,6 +253,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         """
         check_is_fitted(self, "trials_")
         self._require_scores("at_prevalence")
+        self._require("at_prevalence")
         self._check_shares()
         names = getattr(self, "label_names_", self.classes_).tolist()
         pos = by_name(pos, names)
@@ -254,9 +261,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         moved = copy.copy(self)
         for name in ("guarantee_", "held_out_", "_assessment", "_reviewed"):
             vars(moved).pop(name, None)
-        if isinstance(pos, Mapping) and self.result_.has_threshold:
+        if isinstance(pos, Mapping) and self.null_class_ is not None:
             shares = self._share_of_positives(shares)
-        moved._publish(*self.result_.moved(shares, self._rule))
+        moved._publish(*self.result_.at_shares(shares, self._rule))
         return moved
 
     def _check_shares(self) -> None:
@@ -292,7 +299,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             If the base's own decisions were kept (``threshold=None``).
         """
         self._require_scores("held_out_curve")
-        return self._of_one_search().curve()
+        return self._require("held_out_curve").curve()
 
     def exchange_rate(self, threshold: float | None = None, *, segment: Label = None) -> ExchangeRate:
         """Estimate how many false alarms one miss is treated as worth by a threshold.
@@ -325,7 +332,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         5.8 (5 to 6.7)
         """
         self._require_scores("exchange_rate")
-        held = self._of_one_search().scores_beside(segment)
+        held = self._require("exchange_rate").scores_beside(segment)
         if held is None:
             raise ValueError(
                 "no threshold on held-out scores decides here: exchange rates are those of searches of two classes "
@@ -504,6 +511,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         """
         check_is_fitted(self, "best_score_")
         self._require_scores("prevalence")
+        self._require("prevalence")
         self._check_shares()
         if hasattr(self, "searches_"):
             names = self.label_names_.tolist()
@@ -521,12 +529,6 @@ class FittedSearch(AssessedMixin, SummaryMixin):
                 )
             return by_class
         if not self.estimates_prevalence:
-            if self.pos_label_ is None:
-                raise ValueError(
-                    "the share of positives is estimated of two classes, of several that are all alike, and of labels "
-                    "with a threshold each (metric='f1_macro'); here classes or labels share one threshold. Count the "
-                    "positives in a random sample of the new data"
-                )
             raise ValueError(
                 "the share of positives is estimated from probabilities of two classes; search a base with "
                 "predict_proba, such as LogisticRegression, or calibrate it (CalibratedClassifierCV)"
@@ -544,7 +546,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         low, high = share.interval
         if not low <= pos <= high:
             way = f"at_prevalence({share:.3g}) moves the threshold to it (csf predict --prevalence {share:.3g})"
-            way = way if self.result_.moves else "no threshold can be moved to it: train on newer samples"
+            way = way if self.result_.follows_shares else "no threshold can be moved to it: train on newer samples"
             warn(
                 f"the share of positives has moved from {pos:.3g} to {share:.3g} ({confidence:.0%} interval "
                 f"[{low:.3g}, {high:.3g}]), "
@@ -612,11 +614,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         check_is_fitted(self, "best_score_")
         fitted: Any = self
         metric = self.metric if metric is None else metric
-        if self.result_.kind in LABELS:
-            raise ValueError(
-                "audit is for one label a sample. Plan each label by itself: csf.audit(probability[:, k], "
-                "predicted[:, k], metric='f1')"
-            )
+        self._require("audit")
         if row_costs(metric) is not None:
             raise ValueError(
                 f"audit knows no costs of rows, and metric={metric!r} has them; give a metric of counts, such as "
@@ -674,7 +672,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         >>> bool(frame.loc[frame["winner"], "pooled_test_score"].item() == frame["pooled_test_score"].max())
         True
         """
-        self._of_one_search()
+        self._require("trials_frame")
         try:
             import pandas
         except ImportError as error:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from csf._common.typing import Array, Costs, Estimator
     from csf.data.folds import Fold
     from csf.search.plan import Plan
-    from csf.search.problems.base import Problem, SearchResult
+    from csf.search.problems.base import Problem
+    from csf.search.problems.results import SearchResult
     from csf.thresholding.base import DecisionRule
     from csf.trainers.base import Trainer
 

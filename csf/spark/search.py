@@ -25,9 +25,9 @@ from csf.metrics.trials import Trial
 from csf.search.config import SLOW, SearchConfig, SharedOptions, numbered
 from csf.search.config import Model as SearchedModel
 from csf.search.fitted import class_attributes
-from csf.search.problems.base import trial_table
 from csf.search.problems.binary import cv_results
-from csf.search.problems.row_costs import RowCostProblem
+from csf.search.problems.results import trial_table
+from csf.search.supports import ROW_COSTS
 from csf.spark.engine import (
     SparkBase,
     SparkData,
@@ -598,7 +598,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             base.check_frame(dataset)
         data = self._data(dataset)
         if data.costs is not None:
-            config.refuse(RowCostProblem.unsupported, "costs of rows")
+            ROW_COSTS.check(config)
         with data.kept():
             engine = SparkEngine(
                 data, tuned=config.tunes, parallelism=self.getParallelism(), checksum=config.checkpoint is not None

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from csf._common.typing import Array, Estimator, Label, Samples
-    from csf.thresholding.curve import ThresholdCurve
 
 
 @dataclass(eq=False)
@@ -82,10 +81,6 @@ class DecisionRule(ABC):
     @abstractmethod
     def predict_proba(self, X: Samples) -> Array:
         """Predict probabilities, with the costs of the training taken out."""
-
-    @abstractmethod
-    def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
-        """Compute the curve of all thresholds; raise a ValueError where none decides."""
 
     @property
     @abstractmethod

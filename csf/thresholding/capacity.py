@@ -146,10 +146,6 @@ class RankedAnswers(TunedAnswers):
         kept = given.gets(answer)
         return float(self.rank[kept].min(initial=np.inf)) if (given.share < 1.0).any() else self.least
 
-    def reviewed(self, review: Review, weight: Array) -> IntArray:
-        """Raise an error: a rank alone says nothing of reviews."""
-        raise NotImplementedError
-
 
 class ScoreAnswers(RankedAnswers):
     """Answers by a score with a threshold; ``costs()`` returns the costs of both errors.
@@ -204,7 +200,7 @@ class CostAnswers(RankedAnswers):
         """Answer with reviews where they cost less on average, tuned on entries of these weights."""
         rows = self.score, self.store.table
         bands = bands_of_costs(review, self.decision, *rows, weight)
-        known = LabelledScores(self.decision.leaning(*rows, review, bands.extra_cost), self.store.truth, weight)
+        known = LabelledScores(self.decision.allowed_answers(*rows, review, bands.extra_cost), self.store.truth, weight)
         return answer_codes(bands.limited(known).decide(known.rows))
 
 
@@ -355,7 +351,7 @@ class ReviewBands(ReviewRule):
         if at_most is not None or wrong:
             answers = self.decide_within(rule, X, rule.limit_of_positives(at_most), wrong.get(1))
         else:
-            answers = self.decide(rule.leaning(X, self.review, self.extra_cost))
+            answers = self.decide(rule.allowed_answers(X, self.review, self.extra_cost))
         codes = answer_codes(answers)
         return rule.with_classes(X, named_answers(codes, [*self.names, ANSWERS[1]]), codes == 1)
 
@@ -365,7 +361,7 @@ class ReviewBands(ReviewRule):
         Reviews stay within their limit, or as many as there are without one on the positives; those stay that save
         most. A limit on wrong answers "negative" goes before it.
         """
-        rows = rule.leaning(X, self.review, self.extra_cost)
+        rows = rule.allowed_answers(X, self.review, self.extra_cost)
         answers, n_rows = self.decide(rows), len(rows.score)
         limit = n_rows if self.review.at_most is None else check_capacity(self.review.at_most, n_rows)
         most = n_rows if at_most is None else check_capacity(at_most, n_rows)
@@ -458,7 +454,7 @@ class LabelledScores(NamedTuple):
     @classmethod
     def of(cls, found: Any, bands: ReviewBands) -> Self:
         """Collect the held-out entries of a search."""
-        rows, store = found.leaning(bands.review, bands.extra_cost), found.store
+        rows, store = found.allowed_answers(bands.review, bands.extra_cost), found.store
         groups = store.samples if store.has_groups else None
         return cls(rows, store.truth, store.weight, groups, store.repeats, found.lost)
 

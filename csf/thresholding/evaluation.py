@@ -71,17 +71,13 @@ class GivenAnswers(NamedTuple):
         return (self.codes, self.share), (self.others, 1.0 - self.share)
 
 
-class TunedAnswers(ABC):
+class TunedAnswers:
     """Answers to all entries by a decision that was tuned on some of them."""
 
     # What answers to entries gain, (n_entries, n_answers): the largest one is given.
     gains: Array
     # Answers without limits.
     codes: IntArray
-
-    @abstractmethod
-    def reviewed(self, review: Review, weight: Array) -> IntArray:
-        """Answer with reviews, tuned on entries of these weights; the number of answers stands for a review."""
 
     @cached_property
     def _margins(self) -> dict[int, tuple[IntArray, Array]]:
@@ -283,6 +279,18 @@ def reviewed_answers(n_classes: int, error: float) -> Array:
 # ---------------------------------------------------------------- the evaluation
 
 
+class RetunedAnswers(Protocol):
+    """Answers that reviews can be tuned for."""
+
+    def within(self, limits: Mapping[int, float], weight: Array) -> GivenAnswers:
+        """Answer where some answers go to no more than a share of the weight of all entries."""
+        ...
+
+    def reviewed(self, review: Review, weight: Array) -> IntArray:
+        """Answer with reviews, tuned on entries of these weights; the number of answers stands for a review."""
+        ...
+
+
 class Candidates(Protocol):
     """Choice of a decision that can be made again on parts of the entries."""
 
@@ -295,7 +303,7 @@ class Candidates(Protocol):
         """Compute the weight of each entry where each unit occurs ``counts`` times."""
         ...
 
-    def on_parts(self, counts: Array, first: int) -> Iterable[TunedAnswers]:
+    def on_parts(self, counts: Array, first: int) -> Iterable[RetunedAnswers]:
         """Choose and tune again on parts that hold each unit ``counts`` times; ``first`` is the number of the first."""
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -545,11 +545,6 @@ def without_weights(proba: Array, class_weights: Array | None) -> Array:
     return np.divide(proba, total, out=proba, where=total > 0.0)
 
 
-def no_threshold() -> ValueError:
-    """Build the error for a request of thresholds of several classes."""
-    return ValueError("several classes have no threshold: rule_ says what decides, and confusion_ what comes of it")
-
-
 @dataclass(frozen=True, eq=False)
 class MulticlassRule(DecisionRule):
     """Rule of one of several classes without a null class: a fitted classifier and a rule of its probabilities.
@@ -641,10 +636,6 @@ class MulticlassRule(DecisionRule):
             lifted = np.isin(np.arange(scores.shape[1]), limited) * lift_of(scores)
             scores = np.where(allowed, scores + lifted, -np.inf)
         return self.classes[best_answers(scores, limits, X)]
-
-    def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> NoReturn:
-        """Raise an error: no threshold decides."""
-        raise no_threshold()
 
     def decision_function(self, X: Samples) -> Array:
         """Compute the scores of the classes: the largest one is predicted, the first of equal ones."""

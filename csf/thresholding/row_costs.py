@@ -123,7 +123,7 @@ class CostDecision:
         acts = self.decide(score, table) if self.is_constant else acts
         return acts, np.where(acts, positive, negative), looked_at
 
-    def leaning(self, score: Array, table: CostTable, review: Review, extra_cost: float) -> AllowedAnswers:
+    def allowed_answers(self, score: Array, table: CostTable, review: Review, extra_cost: float) -> AllowedAnswers:
         """Find which answers to rows cost no more on average than a review."""
         acts, own, looked_at = self.with_review(score, table, review.cost + extra_cost, review.error)
         odds = np.clip(self.odds(score), -FARTHEST, FARTHEST)
@@ -440,9 +440,9 @@ class RowCostRule(ThresholdRule):
         """Compute what limits on wrong alerts compare: the log-odds alone, of rows that can be alerts."""
         return alert_scores(self.rows(X)[0], alerts)
 
-    def leaning(self, X: Samples, review: Review, extra_cost: float) -> AllowedAnswers:
+    def allowed_answers(self, X: Samples, review: Review, extra_cost: float) -> AllowedAnswers:
         """Return which answers cost least on average, and the log-odds."""
-        return self.decision.leaning(*self.rows(X), review, extra_cost)
+        return self.decision.allowed_answers(*self.rows(X), review, extra_cost)
 
     def priced(self, table: CostTable) -> CostTable:
         """Return costs with those that the constraint adds."""

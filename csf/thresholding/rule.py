@@ -345,7 +345,7 @@ class ThresholdRule(DecisionRule):
         score = self.scored(X)[1]
         return score >= self.cut, score
 
-    def leaning(self, X: Samples, review: Review, extra_cost: float) -> AllowedAnswers:
+    def allowed_answers(self, X: Samples, review: Review, extra_cost: float) -> AllowedAnswers:
         """Describe the samples by their scores, for three answers."""
         return AllowedAnswers.of_score(self.scored(X)[1])
 

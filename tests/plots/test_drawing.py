@@ -118,7 +118,7 @@ def test_other_objects_are_sent_to_where_they_are_drawn(search):
     y = np.column_stack([Y, 1 - Y])
     labels = CostSearch(LinearSVC(), "f1_macro", param_grid=None, n_trials=1, cv=2).fit(X, y)
     for display in OF_TRIALS:
-        with pytest.raises(TypeError, match=r"draw searches_\[k\] for one label k"):
+        with pytest.raises(ValueError, match=r"draw searches_\[k\] for one label k"):
             display.from_estimator(labels)
         with pytest.raises(TypeError, match="a Study is drawn by from_study"):
             display.from_estimator(search.studies_[0])

@@ -199,7 +199,7 @@ def test_value_of_reviews_by_hand(monkeypatch):
     review = Review(cost=0.4, error=0.1)
     search = CostSearch(LINE, COST, review=review, param_grid=None, cv=3, n_trials=1).fit(X, y, sample_weight=weight)
     store, found, told = search.held_out_, search.result_, search.review_
-    answers = search._bands.decide(found.leaning(review, 0.0))
+    answers = search._bands.decide(found.allowed_answers(review, 0.0))
     negative, positive = store.answers
     right, wrong = (np.where(store.truth, a, b) for a, b in ((positive, negative), (negative, positive)))
     each = np.select(

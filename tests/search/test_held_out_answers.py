@@ -131,7 +131,7 @@ def test_of_two_classes(rows, base, review, constraint):
     predicted, errors, bands = search.predict(X), search.result_.errors, search.review_bands()
     missed, wrong = np.mean((y == "b") & (predicted == "a")), np.mean((y == "a") & (predicted == "b"))
     assert (errors.fn, errors.fp) == pytest.approx((missed, wrong), abs=1e-12)
-    known = search.result_.leaning(bands.review, bands.extra_cost), ANSWERS[search.result_.store.truth * 1]
+    known = search.result_.allowed_answers(bands.review, bands.extra_cost), ANSWERS[search.result_.store.truth * 1]
     answers = np.array(["a", "review", "b"])[codes_of(bands.decide(known[0]))]
     assert counted(known[1], answers) == counted(y, search.predict_with_review(X))
     new = rows[2][0][N_KNOWN:]

@@ -207,7 +207,7 @@ def test_each_row_gets_the_answer_that_costs_least_on_average(rows, cost, error,
     p = expit(odds)
     review = Review(cost=cost, error=error, at_most=at_most)
     bands = bands_of_costs(review, CostDecision(), odds, table, np.ones(p.size))
-    answers = bands.decide(CostDecision().leaning(odds, table, review, bands.extra_cost))
+    answers = bands.decide(CostDecision().allowed_answers(odds, table, review, bands.extra_cost))
     each = {
         "negative": p * fn,
         "positive": (1 - p) * fp,
@@ -256,7 +256,7 @@ def test_limits_on_wrong_answers():
     table = CostTable(*np.ones((2, 10)), *np.zeros((2, 10)))
     odds, plain = logit(np.linspace(0.05, 0.95, 10)), CostDecision()
     by_costs = bands_of_costs(alone, plain, odds, table, np.ones(10))
-    assert set(by_costs.decide(plain.leaning(odds, table, alone, by_costs.extra_cost))) == {
+    assert set(by_costs.decide(plain.allowed_answers(odds, table, alone, by_costs.extra_cost))) == {
         "negative",
         "positive",
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -14,16 +13,13 @@ import numpy as np
 
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Params
-from csf._common.validation import check_class_weights, check_fraction
 from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out, pooled
 from csf.data.labels import read_labels
-from csf.data.responses import DECISION_FIRST, class_scores, compare, respond
-from csf.evaluate import Chooser, Resampling, ScoreStore, TrialKey, kept
+from csf.data.responses import class_scores, compare
+from csf.evaluate import Candidate, Chooser, Resampling, ScoreStore, kept
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import BEST, decisions
 from csf.evaluate.resampling import EntryResampling
-from csf.metrics import get_constraint
-from csf.metrics.base import rank
 from csf.metrics.binary import Recall
 from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.registry import positive_class, truth_of, values_of_tables
@@ -39,28 +35,21 @@ from csf.search.config import (
     strategy_of,
 )
 from csf.search.margin import bound_with_margin
-from csf.search.problems.base import (
-    FittedBase,
-    Problem,
-    SearchResult,
-    _column,
+from csf.search.problems.decisions import ScoreDecision, ScoreResult, curve_of, decision_of
+from csf.search.problems.prevalence import at_share_of_positives
+from csf.search.problems.results import (
+    SearchRecord,
+    column,
     held_out_units,
     trial_table,
     warn_of_open_gap,
     warn_of_violation,
 )
-from csf.search.problems.decisions import (
-    ScoreDecision,
-    ScoreResult,
-    curve_of,
-    decision_of,
-    on_positive,
-)
+from csf.search.problems.two_classes import TwoClasses
 from csf.search.selection import Race, SettingRace, choose, races, stable_choice
 from csf.search.study import Study
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, lost_samples
 from csf.strategies import ImbalanceRatio
-from csf.strategies.base import level_of_costs
 from csf.thresholding.alerts import ComparedRows, no_scores_to_compare
 from csf.thresholding.band import ConfidenceBand
 from csf.thresholding.capacity import (
@@ -72,11 +61,10 @@ from csf.thresholding.capacity import (
     bands_of_score,
     merged_lost,
 )
-from csf.thresholding.curve import Cut, ThresholdCurve, sweep_several
+from csf.thresholding.curve import ThresholdCurve, sweep_several
 from csf.thresholding.evaluation import Evaluation, TableTerms
 from csf.thresholding.exact_tests import ScoredSamples
 from csf.thresholding.linear_rule import fit_calibrator
-from csf.thresholding.prevalence import curve_at_prevalence
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 if TYPE_CHECKING:
@@ -91,9 +79,11 @@ if TYPE_CHECKING:
     from csf.metrics.trials import OutcomeFields
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
-    from csf.thresholding.base import DecisionRule
     from csf.thresholding.certificates import Guarantee
 
+
+# Name of the decision rule of a trial by its threshold.
+THRESHOLD = "threshold"
 
 # A demand that the trivial answer does not keep, for each of them.
 _WAYS_OUT = {"positive": "precision >= 0.8", "negative": "recall >= 0.8"}
@@ -122,60 +112,6 @@ def warn_of_trivial(metric: Metric, pos: float) -> None:
             f"that. Add a constraint that such predictions violate, such as constraint={_WAYS_OUT[answer]!r}, or "
             "maximise a metric that counts both errors, such as 'f1'"
         )
-
-
-class TwoClasses(Problem):
-    """Problem of two classes, or of several with a null class."""
-
-    # Methods of fitted bases that give scores, the first one that a base has.
-    methods: ClassVar[Sequence[str]] = DECISION_FIRST
-
-    def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
-        """Check the user's weights and return them."""
-        return check_class_weights(sample_weight, codes > 0)
-
-    def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
-        """Read a constraint; one on either of two classes becomes one on the positive class."""
-        known = get_constraint(constraint)
-        if known is None or all(part.of is None for part in known.parts):
-            return known
-        known.require_all_rows()
-        names = self.labels.classes.tolist()
-        if len(names) > 2:
-            raise ValueError(
-                f"constraint {known}: beside null_class={self.labels.null!r} constraints are on all other classes "
-                "together; leave the brackets out, or leave null_class out to constrain single classes"
-            )
-        return on_positive(known, names, self.labels.positive)
-
-    @abstractmethod
-    def rule_by(
-        self, found: Any, estimator: Estimator, known: Array, names: Array, method: str | None = None
-    ) -> ThresholdRule:
-        """Build the rule of a fitted estimator whose scores are those of a method; ``None`` for its first one."""
-
-    def rule_of(self, found: Any, estimator: Estimator) -> DecisionRule:
-        """Build the rule of a winner that is a fitted estimator."""
-        return self.rule_by(found, estimator, *self.names_in(estimator))
-
-    def fitted_result(self, config: SearchConfig, base: FittedBase, task: Task) -> FoldResult:
-        """Predict all samples by a fitted base."""
-        null, truth = task.user_labels.null, task.user_labels.decode(task.codes)
-        null, truth = (0, task.codes) if base.coded else (null, truth)
-        answer = respond(base.base, task.X, null, tune=config.tunes, methods=self.methods)
-        lost = (task.codes > 0) & (truth != answer.found)
-        return FoldResult(decided=answer.decided, score=answer.score, method=answer.method, lost=lost)
-
-    def fitted_rule(self, found: Any, base: FittedBase, result: FoldResult) -> ThresholdRule:
-        """Build the rule of a fitted base."""
-        # A base's own decision reads no score.
-        method = None if result.score is None else result.method
-        return self.rule_by(found, base.base, base.known, base.names, method)
-
-    def names_in(self, estimator: Estimator) -> tuple[Array, Array]:
-        """Return the classes that a trained base knows, and the user's names of them."""
-        learnt = self.labels.learnt_by(estimator)
-        return learnt.known, self.labels.decode(learnt.codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +195,7 @@ class BinaryProblem(TwoClasses):
         warn_of_trivial(config.aim, pos)
         return [study_of_equal_costs(config, pos) for _ in config.models]
 
-    def concluded(self, searched: SearchResult, models: Sequence[Model]) -> BinaryResult:
+    def concluded(self, searched: SearchRecord, models: Sequence[Model]) -> BinaryResult:
         """Choose the winner among the trials of some models, and its decision."""
         if not searched.n_splits:
             _warn_of_one_unit(searched.store)
@@ -416,10 +352,10 @@ def warn_of_one_side(metric: Metric, winner: Trial, found: BoolArray) -> None:
 
 def cv_results(trials: list[Trial], settings: list[Params], n_folds: int) -> dict[str, Array]:
     """Tabulate all trials in their order, with the results of every fold."""
-    costs = {f"param_{name}": _column(trials, attrgetter(name)) for name in ("c_fn", "c_fp")}
-    judged = {"threshold": _column(trials, attrgetter("threshold"))}
-    judged["fn"] = _column(trials, lambda t: t.profile and t.profile.fn)
-    judged["fp"] = _column(trials, lambda t: t.profile and t.profile.fp)
+    costs = {f"param_{name}": column(trials, attrgetter(name)) for name in ("c_fn", "c_fp")}
+    judged = {"threshold": column(trials, attrgetter("threshold"))}
+    judged["fn"] = column(trials, lambda t: t.profile and t.profile.fn)
+    judged["fp"] = column(trials, lambda t: t.profile and t.profile.fp)
     return trial_table(trials, settings, n_folds, costs=costs, judged=judged)
 
 
@@ -427,7 +363,6 @@ def cv_results(trials: list[Trial], settings: list[Params], n_folds: int) -> dic
 class BinaryResult(ScoreResult):
     """Result of a search of costs and a threshold, or thresholds by segment for scores beyond which 0 is one."""
 
-    winner: Trial
     constraint_value: float | None = None
     bound_margin: float = np.nan
     # Place of the trial that would be best at another share of positives, and its score there.
@@ -435,11 +370,6 @@ class BinaryResult(ScoreResult):
     counted: Sequence[object] = field(default=())
     # How the winner was chosen.
     chooser: Chooser = BEST
-
-    @property
-    def key(self) -> TrialKey:
-        """Setting and number of the winner."""
-        return self.winner.setting, self.winner.number
 
     @cached_property
     def table(self) -> dict[str, Array]:
@@ -471,17 +401,16 @@ class BinaryResult(ScoreResult):
     @property
     def scored(self) -> tuple[BoolArray, Array] | None:
         """True class and score of held-out samples of two classes, each once; ``None`` where there are none."""
-        store, score = self.store, self.row.score if self.moves else None
+        store, score = self.store, self.row.score if self.follows_shares else None
         if store is None or score is None or not np.isfinite(score).all():
             return None
         # Repeated folds say the same sample again. Members of a group are samples of their own.
         at = slice(None) if store.has_groups else np.unique(store.samples, return_index=True)[1]
         return store.is_pos[at], score[at].astype(np.float64)
 
-    def moved(self, pos: float, rule: Any) -> tuple[BinaryResult, Any]:
-        """Adapt the outcome and the rule to another share of positives."""
-        self.decision.require_single("prevalence")
-        found = moved_to(self, pos)
+    def at_shares(self, pos: float, rule: Any) -> tuple[BinaryResult, Any]:
+        """Adapt the result and the rule to another share of positives."""
+        found = at_share_of_positives(self, pos)
         return found, None if rule is None else found.in_rule(rule)
 
     def curve(self) -> ThresholdCurve:
@@ -640,9 +569,9 @@ class BinaryResult(ScoreResult):
 
     def review_codes(self, bands: ReviewBands, answers: ScoreAnswers) -> IntArray:
         """Return the answers with reviews to the entries of an evaluation; the number of answers is a review."""
-        return answers.with_reviews(bands, self.leaning(bands.review, bands.extra_cost))
+        return answers.with_reviews(bands, self.allowed_answers(bands.review, bands.extra_cost))
 
-    def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
+    def allowed_answers(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Rank the held-out entries by their scores, for three answers."""
         return AllowedAnswers.of_score(self.held_out_answers.rank)
 
@@ -700,7 +629,7 @@ class BinaryResult(ScoreResult):
 
 
 def conclude(
-    searched: SearchResult,
+    searched: SearchRecord,
     chooser: Chooser,
     counted: Sequence[object] = (),
     *,
@@ -713,8 +642,8 @@ def conclude(
     config, trials, metric, store = searched.config, searched.trials, searched.metric, searched.store
     won = choose(trials, metric, store, chooser)
     _warn_of(won.trial, metric)
+    key = won.trial.setting, won.trial.number
     if store is not None:
-        key = won.trial.setting, won.trial.number
         store.put(replace(store[key], threshold=won.threshold, value=won.score))
     # One bound for all settings: it speaks of every classifier on these data, whatever its parameters. What the
     # training parts say has no scores here, and so no margin.
@@ -724,7 +653,7 @@ def conclude(
     assert distance is not None, "a winner attained something"
     return made(
         **searched.shared,
-        winner=won.trial,
+        candidate=Candidate(key, THRESHOLD),
         threshold=won.threshold,
         score=won.score,
         feasible=won.trial.feasible,
@@ -742,66 +671,6 @@ def _warn_of(winner: Trial, metric: Metric) -> None:
     warn_of_open_gap(winner)
     if not winner.feasible:
         warn_of_violation(metric.constraint, winner.rate)
-
-
-def moved_to(found: BinaryResult, pos: float) -> BinaryResult:
-    """Adapt an outcome to another share of positives: rates within the classes stay, all else is computed from them."""
-    pos, metric, known, row = check_fraction(pos, "pos"), found.metric, found.store, found.row
-    assert known is not None, "there is a row of it"
-    known = known if known.unmoved is None else known.unmoved
-    cuts = {each.key: curve_at_prevalence(curve_of(known, each), pos).best(metric, metric.constraint) for each in known}
-    own, store = cuts[found.key], _moved_store(known, pos)
-    store.put(replace(row, threshold=own.threshold, value=own.value, violation=violation_of(metric, own)))
-    trials = [_moved_trial(trial, metric, pos, cuts.get((trial.setting, trial.number))) for trial in found.trials]
-    judged = store if found.config.bound_on == "validation" else None
-    bound = bound_with_margin(trials, metric, pos=pos, bound=found.config.bound, store=judged)
-    distance = gap(trials, bound.exact)
-    best = min(cuts, key=lambda key: rank(violation_of(metric, cuts[key]), cuts[key].value, *key[::-1]))
-    constraint = metric.constraint
-    return replace(
-        # A test was one of data with the share of before.
-        found.untested(),
-        store=store,
-        threshold=own.threshold,
-        score=own.value,
-        feasible=own.feasible,
-        constraint_value=None if constraint is None else constraint.rate.of(own.profile),
-        upper_bound=bound.value,
-        gap=np.nan if distance is None else distance + bound.margin,
-        bound_margin=bound.margin,
-        decided=None,
-        # Its threshold is the best one there.
-        chooser=BEST,
-        moved_best=(found.place(best), cuts[best].value),
-    )
-
-
-def violation_of(metric: Metric, cut: Cut) -> float:
-    """Compute by how much a threshold violates the constraint."""
-    profile, constraint = cut.profile, metric.constraint
-    return 0.0 if constraint is None else float(constraint.violation(profile.fn, profile.fp, pos=profile.pos))
-
-
-def _moved_store(known: ScoreStore, pos: float) -> ScoreStore:
-    """Create a store without rows whose weights have another share of positives."""
-    factor, share = np.where(known.is_pos, pos, 1.0 - pos), np.average(known.is_pos, weights=known.weight)
-    weight = factor / np.where(known.is_pos, share, 1.0 - share) * (1.0 if known.weight is None else known.weight)
-    store = ScoreStore(known.is_pos, weight, samples=known.samples, copies=known.copies)
-    store.repeats, store.has_groups, store.unmoved = known.repeats, known.has_groups, known
-    return store
-
-
-def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> Trial:
-    """Adapt a trial to another share of positives: its costs change so that it still is the best at these rates."""
-    if trial.profile is None:
-        return trial
-    up, down = pos / trial.profile.pos, (1.0 - pos) / (1.0 - trial.profile.pos)
-    limits, factors = np.array([pos, 1.0 - pos]), np.array([up, down])
-    fn, fp = np.minimum(np.array([trial.profile.fn, trial.profile.fp]) * factors, limits).tolist()
-    hull = None if trial.hull is None else Hull(np.minimum(trial.hull.points * factors, limits))
-    c_fn, c_fp = trial.c_fn / up, trial.c_fp / down
-    fields_there = outcome(metric, ErrorProfile(fn, fp, pos), hull=hull, cut=cut)
-    return replace(trial, t=level_of_costs(metric, c_fn, c_fp, pos=pos), costs=(c_fn, c_fp), **fields_there)
 
 
 def with_mean_scores(found: BinaryResult, mean: Array, lost: BoolArray | None = None) -> BinaryResult:

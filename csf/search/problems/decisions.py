@@ -17,11 +17,13 @@ from csf.evaluate.choices import JudgedDecisions, decisions
 from csf.evaluate.draws import Units, grouped
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.base import LinearFractional
-from csf.metrics.binary import OfNegatives
 from csf.metrics.constraints import ANSWERS, Constraint, share_of
+from csf.metrics.demands import on_positive
 from csf.metrics.registry import for_classes
 from csf.search.certification import with_tested_step
-from csf.search.problems.base import SearchResult, with_tested_steps
+from csf.search.problems.results import with_tested_steps
+from csf.search.problems.two_classes import TwoClassResult
+from csf.search.supports import ROW_THRESHOLDS, SEGMENTS, TWO_CLASSES, Supports
 from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.certificates import STRICTER, Decisions
 from csf.thresholding.curve import ThresholdCurve, sweep_several
@@ -41,8 +43,7 @@ if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.data.labels import Labels
     from csf.metrics.base import Metric
-    from csf.search.config import SearchConfig, Unsupported
-    from csf.search.study import Study
+    from csf.search.config import SearchConfig
     from csf.thresholding.capacity import ReviewBands
 
 # Levels of 0 and 1 are none that a test can show.
@@ -58,8 +59,9 @@ class ScoreDecision:
     """Decision of two classes by one threshold on the score."""
 
     kind: ClassVar[str] = "binary"
-    # Whether an upper bound and another share of positives are known of it.
+    # Whether one threshold decides all rows.
     is_single: ClassVar[bool] = True
+    supports: ClassVar[Supports] = TWO_CLASSES
 
     @classmethod
     def matches(cls, config: SearchConfig) -> bool:
@@ -121,9 +123,6 @@ class ScoreDecision:
     def check_limits(self) -> None:
         """Raise a ValueError where a limit on the number of positive predictions would break the constraint."""
 
-    def require_single(self, what: str) -> None:
-        """Raise a ValueError for what is known of one threshold alone."""
-
     def beyond(self, row: ScoreRow, store: ScoreStore) -> ScoreRow:
         """Return a row whose scores one threshold decides."""
         return row
@@ -151,12 +150,7 @@ class RowDecision(ScoreDecision):
     thresholds: RowThresholds
     kind: ClassVar[str] = "row_thresholds"
     is_single: ClassVar[bool] = False
-    # Options that thresholds by row have no use for: what is accepted, and why nothing else is.
-    unsupported: ClassVar[Mapping[str, Unsupported]] = {
-        "null_class": (None, "thresholds by row are those of two classes"),
-        "tol": (None, "there is no upper bound"),
-        "bound_on": ("validation", "there is no upper bound"),
-    }
+    supports: ClassVar[Supports] = ROW_THRESHOLDS
 
     @classmethod
     def matches(cls, config: SearchConfig) -> bool:
@@ -166,7 +160,7 @@ class RowDecision(ScoreDecision):
     @classmethod
     def refuse(cls, config: SearchConfig) -> None:
         """Raise a ValueError for options that thresholds by row have no use for."""
-        config.refuse(cls.unsupported, f"threshold={type(config.threshold).__name__}(...)")
+        cls.supports.check(config, f"threshold={type(config.threshold).__name__}(...)")
 
     @classmethod
     def read(cls, config: SearchConfig, labels: Labels, X: Samples, given: Mapping[str, Any], codes: IntArray) -> Self:
@@ -205,10 +199,6 @@ class RowDecision(ScoreDecision):
         """Return ``None``: rows have thresholds of their own."""
         return None
 
-    def require_single(self, what: str) -> None:
-        """Raise a ValueError for what is known of one threshold alone."""
-        raise ValueError(_ONE_THRESHOLD[what])
-
     def check_limits(self) -> None:
         """Raise a ValueError where a limit on the number of positive predictions would break the constraint."""
         self.thresholds.check_limits()
@@ -232,15 +222,6 @@ class RowDecision(ScoreDecision):
         return {"thresholds_": dict(self.thresholds.parameters)}
 
 
-# What one threshold has and thresholds by row do not, with the way out.
-_ONE_THRESHOLD = {
-    "prevalence": "at_prevalence moves one threshold, and here rows have thresholds of their own; tune them on new "
-    "labelled rows, with cv='prefit'",
-    "bound": "this plot shows an upper bound, and there is none where rows have thresholds of their own. Use "
-    "csf.plots.ThresholdCurveDisplay, or search.report('report.html')",
-}
-
-
 @dataclass(frozen=True, eq=False)
 class SegmentDecision(RowDecision):
     """Decision by thresholds by segment, under a constraint by segments."""
@@ -249,10 +230,7 @@ class SegmentDecision(RowDecision):
     # Whether samples are held back for a test.
     tests: bool = False
     kind: ClassVar[str] = "segments"
-    unsupported: ClassVar[Mapping[str, Unsupported]] = {
-        "threshold": ("stable", "each segment has a tuned threshold"),
-        **RowDecision.unsupported,
-    }
+    supports: ClassVar[Supports] = SEGMENTS
 
     @classmethod
     def matches(cls, config: SearchConfig) -> bool:
@@ -263,8 +241,7 @@ class SegmentDecision(RowDecision):
     @classmethod
     def refuse(cls, config: SearchConfig) -> None:
         """Raise a ValueError for options that thresholds by segment have no use for."""
-        tuned = replace(config, threshold="stable") if config.threshold == "tune" else config
-        tuned.refuse(cls.unsupported, f"the constraint {get_constraint(config.constraint)}")
+        cls.supports.check(config, f"the constraint {get_constraint(config.constraint)}")
 
     @classmethod
     def read(cls, config: SearchConfig, labels: Labels, X: Samples, given: Mapping[str, Any], codes: IntArray) -> Self:
@@ -395,7 +372,7 @@ class SegmentDecision(RowDecision):
         """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
         row, store, error = found.row, found.store, bands.review.error
         assert store is not None, "thresholds are tuned in memory"
-        reviewed = bands.decide(found.leaning(bands.review, bands.extra_cost)) == ANSWERS[1]
+        reviewed = bands.decide(found.allowed_answers(bands.review, bands.extra_cost)) == ANSWERS[1]
         right = np.where(reviewed, store.is_pos, decisions(row))
         wrong = np.where(reviewed, ~store.is_pos, right)
         # A review is right but for its errors.
@@ -457,19 +434,6 @@ def decision_of(config: SearchConfig) -> type[ScoreDecision]:
     return decision
 
 
-def on_positive(constraint: Constraint, names: list[Label], positive: Label) -> Constraint:
-    """Convert a constraint on either of two classes to one on the positive class."""
-
-    def converted(part: Constraint) -> Constraint:
-        place = part.place_in(names)
-        if place is None or names[place] == positive:
-            return replace(part, of=None)
-        return replace(part, quantity=OfNegatives(replace(part, by=None, compare="each").rate), of=None)
-
-    first, *others = map(converted, constraint.parts)
-    return replace(first, others=tuple(others))
-
-
 def curve_of(store: ScoreStore, row: ScoreRow) -> ThresholdCurve:
     """Return all thresholds on the held-out scores of a trial."""
     if row.score is None:
@@ -481,7 +445,7 @@ def curve_of(store: ScoreStore, row: ScoreRow) -> ThresholdCurve:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ScoreResult(SearchResult):
+class ScoreResult(TwoClassResult):
     """Result whose held-out scores are decided by one threshold, or by thresholds that depend on the row."""
 
     store: ScoreStore | None
@@ -494,6 +458,11 @@ class ScoreResult(SearchResult):
     def kind(self) -> str:
         """``"binary"``, or ``"segments"`` or ``"row_thresholds"`` where rows have thresholds of their own."""
         return self.decision.kind
+
+    @property
+    def supports(self) -> Supports:  # pyright: ignore[reportIncompatibleVariableOverride] (that of the decision)
+        """What the decision refuses."""
+        return self.decision.supports
 
     @property
     def constraint(self) -> Constraint | None:
@@ -515,16 +484,6 @@ class ScoreResult(SearchResult):
         self.decision.check_limits()
         return super().alert_limits(wrong_at_most, names, bands)
 
-    def study(self, setting: int | None = None) -> Study:
-        """Return the study of a setting; raise a ValueError where there is no upper bound."""
-        self.decision.require_single("bound")
-        return super().study(setting)
-
-    @property
-    def moves(self) -> bool:
-        """True where `moved` can adapt the threshold to another share of positives; not those by row."""
-        return self.decision.is_single and super().moves
-
     @property
     def row(self) -> ScoreRow:
         """Held-out scores of the winner; those beyond the threshold of each entry where rows have their own."""
@@ -533,7 +492,7 @@ class ScoreResult(SearchResult):
         return self.decision.beyond(self.store[self.key], self.store)
 
     def scores_beside(self, segment: Label) -> ScoredEntries | None:
-        """Return the held-out entries that a threshold decides, each sample once, see `SearchResult.scores_beside`."""
+        """Return the held-out entries that a threshold decides, each sample once; ``None`` where none does."""
         row, store = self.row, self.store
         if store is None or row.score is None or self.threshold is None:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -24,19 +24,15 @@ from csf.metrics.registry import for_classes
 from csf.metrics.trials import Trial, nothing_worked
 from csf.search.config import (
     CLASS_MULTIPLES,
-    ONE_THRESHOLD,
     Model,
-    Unsupported,
     class_splits,
     settings_of,
 )
-from csf.search.problems.base import (
-    CandidateResult,
-    FittedBase,
-    Problem,
-    SearchResult,
-    Studies,
-    _column,
+from csf.search.problems.base import FittedBase, Problem, Studies
+from csf.search.problems.results import (
+    AnsweredResult,
+    SearchRecord,
+    column,
     held_out_units,
     trial_table,
     warn_of_open_gap,
@@ -44,6 +40,7 @@ from csf.search.problems.base import (
 )
 from csf.search.selection import EqualWeightsFirst, drops_settings
 from csf.search.study import MulticlassStudy, judged_fields
+from csf.search.supports import CLASSES
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
 from csf.thresholding.alerts import (
     AlertLimit,
@@ -67,7 +64,6 @@ from csf.thresholding.linear_rule import (
     aligned_scores,
     confusion_of,
     cross_fitted,
-    no_threshold,
     tune_rule,
 )
 
@@ -92,12 +88,7 @@ class MulticlassProblem(Problem):
     """Problem of three or more classes without a null class: the largest score decides, shifted by a rule or not."""
 
     metric: ConfusionMetric
-    unsupported: ClassVar[Mapping[str, Unsupported]] = {
-        "tol": (None, "there is no upper bound for several classes"),
-        "weighting": ("class", "costs of each problem are c_fn and c_fp beside a null class"),
-        "bound_on": ("validation", "there is no upper bound for several classes"),
-        **ONE_THRESHOLD,
-    }
+    supports = CLASSES
 
     @classmethod
     def matches(cls, config: SearchConfig, y: ArrayLike) -> bool:
@@ -120,7 +111,7 @@ class MulticlassProblem(Problem):
                 "Only binary classification is supported. The type of the target is multiclass with "
                 f"{labels.classes.size} classes: {error}"
             ) from None
-        config.refuse(cls.unsupported, "several classes", way)
+        replace(cls.supports, way=way).check(config)
         if (constraint := get_constraint(config.constraint)) is not None:
             metric = ConstrainedClasses(metric, demands_on(constraint, labels.classes.tolist()))
         return cls(labels, metric)
@@ -190,7 +181,7 @@ class MulticlassProblem(Problem):
         """Build the rule of a fitted base."""
         return self.rule_of(found, base.base)
 
-    def concluded(self, searched: SearchResult, models: Sequence[Model]) -> MulticlassResult:
+    def concluded(self, searched: SearchRecord, models: Sequence[Model]) -> MulticlassResult:
         """Choose the winner, and its rule."""
         return conclude_classes(searched, self.labels)
 
@@ -261,11 +252,11 @@ class MulticlassEvaluator(Evaluator):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MulticlassResult(CandidateResult):
+class MulticlassResult(AnsweredResult):
     """Result of a search of class weights and a rule."""
 
     kind = "multiclass"
-    has_threshold = False
+    supports = CLASSES
 
     store: MulticlassStore
     rule: ClassProbabilityRule = field(default_factory=lambda: ClassProbabilityRule.argmax(0))
@@ -433,7 +424,7 @@ class MulticlassResult(CandidateResult):
             matrix = getattr(trial, name)
             return None if matrix is None else float(self.metric.value(np.array(matrix)))
 
-        columns = {f"{name}_value": _column(self.trials, partial(value, name=name)) for name in ("tuned", "judged")}
+        columns = {f"{name}_value": column(self.trials, partial(value, name=name)) for name in ("tuned", "judged")}
         return trial_table(self.trials, self.settings, self.n_splits, judged=columns)
 
     def rule_with(self, estimator: Estimator, labels: Labels) -> MulticlassRule:
@@ -451,20 +442,10 @@ class MulticlassResult(CandidateResult):
         """Read a metric of several classes."""
         return get_confusion_metric(metric)
 
-    def study(self, setting: int | None = None) -> NoReturn:
-        """Raise an error: class costs of several classes are in no line."""
-        raise ValueError(
-            "this is drawn of two classes, whose costs and thresholds are in one line; of several, draw "
-            "sklearn.metrics.ConfusionMatrixDisplay(search.confusion_, display_labels=search.classes_).plot(), or "
-            "write search.report('report.html')"
-        )
-
-    def curve(self) -> NoReturn:
-        """Raise an error: no threshold decides."""
-        raise no_threshold()
-
-    def moved(self, shares: ArrayLike, rule: MulticlassRule | None) -> tuple[MulticlassResult, MulticlassRule | None]:
-        """Adapt the outcome and the rule to other shares of classes; distributions within each class stay."""
+    def at_shares(
+        self, shares: ArrayLike, rule: MulticlassRule | None
+    ) -> tuple[MulticlassResult, MulticlassRule | None]:
+        """Adapt the result and the rule to other shares of classes; distributions within each class stay."""
         new, n_classes = floats(shares, "pos"), self.store.n_classes
         if new.shape != (n_classes,) or not (new > 0.0).all() or not np.isfinite(new).all():
             raise ValueError(f"pos must be one positive share for each of {n_classes} classes, got {shares!r}")
@@ -482,7 +463,7 @@ class MulticlassResult(CandidateResult):
         return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)
 
 
-def conclude_classes(searched: SearchResult, labels: Labels) -> MulticlassResult:
+def conclude_classes(searched: SearchRecord, labels: Labels) -> MulticlassResult:
     """Conclude a search of several classes; raise a TypeError or ValueError where no trial worked."""
     if not len(searched.store):
         raise nothing_worked(searched.trials)

@@ -21,7 +21,7 @@ from csf._common.validation import check_fraction, check_weights, floats
 from csf.data.costs import assembled
 from csf.data.folds import Task, enough_splits, read_groups, resolve_splits
 from csf.data.labels import LabelMatrix, Labels, label_strata, read_codes
-from csf.evaluate import MAX_BYTES, kept, mean_assessment
+from csf.evaluate import MAX_BYTES, Candidate, kept, mean_assessment
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import decisions
 from csf.evaluate.draws import Units
@@ -30,9 +30,6 @@ from csf.metrics import get_constraint
 from csf.metrics.registry import LabelMetric, constraint_of_truth, get_label_metric, values_of_tables
 from csf.metrics.trials import nothing_worked
 from csf.search.config import (
-    NO_MEAN_OF_FOLDS,
-    ONE_THRESHOLD,
-    Unsupported,
     chooser_of,
     cv_of,
     effort_of,
@@ -42,12 +39,10 @@ from csf.search.config import (
 )
 from csf.search.plan import Plan
 from csf.search.planning import run_search, split_for_test, training_sample
-from csf.search.problems.base import (
-    SearchResult,
-    held_out_units,
-)
-from csf.search.problems.binary import BinaryProblem, BinaryResult, conclude
+from csf.search.problems.binary import THRESHOLD, BinaryProblem, BinaryResult, conclude
+from csf.search.problems.results import SearchRecord, held_out_units
 from csf.search.selection import N_DRAWS, averaged_cut
+from csf.search.supports import LABELS, SAMPLE_MEANS, SHARED_THRESHOLD, Supports
 from csf.strategies import Ladder
 from csf.thresholding.alerts import (
     NO_LIMITS,
@@ -202,6 +197,11 @@ class LabelsResult(BinaryResult):
         return "shared_threshold"
 
     @property
+    def supports(self) -> Supports:
+        """What labels that share a threshold refuse."""
+        return SHARED_THRESHOLD
+
+    @property
     def n_together(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] (that of these labels)
         """Number of labels: pairs of a row belong together."""
         return self.order.size
@@ -274,13 +274,6 @@ class LabelsResult(BinaryResult):
         )
         return Evaluation(answers, terms, candidates, part_terms, seed)
 
-    def moved(self, pos: Any, rule: Any) -> NoReturn:
-        """Raise an error: each label has its own share of positives."""
-        raise ValueError(
-            "all labels share one threshold, but each label has its own share of positives. Use a mean over labels, "
-            "such as metric='f1_macro', where each label has its own threshold"
-        )
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SampleMeansResult(LabelsResult):
@@ -308,9 +301,9 @@ class SampleMeansResult(LabelsResult):
 
 
 def conclude_sample_means(
-    searched: SearchResult, *, n_labels: int, aim: LabelMetric, margin: float | None
+    searched: SearchRecord, *, n_labels: int, aim: LabelMetric, margin: float | None
 ) -> SampleMeansResult:
-    """SearchResult of trials that were judged on all pairs of a row and a label, now by the mean over rows."""
+    """Conclude trials that were judged on all pairs of a row and a label, now by the mean over rows."""
     store: ScoreStore = searched.store
     if not len(store):
         raise nothing_worked(searched.trials)
@@ -325,10 +318,9 @@ def conclude_sample_means(
             for key in [(trial.setting, trial.number)]
         ]
     store.put(won)
-    trials = [trial for study in searched.studies for trial in study.trials]
     return SampleMeansResult(
         **searched.shared,
-        winner=next(trial for trial in trials if (trial.setting, trial.number) == won.key),
+        candidate=Candidate(won.key, THRESHOLD),
         threshold=won.threshold,
         score=won.value,
         n_labels=n_labels,
@@ -494,7 +486,7 @@ class LabelSearch:
 class AllLabels(BinaryProblem):
     """Labels that share costs and a threshold: each pair of a sample and a label is an entry."""
 
-    def concluded(self, searched: SearchResult, models: Sequence[Model]) -> BinaryResult:
+    def concluded(self, searched: SearchRecord, models: Sequence[Model]) -> BinaryResult:
         """Choose the winner among the trials of some models, and its threshold."""
         return conclude(searched, chooser_of(searched.config, models), made=LabelsResult)
 
@@ -526,7 +518,7 @@ class SampleMeans(AllLabels):
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> BinaryResult:
         """Build the result of a finished search, by the mean over samples."""
-        searched = SearchResult.of_plan(plan, config, store, stopped or "all settings are done")
+        searched = SearchRecord.of_plan(plan, config, store, stopped or "all settings are done")
         margin = chooser_of(config, plan.models).margin
         return conclude_sample_means(searched, n_labels=self.n_labels, aim=self.aim, margin=margin)
 
@@ -536,21 +528,11 @@ class MeanResult:
     """Result of searches of one label each, for the mean over labels."""
 
     kind: ClassVar[str] = "multilabel"
-    has_threshold: ClassVar[bool] = False
+    supports: ClassVar[Supports] = LABELS
+    follows_shares: ClassVar[bool] = True
     read_metric = staticmethod(get_label_metric)
 
     searches: list[Estimator]
-
-    def study(self, setting: int | None = None) -> NoReturn:
-        """Raise an error: each label has its own search."""
-        raise TypeError(
-            "each label has a search of its own; draw searches_[k] for one label k, or all of them by "
-            "csf.plots.ThresholdCurveDisplay"
-        )
-
-    def curve(self) -> NoReturn:
-        """Raise an error: each label has its own threshold."""
-        raise ValueError("each label has a search of its own; ask searches_[k] for that of one label")
 
     @property
     def _thresholds(self) -> Array:
@@ -620,7 +602,7 @@ class MeanResult:
         """Assess the mean over labels."""
         return mean_assessment([each.assess() for each in self.searches])
 
-    def moved(self, shares: ArrayLike, rule: MultilabelRule | None) -> tuple[MeanResult, MultilabelRule | None]:
+    def at_shares(self, shares: ArrayLike, rule: MultilabelRule | None) -> tuple[MeanResult, MultilabelRule | None]:
         """Adapt the outcome and the rule to other shares of each label."""
         new, n_labels = floats(shares, "pos"), len(self.searches)
         if new.shape != (n_labels,):
@@ -633,17 +615,9 @@ class MeanResult:
         return found, None if rule is None or new_rule is None else replace(new_rule, names=rule.names)
 
 
-_UNSUPPORTED: Mapping[str, Unsupported] = {
-    "pos_label": (None, "each label is there or not"),
-    "null_class": (None, "each label is there or not"),
-    "weighting": ("class", "it is about classes of one label a sample"),
-    **ONE_THRESHOLD,
-}
-
-
 def _check(config: SearchConfig, aim: LabelMetric) -> None:
     """Raise an error for options that have no meaning for several labels."""
-    config.refuse(_UNSUPPORTED, "several labels a sample", ", or search each column of y by itself")
+    LABELS.check(config)
     if aim.average == "weighted":
         name = f"{aim.of_one.name}_macro"
         raise ValueError(
@@ -656,9 +630,7 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
             "unfitted base, or tune the threshold of each column with cv='prefit' and a model fitted to that column"
         )
     if aim.empty is not None:
-        means = "it is about pairs of a sample and a label, and the metric about samples; use 'f1_micro' or 'f1_macro'"
-        options: Any = dict.fromkeys(("constraint", "confidence", "review"), (None, means))
-        config.refuse(options | NO_MEAN_OF_FOLDS, f"metric={aim.name!r}")
+        SAMPLE_MEANS.check(config, f"metric={aim.name!r}")
     if aim.average != "macro" and config.confidence is not None and config.limits_answers:
         raise ValueError(
             f"confidence={config.confidence!r} cannot certify wrong= of a review where labels share a threshold; use a "

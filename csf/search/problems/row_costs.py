@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.special import expit
@@ -21,18 +21,18 @@ from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts, cost_sums, stake_scales, stake_weights
 from csf.metrics.row_costs import row_costs as get_row_costs
 from csf.metrics.trials import Trial, nothing_worked
-from csf.search.config import AUTO, FAST, MANY, WIDE, Unsupported, settings_of, steps_of, variant_numbers
-from csf.search.problems.base import (
-    CandidateResult,
-    SearchResult,
+from csf.search.config import AUTO, FAST, MANY, WIDE, settings_of, steps_of, variant_numbers
+from csf.search.problems.results import (
+    SearchRecord,
     held_out_units,
     trial_table,
     warn_of_open_gap,
     warn_of_violation,
 )
-from csf.search.problems.binary import TwoClasses
+from csf.search.problems.two_classes import TwoClasses, TwoClassResult
 from csf.search.selection import LargestLast
 from csf.search.study import History, powers_of
+from csf.search.supports import ROW_COSTS
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
 from csf.thresholding.alerts import ComparedRows, WrongAlerts
 from csf.thresholding.capacity import CostAnswers, CostCandidates, RankedAnswers, ReviewBands, bands_of_costs
@@ -120,13 +120,7 @@ class RowCostProblem(TwoClasses):
     costs: RowCosts
     table: CostTable
     constraint: Constraint | None = None
-    unsupported: ClassVar[Mapping[str, Unsupported]] = {
-        "null_class": (None, "costs are those of two classes"),
-        "tol": (None, "there is no upper bound"),
-        "threshold": ("stable", "the costs of a row decide"),
-        "weighting": ("class", "rows have weights of their own"),
-        "bound_on": ("validation", "there is no upper bound"),
-    }
+    supports = ROW_COSTS
     methods = PROBABILITIES_FIRST
 
     @classmethod
@@ -139,7 +133,7 @@ class RowCostProblem(TwoClasses):
         """Read samples, their costs and a target; a ValueError for what has no meaning with costs of rows."""
         costs = get_row_costs(config.metric)
         assert costs is not None, "it matches"
-        config.refuse(cls.unsupported, "costs of rows")
+        cls.supports.check(config)
         if (constraint := get_constraint(config.constraint)) is not None:
             constraint.require_all_rows()
         labels, codes = read_labels(y, pos_label=config.pos_label)
@@ -241,7 +235,7 @@ class RowCostProblem(TwoClasses):
         """Create the judge of fitted bases."""
         return RowCostEvaluator(self, likely=all(result.method == "predict_proba" for result in results))
 
-    def concluded(self, searched: SearchResult, models: Sequence[Model]) -> RowCostResult:
+    def concluded(self, searched: SearchRecord, models: Sequence[Model]) -> RowCostResult:
         """Choose the winner, and its decision."""
         return conclude(searched)
 
@@ -274,11 +268,12 @@ class RowCostProblem(TwoClasses):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RowCostResult(CandidateResult):
+class RowCostResult(TwoClassResult):
     """Result of a search for costs of rows."""
 
     kind = "row_costs"
     score_name = "log-odds"
+    supports = ROW_COSTS
 
     store: RowCostStore
     tuned: CostDecision = field(default_factory=CostDecision)
@@ -291,13 +286,6 @@ class RowCostResult(CandidateResult):
     def read_metric(metric: Any) -> RowCosts | None:
         """Read costs of rows."""
         return get_row_costs(metric)
-
-    def study(self, setting: int | None = None) -> NoReturn:
-        """Raise an error: each row has its own costs."""
-        raise ValueError(
-            "this plot shows class costs and an upper bound, and a search with costs by row has neither: each row "
-            "has its own costs. Use csf.plots.ThresholdCurveDisplay, or search.report('report.html')"
-        )
 
     @property
     def table(self) -> dict[str, Array]:
@@ -325,11 +313,6 @@ class RowCostResult(CandidateResult):
         if decided is None:
             decided = self.tuned.decide(RowCostChoice(store).score(self.key), store.table)
         return ErrorProfile.from_masks(store.truth, decided, sample_weight=store.weights_in(store.copies))
-
-    @property
-    def moves(self) -> bool:
-        """True: rows of a class are taken to look and to cost as before."""
-        return True
 
     def _assessed(self, seed: int) -> Assessment:
         choice = RowCostChoice(self.store, fixed=self.decided, random_state=seed)
@@ -384,13 +367,13 @@ class RowCostResult(CandidateResult):
         odds, table = known.rows
         alerts = self.tuned.decide(odds, table)
         if bands is not None:
-            alerts = bands.decide(self.tuned.leaning(odds, table, bands.review, bands.extra_cost)) == "positive"
+            alerts = bands.decide(self.tuned.allowed_answers(odds, table, bands.review, bands.extra_cost)) == "positive"
         return known.alerts(alert_scores(odds, alerts), at)
 
-    def leaning(self, review: Review, extra_cost: float) -> AllowedAnswers:
+    def allowed_answers(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Compute which of three answers to the held-out entries has the smallest expected cost."""
         odds, table = self.held_out_rows().rows
-        return self.tuned.leaning(odds, table, review, extra_cost)
+        return self.tuned.allowed_answers(odds, table, review, extra_cost)
 
     def bands(self, review: Review) -> ReviewBands:
         """Compute the bands of the three answers, by the rule of predictions."""
@@ -402,7 +385,7 @@ class RowCostResult(CandidateResult):
         given = {name: each for name, each in calibration.fit_params.items() if name in COSTS}
         return super().tested_reviews(review, replace(rule, given=given), calibration, confidence)
 
-    def moved(self, pos: float, rule: RowCostRule | None) -> tuple[RowCostResult, RowCostRule | None]:
+    def at_shares(self, pos: float, rule: RowCostRule | None) -> tuple[RowCostResult, RowCostRule | None]:
         """Adapt the result and the rule to another share of positives: the log-odds move by that of the shares."""
         # Log-odds of the calibration samples are those of before.
         found = decided_on(
@@ -447,8 +430,8 @@ class RowCostResult(CandidateResult):
         return [view] * len(self.store.constraint.parts)
 
 
-def conclude(searched: SearchResult) -> RowCostResult:
-    """SearchResult of a search that is over; a TypeError or ValueError where no trial worked."""
+def conclude(searched: SearchRecord) -> RowCostResult:
+    """Conclude a search that is over; a TypeError or ValueError where no trial worked."""
     if not len(searched.store):
         raise nothing_worked(searched.trials)
     store = searched.store.condensed()

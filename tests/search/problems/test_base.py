@@ -23,13 +23,14 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch, Trial
 from csf.data.labels import Labels, read_classes
-from csf.evaluate import ScoreStore
+from csf.evaluate import Candidate, ScoreStore
 from csf.metrics import FBeta, Metric, get_confusion_metric, get_metric
 from csf.metrics.trials import best_trial
 from csf.search.config import SearchConfig
-from csf.search.problems.base import SearchResult
-from csf.search.problems.binary import _moved_trial, cv_results, moved_to
+from csf.search.problems.binary import THRESHOLD, cv_results
 from csf.search.problems.multiclass import conclude_classes
+from csf.search.problems.prevalence import _moved_trial, at_share_of_positives
+from csf.search.problems.results import SearchRecord
 from csf.search.selection import choose
 from csf.search.study import MulticlassStudy, judged_fields
 from csf.search.workers import LocalTrainer
@@ -202,8 +203,8 @@ def test_the_best_trial_at_another_share_is_one_that_keeps_the_constraint():
     store.add((0, 0), score=np.zeros(100), threshold=0.0, value=1.0, equal_costs=True)
     store.add((0, 1), score=np.where(np.arange(100) < 20, 1.0, 0.0), threshold=0.5, value=0.4)
     for own, feasible in ((0, False), (1, True)):
-        found = replace(search.result_, store=store, winner=search.trials_[own])
-        moved = moved_to(found, 0.3)
+        found = replace(search.result_, store=store, candidate=Candidate((0, own), THRESHOLD))
+        moved = at_share_of_positives(found, 0.3)
         assert moved.feasible == feasible
         assert moved.moved_best == (1, pytest.approx(0.4))
 
@@ -453,7 +454,7 @@ class Known(ClassifierMixin, BaseEstimator):
 
 
 def outcome(score=None, tune=True, n_trials=1):
-    """SearchResult of a search whose trainings all gave the same."""
+    """Result of a search whose trainings all gave the same."""
     score = true_probabilities() if score is None else score
     config = SearchConfig(base=Known(), metric="f1_macro")
     study = MulticlassStudy(METRIC, "ladder", shares=SHARES, n_trials=n_trials)
@@ -471,7 +472,7 @@ def outcome(score=None, tune=True, n_trials=1):
         store.add_trial((0, trial.number), told, score if tune else None, own, codes)
     told = {"settings": [{"C": 2.0}], "n_splits": 2, "stop_reason": "over"}
     return conclude_classes(
-        SearchResult(config=config, studies=[study], store=store, **told), Labels(np.arange(3), None)
+        SearchRecord(config=config, studies=[study], store=store, **told), Labels(np.arange(3), None)
     )
 
 
@@ -501,7 +502,7 @@ def test_the_table_tells_all_three_decisions():
 def test_at_other_shares_the_rule_is_what_would_be_tuned_there():
     new = np.array([0.2, 0.3, 0.5])
     found = outcome()
-    moved, rule = found.moved(new, found.rule_with(Known(), LABELS))
+    moved, rule = found.at_shares(new, found.rule_with(Known(), LABELS))
     assert moved.confusion.sum(axis=1) == pytest.approx(new)
     # New data with these shares, of which the old probabilities are told.
     truth = np.repeat([0, 1, 2], (20_000 * new).astype(int))
@@ -516,7 +517,7 @@ def test_at_other_shares_the_rule_is_what_would_be_tuned_there():
 
 def test_moving_to_the_own_shares_changes_nothing():
     found = outcome()
-    moved, none = found.moved(SHARES * 10.0, None)
+    moved, none = found.at_shares(SHARES * 10.0, None)
     assert none is None
     assert moved.rule.slopes == pytest.approx(found.rule.slopes)
     assert moved.confusion == pytest.approx(found.confusion)
@@ -525,7 +526,7 @@ def test_moving_to_the_own_shares_changes_nothing():
 @pytest.mark.parametrize("shares", [0.2, [0.5, 0.5], [0.5, 0.5, 0.0], [0.5, np.nan, 0.5], [np.inf, 1.0, 1.0]])
 def test_shares_that_are_none_are_refused(shares):
     with pytest.raises(ValueError, match="one positive share for each of 3 classes, got"):
-        outcome().moved(shares, None)
+        outcome().at_shares(shares, None)
 
 
 class FeatureProbabilities(ClassifierMixin, BaseEstimator):

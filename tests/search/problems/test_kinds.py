@@ -11,11 +11,12 @@ from csf import CostSearch
 from csf.data.labels import read_labels
 from csf.evaluate import Candidate, ScoreStore
 from csf.search import problems
-from csf.search.config import NO_REVIEW, SearchConfig, settings_of
+from csf.search.config import SearchConfig, settings_of
 from csf.search.kinds import kind_of
-from csf.search.problems.base import CandidateResult, trial_table
-from csf.search.problems.binary import TwoClasses
+from csf.search.problems.results import SearchResult, trial_table
+from csf.search.problems.two_classes import TwoClasses
 from csf.search.study import MulticlassStudy
+from csf.search.supports import OWN_DECISIONS, Supports
 from csf.search.training import Evaluator, HeldOutPredictions
 from csf.thresholding.rule import ThresholdRule
 
@@ -37,22 +38,26 @@ class WorstFoldEvaluator(Evaluator):
         return fields, HeldOutPredictions(None, decided)
 
 
+SUPPORTS = Supports("worst folds", OWN_DECISIONS.options, {"at_capacity": "folds have no capacity; use accuracy"})
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WorstFoldResult(CandidateResult):
+class WorstFoldResult(SearchResult):
     kind = "worst_fold"
+    supports = SUPPORTS
 
     @property
     def table(self):
         return trial_table(self.trials, self.settings, self.n_splits, judged={})
 
-    def assess(self):
+    def _assessed(self, seed):
         return None
 
 
 class WorstFoldProblem(TwoClasses):
     """Two classes; the setting is best whose worst fold is best."""
 
-    unsupported = NO_REVIEW
+    supports = SUPPORTS
 
     @classmethod
     def matches(cls, config, y):
@@ -60,7 +65,7 @@ class WorstFoldProblem(TwoClasses):
 
     @classmethod
     def read(cls, config, X, y, given):
-        config.refuse(cls.unsupported, "worst folds")
+        cls.supports.check(config)
         labels, codes = read_labels(y, pos_label=config.pos_label)
         return cls(labels), codes
 
@@ -111,3 +116,6 @@ def test_what_it_does_not_support_is_refused():
     config = replace(SearchConfig.of(CostSearch(LogisticRegression(), "accuracy")), review=3)
     with pytest.raises(ValueError, match="review=3 is not for worst folds"):
         WorstFoldProblem.read(config, X, Y, {})
+    search = CostSearch(LogisticRegression(), "accuracy", param_grid=None, cv=3).fit(X, Y)
+    with pytest.raises(ValueError, match="folds have no capacity; use accuracy"):
+        search.at_capacity(0.1)

@@ -1,0 +1,159 @@
+"""Two classes, or several beside a null class: what searches by class costs and by costs of rows share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label
+from csf._common.validation import check_class_weights, check_fraction
+from csf.data.responses import DECISION_FIRST, respond
+from csf.metrics import get_constraint
+from csf.metrics.constraints import ANSWERS
+from csf.metrics.demands import on_positive
+from csf.search.problems.base import FittedBase, Problem
+from csf.search.problems.results import AnsweredResult
+from csf.search.training import FoldResult
+from csf.thresholding.alerts import AlertLimit
+from csf.thresholding.batch import places_limited
+from csf.thresholding.capacity import LabelledScores, answer_codes
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from csf.data.folds import Task
+    from csf.metrics.constraints import Constraint, Review
+    from csf.metrics.profile import ErrorProfile
+    from csf.search.config import SearchConfig
+    from csf.thresholding.base import DecisionRule
+    from csf.thresholding.capacity import ReviewBands
+    from csf.thresholding.evaluation import TunedAnswers
+    from csf.thresholding.rule import AllowedAnswers, ThresholdRule
+
+
+class TwoClasses(Problem):
+    """Problem of two classes, or of several with a null class."""
+
+    # Methods of fitted bases that give scores, the first one that a base has.
+    methods: ClassVar[Sequence[str]] = DECISION_FIRST
+
+    def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
+        """Check the user's weights and return them."""
+        return check_class_weights(sample_weight, codes > 0)
+
+    def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
+        """Read a constraint; one on either of two classes becomes one on the positive class."""
+        known = get_constraint(constraint)
+        if known is None or all(part.of is None for part in known.parts):
+            return known
+        known.require_all_rows()
+        names = self.labels.classes.tolist()
+        if len(names) > 2:
+            raise ValueError(
+                f"constraint {known}: beside null_class={self.labels.null!r} constraints are on all other classes "
+                "together; leave the brackets out, or leave null_class out to constrain single classes"
+            )
+        return on_positive(known, names, self.labels.positive)
+
+    @abstractmethod
+    def rule_by(
+        self, found: Any, estimator: Estimator, known: Array, names: Array, method: str | None = None
+    ) -> ThresholdRule:
+        """Build the rule of a fitted estimator whose scores are those of a method; ``None`` for its first one."""
+
+    def rule_of(self, found: Any, estimator: Estimator) -> DecisionRule:
+        """Build the rule of a winner that is a fitted estimator."""
+        return self.rule_by(found, estimator, *self.names_in(estimator))
+
+    def fitted_result(self, config: SearchConfig, base: FittedBase, task: Task) -> FoldResult:
+        """Predict all samples by a fitted base."""
+        null, truth = task.user_labels.null, task.user_labels.decode(task.codes)
+        null, truth = (0, task.codes) if base.coded else (null, truth)
+        answer = respond(base.base, task.X, null, tune=config.tunes, methods=self.methods)
+        lost = (task.codes > 0) & (truth != answer.found)
+        return FoldResult(decided=answer.decided, score=answer.score, method=answer.method, lost=lost)
+
+    def fitted_rule(self, found: Any, base: FittedBase, result: FoldResult) -> ThresholdRule:
+        """Build the rule of a fitted base."""
+        # A base's own decision reads no score.
+        method = None if result.score is None else result.method
+        return self.rule_by(found, base.base, base.known, base.names, method)
+
+    def names_in(self, estimator: Estimator) -> tuple[Array, Array]:
+        """Return the classes that a trained base knows, and the user's names of them."""
+        learnt = self.labels.learnt_by(estimator)
+        return learnt.known, self.labels.decode(learnt.codes)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TwoClassResult(AnsweredResult):
+    """Result whose answers are the positive class or not."""
+
+    @property
+    @abstractmethod
+    def errors(self) -> ErrorProfile:
+        """Error profile of the decisions about the held-out samples."""
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Constrained values on held-out samples, by their names."""
+        constraint = self.constraint
+        parts = {} if constraint is None else constraint.named_parts
+        return {name: float(part.rate.of(self.errors)) for name, part in parts.items()}
+
+    @abstractmethod
+    def bands(self, review: Review) -> ReviewBands:
+        """Compute the bands of three answers, before limits on wrong ones."""
+
+    @abstractmethod
+    def allowed_answers(self, review: Review, extra_cost: float) -> AllowedAnswers:
+        """Describe the held-out entries for three answers."""
+
+    def reviews(self, review: Review, names: Sequence[Label]) -> Any:
+        """Tune the rule of three answers on the held-out entries; of two labels the positive one comes last."""
+        bands = self._named_bands(review, names)
+        return bands.limited(LabelledScores.of(self, bands))
+
+    def tested_reviews(self, review: Review, rule: Any, calibration: Task, confidence: float) -> Any:
+        """Tune the rule of three answers, and test its limits on wrong ones on samples held back."""
+        bands = self._named_bands(review, calibration.user_labels.answers)
+        rows = rule.allowed_answers(calibration.X, bands.review, bands.extra_cost)
+        tested = LabelledScores(rows, calibration.codes > 0, calibration.weight, calibration.groups)
+        tested = tested._replace(lost=rule.lost(calibration.X, calibration.user_labels.decode(calibration.codes)))
+        return bands.limited(LabelledScores.of(self, bands), tested, confidence)
+
+    def _named_bands(self, review: Review, names: Sequence[Label]) -> ReviewBands:
+        """Compute the bands of three answers with the labels that they stand for."""
+        limits = {ANSWERS[::2][place]: limit for place, limit in review.limits_on(names).items()}
+        return replace(self.bands(replace(review, wrong=limits or None)), names=names)
+
+    def review_codes(self, bands: Any, answers: TunedAnswers) -> IntArray:
+        """Return the answers with reviews to the entries of an evaluation; the number of answers is a review."""
+        return answer_codes(bands.decide(self.allowed_answers(bands.review, bands.extra_cost)))
+
+    @property
+    def lost(self) -> BoolArray | None:
+        """Held-out entries that are taken for a wrong class, of several beside a null class."""
+        return None
+
+    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
+        """Read a limit on wrong alerts; ``names`` has the positive class last."""
+        share = wrong_at_most
+        if isinstance(wrong_at_most, Mapping):
+            if list(places_limited(wrong_at_most, names, option="wrong_at_most")) != [1]:
+                raise ValueError(
+                    f"wrong_at_most limits the positive class {names[1]} alone, by a number such as 0.2, got "
+                    f"{wrong_at_most!r}"
+                )
+            share = next(iter(wrong_at_most.values()))
+        return {1: AlertLimit(self.wrong_alerts(1, bands), check_fraction(share, "wrong_at_most"))}
+
+    def capacity_limits(self, at_most: Any, names: list[Label]) -> dict[int, float]:
+        """Read a share of the rows; ``names`` has the positive class last."""
+        if isinstance(at_most, Mapping):
+            if list(places_limited(at_most, names)) != [1]:
+                raise ValueError(f"at_most limits the positive class {names[1]!r} alone, got {at_most!r}")
+            (at_most,) = at_most.values()
+        return {1: check_fraction(at_most, "at_most")}
