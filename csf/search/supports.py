@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from csf.search.config import SearchConfig
+from typing import NamedTuple
 
 
 class Unsupported(NamedTuple):
@@ -38,8 +35,8 @@ class Supports:
     methods: Mapping[str, str] = field(default_factory=dict)
     way: str = ""
 
-    def check(self, config: SearchConfig, name: str | None = None) -> None:
-        """Raise a ValueError for options that have another value than is accepted; ``name`` is a closer one."""
+    def check(self, config: object, name: str | None = None) -> None:
+        """Raise a ValueError for options of a search that have another value than is accepted; ``name`` is a closer one."""
         for option, (values, why) in self.options.items():
             given, accepted = getattr(config, option), values if isinstance(values, tuple) else (values,)
             if given not in accepted and not (option == "refit" and given is False):

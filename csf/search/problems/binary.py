@@ -36,7 +36,7 @@ from csf.search.config import (
 )
 from csf.search.margin import bound_with_margin
 from csf.search.problems.decisions import ScoreDecision, ScoreResult, curve_of, decision_of
-from csf.search.problems.prevalence import at_share_of_positives
+from csf.search.problems.prevalence import fields_at_share
 from csf.search.problems.results import (
     SearchRecord,
     column,
@@ -410,7 +410,7 @@ class BinaryResult(ScoreResult):
 
     def at_shares(self, pos: float, rule: Any) -> tuple[BinaryResult, Any]:
         """Adapt the result and the rule to another share of positives."""
-        found = at_share_of_positives(self, pos)
+        found = replace(self, **fields_at_share(self, pos))
         return found, None if rule is None else found.in_rule(rule)
 
     def curve(self) -> ThresholdCurve:

@@ -19,13 +19,14 @@ from csf.strategies.base import level_of_costs
 from csf.thresholding.prevalence import curve_at_prevalence
 
 if TYPE_CHECKING:
+    from csf._common.typing import Params
     from csf.metrics.base import Metric
-    from csf.search.problems.binary import BinaryResult
+    from csf.search.problems.decisions import ScoreResult
     from csf.thresholding.curve import Cut
 
 
-def at_share_of_positives(found: BinaryResult, pos: float) -> BinaryResult:
-    """Adapt an outcome to another share of positives: rates within the classes stay, all else is computed from them."""
+def fields_at_share(found: ScoreResult, pos: float) -> Params:
+    """Compute the fields of a result at another share of positives: rates within the classes stay."""
     pos, metric, known, row = check_fraction(pos, "pos"), found.metric, found.store, found.row
     assert known is not None, "there is a row of it"
     known = known if known.unmoved is None else known.unmoved
@@ -38,22 +39,22 @@ def at_share_of_positives(found: BinaryResult, pos: float) -> BinaryResult:
     distance = gap(trials, bound.exact)
     best = min(cuts, key=lambda key: rank(violation_of(metric, cuts[key]), cuts[key].value, *key[::-1]))
     constraint = metric.constraint
-    return replace(
+    return {
         # A test was one of data with the share of before.
-        found.untested(),
-        store=store,
-        threshold=own.threshold,
-        score=own.value,
-        feasible=own.feasible,
-        constraint_value=None if constraint is None else constraint.rate.of(own.profile),
-        upper_bound=bound.value,
-        gap=np.nan if distance is None else distance + bound.margin,
-        bound_margin=bound.margin,
-        decided=None,
+        "guarantee": None,
+        "store": store,
+        "threshold": own.threshold,
+        "score": own.value,
+        "feasible": own.feasible,
+        "constraint_value": None if constraint is None else constraint.rate.of(own.profile),
+        "upper_bound": bound.value,
+        "gap": np.nan if distance is None else distance + bound.margin,
+        "bound_margin": bound.margin,
+        "decided": None,
         # Its threshold is the best one there.
-        chooser=BEST,
-        moved_best=(found.place(best), cuts[best].value),
-    )
+        "chooser": BEST,
+        "moved_best": (found.place(best), cuts[best].value),
+    }
 
 
 def violation_of(metric: Metric, cut: Cut) -> float:

@@ -29,7 +29,7 @@ from csf.metrics.trials import best_trial
 from csf.search.config import SearchConfig
 from csf.search.problems.binary import THRESHOLD, cv_results
 from csf.search.problems.multiclass import conclude_classes
-from csf.search.problems.prevalence import _moved_trial, at_share_of_positives
+from csf.search.problems.prevalence import _moved_trial
 from csf.search.problems.results import SearchRecord
 from csf.search.selection import choose
 from csf.search.study import MulticlassStudy, judged_fields
@@ -204,7 +204,7 @@ def test_the_best_trial_at_another_share_is_one_that_keeps_the_constraint():
     store.add((0, 1), score=np.where(np.arange(100) < 20, 1.0, 0.0), threshold=0.5, value=0.4)
     for own, feasible in ((0, False), (1, True)):
         found = replace(search.result_, store=store, candidate=Candidate((0, own), THRESHOLD))
-        moved = at_share_of_positives(found, 0.3)
+        moved = found.at_shares(0.3, None)[0]
         assert moved.feasible == feasible
         assert moved.moved_best == (1, pytest.approx(0.4))
 
