@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,22 @@ def _distinct(pairs):
     if len(content) < len(pairs):
         raise ValueError("a key occurs twice")
     return content
+
+
+def check_fields(*values: object) -> None:
+    """Raise a ValueError where an object lacks a field of its class: another version of csf has saved it."""
+    for value in values:
+        value = value[0] if isinstance(value, (list, tuple)) and value else value
+        state, kind = getattr(value, "__dict__", None), type(value)
+        if state is None or not is_dataclass(kind) or not kind.__module__.startswith("csf."):
+            continue
+        for each in fields(kind):
+            if each.init and each.name not in state:
+                raise ValueError(
+                    f"it was saved by another version of csf, whose {kind.__name__} has no {each.name!r}; train "
+                    "and save it again, or load it with the version that saved it"
+                )
+        check_fields(*state.values())
 
 
 # What the standard library raises for a damaged or shortened archive.

@@ -143,7 +143,7 @@ class ScoreRule(SavedRule):
     @property
     def in_words(self) -> Params:
         """The rule and its reviews in words."""
-        words = {"words": self.rule.in_words}
+        words: Params = {"words": self.rule.in_words}
         return words if self.reviews is None else words | {"words_of_reviews": self.rule.review_in_words}
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from csf._common.files import reading, write_json
+from csf._common.files import check_fields, reading, write_json
 from csf._common.typing import Params, PathLike
 from csf.metrics import Review, RowCosts
 from csf.search.problems.multilabel import MultilabelRule
@@ -40,6 +40,10 @@ def in_files(kind: _Kind) -> _Kind:
 
 class SavedRule(ABC):
     """Rule that is written as JSON."""
+
+    def __setstate__(self, state: Params) -> None:
+        vars(self).update(state)
+        check_fields(self)
 
     @property
     @abstractmethod

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.files import check_fields
 from csf._common.messages import warn
 from csf._common.sklearn import SummaryMixin, pass_on_features
 from csf._common.typing import Array, Costs, Estimator, Keywords, Label, Params, PathLike, RandomState_, Samples
@@ -107,6 +108,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
     feature_names_in_: Array
     # The largest sample weight of `fit`; ``None`` where it was given none.
     max_sample_weight_: float | None = None
+
+    def __setstate__(self, state: Params) -> None:
+        check_fields(*(state.get(name) for name in ("result_", "_rule", "_bands")))
+        super().__setstate__(state)  # pyright: ignore[reportAttributeAccessIssue] (that of BaseEstimator)
 
     def _forget(self) -> None:
         """Delete all results of an earlier fit: after a fit that fails, the search is not fitted."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from math import frexp, ldexp
 from multiprocessing.pool import ThreadPool
 from numbers import Real
@@ -19,28 +18,26 @@ from pyspark.ml.classification import (
     FMClassifier,
     GBTClassifier,
     LinearSVCModel,
-    LogisticRegression,
     LogisticRegressionModel,
 )
-from pyspark.ml.feature import Bucketizer, SQLTransformer, VectorSlicer
+from pyspark.ml.feature import Bucketizer
 from pyspark.ml.functions import vector_to_array
-from pyspark.ml.linalg import DenseMatrix, Vectors, VectorUDT
-from pyspark.ml.regression import LinearRegression
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, NumericType
 from pyspark.storagelevel import StorageLevel
 from pyspark.util import inheritable_thread_target
 from sklearn import linear_model, svm
 
-from csf._common.typing import Array, Costs, IntArray, Keywords
+from csf._common.typing import Array, Costs, IntArray
 from csf.data.costs import costs_by_code
 from csf.data.labels import Labels, refuse_weightless
 from csf.distributed import Bins, Engine, FoldTotals, Job, MemoryScores, PartScores, Scored
 from csf.distributed.counts import empty_bins
 from csf.distributed.engine import sample_shares
 from csf.metrics.row_costs import ACCEPTED, FILLED, OUTCOMES, SWAPPED, CostTable, stake_scales
-from csf.spark.row_costs import answer_in_sql, answer_or_error, gain_and_loss, sql_of
+from csf.spark.row_costs import gain_and_loss, sql_of
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
@@ -48,7 +45,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from csf.metrics.row_costs import RowCosts
-    from csf.thresholding.row_costs import CostDecision
 
 # ---------------------------------------------------------------- sums of weights
 
@@ -425,7 +421,7 @@ def last_stage(stage: Any) -> Any:
 
 def score_parameter(last: Params) -> str:
     """Return the parameter that names the scores: probabilities, or margins if these have the threshold (LinearSVC)."""
-    return "rawPredictionCol" if _by_margin(last) else "probabilityCol"
+    return "rawPredictionCol" if by_margin(last) else "probabilityCol"
 
 
 def scored(model: Model, rows: DataFrame, *, tuned: bool, exact: bool = False) -> tuple[DataFrame, Column]:
@@ -437,7 +433,7 @@ def scored(model: Model, rows: DataFrame, *, tuned: bool, exact: bool = False) -
     score = vector_to_array(named_column(last.getOrDefault(score_parameter(last))))[1]
     # Probabilities that differ by less than single precision are often equal but for rounding, and no threshold of
     # Spark's models parts them reliably.
-    score = score if _by_margin(last) or exact else score.cast("float").cast("double")
+    score = score if by_margin(last) or exact else score.cast("float").cast("double")
     # There are two zeros, of which Spark sorts one before the other.
     return found, F.when(score == 0.0, F.lit(0.0)).otherwise(score)
 
@@ -463,88 +459,14 @@ def own_cut(model: Model, *, tuned: bool) -> float:
     return float(np.nextafter(own, np.inf))
 
 
-def with_threshold(model: Model, cut: float) -> tuple[Model, float]:
-    """Set the threshold so that scores of at least ``cut`` are positive; return the model and the threshold.
-
-    Spark itself predicts the positive class only above its threshold.
-    """
-    last = last_stage(model)
-    if _by_margin(last):
-        largest = sys.float_info.max
-        threshold = float(np.clip(np.nextafter(cut, -np.inf), -largest, largest))
-        last.set(last.getParam("threshold"), threshold)
-        return model, threshold
-    threshold = _between(cut)
-    if not last.hasParam("thresholds"):
-        return _answering(model, lambda score: f"IF({score} > {threshold!r}D, 1D, 0D)"), threshold
-    # LogisticRegression has both, which must agree, and reads one or the other depending on its family.
-    last.set(last.getParam("thresholds"), [1.0 - threshold, threshold])
-    if last.hasParam("threshold"):
-        last.set(last.getParam("threshold"), threshold)
-    return model, threshold
-
-
-def with_costs(model: Model, costs: RowCosts, decision: CostDecision, power: float) -> PipelineModel:
-    """Append stages of Spark that answer each row by its own costs, see `csf.thresholding.row_costs.CostDecision`."""
-    answer = partial(answer_in_sql, costs=costs, decision=decision, power=power, margin=_by_margin(last_stage(model)))
-    return _answering(model, answer)
-
-
-def _answering(model: Model, answer: Callable[[str], str]) -> PipelineModel:
-    """Append stages of Spark that predict 1 or 0 by an expression in SQL of the score, whose name it is given."""
-    last = last_stage(model)
-    name, given = last.getOrDefault("predictionCol"), last.getOrDefault(score_parameter(last))
-    sliced, score = added = [f"{name}_sliced", f"{name}_score"]
-    # A regression on one feature with a slope of 1: its prediction is the entry of a vector as a number.
-    known = [(Vectors.dense([value]), value) for value in (0.0, 1.0)]
-    options: Keywords = {"solver": "normal", "fitIntercept": False, "standardization": False}
-    line = LinearRegression(featuresCol=sliced, labelCol=score, **options)
-    number = line.fit(SparkSession.active().createDataFrame(known, [sliced, score]))
-    number.set(number.getParam("predictionCol"), score)
-    slicer = VectorSlicer(inputCol=given, outputCol=sliced, indices=[1])
-    return _followed(model, [slicer, number], added, answer_or_error(f"`{score}`", answer(f"`{score}`")))
-
-
-def with_class_rule(model: Model, worth: Array) -> PipelineModel:
-    """Append stages of Spark that predict the class k with the largest score, probabilities times ``worth[:, k]``."""
-    last, size = last_stage(model), len(worth)
-    name, given = last.getOrDefault("predictionCol"), last.getOrDefault("probabilityCol")
-    found, truth = f"{name}_found", f"{name}_truth"
-    # A regression whose coefficients have no room: without a step it is the rule.
-    bounds = DenseMatrix(size, size, worth.ravel())
-    options: Keywords = {"family": "multinomial", "fitIntercept": False, "maxIter": 0}
-    options |= {"rawPredictionCol": "", "probabilityCol": "", "predictionCol": found}
-    options |= {"lowerBoundsOnCoefficients": bounds, "upperBoundsOnCoefficients": bounds}
-    known = [(Vectors.dense(row), float(code)) for code, row in enumerate(np.eye(size))]
-    rows = SparkSession.active().createDataFrame(known, [given, truth])
-    rule = LogisticRegression(featuresCol=given, labelCol=truth, **options).fit(rows)
-    return _followed(model, [rule], [found], f"`{found}`")
-
-
-def _followed(model: Model, more: list[Any], added: list[str], answer: str) -> PipelineModel:
-    """Append stages and the prediction in SQL, without the columns that the stages have added."""
-    last = last_stage(model)
-    name = last.getOrDefault("predictionCol")
-    half = f"{name}_half"
-    last.set(last.getParam("predictionCol"), half)
-    kept = ", ".join(f"`{each}`" for each in (half, *added))
-    rule = SQLTransformer(statement=f"SELECT * EXCEPT ({kept}), {answer} AS `{name}` FROM __THIS__")
-    before = model.stages if isinstance(model, PipelineModel) else [model]
-    return PipelineModel(stages=[*before, *more, rule])
-
-
-def _between(cut: float) -> float:
-    """Return a probability between ``cut`` and the next smaller number of single precision."""
-    with np.errstate(over="ignore"):
-        single = np.float32(cut)
-    if float(single) == cut and np.isfinite(cut):
-        cut = 0.5 * cut + 0.5 * float(np.nextafter(single, np.float32(-np.inf)))
-    return float(np.clip(cut, 0.0, 1.0))
-
-
-def _by_margin(last: Params) -> bool:
+def by_margin(last: Params) -> bool:
     """Check whether the classifier's threshold is for raw margins."""
     return last.hasParam("threshold") and not last.hasParam("thresholds")
+
+
+def score_method(model: Model) -> str:
+    """Return the method of classifiers in memory that gives what thresholds are for."""
+    return "decision_function" if by_margin(last_stage(model)) else "predict_proba"
 
 
 # ---------------------------------------------------------------- bases
@@ -621,7 +543,7 @@ class SparkBase:
         """Raise a ValueError where the classifier does not give probabilities of all classes, or divides them."""
         last = last_stage(self.estimator)
         name, family = type(last).__name__, last.getOrDefault("family") if last.hasParam("family") else ""
-        if isinstance(last, GBTClassifier | FMClassifier) or _by_margin(last) or family == "binomial":
+        if isinstance(last, GBTClassifier | FMClassifier) or by_margin(last) or family == "binomial":
             raise ValueError(
                 f"Only binary classification is supported by {name}{f'(family={family!r})' if family else ''}. The "
                 f"type of the target is multiclass with {classes.size} classes. Use LogisticRegression, "
@@ -875,7 +797,7 @@ class SparkEngine(Engine):
         cut = own_cut(models[0], tuned=self.tuned)
         if self._known is not None:
             known = MemoryScores([self._answered(rows, *self._known)], self.n_folds, cut)
-            known.method = "decision_function" if _by_margin(last_stage(models[0])) else "predict_proba"
+            known.method = score_method(models[0])
             return known
         self._scores = SparkScores(rows.drop("key"), self.n_folds, cut, self.sums)
         return self._scores

@@ -28,18 +28,18 @@ from csf.search.fitted import class_attributes
 from csf.search.problems.binary import cv_results
 from csf.search.problems.results import trial_table
 from csf.search.supports import ROW_COSTS
+from csf.spark.decisions import with_rule
 from csf.spark.engine import (
     SparkBase,
     SparkData,
     SparkEngine,
     last_stage,
     local_model,
+    score_method,
     score_parameter,
     stages,
-    with_class_rule,
-    with_costs,
-    with_threshold,
 )
+from csf.thresholding.base import ScoredElsewhere
 
 if TYPE_CHECKING:
     from pandas import DataFrame as PandasFrame
@@ -617,7 +617,9 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
                 engine.release()
             model = search.train_on_everything(found).model
         local = _local(model, search, found, engine)
-        return SparkCostSearchModel.of(*_deciding(model, found, engine), local)
+        elsewhere = ScoredElsewhere("", score_method(model), engine.labels.classes)
+        rule = rule_in_memory(search, found, elsewhere, engine.labels, elsewhere.reads)
+        return SparkCostSearchModel.of(*with_rule(model, rule, engine.data.costs), local)
 
     def _check(self, dataset: object) -> None:
         """Raise an error for invalid parameters that are checked nowhere else."""
@@ -680,15 +682,6 @@ def _published(name: str) -> str:
     """Return the attribute of searches in memory for one of the model."""
     renamed = {"bestCosts": "best_cost_weights", "bestLevel": "best_t"}
     return renamed.get(name, re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)) + "_"
-
-
-def _deciding(model: Model, found: Any, engine: SparkEngine) -> tuple[Model, float | None]:
-    """Let a model decide as the outcome says; return it, and the threshold if there is one."""
-    if engine.data.costs is not None:
-        return with_costs(model, engine.data.costs, found.tuned, found.winner.t), None
-    if engine.labels.n_alike is not None:
-        return model if found.rule.kind == "argmax" else with_class_rule(model, found.rule.worth), None
-    return (model, None) if found.threshold is None else with_threshold(model, found.threshold)
 
 
 def _local(model: Model, search: EngineSearch, found: Any, engine: SparkEngine) -> CostSearch:

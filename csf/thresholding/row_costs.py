@@ -83,9 +83,14 @@ class CostDecision:
 
     def log_odds(self, score: Array) -> Array:
         """Compute the log-odds of the positive class."""
-        if self.kind in ("plain", "swept"):
+        if not self.is_calibrated:
             return score + self.intercept
         return self.slope * np.clip(score, -self.farthest, self.farthest) + self.intercept
+
+    @property
+    def is_calibrated(self) -> bool:
+        """True where a sigmoid makes log-odds of scores."""
+        return self.kind not in ("plain", "swept")
 
     @property
     def is_constant(self) -> bool:

@@ -1,9 +1,12 @@
 """Decisions as data: they and the scores of the base give what the search predicts, for every kind of problem."""
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
+import skops.io
 from builders_of_kinds import COSTS, KINDS, samples_of, search_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +15,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+import csf
 from csf import CostSearch
 from csf.export import ScoreRule, decision_rule, read_rule
 from csf.export.records import restored
@@ -228,3 +232,28 @@ def test_what_has_no_decision_on_scores_is_refused():
     silent = CostSearch(Silent(), threshold=None, n_trials=1, param_grid=None, cv=2).fit(X, y)
     with pytest.raises(TypeError, match="Silent has no scores, it decides alone; export best_estimator_ itself"):
         decision_rule(silent)
+
+
+@pytest.mark.parametrize("saved", ["pickle", "skops", "pickled rule"])
+@pytest.mark.parametrize("kind", ["two", "rows", "classes"])
+def test_what_another_version_saved_is_refused(kind, saved, tmp_path):
+    """Its objects lack what those of this version have, as deep as they are."""
+    search = copy.deepcopy(search_of(kind))
+    message = (
+        r"saved by another version of csf, whose \w+ has no 'method|precision'; train and save it again, or load it"
+    )
+    lost = "precision" if kind == "classes" else "method"
+    if saved == "pickled rule":
+        rule = decision_rule(search)
+        del vars(rule.rule)[lost]
+        with pytest.raises(ValueError, match=message):
+            pickle.loads(pickle.dumps(rule))
+        return
+    del vars(search._rule)[lost]
+    if saved == "pickle":
+        with pytest.raises(ValueError, match=message):
+            pickle.loads(pickle.dumps(search))
+        return
+    skops.io.dump(search, tmp_path / "model.skops")
+    with pytest.raises(ValueError, match="cannot read .*model.skops: it was " + message):
+        csf.load(tmp_path / "model.skops")

@@ -1,6 +1,8 @@
 """Costs of rows on Spark: what CostSearch finds on the same folds, and decisions by row that Spark makes itself."""
 
+import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,16 +12,25 @@ from sklearn.model_selection import PredefinedSplit
 
 from csf import CostSearch
 from csf.distributed import hash_folds
-from csf.export import cost_rule
+from csf.export import ScoreRule, decision_rule
+from csf.export.records import restored
 from csf.metrics import Column, RowCosts
 from csf.spark import SparkCostSearch, SparkCostSearchModel
-from csf.spark.row_costs import answer_in_sql, answer_or_error
-from csf.thresholding.row_costs import CONSTANT, CostDecision
+from csf.spark.decisions import answer_in_sql, answer_or_error
+from csf.thresholding.base import ScoredElsewhere
+from csf.thresholding.row_costs import CONSTANT, CostDecision, RowCostRule
 
 pytestmark = pytest.mark.slow
 
 COSTS = RowCosts(fn="amount", fp=2.0)
-PLAIN = CostDecision("plain"), 0.0
+
+
+def rule_of(costs, decision, *, margin=False, power=0.0):
+    """The rule of a decision on given scores."""
+    reads, names = "decision_function" if margin else "predict_proba", np.array([0, 1])
+    known = {"known": names, "names": names, "null": 0, "method": reads, "threshold": decision.threshold}
+    source = ScoredElsewhere("", reads, names)
+    return RowCostRule(source, **known, row_costs=costs, decision=decision, alone=0.0, power=power)
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +75,8 @@ def test_it_finds_what_the_search_in_memory_finds(frame, rows, weighted, tmp_pat
     assert np.mean(found["prediction"] != whole.predict(X, fn_cost=amount)[order]) < 0.02
     # In memory the costs are given with the rows, as they are no entries of the vectors.
     np.testing.assert_array_equal(local.predict(X, fn_cost=amount)[order], found["prediction"])
-    rule, proba = cost_rule(local), local.best_estimator_.predict_proba(X)[:, 1]
-    np.testing.assert_array_equal(rule.decide(proba, fn=amount, fp=2.0)[order], found["prediction"])
+    rule, proba = decision_rule(local), local.best_estimator_.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(rule.decide(proba, fn_cost=amount)[order], found["prediction"])
     with pytest.warns(UserWarning, match="fit was given costs that are not given here"):
         local.predict(X)
     value = COSTS.score(y[order], found["prediction"].to_numpy().astype(int), known.iloc[order])
@@ -107,9 +118,8 @@ def test_what_memory_refuses_is_refused_where_the_model_serves(spark):
     from pyspark.sql import functions as F
 
     name, nan, inf = "what's `due`", float("nan"), float("inf")
-    answer = answer_or_error(
-        "`score`", answer_in_sql("`score`", RowCosts(fn=name, fp="fp", tp=1.0), *PLAIN, margin=False)
-    )
+    costs = RowCosts(fn=name, fp="fp", tp=1.0)
+    answer = answer_or_error("`score`", answer_in_sql("`score`", rule_of(costs, CostDecision()), costs))
     schema = f"score double, fp double, `{name.replace('`', '``')}` double"
 
     def answered(score, fp, fn):
@@ -141,17 +151,16 @@ def test_answers_in_sql_are_those_in_memory(spark, kind, margin):
     options = {"slope": 0.7, "intercept": 0.2, "farthest": 5.0} if kind == "sigmoid" else {"intercept": 0.1}
     threshold = {"swept": 0.4}.get(kind, CONSTANT.get(kind, 0.0))
     decision = CostDecision(kind, threshold, extra=(0.5, 0.25), **options)
-    from csf.data.responses import log_odds
-    from csf.thresholding.row_costs import unweighted
-
-    known = costs.table(table)
-    odds = unweighted(
-        log_odds(table["score"].to_numpy(), "decision_function" if margin else "predict_proba"), known.shift, power
-    )
-    answer = F.expr(answer_in_sql("`score`", costs, decision, power, margin=margin))
+    rule = rule_of(costs, decision, margin=margin, power=power)
+    given = {f"{name}_cost": table[name] for name in ("fn", "fp", "tp", "tn")}
+    # What a file of the rule holds decides the same.
+    held = ScoreRule(replace(rule, row_costs=RowCosts(tp=None, tn=None)))
+    saved = restored(json.loads(json.dumps(held.to_dict())))
+    expected = saved.decide(table["score"].to_numpy(), **given)
+    answer = F.expr(answer_in_sql("`score`", saved.rule, costs))
     frame = spark.createDataFrame(table.to_numpy().tolist(), list(table.columns))
     found = np.array(frame.select(answer.alias("answer")).collect())[:, 0]
-    np.testing.assert_array_equal(found == 1.0, decision.decide(odds, known))
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize(
