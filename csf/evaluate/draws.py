@@ -142,13 +142,26 @@ def count_distinct(columns: Sequence[Array], copies: IntArray | None = None) -> 
 
 def distinct(columns: Sequence[Array], among: IntArray) -> tuple[IntArray, IntArray]:
     """Sort the rows of a table lexicographically, and find where each distinct row starts."""
+    # Real numbers hardly repeat: the columns up to the first of these order most rows, the others those that tie.
+    n_first = 1 + next((place for place, column in enumerate(columns) if column.dtype.kind == "f"), len(columns) - 1)
+    order, new = _ordered(columns[:n_first], among)
+    tied = np.append(~new, False)
+    tied = tied[:-1] | tied[1:]
+    if n_first < len(columns) and tied.any():
+        places = np.flatnonzero(tied)
+        order[places], new[places] = _ordered(columns, order[places])
+    return order, np.flatnonzero(new)
+
+
+def _ordered(columns: Sequence[Array], among: IntArray) -> tuple[IntArray, BoolArray]:
+    """Sort the rows of a table lexicographically, and mark those that differ from the row before."""
     order = among[np.lexsort([column[among] for column in columns[::-1]])]
     new = np.zeros(order.size, dtype=bool)
     new[:1] = True
     for column in columns:
         ordered = column[order]
         new[1:] |= ordered[1:] != ordered[:-1]
-    return order, np.flatnonzero(new)
+    return order, new
 
 
 def _counted(columns: Sequence[Array], copies: IntArray | None) -> tuple[IntArray, IntArray] | None:

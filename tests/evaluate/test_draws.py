@@ -310,6 +310,18 @@ def test_kinds_of_rows_are_counted_as_a_sort_counts_them(seed):
     np.testing.assert_array_equal(counts, np.add.reduceat(copies[order], starts))
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4))
+@settings(max_examples=50, deadline=None)
+def test_rows_are_sorted_by_all_columns_and_equal_ones_stay_in_their_order(seed, n_columns):
+    rng = np.random.default_rng(seed)
+    makers = (lambda: rng.random(40) < 0.5, lambda: rng.integers(0, 3, 40) / 2.0, lambda: rng.normal(size=40))
+    columns, among = [makers[rng.integers(3)]() for _ in range(n_columns)], np.flatnonzero(rng.random(40) < 0.8)
+    order, starts = distinct(columns, among)
+    rows = {entry: tuple(column[entry] for column in columns) for entry in among.tolist()}
+    assert order.tolist() == sorted(rows, key=rows.get)
+    assert [rows[entry] for entry in order[starts].tolist()] == sorted(set(rows.values()))
+
+
 def test_parts_of_many_samples_are_thirds_of_each_class():
     kinds, copies = np.array([0, 1, 1, 0]), np.array([4000, 7000, 2001, 3000])
     counts = next(partition_counts(kinds, copies, 3, 0))
