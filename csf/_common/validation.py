@@ -16,6 +16,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
+from csf._common.dtypes import is_float, is_number, is_object, is_text, is_whole
 from csf._common.messages import did_you_mean, listed, warn
 from csf._common.typing import (
     Array,
@@ -53,16 +54,16 @@ def check_labels(y: ArrayLike, *, least: int = 2) -> tuple[Array, Array]:
     labels = _of_one_kind(column_or_1d(given), "y")
     if labels.shape[0] == 0:
         raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+    if is_float(labels) and not np.isfinite(labels).all():
         raise ValueError(f"Input y contains NaN or infinity; {_UNLABELLED}")
-    if labels.dtype.kind == "f" and getattr(y, "dtype", None) in (None, object) and (np.abs(labels) >= 2.0**53).any():
+    if is_float(labels) and getattr(y, "dtype", None) in (None, object) and (np.abs(labels) >= 2.0**53).any():
         # numpy makes floats of a list of integers that no integer type holds together: different ones become equal.
         raise ValueError(
             f"Input y holds labels such as {labels[np.argmax(np.abs(labels))]:.17g}, which are not exact as floats, "
             "so that different ones may become one; give integers of 64 bits as an array, or texts"
         )
     # Whole numbers are labels, whatever they are; to look at all of them once more takes as long as some trainings.
-    known = labels.dtype.kind in "biu"
+    known = is_whole(labels)
     kind = "multiclass" if known else type_of_target(labels, input_name="y")
     if kind == "unknown":
         kinds = sorted({type(label).__name__ for label in labels.tolist()})
@@ -90,11 +91,11 @@ _PLAIN = {str, bytes, int, float, bool}
 def as_array(values: Any, name: str) -> Array:
     """Convert labels or names in any container to an array: texts are the user's, and missing objects are NaN."""
     array = np.asarray(check_unmasked(values.toarray() if issparse(values) else values, name))
-    if array.dtype.kind in "SU" and not hasattr(values, "__array__"):
+    if is_text(array) and not hasattr(values, "__array__"):
         # numpy makes texts of whatever stands beside texts in a list, such as "nan" of NaN.
         objects = np.asarray(values, dtype=object)
         array = array if all(isinstance(each, (str, bytes)) for each in objects.ravel().tolist()) else objects
-    if array.dtype.kind != "O":
+    if not is_object(array):
         return array
     objects = array.ravel().tolist()
     if set(map(type, objects)) <= _PLAIN:
@@ -109,12 +110,12 @@ def _plain_object(value: object) -> object:
     # pandas need not be there to know its missing entries.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return np.nan
-    return value.item() if isinstance(value, np.generic) and value.dtype.kind in "biufU" else value
+    return value.item() if isinstance(value, np.generic) and (is_number(value) or is_text(value)) else value
 
 
 def are_missing(values: Array) -> BoolArray:
     """Mark the missing entries of what `as_array` returns: NaN and NaT are not equal to themselves."""
-    if values.dtype.kind != "O":
+    if not is_object(values):
         return values != values
     return np.array([each != each for each in values.ravel().tolist()], dtype=bool).reshape(values.shape)
 
@@ -126,7 +127,7 @@ def label_array(values: Any, name: str, columns: Sequence[Label] = ()) -> Array:
 
 def _of_one_kind(labels: Array, name: str) -> Array:
     """Convert labels of dtype object, as databases return them, to numbers or booleans where all are such."""
-    if labels.dtype.kind != "O":
+    if not is_object(labels):
         return labels
     if are_missing(labels).any():
         raise ValueError(f"Input {name} contains missing labels (None or NaN); {_UNLABELLED}")
@@ -158,7 +159,7 @@ def check_pos_label(classes: Array, counts: Sequence[int] | IntArray, pos_label:
             "with null_class= (the class that means nothing to find), or one class against the rest: y == label"
         )
     if pos_label is None:
-        if not (classes.dtype.kind in "biuf" and classes[1] == 1 and classes[0] in (0, -1)):
+        if not (is_number(classes) and classes[1] == 1 and classes[0] in (0, -1)):
             raise ValueError(
                 f"pos_label=None stands for 1 with labels {{0, 1}} or {{-1, 1}}; y holds {classes.tolist()}. "
                 f"Give pos_label, e.g. pos_label={classes.tolist()[int(counts[1] <= counts[0])]!r}, the rarer one"
@@ -387,15 +388,15 @@ def floats(values: object, name: str, **rows: object) -> FloatArray:
     values = check_unmasked(values, name)
     try:
         array = as_array(values, name)
-        if array.dtype.kind == "O":
+        if is_object(array):
             # What objects are, numbers or dates, is seen in them alone.
             array = np.array(array.tolist())
-        if array.dtype.kind not in _NO_NUMBERS:
+        if (met := _NO_NUMBERS.get(array.dtype.kind)) is None:
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} must be an array of numbers: {error}") from None
-    wrong = ValueError if array.dtype.kind in "SU" else TypeError
-    raise wrong(f"{name} must be an array of {_NO_NUMBERS[array.dtype.kind]}")
+    wrong = ValueError if is_text(array) else TypeError
+    raise wrong(f"{name} must be an array of {met}")
 
 
 def float_columns(table: Samples, wanted: Sequence[Label], name: str, **rows: object) -> FloatArray:

@@ -19,6 +19,7 @@ from sklearn import datasets
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
+from csf._common.dtypes import is_integer
 from csf._common.files import read_arrays, reading
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, BoolArray, Estimator, Label, Samples, Values
@@ -262,7 +263,7 @@ _WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d*))(\.0*)?")
 
 def as_labels(values: Array) -> Array:
     """Convert whole floats to int64 and leave other labels unchanged; raise an error where rounding is possible."""
-    if values.dtype.kind in "iu":
+    if is_integer(values):
         return values
     values = values.astype(np.float64)
     unsure = values[np.isinf(values) | (np.abs(values) >= _EXACT)]

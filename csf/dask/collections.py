@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
 import numpy as np
 from scipy import sparse
 
+from csf._common.dtypes import is_float, is_integer, is_object, is_text
 from csf._common.typing import Array, IntArray, Keywords, Label, Samples, Values
 from csf._common.validation import warn_of_moved_rows
 from csf.data.labels import refuse_weightless
@@ -271,7 +272,7 @@ def _with_texts(X: Samples) -> Samples:
 
     if hasattr(X, "columns"):
         return X
-    return pandas.DataFrame(X) if X.dtype.kind in "OUS" else None
+    return pandas.DataFrame(X) if (is_object(X) or is_text(X)) else None
 
 
 def _hashes(values: Values, **options: bool) -> IntArray:
@@ -591,7 +592,7 @@ def check_labels_given(part: RawPart) -> None:
     import pandas  # which Dask's frames need
 
     given = [part.y] if part.weightless is None else [part.y, part.weightless]
-    if any(np.any(pandas.isna(y)) or (y.dtype.kind == "f" and np.isinf(y).any()) for y in given):
+    if any(np.any(pandas.isna(y)) or (is_float(y) and np.isinf(y).any()) for y in given):
         raise ValueError(
             f"y contains NaN, None or infinity in partition {part.index}: labels are missing there; drop those rows or "
             "give them a class"
@@ -605,7 +606,7 @@ def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]],
     if weight is not None and not (np.isfinite(weight).all() and (weight >= 0).all()):
         raise ValueError(f"sample_weight must be finite numbers >= 0, which it is not in partition {part.index}")
     check_labels_given(part)
-    if part.fold.dtype.kind not in "iu" or (n_rows and part.fold.min() < -1):
+    if not is_integer(part.fold) or (n_rows and part.fold.min() < -1):
         raise ValueError(
             f"folds must be integers: 0, 1, ... for rows that are held out, -1 for those that never are; in partition "
             f"{part.index} they are not"

@@ -19,6 +19,7 @@ from sklearn.model_selection import (
 )
 from sklearn.utils import check_random_state
 
+from csf._common.dtypes import is_object, is_whole
 from csf._common.sklearn import num_samples, safe_indexing, slice_params
 from csf._common.typing import Array, BoolArray, Folding, IntArray, Params, RandomState_, Samples
 from csf._common.validation import are_missing, as_array, check_labels, check_seed, check_weights, small_indices
@@ -297,7 +298,7 @@ def read_groups(groups: ArrayLike | None, n_samples: int) -> IntArray | None:
         raise ValueError(
             f"groups contains NaN or None in {missing} of {n_samples} samples; name the group of each, or drop these"
         )
-    codes = np.unique(given.astype(str) if given.dtype.kind == "O" else given, return_inverse=True)[1]
+    codes = np.unique(given.astype(str) if is_object(given) else given, return_inverse=True)[1]
     if codes.max() == 0:
         raise ValueError(f"groups holds {given.tolist()[0]!r} alone; at least two groups are needed")
     return codes
@@ -590,7 +591,7 @@ def _rarest(classes: Array, counts: IntArray, needed: int) -> str:
 
 def _splitter(cv: Folding, y: Array) -> Any:
     """Call `check_cv` on integer labels where possible, as it takes long to search other labels for real numbers."""
-    if isinstance(cv, (int, np.integer)) and y.ndim == 1 and y.dtype.kind in "biu":
+    if isinstance(cv, (int, np.integer)) and y.ndim == 1 and is_whole(y):
         return StratifiedKFold(int(cv))
     return check_cv(cv, y, classifier=True)  # pyright: ignore[reportArgumentType] (any cv)
 

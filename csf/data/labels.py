@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
+from csf._common.dtypes import is_number
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 from csf._common.validation import as_array, check_binary_target, check_labels, check_weights, in_named_order, names_on
@@ -371,7 +372,7 @@ def _table(y: Samples) -> tuple[Array, Array]:
 def _codes(values: Array, name: object) -> Array:
     """Convert one label to codes; raise a ValueError that names the column if it has other values."""
     try:
-        if values.dtype.kind not in "biuf" and any(isinstance(value, str) for value in values.tolist()):
+        if not is_number(values) and any(isinstance(value, str) for value in values.tolist()):
             raise ValueError
         numbers = values.astype(np.float64)
     except (TypeError, ValueError):

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from csf._common.dtypes import is_float
 from csf._common.sklearn import DocLinkMixin, clone, last_step, num_samples, trained
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 from csf._common.validation import check_weights, label_array
@@ -218,7 +219,7 @@ def _predicted(estimator: Estimator, X: Samples) -> Array:
     predicted, name, n_samples = np.asarray(estimator.predict(X)), type(estimator).__name__, num_samples(X)
     if predicted.shape != (n_samples,):
         raise ValueError(f"{name}.predict must return shape ({n_samples},), one label a sample, got {predicted.shape}")
-    if predicted.dtype.kind == "f" and np.isnan(predicted).any():
+    if is_float(predicted) and np.isnan(predicted).any():
         missing = int(np.isnan(predicted).sum())
         raise ValueError(f"{name} predicted NaN for {missing} of {predicted.shape[0]} samples")
     return predicted

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array, identity
 from scipy.special import expit, logit
 
+from csf._common.dtypes import is_integer
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.evaluate._kernels import sums_at
 from csf.evaluate.draws import (
@@ -57,7 +58,7 @@ def outcomes(store: ScoreStore, row: ScoreRow) -> Array:
     place = 4 * store.samples + 2 * ~store.is_pos + ~decisions(row)
     table = np.bincount(place, store.importance, minlength=4 * store.n_samples).reshape(-1, 4)
     # A byte each, where no sample is held out more often.
-    return table.astype(np.uint8) if table.dtype.kind == "i" and table.max() < 256 else table
+    return table.astype(np.uint8) if is_integer(table) and table.max() < 256 else table
 
 
 def influence(metric: Metric, outcome: Array, copies: IntArray) -> Array:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from csf._common.dtypes import is_whole
 from csf._common.typing import Array, BoolArray, IntArray
 from csf._common.validation import small_indices
 from csf.data.responses import TIE, midpoint
@@ -167,7 +168,7 @@ def _ordered(columns: Sequence[Array], among: IntArray) -> tuple[IntArray, BoolA
 def _counted(columns: Sequence[Array], copies: IntArray | None) -> tuple[IntArray, IntArray] | None:
     """Find kinds of rows without a sort; return ``None`` where they would be too many to count in a table."""
     n_rows = columns[0].size
-    if any(column.dtype.kind not in "biu" or column.min(initial=0) < 0 for column in columns):
+    if any(not is_whole(column) or column.min(initial=0) < 0 for column in columns):
         return None
     sizes = [int(column.max(initial=0)) + 1 for column in columns]
     if (n_kinds := math.prod(sizes)) > min(_MOST_KINDS, n_rows):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from csf._common.dtypes import is_object
 from csf._common.validation import (
     as_array,
     check_class_weights,
@@ -473,7 +474,7 @@ def _labels_of_one_class(y: ArrayLike, known: list[Label], pos_label: Label) -> 
     names = as_array([*dict.fromkeys([*known, positive])], "y")
     if names.size == 1:
         names = np.array([positive, f"not {positive}" if isinstance(positive, str) else int(not positive)])
-    if names.size > 2 or names.dtype.kind == "O":
+    if names.size > 2 or is_object(names):
         check_labels(y)
     names = np.sort(names)
     check_pos_label(names, (0, 0), pos_label)

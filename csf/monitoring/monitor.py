@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+from csf._common.dtypes import is_real
 from csf._common.typing import Array, PathLike, Samples
 from csf._common.validation import (
     check_choice,
@@ -679,7 +680,7 @@ def _numbers(value: Any, shape: tuple[int, ...]) -> Array | None:
         numbers = np.reshape(value, shape)
     except ValueError:
         return None
-    return numbers.astype(float) if numbers.dtype.kind in "if" and (np.abs(numbers) < HUGE).all() else None
+    return numbers.astype(float) if is_real(numbers) and (np.abs(numbers) < HUGE).all() else None
 
 
 def _plain(value: Any) -> Any:

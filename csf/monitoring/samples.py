@@ -65,6 +65,7 @@ class SampleTerms:
     ) -> None:
         self.search, self.metric, self.side, self.level, self.audit = search, metric, side, level, audit
         self.name = metric.name if name is None else name
+        self.by_row, self._of_labels = isinstance(metric, RowCosts), isinstance(metric, LabelMetric)
         # Of several labels a row has each one, or not. Without a positive class all labels of a row count.
         self.by_label = search.result_.kind == "shared_threshold"
         self.classes = np.arange(2) if self.by_label else search.classes_
@@ -80,7 +81,6 @@ class SampleTerms:
         self.max_weight = None if max_weight is None else check_number(max_weight, "max_weight", positive=True)
         self.max_cost = None if max_cost is None else check_number(max_cost, "max_cost", positive=True)
         self._check_options()
-        self.by_row = isinstance(metric, RowCosts)
         # Terms by true and predicted class, where they are such.
         self._pairs: Array | None = None
         self._terms = self._make_terms(of)
@@ -96,7 +96,7 @@ class SampleTerms:
 
     def _check_options(self) -> None:
         """Raise a ValueError for options that do not fit the metric."""
-        if self.max_cost is not None and not isinstance(self.metric, MeanCost | RowCosts):
+        if self.max_cost is not None and not (self.by_row or isinstance(self.metric, MeanCost)):
             raise ValueError(
                 "max_cost= is for a monitor of csf.metrics.MeanCost or of costs of rows, but this monitor watches "
                 f"{self.demand}. Leave it out"
@@ -110,7 +110,7 @@ class SampleTerms:
     def _make_terms(self, of: int | None) -> PairTerms | AmountTerms:
         """Make the terms of kinds of samples; keep those by pairs of classes."""
         metric = self.metric
-        if isinstance(metric, RowCosts):
+        if self.by_row:
             store = self.search.result_.store
             if self.max_cost is None:
                 self.max_cost = _HEAVIER * float(np.max(store.answers))
@@ -118,9 +118,9 @@ class SampleTerms:
             # With the cheaper answer of what is met, savings would be no ratio of sums.
             self._reference = int(positive < negative and metric.measure == "savings")
             return AmountTerms(per_gain=metric.measure == "savings", gains=metric.measure != "cost")
-        if isinstance(metric, LabelMetric) and metric.empty is not None:
+        if self._of_labels and metric.empty is not None:
             return AmountTerms(per_gain=True, loses=False)
-        one = metric.of_one if isinstance(metric, LabelMetric) else metric
+        one = metric.of_one if self._of_labels else metric
         self._pairs = pairs = pair_terms(one, self.classes, self._negative, of)
         if self.max_cost is not None:
             return AmountTerms(per_gain=False, loses=False)
@@ -130,7 +130,7 @@ class SampleTerms:
         """Split samples into kinds."""
         if isinstance(self._terms, PairTerms):
             return self._terms.split(truth, pred)
-        if isinstance(self.metric, LabelMetric):
+        if self._of_labels:
             score = self.metric.of_samples(truth > 0, pred > 0)
             return self._terms.split(np.ones_like(score), 1.0 - score)
         if self._pairs is not None:

@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit, parts, row_at
+from csf._common.dtypes import is_whole
 from csf._common.sklearn import check_options, option, with_parameters
 from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, Params, RandomState_, Samples
 from csf._common.validation import (
@@ -60,7 +61,7 @@ def are_ready(X: Samples, y: Any, n_features: int) -> bool:
         and chunk.shape[0] > 0
         and chunk.shape[1] == n_features
         and type(y) is np.ndarray
-        and y.dtype.kind in "biu"
+        and is_whole(y)
         and y.shape == chunk.shape[:1]
     ):
         return False

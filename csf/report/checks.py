@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from scipy.stats import rankdata
 
+from csf._common.dtypes import is_real
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, Label, Samples
 from csf.data.responses import DECISION_FIRST, positive_score, response_method
@@ -213,7 +214,7 @@ def _numbers(X: Samples) -> Iterator[tuple[Label, Array]]:
     named = hasattr(X, "iloc")
     for name in X.columns if named else range(X.shape[1] if isinstance(X, np.ndarray) else 0):
         values = np.asarray(X[name] if named else X[:, name])
-        if values.dtype.kind in "iuf":
+        if is_real(values):
             yield name, values
 
 

@@ -22,7 +22,7 @@ from csf.metrics.confusion import CostMatrix
 from csf.metrics.demands import on_positive
 from csf.metrics.registry import constraint_of_truth, get_label_metric, metric_of, row_costs, truth_of
 from csf.monitoring import Monitor, MonitorGroup
-from csf.search.kinds import LABELS, kind_of
+from csf.search.kinds import LABELS
 from csf.thresholding.exchange import exchange_rate
 from csf.thresholding.linear_rule import Sigmoid
 from csf.thresholding.prevalence import Prevalence, estimate_class_shares, estimate_prevalence
@@ -207,10 +207,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         lean = copy.copy(self)
         if not winner:
             lean._summary = self.summary()
-        if kind_of(self) == "multilabel" or hasattr(self, "held_out_"):
+        if hasattr(self, "searches_") or hasattr(self, "held_out_"):
             # What a mean over problems would need are decisions on all samples.
             lean._assessment = replace(self.assess(), judged=None)
-        if kind_of(self) == "multilabel":
+        if hasattr(self, "searches_"):
             lean.searches_ = [each.without_scores(winner=winner) for each in self.searches_]
             lean.result_ = replace(self.result_, searches=lean.searches_)
         elif hasattr(self, "held_out_"):
@@ -435,7 +435,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
     def _demanded(self, constraint: str | Constraint | None) -> Constraint | None:
         """Read a constraint, of the truth where the metric is."""
-        demand, of_labels = get_constraint(constraint), self.result_.kind in LABELS
+        demand, of_labels = get_constraint(constraint), hasattr(self, "label_names_")
         if demand is not None and truth_of(self.metric) is not None and not of_labels:
             # Errors of the labels are those of the positive class.
             demand = on_positive(demand, self.classes_.tolist(), self.pos_label_)
@@ -633,8 +633,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         predicted, options = fitted.predict(X, **costs), {"labels": labels, "random_state": random_state}
         if self.pos_label_ is None:
             return audit(fitted.predict_proba(X), predicted, metric=metric, classes=self.classes_, **options)
-        # Scores of segments and of costs of rows are no scores of a model.
-        sigmoid = self._calibrated() if self.result_.kind == "binary" else None
+        sigmoid = self._calibrated()
         if sigmoid is not None or not hasattr(self, "predict_proba"):
             score = fitted.score_samples(X, **costs)
             score = score if sigmoid is None else sigmoid.predict(score)

@@ -36,7 +36,7 @@ class Supports:
     way: str = ""
 
     def check(self, config: object, name: str | None = None) -> None:
-        """Raise a ValueError for options of a search that have another value than is accepted; ``name`` is a closer one."""
+        """Raise a ValueError for options that have another value than is accepted; ``name`` is a closer one."""
         for option, (values, why) in self.options.items():
             given, accepted = getattr(config, option), values if isinstance(values, tuple) else (values,)
             if given not in accepted and not (option == "refit" and given is False):

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from csf._common.dtypes import is_number
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Keywords, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_labels, float_columns, warn_of_order
@@ -307,7 +308,7 @@ def _scores(score: ArrayLike, n_samples: int, classes: Array) -> Array:
     different = np.array([X.min(), X.max()])
     if different[0] == different[1]:
         raise ValueError(f"score is {different[0]:g} for all samples: no threshold separates any of them")
-    are_labels = X.shape[1] == 1 and classes.dtype.kind in "biuf" and np.isin(different, classes).all()
+    are_labels = X.shape[1] == 1 and is_number(classes) and np.isin(different, classes).all()
     if are_labels and np.isin(X[:, 0], different).all():
         raise ValueError(
             f"score holds the labels {different.tolist()} alone, which are decisions already; give scores or "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from csf._common.dtypes import is_float, is_number
 from csf._common.sklearn import num_samples
 from csf._common.typing import Array, BoolArray, Label, Params, Samples
 from csf.metrics.registry import aim
@@ -199,10 +200,10 @@ class RowThresholds(ABC):
     def values(self, X: Samples, given: ArrayLike | None = None) -> Array:
         """Read what the thresholds depend on, see `beside`; raise a ValueError for values without a number."""
         beside, n_rows = np.asarray(self.beside(X, given)), num_samples(X)
-        if beside.shape != (n_rows,) or beside.dtype.kind not in "buif" or (bad := ~np.isfinite(beside)).any():
+        if beside.shape != (n_rows,) or not is_number(beside) or (bad := ~np.isfinite(beside)).any():
             shown = (
                 f"{bad.sum()} that are not finite"
-                if beside.shape == (n_rows,) and beside.dtype.kind == "f"
+                if beside.shape == (n_rows,) and is_float(beside)
                 else (f"an array of shape {beside.shape} and type {beside.dtype}")
             )
             raise ValueError(

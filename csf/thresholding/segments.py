@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.ndimage import maximum_filter1d
 
+from csf._common.dtypes import is_time
 from csf._common.messages import did_you_mean, listed
 from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
@@ -114,7 +115,7 @@ def _values(by: str, X: Samples, given: ArrayLike | None) -> list[Label]:
     values = as_array(safe_indexing(X, place, axis=1) if given is None else given, by)
     if values.shape != (n_rows,):
         raise ValueError(f"by must have one value for each of {n_rows} rows, got shape {values.shape}")
-    if values.dtype.kind in "mM" and n_rows:
+    if is_time(values) and n_rows:
         raise _no_segment(by, values[0])
     rows = values.tolist()
     missing = np.count_nonzero(are_missing(values))

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy import sparse
 
+from csf._common.dtypes import is_real
 from csf._common.sklearn import last_step
 from csf._common.typing import Array, Costs, Estimator, Params, Samples
 from csf.data.costs import CostChannel, cost_sample_weight
@@ -161,7 +162,7 @@ def lightgbm_trainers(
 def _serves(base: Estimator, X: Samples) -> bool:
     lightgbm, pandas = sys.modules.get("lightgbm"), sys.modules.get("pandas")
     known, params = lightgbm is not None and type(base) is lightgbm.LGBMClassifier, base.get_params()
-    numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiu"
+    numbers = isinstance(X, np.ndarray) and X.ndim == 2 and is_real(X)
     frame = pandas is not None and isinstance(X, pandas.DataFrame)
     return (
         known

@@ -322,7 +322,7 @@ class MulticlassResult(AnsweredResult):
         assert row.score is not None, "asked for where scores are tuned"
         proba = store.probabilities(row.score, row.costs)
         rows = RuleRows(row.score.astype(np.float64), proba)
-        if self.rule.kind != "argmax":
+        if not self.rule.is_argmax:
             rows = RuleRows(self.rule.scores(proba), proba, self.rule.worth)
         groups = store.samples if store.has_groups else None
         return LabelledRows(rows, store.truth, store.weights_in(store.copies), groups, store.repeats)
