@@ -517,7 +517,7 @@ def answering_alike(kind, monkeypatch):
 def test_the_report_of_the_same_answer_to_all_rows(kind, monkeypatch, tmp_path):
     search, X, y = answering_alike(kind, monkeypatch)
     search.report(tmp_path / "report.html", X, y)
-    assert f"no rule saved anything: {kind} for all rows" in (tmp_path / "report.html").read_text()
+    assert "to all rows, as no rule saved anything" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize("kind", ["negative", "positive"])
@@ -625,7 +625,7 @@ def test_one_answer_wins_where_every_rule_loses(alike):
     assert search.best_score_ == search.score(X, y) == search.corrected_score_ == 0.0
     assert search.score_interval_ == (0.0, 0.0)
     said = in_one_line(search)
-    assert f"no rule saved anything, and it answers {answer!r} to all rows" in said
+    assert f"answers {answer!r} to all rows, as no rule saved anything" in said
     assert f"It does not lie above 0, the value of the same answer to all rows, “{answer}”" in said
     assert f"What to do: Do without a model: no rule saved anything over “{answer}” for all rows." in said
 
