@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.dtypes import is_float
 from csf._common.sklearn import DocLinkMixin, clone, last_step, num_samples, trained
-from csf._common.typing import Array, Estimator, IntArray, Label, Samples
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Samples, Values
 from csf._common.validation import check_weights, label_array
 from csf.data.labels import Labels, learnt_classes
 
@@ -269,6 +269,11 @@ def null_column(estimator: Estimator, null: Label) -> int:
             "find; check that every training part has it, or stratify cv"
         )
     return classes.index(null)
+
+
+def lost_samples(truth: Array, named: Values, null: Label = 0) -> BoolArray:
+    """Mark samples with another class than the null class whose positive prediction would name a wrong one."""
+    return (truth != null) & (truth != named)
 
 
 def compare(scores: Array, column: int, *, probabilities: bool) -> tuple[Array, IntArray]:

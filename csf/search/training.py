@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 import numpy as np
 from joblib import wrap_non_picklable_objects
 
-from csf._common.typing import Array, BoolArray, Costs, IntArray, Params, Values
+from csf._common.typing import Array, BoolArray, Costs, IntArray, Params
+from csf.data.responses import lost_samples
 from csf.evaluate import ScoreStore
 from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.trials import known_hull
@@ -240,11 +241,6 @@ def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: b
         known, unknown = fold.codes_train.tolist(), np.unique(found[~learnt]).tolist()
         raise ValueError(f"the base predicted the classes {unknown}, but it was trained on the codes {known} alone")
     return answer
-
-
-def lost_samples(y: IntArray, found: Values) -> BoolArray:
-    """Return the mask of samples with another class than the null class (code above 0) that is not predicted."""
-    return (y > 0) & (y != found)
 
 
 def _known(y: IntArray, answer: Response, weight: Array | None) -> tuple[ErrorProfile, Hull]:

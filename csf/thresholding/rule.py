@@ -24,6 +24,7 @@ from csf.data.responses import (
     class_scores,
     gives_log_odds,
     log_odds,
+    lost_samples,
     margin,
     moved_scores,
     natural_threshold,
@@ -161,18 +162,20 @@ class AllowedAnswers(NamedTuple):
     """Answers that rows may get, and a score.
 
     ``down`` and ``up`` are where "negative" and "positive" may be answered at all, by what answers cost on average, and
-    ``score`` is larger for rows that look positive.
+    ``score`` is larger for rows that look positive. ``named`` is the class that "positive" gives each row, of several
+    beside a null class.
     """
 
     down: BoolArray
     up: BoolArray
     score: Array
+    named: Array | None = None
 
     @classmethod
-    def of_score(cls, score: Array) -> Self:
+    def of_score(cls, score: Array, named: Array | None = None) -> Self:
         """Describe rows in which a score decides alone."""
         every = np.ones(score.size, dtype=bool)
-        return cls(every, every, score)
+        return cls(every, every, score, named)
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,11 +350,8 @@ class ThresholdRule(DecisionRule):
 
     def allowed_answers(self, X: Samples, review: Review, extra_cost: float) -> AllowedAnswers:
         """Describe the samples by their scores, for three answers."""
-        return AllowedAnswers.of_score(self.scored(X)[1])
-
-    def lost(self, X: Samples, truth: Array) -> BoolArray | None:
-        """Mark samples that are taken for a wrong class, of several beside a null class; ``None`` for two classes."""
-        return None if self.names.size == 2 else (truth != self.null) & (truth != self.scored(X)[0])
+        named, score = self.scored(X)
+        return AllowedAnswers.of_score(score, named if self.names.size > 2 else None)
 
     def with_classes(self, X: Samples, answers: Array, acted: BoolArray) -> Array:
         """Return answers with the class of each row that is acted on, of several beside a null class."""
@@ -409,7 +409,7 @@ class ThresholdRule(DecisionRule):
     def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
         """Compute the curve of all thresholds of the score on labelled samples."""
         (labels, is_pos, weight), (found, score) = self.checked_truth(X, y, sample_weight), self.scored(X)
-        return sweep_several(is_pos, is_pos & (labels != found), score, weight)
+        return sweep_several(is_pos, lost_samples(labels, found, self.null), score, weight)
 
     def _check_known(self, classes: Array) -> None:
         if not np.isin(classes, self.names).all():

@@ -15,7 +15,7 @@ from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Params
 from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out, pooled
 from csf.data.labels import read_labels
-from csf.data.responses import class_scores, compare
+from csf.data.responses import class_scores, compare, lost_samples
 from csf.evaluate import Candidate, Chooser, Resampling, ScoreStore, kept
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import BEST, decisions
@@ -48,7 +48,7 @@ from csf.search.problems.results import (
 from csf.search.problems.two_classes import TwoClasses
 from csf.search.selection import Race, SettingRace, choose, races, stable_choice
 from csf.search.study import Study
-from csf.search.training import Evaluator, FoldResult, HeldOutPredictions, lost_samples
+from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
 from csf.strategies import ImbalanceRatio
 from csf.thresholding.alerts import ComparedRows, no_scores_to_compare
 from csf.thresholding.band import ConfidenceBand
@@ -460,8 +460,8 @@ class BinaryResult(ScoreResult):
     def scored_samples(self, rule: Any, held_back: Task) -> ScoredSamples:
         """Score samples that were held back."""
         (named, score), is_pos = rule.scored(held_back.X), held_back.codes > 0
-        wrong = is_pos & (held_back.user_labels.decode(held_back.codes) != named)
-        return ScoredSamples(is_pos, score, held_back.weight, wrong, held_back.groups)
+        lost = lost_samples(held_back.user_labels.decode(held_back.codes), named, rule.null)
+        return ScoredSamples(is_pos, score, held_back.weight, lost, held_back.groups)
 
     def at_threshold(self, threshold: float) -> Self:
         """Take another threshold; the corrected score is then that of this one, not of the best one."""
@@ -604,7 +604,8 @@ class BinaryResult(ScoreResult):
         """Score samples by the rule that predicts."""
         rule = rule.for_rows(task.fit_params)
         (named, score), truth = rule.scored(task.X), task.user_labels.decode(task.codes)
-        return ComparedRows(kept(score), (task.codes > 0) & (truth == named), held_out_units(task))
+        found = (task.codes > 0) & ~lost_samples(truth, named, rule.null)
+        return ComparedRows(kept(score), found, held_out_units(task))
 
     def with_training(self, rule: ThresholdRule, some: Task) -> Self:
         """Keep some of the training samples; warn where the model trained on all of them predicts one class."""

@@ -113,6 +113,10 @@ class ScoreDecision:
         """Test thresholds on samples held back, or on all without them."""
         return found.tested_threshold(rule, held_back, confidence)
 
+    def decide(self, score: Array, beside: Mapping[str, Array], threshold: float) -> BoolArray:
+        """Mark scores that are decided positive."""
+        return score >= threshold
+
     def places(self, store: ScoreStore, segment: Label) -> BoolArray | None:
         """Mark the held-out entries that one threshold decides, that of a segment where each has one."""
         return np.ones(store.is_pos.size, dtype=bool)
@@ -194,6 +198,10 @@ class RowDecision(ScoreDecision):
     def tested(self, found: Result, rule: Any, held_back: Task | None, confidence: float) -> Result:
         """Test thresholds that are tuned to stricter and stricter levels."""
         return with_tested_steps(found, rule, held_back, confidence)
+
+    def decide(self, score: Array, beside: Mapping[str, Array], threshold: float) -> BoolArray:
+        """Mark scores that are decided positive by the thresholds of their rows."""
+        return score >= self.thresholds.of_rows(beside[BY])
 
     def places(self, store: ScoreStore, segment: Label) -> BoolArray | None:
         """Return ``None``: rows have thresholds of their own."""
@@ -361,7 +369,8 @@ class SegmentDecision(RowDecision):
                 f"no thresholds keep {self.demand} on held-out data ({rates}): segments that cannot have the closest "
                 "ones. Loosen the constraint, or add rows or features"
             )
-        elif found.score < found.decision.thresholds.free and not decisions(found.row).any():
+        limit_cost: Any = found.published().get("limit_cost_")
+        if found.feasible and limit_cost > 0.0 and not decisions(found.row).any():
             warn(
                 f"thresholds that keep {self.demand} predict no held-out row positive in any segment. Loosen it, "
                 f"or ask for a level in place of it, such as 'recall >= 0.5 in each {self.segments.by}'"
@@ -404,7 +413,7 @@ class SegmentDecision(RowDecision):
         codes, score = self.beside(held_back.X, held_back.fit_params)[BY], rule.raw(held_back.X)
         if not np.bincount(codes, minlength=len(self.segments.known)).all():
             raise ValueError(f"a segment of {self.demand.by} has no row held back for confidence=; merge small ones")
-        decided = [score >= step.decision.thresholds.of_rows(codes) for step in steps]
+        decided = [step.decision.decide(score, {BY: codes}, 0.0) for step in steps]
         weight = None if held_back.weight is None else store.weight
         groups = None if held_back.groups is None else store.samples
         known = ScoredSamples(store.is_pos, np.zeros(store.is_pos.size), weight, None, groups, store.repeats)
@@ -450,7 +459,7 @@ class ScoreResult(TwoClassResult):
 
     store: ScoreStore | None
     threshold: float | None
-    decision: Any = field(default_factory=ScoreDecision)
+    decision: ScoreDecision = field(default_factory=ScoreDecision)
     # Decisions on the held-out samples that took the place of the winner's own.
     decided: BoolArray | None = None
 
@@ -512,14 +521,14 @@ class ScoreResult(TwoClassResult):
         steps = [self.decision.tuned(self, share) for share in STRICTER]
         return [replace(step, decided=decisions(step.row)) for step in steps]
 
-    def rows_of(self, rule: Any, task: Task) -> tuple[Array, Array]:
+    def rows_of(self, rule: Any, task: Task) -> tuple[Array, Mapping[str, Array]]:
         """Score samples, and read what their thresholds depend on."""
-        return rule.raw(task.X), self.decision.beside(task.X, task.fit_params)[BY]
+        return rule.raw(task.X), self.decision.beside(task.X, task.fit_params)
 
-    def decide(self, rows: tuple[Array, Array]) -> BoolArray:
+    def decide(self, rows: tuple[Array, Mapping[str, Array]]) -> BoolArray:
         """Decide scored rows."""
-        score, beside = rows
-        return score >= self.decision.thresholds.of_rows(beside)
+        assert self.threshold is not None, "decisions that are tuned have thresholds"
+        return self.decision.decide(*rows, self.threshold)
 
     def views(self, truth: Array, decided: Sequence[Array], samples: ScoredSamples) -> list[Decisions]:
         """Read decisions as each part of the constraint does: all of them alike."""

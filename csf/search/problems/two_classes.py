@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label
 from csf._common.validation import check_class_weights, check_fraction
-from csf.data.responses import DECISION_FIRST, respond
+from csf.data.responses import DECISION_FIRST, lost_samples, respond
 from csf.metrics import get_constraint
 from csf.metrics.constraints import ANSWERS
 from csf.metrics.demands import on_positive
@@ -72,7 +72,7 @@ class TwoClasses(Problem):
         null, truth = task.user_labels.null, task.user_labels.decode(task.codes)
         null, truth = (0, task.codes) if base.coded else (null, truth)
         answer = respond(base.base, task.X, null, tune=config.tunes, methods=self.methods)
-        lost = (task.codes > 0) & (truth != answer.found)
+        lost = lost_samples(truth, answer.found, null)
         return FoldResult(decided=answer.decided, score=answer.score, method=answer.method, lost=lost)
 
     def fitted_rule(self, found: Any, base: FittedBase, result: FoldResult) -> ThresholdRule:
@@ -120,8 +120,11 @@ class TwoClassResult(AnsweredResult):
         """Tune the rule of three answers, and test its limits on wrong ones on samples held back."""
         bands = self._named_bands(review, calibration.user_labels.answers)
         rows = rule.allowed_answers(calibration.X, bands.review, bands.extra_cost)
-        tested = LabelledScores(rows, calibration.codes > 0, calibration.weight, calibration.groups)
-        tested = tested._replace(lost=rule.lost(calibration.X, calibration.user_labels.decode(calibration.codes)))
+        truth, lost = calibration.user_labels.decode(calibration.codes), None
+        if rows.named is not None:
+            lost = lost_samples(truth, rows.named, rule.null)
+        weight, groups = calibration.weight, calibration.groups
+        tested = LabelledScores(rows, calibration.codes > 0, weight, groups, lost=lost)
         return bands.limited(LabelledScores.of(self, bands), tested, confidence)
 
     def _named_bands(self, review: Review, names: Sequence[Label]) -> ReviewBands:

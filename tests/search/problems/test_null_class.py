@@ -6,6 +6,8 @@ from sklearn.linear_model import LogisticRegression
 
 from csf import CostSearch
 from csf.metrics import Review
+from csf.search.problems.two_classes import TwoClassResult
+from csf.thresholding.rule import ThresholdRule
 
 QUICK = {"null_class": "none", "param_grid": None, "cv": 3, "n_trials": 1, "random_state": 0}
 
@@ -77,6 +79,32 @@ def test_reviews_keep_limits_on_wrong_answers():
     acted = ~np.isin(answers, ["none", "review"])
     assert np.mean(TRUTH[answers == "none"] != "none") < 0.07
     assert np.mean((answers != TRUTH)[acted]) < 0.14
+
+
+def test_limits_on_wrong_answers_are_certified_on_rows_scored_once(monkeypatch):
+    """An answer is right where it names the class of the row; rows held back are scored once for that."""
+    search = CostSearch(
+        LogisticRegression(), review=Review(cost=0.4, wrong={"not none": 0.3}), confidence=0.8, calibration=0.4, **QUICK
+    )
+    scored, tested, n_scored = ThresholdRule.scored, TwoClassResult.tested_reviews, []
+
+    def counted(*given):
+        with monkeypatch.context() as patch:
+            patch.setattr(ThresholdRule, "scored", lambda rule, X: n_scored.append(len(X)) or scored(rule, X))
+            return tested(*given)
+
+    monkeypatch.setattr(TwoClassResult, "tested_reviews", counted)
+    search.fit(X, Y)
+    assert n_scored == [600]
+    (guarantee,) = search.review_bands().guarantees.values()
+    assert guarantee.holds
+    answers = search.predict_with_review(NEW)
+    acted = ~np.isin(answers, ["none", "review"])
+    assert acted.mean() > 0.1
+    wrong = np.mean((answers != TRUTH)[acted])
+    assert wrong <= 0.3
+    # Of the rows that are acted on some are taken for the other class.
+    assert np.mean((TRUTH == "none")[acted]) < wrong
 
 
 def test_a_few_rows_are_acted_on_beside_reviews():
