@@ -57,7 +57,7 @@ def _scores(search, X, limits):
         return named | decisions
     positive, rule = list(search.classes_).index(search.pos_label_), search.decision_rule_
     columns = {"score": rule.raw(X)}
-    if search.result_.kind == "row_costs":
+    if hasattr(search, "row_costs_"):
         columns["expected_gain"] = rule.ranked(X)[1]
     if hasattr(search, "predict_proba"):
         columns["probability"] = search.predict_proba(X)[:, positive]

@@ -125,6 +125,11 @@ class FeatureColumns:
     zero_based: bool = False
     kept: tuple[str, ...] = ()
 
+    @property
+    def named(self) -> bool:
+        """True where features are columns of a frame."""
+        return self.kind == "frame"
+
     @classmethod
     def of(cls, X: Samples, *, zero_based: bool = False) -> Self:
         """Describe the features of an array or a sparse matrix.
@@ -202,9 +207,9 @@ class Dataset:
 
 def matched(X: Samples, features: FeatureColumns, source: str) -> Samples:
     """Convert samples to the form that a model was trained on."""
-    if features.kind == "frame" and hasattr(X, "columns"):
+    if features.named and hasattr(X, "columns"):
         return _columns_of(X, features, source)
-    if features.kind == "frame":
+    if features.named:
         raise CliError(f"the model takes a table with named columns (CSV, ...); {source} has none")
     if X.shape[1] != features.n_features:
         raise CliError(f"the model takes {features.n_features} features; {source} has {X.shape[1]}")
@@ -572,7 +577,7 @@ def _svmlight_labelled(path: str, options: ReadOptions) -> Dataset:
 
 def _svmlight_samples(path: str, features: FeatureColumns, form: TableFormat) -> Samples:
     """Read the samples of a LIBSVM file for a trained model, which ignores the labels."""
-    if features.kind == "frame":
+    if features.named:
         return matched(None, features, path)
     X, _ = _load_svmlight(path, zero_based=features.zero_based, n_features=features.n_features)
     return matched(X, features, path)
@@ -644,7 +649,7 @@ def _labelled(frame, options):
 
 def _table_samples(path: str, features: FeatureColumns, form: TableFormat) -> Samples:
     """Read the columns that a trained model takes from a table, in the model's order."""
-    if features.kind != "frame":
+    if not features.named:
         raise CliError(
             f"the model was trained on {features.n_features} features without names, not on a table; {path} is one"
         )

@@ -115,7 +115,7 @@ def make_base(name: str, features: FeatureColumns) -> Pipeline:
     """Make a pipeline of preprocessing and the step ``"classifier"``; columns of a frame are selected by name."""
     classifier = BASES[name]()
     linear = name in _SCALED
-    if features.kind == "frame":
+    if features.named:
         return Pipeline([("prepare", _columns(features, linear, takes_sparse(name))), (CLASSIFIER, classifier)])
     if linear:
         scaler = MaxAbsScaler() if features.kind == "sparse" else StandardScaler()

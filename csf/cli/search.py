@@ -339,7 +339,7 @@ def _rule_of(search, problem):
     linear = all(name in LINEAR for name in base_names(problem.options.base))
     if problem.several or problem.by_row or not linear or hasattr(search, "thresholds_"):
         return decision_rule(search)
-    return table_rule(search) if problem.data.features.kind == "frame" else linear_rule(search)
+    return table_rule(search) if problem.data.features.named else linear_rule(search)
 
 
 def _write_report(options, problem, search, test, answers):

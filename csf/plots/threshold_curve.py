@@ -564,17 +564,17 @@ def _search_data(
     # Of many rows on a cluster no scores are kept.
     if (X is None or y is None) and (X is not y or at is None):
         raise ValueError(_NO_SCORES.format(type(search).__name__))
-    if found.kind == "multilabel":
+    if hasattr(search, "searches_"):
         return _label_data(search, *_margins(search, X, y, weight), metric, 0.0 if threshold is None else threshold)
     curve = search.held_out_curve() if X is None else search.threshold_curve(X, y, weight, **costs)
     # The same answer to all rows is that of a threshold beyond the last score.
     at = _OF_ANSWERS.get(getattr(search, "row_rule_", ""), at)
     own = None if isinstance(curve, ValuedCurve) else found.metric
     data = _curve_data(curve, own if metric is None else metric, at)
-    data |= {"metric_name": metric_name(search)} if metric is None and found.kind != "binary" else {}
-    if found.kind == "row_costs":
+    data |= {"metric_name": metric_name(search)} if metric is None else {}
+    if (paid := getattr(search, "row_costs_", None)) is not None:
         # Money and shares have no axis in common.
-        data |= {} if search.row_costs_.measure == "savings" or metric is not None else {"companions": {}}
+        data |= {} if paid.measure == "savings" or metric is not None else {"companions": {}}
         return data | {"axis_name": "threshold of log-odds + log(gain / loss)"}
     interval = None if X is not None or at != search.best_threshold_ else getattr(search, "threshold_interval_", None)
     band = found.band(search.confidence or 0.9) if X is None else None

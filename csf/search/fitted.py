@@ -22,7 +22,6 @@ from csf.metrics.confusion import CostMatrix
 from csf.metrics.demands import on_positive
 from csf.metrics.registry import constraint_of_truth, get_label_metric, metric_of, row_costs, truth_of
 from csf.monitoring import Monitor, MonitorGroup
-from csf.search.kinds import LABELS
 from csf.thresholding.exchange import exchange_rate
 from csf.thresholding.linear_rule import Sigmoid
 from csf.thresholding.prevalence import Prevalence, estimate_class_shares, estimate_prevalence
@@ -443,20 +442,21 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
     def _watched(self, demand: Constraint | None) -> list[tuple[int | None, tuple[Any, ...]]]:
         """List the first arguments of monitors, with the column of the label that each one is for."""
-        kind, promise = self.result_.kind, getattr(self, "guarantee_", None)
+        promise, of_labels = getattr(self, "guarantee_", None), hasattr(self, "label_names_")
+        together = of_labels and not hasattr(self, "searches_")
         # Of labels each one that the constraint is on has its own.
         tests = [each for each in (promise if isinstance(promise, list) else [promise]) if each is not None]
         # A monitor watches all rows, and no segments.
         if demand is None and tests and all(test.holds for test in tests) and not hasattr(self, "segments_"):
             demand = self._demanded(self.constraint)
-            if demand is not None and kind == "shared_threshold":  # it is on all pairs of a sample and a label
+            if demand is not None and together:  # it is on all pairs of a sample and a label
                 return [(None, (*self._demand(part), f"{part.name}_micro")) for part in demand.parts]
         parts: Any = [None] if demand is None else demand.parts
         names = getattr(self, "label_names_", self.classes_).tolist()
         if demand is not None:
             demand.require_all_rows()
         places = [(part, None if part is None else part.place_in(names)) for part in parts]
-        if kind not in LABELS or (kind == "shared_threshold" and demand is None):
+        if not of_labels or (together and demand is None):
             return [(None, (*self._demand(part), None if part is None else part.name, at)) for part, at in places]
         searches, watched = getattr(self, "searches_", [self] * len(names)), []
         for part, at in places:
