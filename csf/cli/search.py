@@ -8,14 +8,14 @@ import time
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 
 from csf._common import __version__
 from csf._common.files import write_json
-from csf._common.typing import Label, Params
+from csf._common.typing import Array, Label, Params
 from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.predict import check_model_name, required_trust, save_model
 from csf.cli.problem import (
@@ -56,11 +56,10 @@ from csf.report.checks import (
 from csf.report.facts import Column, Table, compared
 from csf.report.held_out import confusion
 from csf.report.kinds import facts_of, held_out
-from csf.report.page import check_page, write_report
+from csf.report.page import check_page, write_facts
 from csf.search.threshold import CONFIDENCE, Decision, certify, tune_threshold
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array
     from csf.cli.data import Dataset
     from csf.metrics.registry import MetricLike
     from csf.thresholding.band import CertifiedThreshold
@@ -92,17 +91,18 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
     interrupted = search.stop_reason_ == "interrupted"
     facts = facts_of(search)
     details(f"{_trials_table(facts)}\n\n{_about(facts, problem)}\n")
-    results, answers = [], {}
+    results = []
     if test is not None:
-        own, labels = _judged_own(problem, search, seconds, test)
         expected = dict.fromkeys(_rivals(problem), 0.0)
         if not interrupted:
             expected = _expected_seconds(problem, setup, search, seconds)
-        rivals, others, interrupted = _judge_rivals(problem, setup, train, test, expected, budget, interrupted)
-        results, answers = [own, *rivals], {OWN: labels} | others
+        ran, interrupted = _run_rivals(problem, setup, train, test, expected, budget, interrupted)
+        rivals = {name: one.labels for name, one in ran.items() if isinstance(one, _Ran)}
+        groups = {} if problem.data.groups is None else {"groups": problem.data.group_names[test.together["groups"]]}
+        held = held_out(search, test.X, test.y, test.weight, rivals, name=OWN, **groups)
+        facts, own = facts_of(search, held), _Ran(np.empty(0), seconds, _keeps_its_promise(search))
+        results = _results(problem, {OWN: own} | ran, held)
         details(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
-        held = held_out(search, test.X, test.y, test.weight, others, name=OWN, **test.together)
-        facts = facts_of(search, held)
         if problem.several:
             details(f"{_confusion_table(facts)}\n")
         details(f"{_judged(facts, problem.reference)}\n")
@@ -111,9 +111,6 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
     if not options.verbose:
         say("\n".join(_in_short(facts, problem, summary)))
     _write(options, problem, facts, results, summary.findings, say)
-    if options.report:
-        _write_report(options, problem, search, test, answers)
-        say(f"report: {options.report}")
     if interrupted:
         raise KeyboardInterrupt  # all that there is has been said and written: the exit code tells the rest
 
@@ -242,16 +239,21 @@ def _part(facts, problem):
     return f", the part of the search in {limit:g} s" if part else ""
 
 
-def _judged_own(problem, search, seconds, test):
-    """Return the record of the search, and its predicted labels."""
-    labels = search.predict(test.X)
-    decided = problem.data.labels.encode(labels)
-    return _record(problem, f"csf, {problem.options.strategy}", test, decided, seconds, search), labels
+class _Ran(NamedTuple):
+    """Labels that a method predicts for the rows held out, its seconds, and whether it promises the constraint."""
+
+    labels: Array
+    seconds: float
+    promises: bool
 
 
-def _judge_rivals(problem, setup, train, test, expected, budget, interrupted):
-    """Return the records of the rivals, their predicted labels, and whether Ctrl-C interrupted them."""
-    records, answers = {}, {}
+def _keeps_its_promise(model):
+    return hasattr(model, "guarantee_") and model.guarantee_.holds
+
+
+def _run_rivals(problem, setup, train, test, expected, budget, interrupted):
+    """Return the rivals, or why they were left out, and whether Ctrl-C interrupted them."""
+    ran = {}
     # The comparison that counts comes first, so that a time limit leaves it.
     every = _rivals(problem)
     names = sorted(every, key=lambda name: name != problem.reference)
@@ -259,27 +261,26 @@ def _judge_rivals(problem, setup, train, test, expected, budget, interrupted):
         reason = "interrupted" if interrupted else budget.refusal(expected[name])
         if reason is None:
             try:
-                records[name], answers[name] = _judged_rival(problem, setup, name, train, test)
+                ran[name] = _run_rival(problem, setup, name, train, test)
                 continue
             except NotApplicable as error:
                 reason = str(error)
             except KeyboardInterrupt:
                 interrupted, reason = True, "interrupted"
-        records[name] = {"method": name, "skipped": reason}
-    known = {name: answers[name] for name in every if name in answers}
-    return [records[name] for name in every], known, interrupted
+        ran[name] = reason
+    return {name: ran[name] for name in every}, interrupted
 
 
 def _rivals(problem):
     return [] if problem.options.no_rivals else [name for name in problem.rivals if name != _SLOW]
 
 
-def _judged_rival(problem, setup, name, train, test):
-    """Return the record of a rival, and its predicted labels."""
+def _run_rival(problem, setup, name, train, test):
+    """Train a rival, and predict the rows held out."""
     start = time.perf_counter()
     model = problem.rivals[name](setup, train.X, train.codes, train.weight)
     decided, seconds = model.predict(test.X), time.perf_counter() - start
-    return _record(problem, name, test, decided, seconds, model), problem.data.labels.decode(decided)
+    return _Ran(problem.data.labels.decode(decided), seconds, _keeps_its_promise(model))
 
 
 def _expected_seconds(problem, setup, search, seconds):
@@ -292,14 +293,20 @@ def _expected_seconds(problem, setup, search, seconds):
     return {name: searched.get(name, plain) for name in _rivals(problem)}
 
 
-def _record(problem, method, test, decided, seconds, model):
-    value, *_, rate = problem.judged(test, decided)
-    rate = None if problem.constraint is None else rate
-    record = {"method": method, "value": value, "rate": rate, "seconds": seconds}
-    if problem.constraint is not None and problem.options.confidence is not None:
-        # Beside what promises the constraint, what does not may find more.
-        record["promised"] = hasattr(model, "guarantee_") and model.guarantee_.holds
-    return record
+def _results(problem, ran, held):
+    """Return a record of each method."""
+    judged, records = {each.name: each for each in held.judged}, []
+    certified = problem.constraint is not None and problem.options.confidence is not None
+    for name, one in ran.items():
+        record = {"method": f"csf, {problem.options.strategy}" if name == OWN else name}
+        if isinstance(one, str):
+            record["skipped"] = one
+        else:
+            record |= {"value": judged[name].value, "rate": judged[name].rate, "seconds": one.seconds}
+            # Beside what promises the constraint, what does not may find more.
+            record |= {"promised": one.promises} if certified else {}
+        records.append(record)
+    return records
 
 
 def _results_table(results, problem):
@@ -332,6 +339,10 @@ def _write(options, problem, facts, results, found, say):
     if options.plot:
         draw_search(options.plot, search)
         say(f"plot: {options.plot}")
+    if options.report:
+        title, about = f"{problem.metric.name} of {problem.data.name}", {"Data": problem.describe()}
+        write_facts(options.report, facts, title=title, about=about, mute=options.mute)
+        say(f"report: {options.report}")
 
 
 def _rule_of(search, problem):
@@ -340,17 +351,6 @@ def _rule_of(search, problem):
     if problem.several or problem.by_row or not linear or hasattr(search, "thresholds_"):
         return decision_rule(search)
     return table_rule(search) if problem.data.features.named else linear_rule(search)
-
-
-def _write_report(options, problem, search, test, answers):
-    """Write the report as a web page."""
-    facts = {"Data": problem.describe()}
-    rivals = {name: labels for name, labels in answers.items() if name != OWN}
-    held = {} if test is None else {"X": test.X, "y": test.y, "sample_weight": test.weight, "rivals": rivals}
-    if test is not None and test.together:
-        held["groups"] = problem.data.group_names[test.together["groups"]]
-    title = f"{problem.metric.name} of {problem.data.name}"
-    write_report(search, options.report, title=title, facts=facts, mute=options.mute, **held)
 
 
 def _valid(value):

@@ -158,8 +158,9 @@ class Judged:
     interval: tuple[float, float]
     difference: float
     difference_interval: tuple[float, float]
-    # By how much it misses the constraint there, where one was asked for.
+    # By how much it misses the constraint there, where one was asked for, and the first constrained value.
     misses: float = 0.0
+    rate: float | None = None
 
 
 def judge(

@@ -678,8 +678,10 @@ def held_out(
     names = tuple(short(each, 40) for each in safe_indexing(np.asarray(groups), first)) if first else ()
     held = HeldOut(X, labels, weight, answers, [], given, codes, names)
     rates = [kind.rates(search, held, np.asarray(predicted)) for predicted in answers.values()]
-    misses = [max((rate.misses for rate in each), default=0.0) for each in rates]
-    judged = [replace(each, misses=missed) for each, missed in zip(kind.judge(search, held), misses)]
+    judged = [
+        replace(each, misses=max(rate.misses for rate in own), rate=own[0].value) if own else each
+        for each, own in zip(kind.judge(search, held), rates)
+    ]
     return held._replace(judged=judged)
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common import __version__
 from csf._common.files import replaced
-from csf._common.typing import Array, Axes, Params, PathLike, Samples
+from csf._common.typing import Array, Axes, PathLike, Samples
 from csf.metrics.registry import truth_of
 from csf.plots.decisions import reviewed_in_words
 from csf.plots.words import base_name, digits, short, spread, strategy_name, target_name
@@ -108,9 +108,7 @@ def write_report(
         raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "best_score_")
     held = held_out(search, X, y, sample_weight, rivals, given=costs, groups=groups)
-    known = facts_of(search, held)
-    about = {"facts": [(str(name), str(value)) for name, value in (facts or {}).items()], "muted": sorted(mute)}
-    write_page(path, known.template, title=title or "Cost search", lead="", **page_data(known, mute), **about)
+    write_facts(path, facts_of(search, held), title=title, about=facts or {}, mute=mute)
 
 
 # ---------------------------------------------------------------- what the page of a search shows
@@ -120,18 +118,29 @@ def write_report(
 MOST_ROWS = 1000
 
 
-def page_data(known: Facts, mute: Collection[str] = ()) -> Params:
-    """Collect the variables of the page of a search."""
-    search, params = known.search, known.search.get_params(deep=False)
-    return {
-        "known": known,
-        "search": search,
-        "summary": summary_of(known, mute),
-        "drawn": partial(_drawn, known),
-        "estimated": truth_of(search.metric) is not None,
-        # Splits may be given as arrays of row numbers, which tell nobody anything.
-        "arguments": [(key, short(" ".join(repr(value).split()), 300)) for key, value in params.items()],
-    }
+def write_facts(
+    path: PathLike, known: Facts, *, title: str | None, about: Mapping[str, str], mute: Collection[str] = ()
+) -> None:
+    """Write what a search has learnt as one web page, with further facts ``about`` it; see `write_report`."""
+    search = known.search
+    # Splits may be given as arrays of row numbers, which tell nobody anything.
+    arguments = [
+        (key, short(" ".join(repr(value).split()), 300)) for key, value in search.get_params(deep=False).items()
+    ]
+    write_page(
+        path,
+        known.template,
+        title=title or "Cost search",
+        lead="",
+        known=known,
+        search=search,
+        summary=summary_of(known, mute),
+        drawn=partial(_drawn, known),
+        estimated=truth_of(search.metric) is not None,
+        arguments=arguments,
+        facts=[(str(name), str(value)) for name, value in about.items()],
+        muted=sorted(mute),
+    )
 
 
 def _drawn(known: Facts, name: str, height: float = 4.6) -> Drawn:

@@ -402,7 +402,7 @@ def interrupted_training(monkeypatch, after):
 
 
 def test_an_interrupted_search_writes_what_there_is_and_trains_no_rivals(run, monkeypatch, tmp_path):
-    monkeypatch.setattr("csf.cli.search._judged_rival", None)
+    monkeypatch.setattr("csf.cli.search._run_rival", None)
     outputs = ["--save", tmp_path / "m.skops", "--json", tmp_path / "r.json", "--rule", tmp_path / "rule.json"]
     with monkeypatch.context() as patch:
         interrupted_training(patch, 0)
@@ -546,7 +546,7 @@ def test_the_search_alone_where_no_rivals_are_wanted_has_all_the_time(ok, monkey
         return text, load_model(tmp_path / "m.skops")[0].time_limit
 
     assert 600 < searched()[1] <= 2000 / 3
-    monkeypatch.setattr("csf.cli.search._judged_rival", None)
+    monkeypatch.setattr("csf.cli.search._run_rival", None)
     assert 950 < searched("--test-size", 0)[1] <= 1000
     text, limit = searched("--no-rivals")
     assert re.search(r"\n0\.\d{3} +f1 on \d+ held-out samples\n", text)
