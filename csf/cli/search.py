@@ -54,8 +54,8 @@ from csf.report.checks import (
     summary_of,
 )
 from csf.report.facts import Column, Table, compared
-from csf.report.held_out import confusion
-from csf.report.kinds import facts_of, held_out
+from csf.report.held_out import confusion, held_out
+from csf.report.kinds import facts_of
 from csf.report.page import check_page, write_facts
 from csf.search.threshold import CONFIDENCE, Decision, certify, tune_threshold
 
@@ -131,7 +131,7 @@ def _in_short(facts, problem, summary):
     verdict, rival = summary.verdict, facts.rival(problem.reference)
     figures = ["; ".join(map(str, [facts.on_one_line(facts.expected), *map(facts.demanded, facts.demands)]))]
     if facts.held is not None:
-        figures.append("; ".join(map(str, [facts.on_one_line(facts.estimates[0]), *facts.held_out_rates])))
+        figures.append("; ".join(map(str, [facts.on_one_line(facts.estimates[0]), *facts.held.rates])))
         if rival is not None and not facts.unequal(rival):
             figures[-1] += f"; {compared(rival)}"
             if verdict == "Use it." and rival.difference_interval[0] > 0.0:

@@ -171,7 +171,7 @@ def _found(facts: Facts, scopes: Collection[str], mute: Collection[str]) -> list
 def _missed(facts):
     texts = [
         f"{rate}, {'below' if rate.demand.side == '>=' else 'above'} the demanded {rate.demand.level:g}"
-        for rate in facts.held_out_rates
+        for rate in (facts.held.rates if facts.held else ())
         if rate.misses
     ]
     certified = facts.search.confidence

@@ -17,7 +17,7 @@ from csf._common.sklearn import named_models
 from csf._common.typing import Params
 from csf.metrics import get_constraint
 from csf.plots.words import base_name, metric_name, parameter_names, short, spread
-from csf.report.held_out import HeldOut, HeldOutRate, Judged
+from csf.report.held_out import HeldOut, Judged
 from csf.search.config import MODEL
 from csf.search.plan import OUT_OF_BAG
 from csf.thresholding.certificates import CAVEAT, CROSS_FITTED, GIVEN, HELD_BACK
@@ -155,8 +155,6 @@ class Facts:
     without_model: SameAnswer = NO_ANSWER
     # Facts of each label by its name, where each has a search of its own.
     parts: Mapping[str, Facts] = field(default_factory=dict)
-    # Constrained values of the search's own predictions on held-out data.
-    held_out_rates: Sequence[HeldOutRate] = ()
     # What reviews cost, after the number.
     review_unit: str = " false positives a row"
     # Columns of the table of trials before the parameters and after them.

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from csf._common.typing import Array, IntArray, Label, Params, Samples
+from csf._common.sklearn import safe_indexing
+from csf._common.typing import Array, Estimator, IntArray, Params, Samples
+from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights, label_array
+from csf.data.folds import read_groups
+from csf.data.labels import read_codes
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.choices import decisions
 from csf.evaluate.predictions import Predictions, difference_of, label_answers
-from csf.metrics.base import Metric
 from csf.metrics.binary import Rate
-from csf.metrics.confusion import ConfusionMetric
-from csf.metrics.registry import LabelMetric, truth_of
-from csf.metrics.row_costs import RowCosts
+from csf.metrics.demands import demands_on
+from csf.metrics.profile import ErrorProfile
+from csf.metrics.registry import metric_of, truth_of
 from csf.plots.words import class_order, short
-from csf.thresholding.linear_rule import counts_of
+from csf.search.problems.decisions import ScoreDecision
+from csf.thresholding.linear_rule import confusion_of, counts_of
 
 if TYPE_CHECKING:
     from csf.metrics import Constraint
@@ -48,6 +55,8 @@ class HeldOut(NamedTuple):
     # Codes of what samples belong together by, and the name of each.
     groups: IntArray | None = None
     group_names: tuple[str, ...] = ()
+    # Constrained values of the search's own predictions.
+    rates: Sequence[HeldOutRate] = ()
 
     @property
     def rows(self) -> Params:
@@ -163,58 +172,205 @@ class Judged:
     rate: float | None = None
 
 
-def judge(
-    metric: Metric,
-    null_class: Label,
-    truth: Array,
-    answers: Mapping[str, Array],
-    *,
-    promised: bool = False,
-    **rows: Any,
-) -> list[Judged]:
-    """Evaluate several classifiers on the same samples, and compare the first one with the others.
-
-    ``null_class`` is the negative class; all others are to be detected. If ``promised``, intervals of shares have at
-    least their nominal coverage, else they have it on average. ``rows`` are ``weight`` and ``groups``.
-    """
-    is_pos = truth != null_class
-    # A sample of a class to find that is given to another one is missed.
-    found = {name: is_pos ^ (predicted != truth) for name, predicted in answers.items()}
-    return _judged(
-        partial(Predictions.of_classes, metric, np.ones(2, dtype=bool), is_pos.astype(int), **rows),
-        {name: each.astype(int) for name, each in found.items()},
-        exact=promised,
-    )
-
-
-def judge_classes(
-    metric: ConfusionMetric, classes: Array, truth: Array, answers: Mapping[str, Array], **rows: Any
-) -> list[Judged]:
-    """Evaluate as `judge` does, for several classes that are all alike."""
-    every = np.unique(np.concatenate([classes, *answers.values()]))
-    codes = {name: np.searchsorted(every, predicted) for name, predicted in answers.items()}
-    known, truth = np.isin(every, classes), np.searchsorted(every, truth)
-    return _judged(partial(Predictions.of_classes, metric, known, truth, **rows), codes)
-
-
-def judge_rows(
-    costs: RowCosts, positive: Label, truth: Array, answers: Mapping[str, Array], **rows: Any
-) -> list[Judged]:
-    """Evaluate as `judge` does, by costs of rows; ``truth`` holds each row's cost of either answer."""
-    found = {name: predicted == positive for name, predicted in answers.items()}
-    return _judged(partial(Predictions.of_rows, costs, *truth.T, **rows), found)
-
-
-def judge_labels(metric: LabelMetric, truth: Array, answers: Mapping[str, Array], **rows: Any) -> list[Judged]:
-    """Evaluate as `judge` does, where samples have several labels."""
-    codes = dict(zip(answers, label_answers(answers, truth.shape)))
-    return _judged(partial(Predictions.of_labels, metric, truth > 0, **rows), codes)
-
-
-def _judged(read: Callable[..., Predictions], answers: Mapping[str, Array], *, exact: bool = False) -> list[Judged]:
+def judged_by(read: Callable[..., Predictions], answers: Mapping[str, Array], *, exact: bool = False) -> list[Judged]:
     """Evaluate each classifier's predictions, and compare the first one with it."""
     first, judged = next(iter(answers.values())), []
     for name, predicted in answers.items():
         alone, gain = read(predicted), difference_of(read, first, predicted, LEVEL)
         judged.append(Judged(name, float(alone.value[0]), alone.interval(LEVEL, exact=exact), gain.value, gain[1:]))
     return judged
+
+
+# ---------------------------------------------------------------- predictions of each kind of problem
+
+
+class Judge(ABC):
+    """How predictions of held-out samples are judged beside a search."""
+
+    def read_truth(self, search: CostSearch, y: ArrayLike) -> Array:
+        """Check that the search knows the labels."""
+        labels, classes = check_labels(y)
+        if not np.isin(classes, search.classes_).all():
+            raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")
+        return labels
+
+    @abstractmethod
+    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
+        """Evaluate predictions by the metric and the constraint of the search."""
+
+    def rates(self, search: CostSearch, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
+        """List the constrained values of predictions on held-out data."""
+        constraint, null = search.result_.constraint, 0 if search.null_class_ is None else search.null_class_
+        if constraint is None:
+            return []
+        is_pos, found, weight = held.y != null, predicted != null, held.weight
+        decision = getattr(search.result_, "decision", ScoreDecision())
+        rates = decision.rates_on(held.X, held.given, is_pos, found, weight)
+        if rates is not None:
+            return [HeldOutRate(part, rates[name]) for name, part in constraint.named_parts.items()]
+        errors = ErrorProfile.from_masks(is_pos, is_pos ^ (predicted != held.y), sample_weight=weight)
+        shares = {"tp": errors.pos - errors.fn, "fn": errors.fn, "fp": errors.fp, "tn": 1.0 - errors.pos - errors.fp}
+        counted = {
+            part: sum(shares[cell] * bottom for cell, (_, bottom) in (part.rate.terms() or {}).items())
+            for part in constraint.parts
+        }
+        return [HeldOutRate.of(part, part.rate.of(errors), n, held) for part, n in counted.items()]
+
+
+class TwoClassJudge(Judge):
+    """Two classes, or several beside a null class, which is the negative one."""
+
+    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
+        """Evaluate predictions; intervals of shares have at least their coverage where a constraint is promised."""
+        metric, is_pos = search.result_.read_metric(metric_of(search)), held.y != search.null_class_
+        # A sample of a class to find that is given to another one is missed.
+        found = {name: (is_pos ^ (predicted != held.y)).astype(int) for name, predicted in held.answers.items()}
+        read = partial(Predictions.of_classes, metric, np.ones(2, dtype=bool), is_pos.astype(int), **held.rows)
+        return judged_by(read, found, exact=search.confidence is not None)
+
+
+class RowCostJudge(Judge):
+    """Rows that have costs of their own."""
+
+    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
+        """Evaluate predictions by what they cost."""
+        found = {name: predicted == search.pos_label_ for name, predicted in held.answers.items()}
+        return judged_by(partial(Predictions.of_rows, search.row_costs_, *paid_for(search, held), **held.rows), found)
+
+
+def paid_for(search: CostSearch, held: HeldOut) -> tuple[Array, Array]:
+    """Return the cost of each held-out row for the answers "negative" and "positive"."""
+    return search.row_costs_.table(held.X, **held.given).answers(held.y == search.pos_label_)
+
+
+class ClassJudge(Judge):
+    """Several classes that are all alike."""
+
+    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
+        """Evaluate predictions, of classes that nobody knows too."""
+        every = np.unique(np.concatenate([search.classes_, *held.answers.values()]))
+        codes = {name: np.searchsorted(every, predicted) for name, predicted in held.answers.items()}
+        known, truth = np.isin(every, search.classes_), np.searchsorted(every, held.y)
+        metric = search.result_.read_metric(metric_of(search))
+        return judged_by(partial(Predictions.of_classes, metric, known, truth, **held.rows), codes)
+
+    def rates(self, search: CostSearch, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
+        """List the constrained values of predictions on held-out data."""
+        classes, constraint = search.classes_, search.result_.constraint
+        if constraint is None:
+            return []
+        every, codes = np.unique(np.concatenate([classes, held.y, predicted]), return_inverse=True)
+        true, decided = np.split(codes[classes.size :], 2)
+        matrix = confusion_of(true, decided, every.size, held.weight)
+        return [
+            HeldOutRate.of(each.constraint, float(each.rate(matrix)), float((matrix * each.bottom).sum()), held)
+            for each in demands_on(constraint, every.tolist())
+        ]
+
+
+class LabelJudge(Judge):
+    """Several labels a sample, which share a threshold."""
+
+    def read_truth(self, search: CostSearch, y: ArrayLike) -> Array:
+        """Read codes: samples have several labels."""
+        return read_codes(y, search.label_names_.tolist())
+
+    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
+        """Evaluate predictions of all labels."""
+        metric = search.result_.read_metric(search.metric)
+        codes = dict(zip(held.answers, label_answers(held.answers, held.y.shape)))
+        return judged_by(partial(Predictions.of_labels, metric, held.y > 0, **held.rows), codes)
+
+    def rates(self, search: CostSearch, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
+        """List the constrained values of predictions about pairs of a sample and a label."""
+        weight = None if held.weight is None else np.repeat(held.weight, held.y.shape[1])
+        return super().rates(search, held._replace(y=held.y.ravel(), weight=weight), predicted.ravel())
+
+
+class SeparateLabelJudge(LabelJudge):
+    """Several labels a sample, each of which has its own search."""
+
+    def rates(self, search: CostSearch, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
+        """List the constrained values of predictions of each label."""
+        columns = zip(search.label_names_.tolist(), search.searches_, held.y.T, predicted.T)
+        return [
+            rate._replace(demand=replace(rate.demand, of=name))
+            for name, one, true, answers in columns
+            for rate in judge_of(one).rates(one, held._replace(y=true), answers)
+        ]
+
+
+# How predictions are judged, for each kind of problem, see `csf.search.problems.results.SearchResult.kind`.
+JUDGES: dict[str, Judge] = {
+    **dict.fromkeys(("binary", "row_thresholds", "segments"), TwoClassJudge()),
+    "row_costs": RowCostJudge(),
+    "multiclass": ClassJudge(),
+    "multilabel": SeparateLabelJudge(),
+    "shared_threshold": LabelJudge(),
+}
+
+
+def judge_of(search: CostSearch) -> Judge:
+    """Return how predictions are judged beside a fitted search."""
+    return JUDGES[search.result_.kind]
+
+
+def held_out(
+    search: Estimator,
+    X: Samples | None,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    rivals: Mapping[str, Any] | None,
+    name: str = "this search",
+    given: Mapping[str, ArrayLike] = NOTHING,
+    groups: ArrayLike | None = None,
+) -> HeldOut | None:
+    """Check the held-out data of a report and predict them, with costs or segments ``given``; ``None`` without any."""
+    if X is None and y is None:
+        if rivals or sample_weight is not None or groups is not None or given:
+            names = ", ".join(["rivals", "sample_weight", "groups", *given])
+            raise ValueError(f"{names} belong to held-out data: give X and y, which fit has not seen")
+        return None
+    if X is None or y is None:
+        raise ValueError("give X and y together: samples that fit has not seen, and their labels")
+    others = {f"rivals[{rival!r}]": predicted for rival, predicted in (rivals or {}).items()}
+    check_in_memory(X=X, y=y)
+    X, truth = check_samples(X, y, sample_weight=sample_weight, groups=groups, **given, **others)
+    judge = judge_of(search)
+    labels = judge.read_truth(search, truth)
+    weight = check_weights(sample_weight, labels.shape[0])
+    answers = {name: search.predict(X, **given)}
+    for rival, predicted in (rivals or {}).items():
+        predicted = label_array(predicted, f"rivals[{rival!r}]", getattr(search, "label_names_", ()))
+        if predicted.shape != labels.shape:
+            raise ValueError(
+                f"rivals[{rival!r}] must be the labels that it predicts for X, of shape {labels.shape}; "
+                f"got shape {predicted.shape}"
+            )
+        answers[str(rival)] = predicted
+    codes = read_groups(groups, labels.shape[0])
+    first = [] if codes is None else np.unique(codes, return_index=True)[1].tolist()
+    names = tuple(short(each, 40) for each in safe_indexing(np.asarray(groups), first)) if first else ()
+    held = HeldOut(X, labels, weight, answers, [], given, codes, names)
+    rates = [judge.rates(search, held, np.asarray(predicted)) for predicted in answers.values()]
+    judged = [
+        replace(each, misses=max(rate.misses for rate in own), rate=own[0].value) if own else each
+        for each, own in zip(judge.judge(search, held), rates)
+    ]
+    return held._replace(judged=judged, rates=rates[0])
+
+
+def values_by_group(search: CostSearch, held: HeldOut) -> list[tuple[str, int, Judged | None]]:
+    """Judge the search in each group: its name, its samples, and the value (``None`` where the metric has none)."""
+    if held.groups is None or not 1 < len(held.group_names) <= MOST_GROUPS:
+        return []
+    (name, answer), rows = next(iter(held.answers.items())), []
+    for code, group in enumerate(held.group_names):
+        at = np.flatnonzero(held.groups == code)
+        weight = None if held.weight is None else held.weight[at]
+        given = {key: np.asarray(values)[at] for key, values in held.given.items()}
+        part, judged = HeldOut(safe_indexing(held.X, at), held.y[at], weight, {name: answer[at]}, [], given), None
+        with suppress(ValueError):  # such as a metric of both classes, of one class alone
+            judged = judge_of(search).judge(search, part)[0]
+        rows.append((group, at.size, judged))
+    return rows

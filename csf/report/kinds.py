@@ -1,27 +1,19 @@
-"""What is known of each kind of problem: how predictions on held-out data are judged, and the facts of a search."""
+"""Facts of a search, for each kind of problem."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from csf._common.sklearn import safe_indexing
-from csf._common.typing import Array, Estimator, Keywords, Label, Samples
-from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights, label_array
-from csf.data.folds import read_groups
-from csf.data.labels import read_codes
+from csf._common.typing import Keywords, Label
 from csf.evaluate.choices import influence, outcomes
 from csf.metrics import get_constraint
 from csf.metrics.confusion import CostMatrix
 from csf.metrics.constraints import ANSWERS
-from csf.metrics.demands import demands_on
-from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import aim_of, metric_of
 from csf.plots.cone import ConeDisplay
 from csf.plots.decisions import CapacityDisplay, answers_to_all, draw_confusion, draw_costs, draw_review
@@ -52,119 +44,58 @@ from csf.report.facts import (
     Table,
     trial_columns,
 )
-from csf.report.held_out import (
-    MOST_CLASSES,
-    MOST_GROUPS,
-    NOTHING,
-    HeldOut,
-    HeldOutRate,
-    Judged,
-    judge,
-    judge_classes,
-    judge_labels,
-    judge_rows,
-    scores_out_of_fold,
-)
-from csf.search.problems.decisions import ScoreDecision
-from csf.thresholding.linear_rule import confusion_of
+from csf.report.held_out import MOST_CLASSES, NOTHING, HeldOut, paid_for, scores_out_of_fold
 
 if TYPE_CHECKING:
     from csf.search import CostSearch
     from csf.thresholding.exchange import ExchangeRate
 
 
-class Kind(ABC):
-    """What is known of searches of one kind of problem."""
-
-    def read_truth(self, search: CostSearch, y: ArrayLike) -> Array:
-        """Check that the search knows the labels."""
-        labels, classes = check_labels(y)
-        if not np.isin(classes, search.classes_).all():
-            raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")
-        return labels
-
-    @abstractmethod
-    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
-        """Evaluate predictions by the metric and the constraint of the search."""
-
-    def rates(self, search: CostSearch, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
-        """List the constrained values of predictions on held-out data."""
-        constraint, null = search.result_.constraint, 0 if search.null_class_ is None else search.null_class_
-        if constraint is None:
-            return []
-        is_pos, found, weight = held.y != null, predicted != null, held.weight
-        decision = getattr(search.result_, "decision", ScoreDecision())
-        rates = decision.rates_on(held.X, held.given, is_pos, found, weight)
-        if rates is not None:
-            return [HeldOutRate(part, rates[name]) for name, part in constraint.named_parts.items()]
-        errors = ErrorProfile.from_masks(is_pos, is_pos ^ (predicted != held.y), sample_weight=weight)
-        shares = {"tp": errors.pos - errors.fn, "fn": errors.fn, "fp": errors.fp, "tn": 1.0 - errors.pos - errors.fp}
-        counted = {
-            part: sum(shares[cell] * bottom for cell, (_, bottom) in (part.rate.terms() or {}).items())
-            for part in constraint.parts
-        }
-        return [HeldOutRate.of(part, part.rate.of(errors), n, held) for part, n in counted.items()]
-
-    def of_any(self, search: CostSearch, held: HeldOut | None) -> Keywords:
-        """Collect the facts that all kinds have."""
-        rates = [] if held is None else self.rates(search, held, held.own)
-        return {"search": search, "held": held, "held_out_rates": rates}
-
-    @abstractmethod
-    def facts(self, search: CostSearch, held: HeldOut | None) -> Facts:
-        """Collect what a search has learnt."""
-
-
 # ---------------------------------------------------------------- two classes
 
 
-class TwoClasses(Kind):
-    """Searches of two classes, or of several beside a null class, that one threshold decides."""
+def of_two(search: CostSearch, held: HeldOut | None) -> Keywords:
+    """Collect the facts that searches of two classes have."""
+    counts, null = search.class_count_, search.classes_.tolist().index(search.null_class_)
+    names = ("best_threshold_proba", "threshold_interval", "upper_bound", "gap", "bound_margin")
+    costs = dict(zip(("c_fn", "c_fp"), search.best_cost_weights_))
+    return {
+        "search": search,
+        "held": held,
+        "target": target_name(search),
+        "rarest": int(min(counts[null], counts.sum() - counts[null])),
+        "own_record": {"t": search.best_t_, **costs, "threshold": search.best_threshold_}
+        | {name: getattr(search, f"{name}_") for name in names},
+    }
 
-    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
-        """Evaluate predictions, see `Kind.judge`."""
-        metric, promised = search.result_.read_metric(metric_of(search)), search.confidence is not None
-        return judge(metric, search.null_class_, held.y, held.answers, **held.rows, promised=promised)
 
-    def of_two(self, search: CostSearch, held: HeldOut | None) -> Keywords:
-        """Collect the facts that searches of two classes have."""
-        counts, null = search.class_count_, search.classes_.tolist().index(search.null_class_)
-        names = ("best_threshold_proba", "threshold_interval", "upper_bound", "gap", "bound_margin")
-        costs = dict(zip(("c_fn", "c_fp"), search.best_cost_weights_))
-        return self.of_any(search, held) | {
-            "target": target_name(search),
-            "rarest": int(min(counts[null], counts.sum() - counts[null])),
-            "own_record": {"t": search.best_t_, **costs, "threshold": search.best_threshold_}
-            | {name: getattr(search, f"{name}_") for name in names},
-        }
-
-    def facts(self, search: CostSearch, held: HeldOut | None) -> Facts:
-        """Collect what a search has learnt."""
-        rates, tuned, gain = exchange_rates(search), is_tuned(search), gain_over_equal(search)
-        details, interval = [class_weights(search)], spread(search.threshold_interval_, ".4g") if tuned else ""
-        if gain is not None:
-            details.append(("Gain over equal weights, out-of-fold", "{:+.3f} ± {:.3f}".format(*gain)))
-        interval = f" (best one, 90 % interval: {interval})" if interval else ""
-        cut = threshold_in_words(search) + interval if tuned else "the base's own decision"
-        trained = f"trained with {_weights_in_words(search)}" if search.n_splits_ else "fitted before"
-        return Facts(
-            **self.of_two(search, held) | trials_at_costs(search),
-            winner=f"{model_in_words(search)}, {trained}; {_decides(search)}.",
-            stands_for=_rule_in_words(search, worth_in_words(rates)),
-            details=[*details, ("Threshold of the score", cut)],
-            further=_room(search),
-            gain=gain,
-            same_answer=_same_of_two(search, held),
-            scopes=frozenset({VALUES, TRIALS, SAMPLES, COSTS, CUT}),
-            template="search.html.j2",
-            figures={
-                "cones": lambda ax: ConeDisplay.from_estimator(search, ax=ax),
-                "progress": lambda ax: ProgressDisplay.from_estimator(search, ax=ax),
-                "threshold": thresholds_drawn(search, held),
-                "capacity": lambda ax: CapacityDisplay.from_estimator(search, ax=ax),
-                "review": lambda ax: draw_review(ax, search),
-            },
-        )
+def of_two_classes(search: CostSearch, held: HeldOut | None) -> Facts:
+    """Collect what a search has learnt."""
+    rates, tuned, gain = exchange_rates(search), is_tuned(search), gain_over_equal(search)
+    details, interval = [class_weights(search)], spread(search.threshold_interval_, ".4g") if tuned else ""
+    if gain is not None:
+        details.append(("Gain over equal weights, out-of-fold", "{:+.3f} ± {:.3f}".format(*gain)))
+    interval = f" (best one, 90 % interval: {interval})" if interval else ""
+    cut = threshold_in_words(search) + interval if tuned else "the base's own decision"
+    trained = f"trained with {_weights_in_words(search)}" if search.n_splits_ else "fitted before"
+    return Facts(
+        **of_two(search, held) | trials_at_costs(search),
+        winner=f"{model_in_words(search)}, {trained}; {_decides(search)}.",
+        stands_for=_rule_in_words(search, worth_in_words(rates)),
+        details=[*details, ("Threshold of the score", cut)],
+        further=_room(search),
+        gain=gain,
+        same_answer=_same_of_two(search, held),
+        scopes=frozenset({VALUES, TRIALS, SAMPLES, COSTS, CUT}),
+        template="search.html.j2",
+        figures={
+            "cones": lambda ax: ConeDisplay.from_estimator(search, ax=ax),
+            "progress": lambda ax: ProgressDisplay.from_estimator(search, ax=ax),
+            "threshold": thresholds_drawn(search, held),
+            "capacity": lambda ax: CapacityDisplay.from_estimator(search, ax=ax),
+            "review": lambda ax: draw_review(ax, search),
+        },
+    )
 
 
 def _weights_in_words(search: CostSearch) -> str:
@@ -294,49 +225,31 @@ def thresholds_drawn(search: CostSearch, held: HeldOut | None) -> Any:
     return lambda ax: ThresholdCurveDisplay.from_estimator(search, name="", ax=ax, **data)
 
 
-class RowThresholds(TwoClasses):
-    """Searches with thresholds by row."""
-
-    def of_rows(self, search: CostSearch, held: HeldOut | None) -> Keywords:
-        """Collect the facts that searches with thresholds by row have."""
-        return (
-            self.of_two(search, held)
-            | trials_at_costs(search)
-            | {
-                "winner": f"{model_in_words(search)}; {_decides(search)}.",
-                "details": [class_weights(search)],
-                "template": "row_thresholds.html.j2",
-                "figures": {"threshold": thresholds_drawn(search, held), "review": lambda ax: draw_review(ax, search)},
-                "same_answer": _same_of_two(search, held),
-            }
-        )
-
-    def facts(self, search: CostSearch, held: HeldOut | None) -> Facts:
-        """Collect what a search has learnt."""
-        names, cuts = zip(*search.thresholds_.items())
-        table = Table("Thresholds", [Column("rows", names), Column("threshold", cuts, ".4g")])
-        return Facts(**self.of_rows(search, held), stands_for=_rule_in_words(search, ""), tables=[table])
-
-
-class Segments(RowThresholds):
-    """Searches with thresholds by segment."""
-
-    def facts(self, search: CostSearch, held: HeldOut | None) -> Facts:
-        """Collect what a search has learnt."""
-        known, by, rates = self.of_rows(search, held), search.result_.constraint.by, {}
-        for segment in search.thresholds_:
-            with suppress(ValueError):  # a segment in which all get the same answer
-                rates[segment] = search.exchange_rate(segment=segment)
+def of_row_thresholds(search: CostSearch, held: HeldOut | None) -> Facts:
+    """Collect what a search with thresholds by row, or by segment, has learnt."""
+    by, known, rates, further = getattr(search.result_.constraint, "by", None), of_two(search, held), {}, []
+    for segment in search.thresholds_:
+        with suppress(ValueError):  # no threshold on held-out scores decides, or all get the same answer
+            rates[segment] = search.exchange_rate(segment=segment)
+    rows = {name: {"threshold": cut} for name, cut in search.thresholds_.items()}
+    if hasattr(search, "segments_"):
         rows, limit = search.segments_, search.limit_cost_
-        columns = [Column(name, [row[name] for row in rows.values()], ".4g") for name in next(iter(rows.values()))]
         known["own_record"] |= {"segments": rows, "limit_cost": limit}
-        return Facts(
-            **known,
-            stands_for=_rule_in_words(search, worth_in_words(rates)),
-            tables=[Table(f"Segments by {by}, out-of-fold", [Column(by, list(rows)), *columns])],
-            further=[Fact(f"{limit:.3f}", f"of the {metric_name(search)} is what the limit costs, out-of-fold")],
-            leads=True,
-        )
+        further.append(Fact(f"{limit:.3f}", f"of the {metric_name(search)} is what the limit costs, out-of-fold"))
+    columns = [Column(name, [row[name] for row in rows.values()], ".4g") for name in next(iter(rows.values()))]
+    caption = "Thresholds" if by is None else f"Segments by {by}, out-of-fold"
+    return Facts(
+        **known | trials_at_costs(search),
+        winner=f"{model_in_words(search)}; {_decides(search)}.",
+        stands_for=_rule_in_words(search, worth_in_words(rates)),
+        details=[class_weights(search)],
+        tables=[Table(caption, [Column(by or "rows", list(rows)), *columns])],
+        further=further,
+        leads=True,
+        same_answer=_same_of_two(search, held),
+        template="row_thresholds.html.j2",
+        figures={"threshold": thresholds_drawn(search, held), "review": lambda ax: draw_review(ax, search)},
+    )
 
 
 # How costs of rows decide, by the kind of the rule.
@@ -349,57 +262,44 @@ _BY_COSTS = {
 }
 
 
-class CostsOfRows(TwoClasses):
-    """Searches by costs of rows."""
-
-    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
-        """Evaluate predictions by what they cost; what both answers cost is what a row is."""
-        costs = np.column_stack(paid_for(search, held))
-        return judge_rows(search.row_costs_, search.pos_label_, costs, held.answers, **held.rows)
-
-    def facts(self, search: CostSearch, held: HeldOut | None) -> Facts:
-        """Collect what a search has learnt."""
-        alone, decides = answers_to_all(search), "decides each row by its own costs"
-        paid = alone if held is None else paid_on(search, held)
-        n_rows, where = (int(search.class_count_.sum()), "out-of-fold") if held is None else (held.y.size, "held-out")
-        if search.row_rule_ in ANSWERS:
-            decides = f"answers {search.row_rule_!r} to all rows, as no rule saved anything"
-        totals = [cost * n_rows for cost in paid.values()]
-        columns = [Column("answers", [*paid]), Column("per row", [*paid.values()], ".4g")]
-        columns.append(Column("in total", totals, ",.0f"))
-        weights = f"(what a wrong answer to the row costs)^{search.best_t_}" if search.best_t_ else "none"
-        return Facts(
-            **self.of_two(search, held) | trials_by_power(search),
-            saved=_saved(paid, n_rows, where),
-            winner=f"{model_in_words(search)}; it {decides}.",
-            stands_for=rule_of_rates(search.result_.errors),
-            details=[
-                ("Decides by", _BY_COSTS[search.row_rule_]),
-                ("Training weights", weights),
-                ("Without costs", f"positive from a probability of {search.threshold_without_costs_:.4g} on"),
-            ],
-            further=[
-                Fact(
-                    f"{100.0 * search.dearest_share_:.0f} %",
-                    "of all that is at stake is carried by the dearest 1 % of the rows",
-                )
-            ],
-            tables=[Table(f"What answers cost, in the units of the costs, {where}", columns)],
-            same_answer=_same_of_rows(search, paid),
-            without_model=_same_of_rows(search, alone),
-            review_unit=" a row, which is taken off",
-            template="rows.html.j2",
-            figures={
-                "costs": lambda ax: draw_costs(ax, search),
-                "capacity": lambda ax: CapacityDisplay.from_estimator(search, ax=ax),
-                "review": lambda ax: draw_review(ax, search),
-            },
-        )
-
-
-def paid_for(search: CostSearch, held: HeldOut) -> tuple[Array, Array]:
-    """Return the cost of each held-out row for the answers "negative" and "positive"."""
-    return search.row_costs_.table(held.X, **held.given).answers(held.y == search.pos_label_)
+def of_row_costs(search: CostSearch, held: HeldOut | None) -> Facts:
+    """Collect what a search has learnt."""
+    alone, decides = answers_to_all(search), "decides each row by its own costs"
+    paid = alone if held is None else paid_on(search, held)
+    n_rows, where = (int(search.class_count_.sum()), "out-of-fold") if held is None else (held.y.size, "held-out")
+    if search.row_rule_ in ANSWERS:
+        decides = f"answers {search.row_rule_!r} to all rows, as no rule saved anything"
+    totals = [cost * n_rows for cost in paid.values()]
+    columns = [Column("answers", [*paid]), Column("per row", [*paid.values()], ".4g")]
+    columns.append(Column("in total", totals, ",.0f"))
+    weights = f"(what a wrong answer to the row costs)^{search.best_t_}" if search.best_t_ else "none"
+    return Facts(
+        **of_two(search, held) | trials_by_power(search),
+        saved=_saved(paid, n_rows, where),
+        winner=f"{model_in_words(search)}; it {decides}.",
+        stands_for=rule_of_rates(search.result_.errors),
+        details=[
+            ("Decides by", _BY_COSTS[search.row_rule_]),
+            ("Training weights", weights),
+            ("Without costs", f"positive from a probability of {search.threshold_without_costs_:.4g} on"),
+        ],
+        further=[
+            Fact(
+                f"{100.0 * search.dearest_share_:.0f} %",
+                "of all that is at stake is carried by the dearest 1 % of the rows",
+            )
+        ],
+        tables=[Table(f"What answers cost, in the units of the costs, {where}", columns)],
+        same_answer=_same_of_rows(search, paid),
+        without_model=_same_of_rows(search, alone),
+        review_unit=" a row, which is taken off",
+        template="rows.html.j2",
+        figures={
+            "costs": lambda ax: draw_costs(ax, search),
+            "capacity": lambda ax: CapacityDisplay.from_estimator(search, ax=ax),
+            "review": lambda ax: draw_review(ax, search),
+        },
+    )
 
 
 def paid_on(search: CostSearch, held: HeldOut) -> dict[str, float]:
@@ -431,52 +331,32 @@ def _same_of_rows(search: CostSearch, paid: Mapping[str, float]) -> SameAnswer:
 # ---------------------------------------------------------------- several classes
 
 
-class SeveralClasses(Kind):
-    """Searches of several classes that are all alike."""
-
-    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
-        """Evaluate predictions, see `Kind.judge`."""
-        metric = search.result_.read_metric(metric_of(search))
-        return judge_classes(metric, search.classes_, held.y, held.answers, **held.rows)
-
-    def rates(self, search: CostSearch, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
-        """List the constrained values of predictions on held-out data."""
-        classes, constraint = search.classes_, search.result_.constraint
-        if constraint is None:
-            return []
-        every, codes = np.unique(np.concatenate([classes, held.y, predicted]), return_inverse=True)
-        true, decided = np.split(codes[classes.size :], 2)
-        matrix = confusion_of(true, decided, every.size, held.weight)
-        return [
-            HeldOutRate.of(each.constraint, float(each.rate(matrix)), float((matrix * each.bottom).sum()), held)
-            for each in demands_on(constraint, every.tolist())
-        ]
-
-    def facts(self, search: CostSearch, held: HeldOut | None) -> Facts:
-        """Collect what a search has learnt."""
-        power, rule, rarest = search.trials_[search.best_index_].t, search.rule_, int(search.class_count_.argmin())
-        weights = "equal class weights" if power == 0.0 else f"class weights in proportion to share^-{power:.3g}"
-        predicts = "its own decision" if rule.is_argmax else "a tuned rule of its probabilities"
-        rule_record = {"rule": rule.kind, "slopes": rule.slopes, "offsets": rule.offsets, "matrix": rule.matrix}
-        rule_record |= {"confusion": search.confusion_}
-        rarest = f"samples of the rarest class, “{short(search.classes_[rarest], 40)}”"
-        return Facts(
-            **self.of_any(search, held)
-            | trials_by_power(search, {"rule": "tuned_value", "rule, cross-fitted": "judged_value"}),
-            winner=f"{model_in_words(search)}, trained with {weights}; it predicts by {predicts}.",
-            details=[("Rule", _class_rule(search))],
-            tables=_class_tables(search),
-            further=[Fact(f"{search.class_count_.min():g}", rarest)],
-            same_answer=_same_class(search, held),
-            own_record={
-                "power": power,
-                "class_weights": search.class_costs_,
-                **rule_record,
-            },
-            review_unit=" mean errors a row",
-            template="classes.html.j2",
-            figures={"confusion": lambda ax: draw_confusion(ax, search)},
-        )
+def of_classes(search: CostSearch, held: HeldOut | None) -> Facts:
+    """Collect what a search has learnt."""
+    power, rule, rarest = search.trials_[search.best_index_].t, search.rule_, int(search.class_count_.argmin())
+    weights = "equal class weights" if power == 0.0 else f"class weights in proportion to share^-{power:.3g}"
+    predicts = "its own decision" if rule.is_argmax else "a tuned rule of its probabilities"
+    rule_record = {"rule": rule.kind, "slopes": rule.slopes, "offsets": rule.offsets, "matrix": rule.matrix}
+    rule_record |= {"confusion": search.confusion_}
+    rarest = f"samples of the rarest class, “{short(search.classes_[rarest], 40)}”"
+    return Facts(
+        search=search,
+        held=held,
+        **trials_by_power(search, {"rule": "tuned_value", "rule, cross-fitted": "judged_value"}),
+        winner=f"{model_in_words(search)}, trained with {weights}; it predicts by {predicts}.",
+        details=[("Rule", _class_rule(search))],
+        tables=_class_tables(search),
+        further=[Fact(f"{search.class_count_.min():g}", rarest)],
+        same_answer=_same_class(search, held),
+        own_record={
+            "power": power,
+            "class_weights": search.class_costs_,
+            **rule_record,
+        },
+        review_unit=" mean errors a row",
+        template="classes.html.j2",
+        figures={"confusion": lambda ax: draw_confusion(ax, search)},
+    )
 
 
 def _class_rule(search: CostSearch) -> str:
@@ -525,66 +405,41 @@ def _same_class(search: CostSearch, held: HeldOut | None) -> SameAnswer:
 # ---------------------------------------------------------------- several labels
 
 
-class SharedThreshold(Kind):
-    """Searches of several labels that share a threshold."""
-
-    def read_truth(self, search: CostSearch, y: ArrayLike) -> Array:
-        """Read codes: samples have several labels."""
-        return read_codes(y, search.label_names_.tolist())
-
-    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
-        """Evaluate predictions, see `Kind.judge`."""
-        return judge_labels(search.result_.read_metric(search.metric), held.y, held.answers, **held.rows)
-
-    def rates(self, search: CostSearch, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
-        """List the constrained values of predictions about pairs of a sample and a label."""
-        weight = None if held.weight is None else np.repeat(held.weight, held.y.shape[1])
-        return super().rates(search, held._replace(y=held.y.ravel(), weight=weight), predicted.ravel())
-
-    def facts(self, search: CostSearch, held: HeldOut | None) -> Facts:
-        """Collect what a search has learnt."""
-        f1 = {name: scores[-1] for name, *_, scores in scores_out_of_fold(search) if np.isfinite(scores[-1])}
-        worst = min(f1, key=lambda name: f1[name], default=None)
-        lowest = [] if worst is None else [Fact(f"{f1[worst]:.3f}", f"lowest f1 of a label, “{worst}”, out-of-fold")]
-        cut = "the base's own decision" if search.threshold is None else f"{search.best_threshold_:.4g}"
-        return Facts(
-            **self.of_any(search, held) | trials_at_costs(search),
-            winner=f"{model_in_words(search)}, with one threshold for {len(search.label_names_)} labels.",
-            details=[class_weights(search), ("Threshold of all labels", cut)],
-            further=lowest,
-            scopes=frozenset({VALUES, TRIALS, CUT}),
-            template="shared.html.j2",
-            figures={"threshold": thresholds_drawn(search, held)},
-        )
+def of_shared_threshold(search: CostSearch, held: HeldOut | None) -> Facts:
+    """Collect what a search has learnt."""
+    f1 = {name: scores[-1] for name, *_, scores in scores_out_of_fold(search) if np.isfinite(scores[-1])}
+    worst = min(f1, key=lambda name: f1[name], default=None)
+    lowest = [] if worst is None else [Fact(f"{f1[worst]:.3f}", f"lowest f1 of a label, “{worst}”, out-of-fold")]
+    cut = "the base's own decision" if search.threshold is None else f"{search.best_threshold_:.4g}"
+    return Facts(
+        search=search,
+        held=held,
+        **trials_at_costs(search),
+        winner=f"{model_in_words(search)}, with one threshold for {len(search.label_names_)} labels.",
+        details=[class_weights(search), ("Threshold of all labels", cut)],
+        further=lowest,
+        scopes=frozenset({VALUES, TRIALS, CUT}),
+        template="shared.html.j2",
+        figures={"threshold": thresholds_drawn(search, held)},
+    )
 
 
-class SeparateLabels(SharedThreshold):
-    """Searches of several labels, each of which has its own search."""
-
-    def rates(self, search: CostSearch, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
-        """List the constrained values of predictions of each label."""
-        columns = zip(search.label_names_.tolist(), search.searches_, held.y.T, predicted.T)
-        return [
-            rate._replace(demand=replace(rate.demand, of=name))
-            for name, one, true, answers in columns
-            for rate in kind_of(one).rates(one, held._replace(y=true), answers)
-        ]
-
-    def facts(self, search: CostSearch, held: HeldOut | None) -> Facts:
-        """Collect what a search has learnt."""
-        names, worst = search.label_names_.tolist(), search.best_scores_
-        parts = {short(name, 40): facts_of(one) for name, one in zip(names, search.searches_)}
-        lowest = f"“{[*parts][worst.argmin()]}”"
-        return Facts(
-            **self.of_any(search, held),
-            winner=f"One search for each of {len(parts)} labels, lowest for {lowest}.",
-            tables=[_label_table(search, parts)],
-            further=[Fact(f"{worst.min():.3f}", f"lowest label, {lowest}, out-of-fold")],
-            parts=parts,
-            scopes=frozenset({VALUES}),
-            template="labels.html.j2",
-            figures={"threshold": thresholds_drawn(search, held)},
-        )
+def of_separate_labels(search: CostSearch, held: HeldOut | None) -> Facts:
+    """Collect what a search has learnt."""
+    names, worst = search.label_names_.tolist(), search.best_scores_
+    parts = {short(name, 40): facts_of(one) for name, one in zip(names, search.searches_)}
+    lowest = f"“{[*parts][worst.argmin()]}”"
+    return Facts(
+        search=search,
+        held=held,
+        winner=f"One search for each of {len(parts)} labels, lowest for {lowest}.",
+        tables=[_label_table(search, parts)],
+        further=[Fact(f"{worst.min():.3f}", f"lowest label, {lowest}, out-of-fold")],
+        parts=parts,
+        scopes=frozenset({VALUES}),
+        template="labels.html.j2",
+        figures={"threshold": thresholds_drawn(search, held)},
+    )
 
 
 def _label_table(search: CostSearch, parts: Mapping[str, Facts]) -> Table:
@@ -616,86 +471,20 @@ def _label_table(search: CostSearch, parts: Mapping[str, Facts]) -> Table:
 # ---------------------------------------------------------------- of any kind
 
 
-# What is known of each kind of problem, see `csf.search.problems.results.SearchResult.kind`.
-KINDS: dict[str, Kind] = {
-    "binary": TwoClasses(),
-    "row_costs": CostsOfRows(),
-    "row_thresholds": RowThresholds(),
-    "segments": Segments(),
-    "multiclass": SeveralClasses(),
-    "multilabel": SeparateLabels(),
-    "shared_threshold": SharedThreshold(),
+# Functions that collect the facts of each kind of problem, see `csf.search.problems.results.SearchResult.kind`.
+FACTS: dict[str, Callable[[CostSearch, HeldOut | None], Facts]] = {
+    "binary": of_two_classes,
+    "row_costs": of_row_costs,
+    "row_thresholds": of_row_thresholds,
+    "segments": of_row_thresholds,
+    "multiclass": of_classes,
+    "multilabel": of_separate_labels,
+    "shared_threshold": of_shared_threshold,
 }
-
-
-def kind_of(search: CostSearch) -> Kind:
-    """Return what is known of a fitted search's kind of problem."""
-    return KINDS[search.result_.kind]
 
 
 def facts_of(search: Any, held: HeldOut | None = None) -> Facts:
     """Collect what a fitted search has learnt; one on a cluster is shown as the one in memory that it can become."""
     to_local = getattr(search, "to_local", None)
     search = search if to_local is None else to_local()
-    return kind_of(search).facts(search, held)
-
-
-def held_out(
-    search: Estimator,
-    X: Samples | None,
-    y: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    rivals: Mapping[str, Any] | None,
-    name: str = "this search",
-    given: Mapping[str, ArrayLike] = NOTHING,
-    groups: ArrayLike | None = None,
-) -> HeldOut | None:
-    """Check the held-out data of a report and predict them, with costs or segments ``given``; ``None`` without any."""
-    if X is None and y is None:
-        if rivals or sample_weight is not None or groups is not None or given:
-            names = ", ".join(["rivals", "sample_weight", "groups", *given])
-            raise ValueError(f"{names} belong to held-out data: give X and y, which fit has not seen")
-        return None
-    if X is None or y is None:
-        raise ValueError("give X and y together: samples that fit has not seen, and their labels")
-    others = {f"rivals[{rival!r}]": predicted for rival, predicted in (rivals or {}).items()}
-    check_in_memory(X=X, y=y)
-    X, truth = check_samples(X, y, sample_weight=sample_weight, groups=groups, **given, **others)
-    kind = kind_of(search)
-    labels = kind.read_truth(search, truth)
-    weight = check_weights(sample_weight, labels.shape[0])
-    answers = {name: search.predict(X, **given)}
-    for rival, predicted in (rivals or {}).items():
-        predicted = label_array(predicted, f"rivals[{rival!r}]", getattr(search, "label_names_", ()))
-        if predicted.shape != labels.shape:
-            raise ValueError(
-                f"rivals[{rival!r}] must be the labels that it predicts for X, of shape {labels.shape}; "
-                f"got shape {predicted.shape}"
-            )
-        answers[str(rival)] = predicted
-    codes = read_groups(groups, labels.shape[0])
-    first = [] if codes is None else np.unique(codes, return_index=True)[1].tolist()
-    names = tuple(short(each, 40) for each in safe_indexing(np.asarray(groups), first)) if first else ()
-    held = HeldOut(X, labels, weight, answers, [], given, codes, names)
-    rates = [kind.rates(search, held, np.asarray(predicted)) for predicted in answers.values()]
-    judged = [
-        replace(each, misses=max(rate.misses for rate in own), rate=own[0].value) if own else each
-        for each, own in zip(kind.judge(search, held), rates)
-    ]
-    return held._replace(judged=judged)
-
-
-def values_by_group(search: CostSearch, held: HeldOut) -> list[tuple[str, int, Judged | None]]:
-    """Judge the search in each group: its name, its samples, and the value (``None`` where the metric has none)."""
-    if held.groups is None or not 1 < len(held.group_names) <= MOST_GROUPS:
-        return []
-    (name, answer), rows = next(iter(held.answers.items())), []
-    for code, group in enumerate(held.group_names):
-        at = np.flatnonzero(held.groups == code)
-        weight = None if held.weight is None else held.weight[at]
-        given = {key: np.asarray(values)[at] for key, values in held.given.items()}
-        part, judged = HeldOut(safe_indexing(held.X, at), held.y[at], weight, {name: answer[at]}, [], given), None
-        with suppress(ValueError):  # such as a metric of both classes, of one class alone
-            judged = kind_of(search).judge(search, part)[0]
-        rows.append((group, at.size, judged))
-    return rows
+    return FACTS[search.result_.kind](search, held)

@@ -25,8 +25,15 @@ from csf.plots.decisions import reviewed_in_words
 from csf.plots.words import base_name, digits, short, spread, strategy_name, target_name
 from csf.report.checks import check_codes, summary_of
 from csf.report.facts import Facts, Table
-from csf.report.held_out import confusion, label_scores, matrix_of, scores_out_of_fold
-from csf.report.kinds import facts_of, held_out, is_tuned, values_by_group
+from csf.report.held_out import (
+    confusion,
+    held_out,
+    label_scores,
+    matrix_of,
+    scores_out_of_fold,
+    values_by_group,
+)
+from csf.report.kinds import facts_of, is_tuned
 from csf.search.kinds import is_search
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from csf.export import decision_rule, fixed_threshold
 from csf.plots import CapacityDisplay, ConeDisplay, NetBenefitDisplay
 from csf.plots.decisions import answers_to_all, draw_costs
 from csf.report import summarise
-from csf.report.kinds import held_out, paid_on
+from csf.report.held_out import held_out
+from csf.report.kinds import paid_on
 from tests.oracles import row_costs as oracle
 from tests.search.problems.test_row_costs import COST, frame, table_of
 

@@ -29,8 +29,8 @@ from csf.metrics import Incomplete
 from csf.report import CHECKS, ThresholdCheck, findings, summarise
 from csf.report.checks import is_counter
 from csf.report.facts import Facts
-from csf.report.held_out import Judged
-from csf.report.kinds import gain_over_equal, held_out
+from csf.report.held_out import Judged, held_out
+from csf.report.kinds import gain_over_equal
 from csf.thresholding.certificates import Guarantee
 
 GUIDE = Path(__file__).parents[2] / "notebooks" / "guide" / "checks.md"

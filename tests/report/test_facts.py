@@ -9,7 +9,8 @@ from builders_of_reports import fitted, page_of
 
 from csf.cli.search import _about
 from csf.report.facts import Column, Table, Unit
-from csf.report.kinds import facts_of, held_out
+from csf.report.held_out import held_out
+from csf.report.kinds import facts_of
 
 
 def flat(text):

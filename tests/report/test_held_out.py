@@ -1,5 +1,7 @@
 """Held-out results and their intervals, and words for what a search found."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import beta
@@ -12,7 +14,26 @@ from sklearn.svm import LinearSVC
 import csf
 from csf.metrics import FBeta, GMean, Incomplete, LabelMetric, get_confusion_metric, get_metric
 from csf.plots.words import base_name, parameter_names, short, spread
-from csf.report.held_out import HeldOut, confusion, judge, judge_classes, judge_labels, label_scores
+from csf.report.held_out import JUDGES, HeldOut, confusion, label_scores
+
+
+def judged_as(kind, metric, truth, answers, weight=None, **about):
+    """Judge predictions beside a search that has this metric."""
+    search = SimpleNamespace(result_=SimpleNamespace(read_metric=lambda _: metric), metric="", **about)
+    return JUDGES[kind].judge(search, HeldOut(None, truth, weight, answers, []))
+
+
+def judge(metric, null, truth, answers, *, promised=False, weight=None):
+    about = {"null_class_": null, "pos_label_": 1, "confidence": 0.9 if promised else None}
+    return judged_as("binary", metric, truth, answers, weight, **about)
+
+
+def judge_classes(metric, classes, truth, answers, weight=None):
+    return judged_as("multiclass", metric, truth, answers, weight, classes_=classes)
+
+
+def judge_labels(metric, truth, answers, weight=None):
+    return judged_as("multilabel", metric, truth, answers, weight)
 
 
 def answers(n=400, seed=0):

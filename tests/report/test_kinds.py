@@ -10,7 +10,8 @@ from csf import CostSearch
 from csf.metrics import Column, CostMatrix, Review, RowCosts
 from csf.report.checks import findings
 from csf.report.facts import SameAnswer
-from csf.report.kinds import KINDS, facts_of, held_out, kind_of
+from csf.report.held_out import JUDGES, held_out, judge_of
+from csf.report.kinds import FACTS, facts_of
 
 X, Y = make_classification(200, 4, n_informative=3, n_redundant=0, weights=[0.7], random_state=0)
 CLASSES = make_classification(200, 4, n_informative=3, n_redundant=0, n_classes=3, random_state=0)[1]
@@ -34,7 +35,7 @@ def kind(request):
 
 def test_every_kind_is_described():
     # These need columns of their own, see tests/search/problems.
-    assert set(CASES) | {"segments", "row_thresholds"} == set(KINDS)
+    assert set(CASES) | {"segments", "row_thresholds"} == set(FACTS) == set(JUDGES)
 
 
 def test_the_winner_in_a_sentence(kind):
@@ -86,7 +87,7 @@ def test_held_out_rates_are_those_of_the_predictions(demanding):
     name, search, y = demanding
     held = held_out(search, SAMPLES, y, None, None)
     (predicted,) = held.answers.values()
-    rates = {rate.demand.name: rate for rate in kind_of(search).rates(search, held, predicted)}
+    rates = {rate.demand.name: rate for rate in judge_of(search).rates(search, held, predicted)}
     cases = {"multiclass": ("recall[2]", y == 2, predicted == 2)}
     cases["multilabel"] = (
         "recall[1]",
@@ -97,7 +98,7 @@ def test_held_out_rates_are_those_of_the_predictions(demanding):
     assert rates[title].value == pytest.approx(np.mean(found[truth]))
     assert rates[title].counts == f"{np.sum(found & truth)} of {np.sum(truth)}"
     assert not any(
-        rate.counts for rate in kind_of(search).rates(search, held._replace(weight=np.ones(len(y))), predicted)
+        rate.counts for rate in judge_of(search).rates(search, held._replace(weight=np.ones(len(y))), predicted)
     )
 
 

@@ -27,8 +27,8 @@ from csf.plots import ConeDisplay, ProgressDisplay, ThresholdCurveDisplay
 from csf.report import Comparison, write_comparison, write_report
 from csf.report.checks import findings
 from csf.report.facts import Facts
-from csf.report.held_out import confusion, judge_classes, matrix_of
-from csf.report.kinds import facts_of, held_out
+from csf.report.held_out import JUDGES, HeldOut, confusion, held_out, matrix_of
+from csf.report.kinds import facts_of
 from csf.report.page import check_page, templates
 from csf.thresholding import ClassProbabilityRule
 
@@ -247,7 +247,8 @@ def test_matrices_and_scores_of_classes_are_those_of_scikit_learn(held):
 def test_classifiers_are_judged_by_the_metric_of_the_matrix(held):
     search, data = held
     metric = get_confusion_metric("mcc")
-    own, rare = judge_classes(metric, search.classes_, data.y, data.answers, weight=data.weight)
+    read = SimpleNamespace(result_=SimpleNamespace(read_metric=lambda _: metric), metric="", classes_=search.classes_)
+    own, rare = JUDGES["multiclass"].judge(read, data)
     counts = confusion_matrix(data.y, data.answers["this search"], sample_weight=data.weight)
     assert own.value == pytest.approx(metric.value(counts / counts.sum()))
     assert own.interval[0] < own.value < own.interval[1]
@@ -255,7 +256,7 @@ def test_classifiers_are_judged_by_the_metric_of_the_matrix(held):
     low, high = rare.difference_interval
     # That the rival never predicts the other classes is not known.
     assert 0.0 < low < own.interval[0] < own.interval[1] < high
-    (odd,) = judge_classes(metric, search.classes_, data.y, {"odd": np.full_like(data.y, 7)})
+    (odd,) = JUDGES["multiclass"].judge(read, HeldOut(None, data.y, None, {"odd": np.full_like(data.y, 7)}, []))
     assert odd.value == 0.0
 
 
