@@ -98,8 +98,9 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
             expected = _expected_seconds(problem, setup, search, seconds)
         ran, interrupted = _run_rivals(problem, setup, train, test, expected, budget, interrupted)
         rivals = {name: one.labels for name, one in ran.items() if isinstance(one, _Ran)}
-        groups = {} if problem.data.groups is None else {"groups": problem.data.group_names[test.together["groups"]]}
-        held = held_out(search, test.X, test.y, test.weight, rivals, name=OWN, **groups)
+        names = problem.data.group_names
+        groups = None if names is None else names[test.together["groups"]]
+        held = held_out(search, test.X, test.y, test.weight, rivals, name=OWN, groups=groups)
         facts, own = facts_of(search, held), _Ran(np.empty(0), seconds, _keeps_its_promise(search))
         results = _results(problem, {OWN: own} | ran, held)
         details(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
